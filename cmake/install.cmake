@@ -1,0 +1,40 @@
+# What `cmake --install` puts where.
+include(CMakePackageConfigHelpers)
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ndr)
+
+# Two export files: who uses the shared library needs no OpenCL of his own.
+install(TARGETS ndr EXPORT ndr-targets)
+install(TARGETS ndr_static EXPORT ndr-static-targets)
+install(EXPORT ndr-targets NAMESPACE ndr:: DESTINATION ${config_dir})
+install(EXPORT ndr-static-targets NAMESPACE ndr:: DESTINATION ${config_dir})
+
+set(ndr_kernels_dir ${CMAKE_INSTALL_DATADIR}/ndr/kernels)
+configure_package_config_file(cmake/ndr-config.cmake.in ${PROJECT_BINARY_DIR}/ndr-config.cmake
+  INSTALL_DESTINATION ${config_dir}
+  PATH_VARS ndr_kernels_dir)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake
+  DESTINATION ${config_dir})
+
+# ndr.pc finds its prefix from where it lies, so that an installed tree may be moved.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" pc_up ${pc_up})
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+configure_file(cmake/ndr.pc.in ${PROJECT_BINARY_DIR}/ndr.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ndr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
+  FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh")
+
+file(GLOB documents CONFIGURE_DEPENDS README.md CHANGELOG.md LICENSE)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,533 @@
+/** @file ndr.h
+ * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
+ *
+ * Read it top to bottom: version, status, element types, devices, contexts, queues, events, buffers,
+ * kernels, ranges, arguments, launches, operations. What holds for every function here, so that no
+ * comment below repeats it:
+ *
+ *   Order     The object acted on, then what you give, then what you get.
+ *   Errors    A call that can fail returns ndr_status, 0 when all went well. On failure outputs are
+ *             untouched, nothing was enqueued or written unless the sentence says so, every object
+ *             still works, and ndr_last_error() says in one sentence what went wrong.
+ *   NULL      An object or output that must be there and is NULL is refused with NDR_BAD_ARGUMENT.
+ *             Where NULL has a meaning, the comment says which.
+ *   Owning    What ndr_X_create gives you, you hand to ndr_X_destroy, in any order; it takes NULL, and
+ *             may be called while queued work still uses the object. What a `get` gives you is lent.
+ *   Strings   and descriptors are read during the call and never kept. A zero field means its default.
+ *   Units     Names ending in _bytes count bytes, in _ns nanoseconds; every other size counts elements
+ *             or work-items.
+ *   Order of  The last dimension is the contiguous one, as in SYCL and in a C array: (row, column).
+ *   dims      Raw OpenCL counts the other way; docs/ranges.md shows both side by side.
+ *   Threads   Everything may be shared between threads, one launch of the same kernel from many threads
+ *             included, except that an object is destroyed when no other thread is calling with it.
+ *             docs/threads.md has the table.
+ *
+ * The library never prints, exits, aborts, installs a handler or calls OpenCL when the process ends.
+ */
+#ifndef NDR_NDR_H
+#define NDR_NDR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(NDR_BUILDING) || !defined(_WIN32)
+#define NDR_API __attribute__((visibility("default"))) /**< Marks an exported function. */
+#else
+#define NDR_API /**< Marks an exported function. */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- version ------------------------------------------------------------------------------------- */
+
+#define NDR_VERSION_MAJOR 0       /**< Of this header. */
+#define NDR_VERSION_MINOR 1       /**< Of this header; before 1.0 a new minor may break the ABI. */
+#define NDR_VERSION_PATCH 0       /**< Of this header. */
+#define NDR_VERSION_STRING "0.1.0" /**< Of this header. */
+
+/** The version of the library that runs, such as "0.1.0", to compare with #NDR_VERSION_STRING. */
+NDR_API const char *ndr_version(void);
+
+/* ---- status -------------------------------------------------------------------------------------- */
+
+/** What became of a call. Grouped by whose turn it is: 1xx the caller's, 2xx the machine's, 3xx the
+ * kernel author's, 4xx memory's, 9xx the driver's. The numbers stay. */
+typedef enum ndr_status {
+    NDR_OK = 0,                     /**< All went well. */
+    NDR_BAD_ARGUMENT = 100,         /**< A host argument makes no sense. */
+    NDR_BAD_RANGE = 101,            /**< A range, local size or offset makes no sense or does not fit. */
+    NDR_BAD_KERNEL_ARGUMENT = 102,  /**< A kernel argument is missing, extra, or of another type. */
+    NDR_OUT_OF_BOUNDS = 103,        /**< Past the end of a buffer. */
+    NDR_NOT_FOUND = 104,            /**< No kernel or file of that name. */
+    NDR_LIMIT_EXCEEDED = 105,       /**< Would make sense on a device with larger limits. */
+    NDR_NO_DRIVER = 200,            /**< No OpenCL driver is installed. */
+    NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
+    NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the words given. */
+    NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
+    NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the log is in ndr_last_error(). */
+    NDR_OUT_OF_HOST_MEMORY = 400,   /**< malloc said no. */
+    NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device said no. */
+    NDR_DRIVER_ERROR = 900          /**< OpenCL refused for another reason; see ndr_last_cl_error(). */
+} ndr_status;
+
+/** The name of a status, such as "NDR_BAD_ARGUMENT". Never NULL. */
+NDR_API const char *ndr_status_name(ndr_status status);
+
+/** What the latest failed call on this thread has to say, whole, however long. Never NULL; valid until
+ * the next failing call on the same thread. A call that succeeds leaves it alone. */
+NDR_API const char *ndr_last_error(void);
+
+/** The OpenCL code behind the latest failed call on this thread, such as -54; 0 where libndr refused
+ * before OpenCL was asked. */
+NDR_API int32_t ndr_last_cl_error(void);
+
+/* ---- element types ------------------------------------------------------------------------------- */
+
+/** The type of one element. 0 is none of them, so that a forgotten field is refused. */
+typedef enum ndr_dtype {
+    NDR_DTYPE_NONE = 0, /**< Not set. */
+    NDR_DTYPE_I8 = 1,   /**< int8_t, `char` on the device. */
+    NDR_DTYPE_U8 = 2,   /**< uint8_t, `uchar`. */
+    NDR_DTYPE_I16 = 3,  /**< int16_t, `short`. */
+    NDR_DTYPE_U16 = 4,  /**< uint16_t, `ushort`. */
+    NDR_DTYPE_I32 = 5,  /**< int32_t, `int`. */
+    NDR_DTYPE_U32 = 6,  /**< uint32_t, `uint`. */
+    NDR_DTYPE_I64 = 7,  /**< int64_t, `long`. */
+    NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
+    NDR_DTYPE_F32 = 9,  /**< float. */
+    NDR_DTYPE_F64 = 10  /**< double. */
+} ndr_dtype;
+
+/** "f32" and so on; "?" for a value that is no dtype. Never NULL. */
+NDR_API const char *ndr_dtype_name(ndr_dtype dtype);
+
+/** Bytes of one element; 0 for a value that is no dtype. */
+NDR_API size_t ndr_dtype_size(ndr_dtype dtype);
+
+/* ---- devices ------------------------------------------------------------------------------------- */
+
+/** What kind of device. */
+typedef enum ndr_device_type {
+    NDR_DEVICE_TYPE_OTHER = 0,       /**< None of the three. */
+    NDR_DEVICE_TYPE_CPU = 1,         /**< "cpu" */
+    NDR_DEVICE_TYPE_GPU = 2,         /**< "gpu" */
+    NDR_DEVICE_TYPE_ACCELERATOR = 3  /**< "accelerator" */
+} ndr_device_type;
+
+/** What a device is and what it can do. */
+typedef struct ndr_device_info {
+    char name[128];          /**< As the driver spells it; longer names are cut. */
+    char vendor[128];        /**< Who made the device. */
+    char platform[128];      /**< The driver's own name, such as "Portable Computing Language". */
+    char driver[128];        /**< The driver's version. */
+    char opencl[128];        /**< The device's OpenCL version, such as "OpenCL 3.0 ...". */
+    ndr_device_type type;    /**< CPU, GPU, accelerator or other. */
+    unsigned compute_units;  /**< How many groups can run at one time, roughly. */
+    unsigned address_bits;   /**< 32 or 64: the width of size_t in kernels. */
+    size_t max_group_size;   /**< Work-items of one group, at most; a kernel may allow fewer. */
+    size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
+    size_t local_memory_bytes;      /**< Of one group. */
+    size_t max_buffer_bytes;        /**< Of one buffer. */
+    size_t max_argument_bytes;      /**< Of all by-value arguments of a kernel together. */
+    uint64_t global_memory_bytes;   /**< Of the whole device. */
+    uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not say. */
+    bool local_memory_is_dedicated; /**< A memory of its own, as on GPUs, rather than cached global memory. */
+    bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
+    bool has_f64;                   /**< double works in kernels. */
+    bool has_int64_atomics;         /**< Atomics on 64-bit integers, and through them on double. */
+    bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
+    unsigned preferred_f32_width;   /**< Floats that the device likes to handle together. */
+} ndr_device_info;
+
+/** "cpu", "gpu", "accelerator" or "other". Never NULL. */
+NDR_API const char *ndr_device_type_name(ndr_device_type type);
+
+/** List the devices of every driver: the first `capacity` of them go to `devices` (may be NULL when
+ * `capacity` is 0), their number to `count`. The place in this list is the index that NDR_DEVICE takes.
+ * NDR_NO_DRIVER or NDR_NO_DEVICE when there is none to list. */
+NDR_API ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
+
+/* ---- contexts ------------------------------------------------------------------------------------ */
+
+/** One device, and the kernels built for it. */
+typedef struct ndr_context ndr_context;
+
+/** Open a device. `device` is a type ("gpu", "cpu", "accelerator"), an index in ndr_device_list(), or
+ * part of a device's or platform's name, upper and lower case alike; a word that is a type is never
+ * looked up as a name. NULL stands for the words in the environment variable NDR_DEVICE or, where that
+ * is unset or empty, for the default: the first GPU, else the first accelerator, else the first CPU.
+ * What cannot be had is refused rather than replaced. */
+NDR_API ndr_status ndr_context_create(const char *device, ndr_context **context);
+
+/** Let go of a context. Its queues, buffers, events and kernels keep what they need of it. */
+NDR_API void ndr_context_destroy(ndr_context *context);
+
+/** Describe the context's device. */
+NDR_API ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
+
+/* ---- queues -------------------------------------------------------------------------------------- */
+
+/** A line of work for the context's device: each piece starts when the one before it has ended. */
+typedef struct ndr_queue ndr_queue;
+
+/** How a queue is made. */
+typedef struct ndr_queue_desc {
+    bool profiling; /**< Keep times for ndr_event_elapsed_ns(). Default: do not. */
+} ndr_queue_desc;
+
+/** Make a queue; `desc` NULL means all defaults. */
+NDR_API ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
+
+/** Let go of a queue; what it holds still runs. */
+NDR_API void ndr_queue_destroy(ndr_queue *queue);
+
+/** Hand everything enqueued to the device now, without waiting. */
+NDR_API ndr_status ndr_queue_flush(ndr_queue *queue);
+
+/** Wait until everything enqueued has ended. Work that failed late (after its launch was accepted)
+ * shows here or at its event. */
+NDR_API ndr_status ndr_queue_finish(ndr_queue *queue);
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+/** One piece of enqueued work. A launch that was split counts as one, from its first start to its last
+ * end. Wherever an event is an output, NULL means that you do not want one. */
+typedef struct ndr_event ndr_event;
+
+/** How far a piece of work has come. */
+typedef enum ndr_event_state {
+    NDR_EVENT_QUEUED = 0,    /**< In the queue. */
+    NDR_EVENT_SUBMITTED = 1, /**< With the device. */
+    NDR_EVENT_RUNNING = 2,   /**< Started. */
+    NDR_EVENT_COMPLETE = 3,  /**< Ended well. */
+    NDR_EVENT_FAILED = 4     /**< Ended badly; ndr_event_wait() says how. */
+} ndr_event_state;
+
+/** Wait until the work has ended; an error if it ended badly. */
+NDR_API ndr_status ndr_event_wait(ndr_event *event);
+
+/** Ask how far it has come, without waiting. */
+NDR_API ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
+
+/** Wait, then tell how long the device worked on it. The queue must have been made with `profiling`. */
+NDR_API ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
+
+/** Let go of an event; the work goes on. */
+NDR_API void ndr_event_destroy(ndr_event *event);
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+/** Device memory. Of 0 bytes is fine: a valid argument with nothing in it. */
+typedef struct ndr_buffer ndr_buffer;
+
+/** Make a buffer; its contents are undefined until written. More than the device's max_buffer_bytes is
+ * refused with NDR_LIMIT_EXCEEDED. Drivers may take the memory later, so that NDR_OUT_OF_DEVICE_MEMORY
+ * can also come from its first use. */
+NDR_API ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer);
+
+/** Make a buffer that starts as a copy of `size_bytes` bytes at `host`. */
+NDR_API ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host,
+                                          ndr_buffer **buffer);
+
+/** Make a buffer over `size_bytes` bytes at `host`, without a copy where the device shares the host's
+ * memory. The memory must outlive the buffer and the work that uses it, and the host looks at it only
+ * between ndr_buffer_map() and ndr_buffer_unmap(). Page-aligned memory serves most drivers best. */
+NDR_API ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
+                                          ndr_buffer **buffer);
+
+/** Let go of a buffer; work in flight keeps it until it has ended. */
+NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
+
+/** The size it was made with; 0 for NULL. */
+NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
+
+/** Copy host memory into a buffer; returns when `host` may be reused. Zero bytes: nothing happens. */
+NDR_API ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                    size_t size_bytes, const void *host);
+
+/** Copy a buffer into host memory; returns when the bytes are there, all work before it done. */
+NDR_API ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                   size_t size_bytes, void *host);
+
+/** As ndr_buffer_write() without waiting: `host` stays untouched until the event has completed. */
+NDR_API ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                          size_t size_bytes, const void *host, ndr_event **event);
+
+/** As ndr_buffer_read() without waiting: `host` holds the bytes once the event has completed. */
+NDR_API ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                         size_t size_bytes, void *host, ndr_event **event);
+
+/** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. */
+NDR_API ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                   size_t size_bytes, const void *pattern, size_t pattern_bytes,
+                                   ndr_event **event);
+
+/** Copy between buffers of one context; within one buffer the two spans must not meet. */
+NDR_API ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes,
+                                   ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
+                                   ndr_event **event);
+
+/** What the host will do with mapped memory. */
+typedef enum ndr_map_access {
+    NDR_MAP_READ = 1,       /**< Look at it. */
+    NDR_MAP_WRITE = 2,      /**< Overwrite all of it: what was there need not be brought over. */
+    NDR_MAP_READ_WRITE = 3  /**< Look and change. */
+} ndr_map_access;
+
+/** Lend a span of the buffer to the host, after all work before it; `host` gets its address. Copies
+ * nothing where the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
+ * buffer is refused, unless both only read. A span of 0 bytes is refused: it has no address. */
+NDR_API ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
+                                  size_t offset_bytes, size_t size_bytes, void **host);
+
+/** Give the span at `host` back to the device. */
+NDR_API ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+/** A kernel built for the context's device. The context keeps it: there is nothing to destroy, and it
+ * lasts as long as the context and any queue, buffer or event of it. */
+typedef struct ndr_kernel ndr_kernel;
+
+/** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`. */
+typedef struct ndr_kernel_desc {
+    const char *name;    /**< The kernel function's name. */
+    const char *source;  /**< OpenCL C text, or */
+    const char *file;    /**< the path of a file of it, read once for each context, or */
+    const char *bundled; /**< a file of the library's own, such as "reduce_tree.cl". */
+    const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without a -cl-std=
+                              the library passes the device's own OpenCL C version. */
+    const char *const *include_dirs; /**< Folders to look in for included files, ended by a NULL; NULL for
+                                          none. A file's own folder is looked in first, and "ndr/..." is
+                                          always the library's vocabulary. */
+    const char *label; /**< What build logs call `source`; NULL means "source". */
+} ndr_kernel_desc;
+
+/** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
+ * one build; asking again costs a look-up. NDR_NOT_FOUND lists the kernels that the source does have. */
+NDR_API ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
+
+/** What a kernel needs and allows on its device. */
+typedef struct ndr_kernel_info {
+    unsigned arg_count;             /**< Arguments that a launch gives; hidden ones do not count. */
+    size_t max_group_size;          /**< Work-items of one group, at most. */
+    size_t preferred_group_multiple; /**< Group sizes that are multiples of it run best. */
+    size_t local_memory_bytes;      /**< Declared inside the kernel. */
+    size_t private_memory_bytes;    /**< Of each work-item, as far as the driver says. */
+    size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
+} ndr_kernel_info;
+
+/** Describe a kernel. */
+NDR_API ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+
+/* ---- ranges -------------------------------------------------------------------------------------- */
+
+/** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
+typedef struct ndr_range {
+    unsigned dims;  /**< 1, 2 or 3. */
+    size_t size[3]; /**< The first `dims` count. A zero makes a launch of nothing, which succeeds. */
+} ndr_range;
+
+/** What becomes of a global size that is not a multiple of its local size. */
+typedef enum ndr_edge {
+    NDR_EDGE_REJECT = 0,   /**< Refused, as SYCL asks. */
+    NDR_EDGE_ROUND_UP = 1, /**< More items run; the kernel sees the true range and guards with
+                                ndr_in_range(). */
+    NDR_EDGE_SPLIT = 2     /**< Smaller groups along the far edges, with true ids, as OpenCL 2.0 has them;
+                                up to 8 launches, on any device. */
+} ndr_edge;
+
+/** How many work-items, and in what groups.
+ *
+ * Three forms, told apart by `local`:
+ *   local.dims == 0        a range: no groups; the library cuts it as it likes.
+ *   local.size all 0       groups, but their size is chosen; edges are split unless rounded up.
+ *   local.size given       groups of that size; `edge` says what happens where they do not divide. */
+typedef struct ndr_nd_range {
+    ndr_range global; /**< All work-items. */
+    ndr_range local;  /**< Those of one group; as many dimensions as `global`. */
+    size_t offset[3]; /**< Added to global ids, and to nothing else. */
+    ndr_edge edge;    /**< For sizes that do not divide. */
+} ndr_nd_range;
+
+/** The range of (n). */
+static inline ndr_range ndr_range_1d(size_t n)
+{
+    ndr_range range = { 1, { n, 0, 0 } };
+    return range;
+}
+
+/** The range of (rows, cols). */
+static inline ndr_range ndr_range_2d(size_t rows, size_t cols)
+{
+    ndr_range range = { 2, { rows, cols, 0 } };
+    return range;
+}
+
+/** The range of (planes, rows, cols). */
+static inline ndr_range ndr_range_3d(size_t planes, size_t rows, size_t cols)
+{
+    ndr_range range = { 3, { planes, rows, cols } };
+    return range;
+}
+
+/** The nd_range of `global` in groups of `local`, edges rejected. Set `edge` and `offset` on the result
+ * for more. */
+static inline ndr_nd_range ndr_nd_range_of(ndr_range global, ndr_range local)
+{
+    ndr_nd_range range = { global, local, { 0, 0, 0 }, NDR_EDGE_REJECT };
+    return range;
+}
+
+/** n items in groups of `local`; local 0 lets the library choose. */
+static inline ndr_nd_range ndr_nd_range_1d(size_t n, size_t local)
+{
+    return ndr_nd_range_of(ndr_range_1d(n), ndr_range_1d(local));
+}
+
+/** (rows, cols) items in groups of (local_rows, local_cols). */
+static inline ndr_nd_range ndr_nd_range_2d(size_t rows, size_t cols, size_t local_rows, size_t local_cols)
+{
+    return ndr_nd_range_of(ndr_range_2d(rows, cols), ndr_range_2d(local_rows, local_cols));
+}
+
+/** (planes, rows, cols) items in groups of (local_planes, local_rows, local_cols). */
+static inline ndr_nd_range ndr_nd_range_3d(size_t planes, size_t rows, size_t cols, size_t local_planes,
+                                           size_t local_rows, size_t local_cols)
+{
+    return ndr_nd_range_of(ndr_range_3d(planes, rows, cols),
+                           ndr_range_3d(local_planes, local_rows, local_cols));
+}
+
+/** The local size that an automatic launch of this kernel over `global` would get, in groups. */
+NDR_API ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, const ndr_range *global,
+                                            ndr_range *local);
+
+/* ---- arguments ----------------------------------------------------------------------------------- */
+
+/** What an argument holds. 0 is nothing, so that a forgotten one is refused. */
+typedef enum ndr_arg_kind {
+    NDR_ARG_NONE = 0,     /**< Not set. */
+    NDR_ARG_BUFFER = 1,   /**< A buffer; as.buffer must not be NULL. */
+    NDR_ARG_NULL = 2,     /**< A deliberate NULL for a global or constant pointer. */
+    NDR_ARG_SIGNED = 3,   /**< as.i, given as `dtype`. */
+    NDR_ARG_UNSIGNED = 4, /**< as.u, given as `dtype`. */
+    NDR_ARG_FLOAT = 5,    /**< as.f */
+    NDR_ARG_DOUBLE = 6,   /**< as.d */
+    NDR_ARG_STRUCT = 7,   /**< size_bytes bytes at as.value.bytes, of the type as.value.type_name. */
+    NDR_ARG_LOCAL = 8     /**< extent[0] * extent[1] * extent[2] elements of size_bytes of local memory. */
+} ndr_arg_kind;
+
+/** One argument of a launch. Numbers live inside; only a struct is pointed to. */
+typedef struct ndr_arg {
+    ndr_arg_kind kind; /**< Which member of `as` counts. */
+    ndr_dtype dtype;   /**< Of a number, or of local memory's elements; NDR_DTYPE_NONE where unknown. */
+    size_t size_bytes; /**< Of a struct, or of one element of local memory. */
+    union {
+        int64_t i;          /**< NDR_ARG_SIGNED */
+        uint64_t u;         /**< NDR_ARG_UNSIGNED */
+        float f;            /**< NDR_ARG_FLOAT */
+        double d;           /**< NDR_ARG_DOUBLE */
+        ndr_buffer *buffer; /**< NDR_ARG_BUFFER */
+        struct {
+            const void *bytes;     /**< Copied by the launch. */
+            const char *type_name; /**< "struct pair", "pair" or NULL; compared with the kernel's. */
+        } value;                   /**< NDR_ARG_STRUCT */
+        size_t extent[3];          /**< NDR_ARG_LOCAL */
+    } as;                          /**< The value. */
+} ndr_arg;
+
+/* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_struct(type, value) of a struct;
+ * ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL.
+ *
+ * An integer goes to any integer parameter that can hold its value. Floats and doubles go only to
+ * parameters of just their type, vectors as an ndr_struct of their size. */
+
+/* ---- launches ------------------------------------------------------------------------------------ */
+
+/** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
+ * anything is enqueued: the range against device and kernel, each argument against the kernel's own
+ * signature, local memory against the device. At most 32 arguments. */
+NDR_API ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
+                                const ndr_arg *args, size_t arg_count, ndr_event **event);
+
+/* ndr_launch(queue, kernel, range, args...) is ndr_launch_v() for people: `range` is an ndr_range or an
+ * ndr_nd_range by value, and each argument goes through ndr_arg_of(). ndr_launch_event(queue, kernel,
+ * event, range, args...) gives the event too. */
+
+/* ---- operations ---------------------------------------------------------------------------------- */
+
+/** How two elements become one. */
+typedef enum ndr_op {
+    NDR_OP_NONE = 0, /**< Not set. */
+    NDR_OP_SUM = 1,  /**< Identity 0. Integers wrap modulo 2^width. */
+    NDR_OP_MIN = 2,  /**< Identity the largest value, +infinity for floats. NaN is left out. */
+    NDR_OP_MAX = 3   /**< Identity the smallest value, -infinity for floats. NaN is left out. */
+} ndr_op;
+
+/** How a reduction goes about it. */
+typedef enum ndr_reduce_method {
+    NDR_REDUCE_TREE = 0,     /**< Two stages in a fixed order: the same bits on every run. */
+    NDR_REDUCE_ATOMIC = 1,   /**< One stage, groups meeting in one atomic: float sums may differ in their
+                                  last bits from run to run. */
+    NDR_REDUCE_RECURSIVE = 2 /**< A small tree in each group, launched until one group is left, as textbooks
+                                  do it. The same bits on every run. */
+} ndr_reduce_method;
+
+/** Elements in a buffer. */
+typedef struct ndr_span {
+    ndr_buffer *buffer; /**< Where. */
+    size_t offset;      /**< First element. */
+} ndr_span;
+
+/** Combine input[0..count) into output[0].
+ *
+ * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
+ * A float sum s satisfies |s - exact| <= (ceil(log2 n) + 300) * eps * sum|x|; docs/numerics.md says why. */
+typedef struct ndr_reduce_desc {
+    ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */
+    ndr_op op;                /**< SUM, MIN or MAX. */
+    ndr_reduce_method method; /**< Default: the tree. */
+    ndr_span input;           /**< Read only. */
+    size_t count;             /**< Elements of input; may be 0, and then input.buffer may be NULL. */
+    ndr_span output;          /**< One element; must not lie within the input. */
+} ndr_reduce_desc;
+
+/** Enqueue a reduction. */
+NDR_API ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
+
+/** A row-major matrix in a buffer. */
+typedef struct ndr_matrix {
+    ndr_buffer *buffer; /**< Where; may be NULL when it has no elements. */
+    size_t offset;      /**< Of element (0, 0), in elements. */
+    size_t rows;        /**< May be 0. */
+    size_t cols;        /**< May be 0. */
+    size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. */
+} ndr_matrix;
+
+/** c = alpha * a * b + beta * c.
+ *
+ * beta == 0 never reads c, so that a NaN there stays out; alpha == 0 or no columns in a reads neither a
+ * nor b. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
+typedef struct ndr_matmul_desc {
+    ndr_dtype dtype; /**< F32 or F64. */
+    double alpha;    /**< Rounded to `dtype`. 0 means 0, not a default. */
+    double beta;     /**< Rounded to `dtype`. */
+    ndr_matrix a;    /**< m x k */
+    ndr_matrix b;    /**< k x n */
+    ndr_matrix c;    /**< m x n; its bytes must not meet those of a or b. */
+} ndr_matmul_desc;
+
+/** Enqueue a matrix multiplication. */
+NDR_API ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "ndr/ndr_args.h"
+
+#endif

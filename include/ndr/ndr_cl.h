@@ -1,0 +1,45 @@
+/** @file ndr_cl.h
+ * Native OpenCL handles in and out, for programs that also call OpenCL themselves.
+ *
+ * Include it after setting CL_TARGET_OPENCL_VERSION as you like; ndr.h alone needs no OpenCL header. */
+#ifndef NDR_NDR_CL_H
+#define NDR_NDR_CL_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120 /**< The oldest that libndr runs on. */
+#endif
+#include <CL/cl.h>
+
+#include "ndr/ndr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- out: lent handles, valid while the object lives; clRetain what you keep. NULL gives NULL. ---- */
+
+NDR_API cl_context ndr_context_cl(const ndr_context *context);       /**< The context's own. */
+NDR_API cl_device_id ndr_context_cl_device(const ndr_context *context); /**< The context's one device. */
+NDR_API cl_command_queue ndr_queue_cl(const ndr_queue *queue);       /**< Finish or flush it as you like. */
+NDR_API cl_mem ndr_buffer_cl(const ndr_buffer *buffer);              /**< A buffer of 0 bytes has 1 here. */
+/** The event of the last piece of the work. */
+NDR_API cl_event ndr_event_cl(const ndr_event *event);
+/** The kernel; do not set its arguments while another thread launches it. */
+NDR_API cl_kernel ndr_kernel_cl(const ndr_kernel *kernel);
+
+/* ---- in: each takes a reference of its own (clRetain); you keep yours. ---- */
+
+/** A context over an OpenCL context, for one `device` of it. */
+NDR_API ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context);
+
+/** A queue over an in-order command queue of the same OpenCL context and device. */
+NDR_API ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue);
+
+/** A buffer over a buffer object of the same OpenCL context. */
+NDR_API ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+/* gemm_tiled.cl - C = alpha * A * B + beta * C, row-major, through local-memory tiles.
+ *
+ *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
+ *
+ *                 TILE_N                 A group owns one TILE_M x TILE_N tile of C and slides
+ *              +---------+               a window of TILE_K along the columns of A and the rows
+ *       TILE_K | b_tile  |               of B. Each item owns ITEM_M x ITEM_N of the tile, spaced
+ *              +---------+               a group's width apart so that neighbouring items touch
+ *   TILE_K     +---------+               neighbouring columns.
+ *   +------+   |         |
+ *   |a_tile|   | C tile  | TILE_M        src/ops/tuning.c picks the sizes and src/ops/matmul.c
+ *   +------+   +---------+               launches groups of (TILE_M/ITEM_M, TILE_N/ITEM_N) items.
+ *
+ * Outside A and B the tiles hold zeros, so that ragged edges are multiplied like any other.
+ */
+#include "ndr/local.clh"
+#include "ndr/nd_item.clh"
+
+#define GROUP_M (TILE_M / ITEM_M) /* items of a group along the rows of C */
+#define GROUP_N (TILE_N / ITEM_N) /* items of a group along the columns of C */
+
+/* Bring the rows x cols rectangle of a height x width matrix whose corner is (row, col) into `tile`, packed.
+ * All items of the group call it; a barrier comes before the first read. */
+static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, global const T *matrix,
+                             size_t pitch, size_t row, size_t col, size_t height, size_t width)
+{
+    for (uint i = (uint)ndr_local_linear_id(g); i < rows * cols; i += (uint)ndr_local_linear_range(g)) {
+        const size_t r = row + i / cols, c = col + i % cols;
+        tile[i] = r < height && c < width ? matrix[ndr_at(pitch, r, c)] : (T)0;
+    }
+}
+
+kernel void gemm_tiled(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
+                       global const T *b, ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset,
+                       ulong c_pitch, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ndr_group g = ndr_get_group(it);
+    local T a_tile[TILE_M * TILE_K];
+    local T b_tile[TILE_K * TILE_N];
+    T acc[ITEM_M][ITEM_N] = { { 0 } };
+
+    const size_t y = ndr_local_id(it, 0), x = ndr_local_id(it, 1);
+    const size_t row0 = ndr_group_id(it, 0) * TILE_M, col0 = ndr_group_id(it, 1) * TILE_N;
+
+    for (size_t depth = 0; depth < k; depth += TILE_K) {
+        load_tile(g, a_tile, TILE_M, TILE_K, a + a_offset, a_pitch, row0, depth, m, k);
+        load_tile(g, b_tile, TILE_K, TILE_N, b + b_offset, b_pitch, depth, col0, k, n);
+        ndr_group_barrier(g, NDR_FENCE_LOCAL);
+
+        for (uint p = 0; p < TILE_K; ++p)
+            for (uint i = 0; i < ITEM_M; ++i)
+                for (uint j = 0; j < ITEM_N; ++j)
+                    acc[i][j] += a_tile[ndr_at(TILE_K, y + i * GROUP_M, p)] * b_tile[ndr_at(TILE_N, p, x + j * GROUP_N)];
+        ndr_group_barrier(g, NDR_FENCE_LOCAL); /* the next load overwrites what others may still read */
+    }
+
+    for (uint i = 0; i < ITEM_M; ++i)
+        for (uint j = 0; j < ITEM_N; ++j) {
+            const size_t row = row0 + y + i * GROUP_M, col = col0 + x + j * GROUP_N;
+            if (row >= m || col >= n) continue;
+            global T *out = &c[c_offset + ndr_at(c_pitch, row, col)];
+            /* beta == 0: C may hold anything, even NaN, and is not read. */
+            *out = alpha * acc[i][j] + (beta == (T)0 ? (T)0 : beta * *out);
+        }
+}

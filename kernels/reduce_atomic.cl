@@ -1,0 +1,28 @@
+/* reduce_atomic.cl - many elements to one, in whatever order groups arrive.
+ *
+ * src/ops/reduce.c launches reduce_begin with one item, then reduce_atomic. Built with -DT=<element type>
+ * -DOP=<operator of ndr/op.clh> -DATOMIC_COMBINE=<its function of ndr/atomic.clh>. Floats are added in the order
+ * of arrival: a sum may differ in its last bits from run to run.
+ */
+#include "ndr/atomic.clh"
+#include "ndr/group.clh"
+
+/* The answer over nothing; or, where elements follow, what gives way to any of them, NaN included. */
+kernel void reduce_begin(ulong count, global T *result, ulong result_offset, NDR_RANGE(1))
+{
+    result[result_offset] = count > 0 ? NDR_NEUTRAL(T, OP) : NDR_IDENTITY(T, OP);
+}
+
+kernel void reduce_atomic(global const T *input, ulong offset, ulong count, global T *result,
+                          ulong result_offset, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+
+    T sum = NDR_NEUTRAL(T, OP);
+    for (ulong i = ndr_global_id(it, 0); i < count; i += ndr_global_range(it, 0))
+        sum = ndr_combine(sum, input[offset + i], OP);
+
+    sum = ndr_reduce_over_group(g, sum, OP);
+    if (ndr_leader(g) && count > 0) ATOMIC_COMBINE(&result[result_offset], sum);
+}

@@ -1,0 +1,30 @@
+/* reduce_recursive.cl - the textbook's reduction: a small tree in local memory, one element an item.
+ *
+ * src/ops/reduce.c launches it over the input, then over what that left, until one group is left. Built with
+ * -DT=<element type> -DOP=<operator of ndr/op.clh>. `tile` holds one element for each item of a group.
+ *
+ *     x0 x1 x2 x3 x4        the upper part is folded on the lower, the middle rounded up,
+ *     y0 y1 x2              so that any group size works, not only powers of two
+ *     z0 y1
+ *     w0
+ */
+#include "ndr/nd_item.clh"
+#include "ndr/op.clh"
+
+kernel void reduce_recursive(global const T *input, ulong offset, ulong count, global T *partials,
+                             ulong partials_offset, local T *tile, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const size_t id = ndr_local_id(it, 0), element = ndr_global_id(it, 0);
+
+    /* Items past the end take part with what changes nothing. */
+    tile[id] = element < count ? input[offset + element] : NDR_NEUTRAL(T, OP);
+    for (size_t size = ndr_local_range(it, 0); size > 1;) {
+        ndr_group_barrier(g, NDR_FENCE_LOCAL);
+        const size_t lower = (size + 1) / 2;
+        if (id + lower < size) tile[id] = ndr_combine(tile[id], tile[id + lower], OP);
+        size = lower;
+    }
+    if (id == 0) partials[partials_offset + ndr_group_id(g, 0)] = count > 0 ? tile[0] : NDR_IDENTITY(T, OP);
+}

@@ -1,0 +1,27 @@
+/* reduce_tree.cl - many elements to one for each group, in a fixed order.
+ *
+ * Launched twice by src/ops/reduce.c: over the input, which leaves one partial for each group, then as a single
+ * group over the partials. Built with -DT=<element type> -DOP=<operator of ndr/op.clh>.
+ *
+ *     items      0 1 2 3 | 4 5 6 7          each takes every 8th element, starting at its own id
+ *     input      x x x x x x x x  x x x x x x x x  x x ...
+ *     groups     sum     | sum              ndr_reduce_over_group
+ *
+ * Which elements meet in which order depends on `count` and the two sizes alone: the same bits on every run.
+ */
+#include "ndr/group.clh"
+
+kernel void reduce_tree(global const T *input, ulong offset, ulong count, global T *partials,
+                        ulong partials_offset, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+
+    T sum = NDR_NEUTRAL(T, OP);
+    for (ulong i = ndr_global_id(it, 0); i < count; i += ndr_global_range(it, 0))
+        sum = ndr_combine(sum, input[offset + i], OP);
+
+    sum = ndr_reduce_over_group(g, sum, OP);
+    if (ndr_leader(g))
+        partials[partials_offset + ndr_group_id(g, 0)] = count > 0 ? sum : NDR_IDENTITY(T, OP);
+}

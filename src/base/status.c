@@ -1,0 +1,103 @@
+/* status.c - how the library says no: a code to branch on, a sentence to read.
+ *
+ * The sentence is kept per thread, first in a fixed array, on the heap when it is longer (a build log).
+ * A pthread key frees that heap memory when the thread ends. */
+#include "base/base.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct error_state {
+    char *longer; /* NULL while `chars` is enough */
+    int32_t cl_error;
+    char chars[1024];
+} error_state;
+
+static _Thread_local error_state last = { .chars = "no error" };
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool key_exists;
+
+static void make_key(void) { key_exists = pthread_key_create(&key, free) == 0; }
+
+/* An unloaded library must leave no pointer to itself with pthread. */
+__attribute__((destructor)) static void forget_key(void)
+{
+    if (key_exists) pthread_key_delete(key);
+}
+
+/* Keep `longer` (may be NULL) for this thread and drop the one before. */
+static void keep_longer(char *longer)
+{
+    pthread_once(&key_once, make_key);
+    free(last.longer);
+    last.longer = longer;
+    if (key_exists) pthread_setspecific(key, longer);
+}
+
+const char *ndr_status_name(ndr_status status)
+{
+    switch (status) {
+    case NDR_OK: return "NDR_OK";
+    case NDR_BAD_ARGUMENT: return "NDR_BAD_ARGUMENT";
+    case NDR_BAD_RANGE: return "NDR_BAD_RANGE";
+    case NDR_BAD_KERNEL_ARGUMENT: return "NDR_BAD_KERNEL_ARGUMENT";
+    case NDR_OUT_OF_BOUNDS: return "NDR_OUT_OF_BOUNDS";
+    case NDR_NOT_FOUND: return "NDR_NOT_FOUND";
+    case NDR_LIMIT_EXCEEDED: return "NDR_LIMIT_EXCEEDED";
+    case NDR_NO_DRIVER: return "NDR_NO_DRIVER";
+    case NDR_NO_DEVICE: return "NDR_NO_DEVICE";
+    case NDR_NO_MATCHING_DEVICE: return "NDR_NO_MATCHING_DEVICE";
+    case NDR_UNSUPPORTED: return "NDR_UNSUPPORTED";
+    case NDR_BUILD_FAILED: return "NDR_BUILD_FAILED";
+    case NDR_OUT_OF_HOST_MEMORY: return "NDR_OUT_OF_HOST_MEMORY";
+    case NDR_OUT_OF_DEVICE_MEMORY: return "NDR_OUT_OF_DEVICE_MEMORY";
+    case NDR_DRIVER_ERROR: return "NDR_DRIVER_ERROR";
+    }
+    return "unknown ndr_status";
+}
+
+const char *ndr_version(void) { return NDR_VERSION_STRING; }
+
+const char *ndr_last_error(void) { return last.longer ? last.longer : last.chars; }
+
+int32_t ndr_last_cl_error(void) { return last.cl_error; }
+
+/* The new sentence may quote the old one: it is written whole before the old one goes. */
+static void record(int32_t cl_error, const char *format, va_list args)
+{
+    char fits[sizeof last.chars];
+    va_list again;
+    va_copy(again, args);
+    const int length = vsnprintf(fits, sizeof fits, format, args);
+    char *longer = NULL;
+    if (length >= (int)sizeof fits) {
+        longer = malloc((size_t)length + 1);
+        if (longer) vsnprintf(longer, (size_t)length + 1, format, again);
+    }
+    va_end(again);
+    snprintf(last.chars, sizeof last.chars, "%s", fits);
+    keep_longer(longer);
+    last.cl_error = cl_error;
+}
+
+ndr_status ndr_fail(ndr_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(0, format, args);
+    va_end(args);
+    return status;
+}
+
+ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(cl_error, format, args);
+    va_end(args);
+    return status;
+}

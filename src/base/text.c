@@ -1,0 +1,97 @@
+/* text.c - a growing string whose failure sticks, for options, keys and sources. */
+#include "base/base.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(ndr_text *text, size_t extra)
+{
+    if (text->failed) return false;
+    size_t needed;
+    if (!ndr_add_fits(text->length, extra, &needed) || needed > SIZE_MAX / 4) {
+        text->failed = true;
+        return false;
+    }
+    if (needed < text->capacity) return true;
+
+    size_t capacity = text->capacity ? text->capacity : 64;
+    while (capacity <= needed) capacity *= 2;
+    char *chars = realloc(text->chars, capacity);
+    if (!chars) {
+        text->failed = true;
+        return false;
+    }
+    text->chars = chars;
+    text->capacity = capacity;
+    return true;
+}
+
+void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count)
+{
+    if (!reserve(text, count)) return;
+    memcpy(text->chars + text->length, chars, count);
+    text->length += count;
+    text->chars[text->length] = '\0';
+}
+
+void ndr_text_add(ndr_text *text, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int needed = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (needed < 0) text->failed = true;
+    else if (reserve(text, (size_t)needed)) {
+        vsnprintf(text->chars + text->length, (size_t)needed + 1, format, again);
+        text->length += (size_t)needed;
+    }
+    va_end(again);
+}
+
+void ndr_text_clear(ndr_text *text)
+{
+    text->length = 0;
+    text->failed = false;
+    if (text->chars) text->chars[0] = '\0';
+}
+
+void ndr_text_free(ndr_text *text)
+{
+    free(text->chars);
+    *text = (ndr_text){ 0 };
+}
+
+ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3])
+{
+    ndr_size_text out;
+    if (dims == 2) snprintf(out.chars, sizeof out.chars, "(%zu, %zu)", sizes[0], sizes[1]);
+    else if (dims == 3) snprintf(out.chars, sizeof out.chars, "(%zu, %zu, %zu)", sizes[0], sizes[1], sizes[2]);
+    else snprintf(out.chars, sizeof out.chars, "%zu", sizes[0]);
+    return out;
+}
+
+static int lower(char c) { return tolower((unsigned char)c); }
+
+bool ndr_text_equal_ignoring_case(const char *a, const char *b)
+{
+    while (*a && lower(*a) == lower(*b)) ++a, ++b;
+    return lower(*a) == lower(*b);
+}
+
+static bool starts_with_ignoring_case(const char *text, const char *part)
+{
+    while (*part && lower(*text) == lower(*part)) ++text, ++part;
+    return *part == '\0';
+}
+
+bool ndr_text_contains_ignoring_case(const char *text, const char *part)
+{
+    for (;; ++text) {
+        if (starts_with_ignoring_case(text, part)) return true;
+        if (!*text) return false;
+    }
+}

@@ -1,0 +1,261 @@
+/* buffer.c - device memory, and the ways in and out of it. */
+#include "device/device.h"
+
+#include <stdlib.h>
+
+/* ---- making ---- */
+
+ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer)
+{
+    ndr_buffer *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer");
+    made->cl = cl;
+    made->context = ndr_context_keep(context);
+    made->size_bytes = size_bytes;
+    pthread_mutex_init(&made->lock, NULL);
+    *buffer = made;
+    return NDR_OK;
+}
+
+/* Drivers refuse a buffer of no bytes; ours has one that nobody reaches. */
+static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host, ndr_buffer **buffer)
+{
+    const size_t limit = context->caps.info.max_buffer_bytes;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
+                   "a buffer of %zu bytes is more than the %zu that \"%s\" gives at most", size_bytes, limit,
+                   context->caps.info.name);
+    if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;
+    cl_int error;
+    cl_mem cl = clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
+    NDR_TRY_CL_AS("clCreateBuffer", error);
+    const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
+    if (status != NDR_OK) clReleaseMemObject(cl);
+    return status;
+}
+
+ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(buffer);
+    return make(context, size_bytes, CL_MEM_READ_WRITE, NULL, buffer);
+}
+
+ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE(host || size_bytes == 0, "ndr_buffer_create_from: host is NULL, but size_bytes is %zu", size_bytes);
+    return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (void *)(uintptr_t)host, buffer);
+}
+
+ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host, ndr_buffer **buffer)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE(host || size_bytes == 0, "ndr_buffer_create_over: host is NULL, but size_bytes is %zu", size_bytes);
+    return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
+}
+
+void ndr_buffer_destroy(ndr_buffer *buffer)
+{
+    if (!buffer) return;
+    clReleaseMemObject(buffer->cl);
+    for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
+        next = mapping->next;
+        free(mapping);
+    }
+    pthread_mutex_destroy(&buffer->lock);
+    ndr_context_destroy(buffer->context);
+    free(buffer);
+}
+
+size_t ndr_buffer_size(const ndr_buffer *buffer) { return buffer ? buffer->size_bytes : 0; }
+
+/* ---- checks ---- */
+
+bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
+{
+    return atomic_load(device_writes ? &buffer->mapped : &buffer->mapped_for_writing) == 0;
+}
+
+static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer,
+                             size_t offset_bytes, size_t size_bytes)
+{
+    NDR_REQUIRE(queue, "%s: queue is NULL", call);
+    NDR_REQUIRE(buffer, "%s: buffer is NULL", call);
+    NDR_REQUIRE(queue->context == buffer->context, "%s: queue and buffer belong to different contexts", call);
+    NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
+                   offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
+                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes", call, size_bytes,
+                   offset_bytes, buffer->size_bytes);
+    return NDR_OK;
+}
+
+static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool device_writes)
+{
+    NDR_REQUIRE(ndr_buffer_is_free(buffer, device_writes), "%s: the host has the buffer mapped; unmap it first", call);
+    return NDR_OK;
+}
+
+/* What every transfer does once `enqueue` is known to make sense: event first, then the call. */
+#define ENQUEUE(queue, event, call, ...)                                          \
+    do {                                                                          \
+        ndr_event *made_;                                                         \
+        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                     \
+        cl_event done_ = NULL;                                                    \
+        const cl_int error_ = call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL);  \
+        if (error_ != CL_SUCCESS) {                                               \
+            ndr_event_destroy(made_);                                             \
+            return ndr_fail_cl(error_, #call);                                    \
+        }                                                                         \
+        ndr_event_hand_out(made_, done_, NULL, (event));                          \
+    } while (0)
+
+/* ---- host to device and back ---- */
+
+static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                        size_t size_bytes, const void *host, cl_bool waits, ndr_event **event)
+{
+    NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
+    NDR_TRY(check_free(call, buffer, true));
+    if (size_bytes == 0) return ndr_queue_mark(queue, event);
+    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu", call, size_bytes);
+    ENQUEUE(queue, event, clEnqueueWriteBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
+    return NDR_OK;
+}
+
+static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                       size_t size_bytes, void *host, cl_bool waits, ndr_event **event)
+{
+    NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
+    NDR_TRY(check_free(call, buffer, false));
+    if (size_bytes == 0) return ndr_queue_mark(queue, event);
+    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu", call, size_bytes);
+    ENQUEUE(queue, event, clEnqueueReadBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
+    return NDR_OK;
+}
+
+ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                            const void *host)
+{
+    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+}
+
+ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
+{
+    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+}
+
+ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                                  const void *host, ndr_event **event)
+{
+    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, event);
+}
+
+ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                                 void *host, ndr_event **event)
+{
+    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, event);
+}
+
+/* ---- on the device ---- */
+
+ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                           const void *pattern, size_t pattern_bytes, ndr_event **event)
+{
+    NDR_TRY(check_span(__func__, queue, buffer, offset_bytes, size_bytes));
+    NDR_REQUIRE_SET(pattern);
+    NDR_REQUIRE(pattern_bytes >= 1 && pattern_bytes <= 128 && (pattern_bytes & (pattern_bytes - 1)) == 0,
+                "ndr_buffer_fill: a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not %zu", pattern_bytes);
+    NDR_REQUIRE(offset_bytes % pattern_bytes == 0 && size_bytes % pattern_bytes == 0,
+                "ndr_buffer_fill: offset %zu and size %zu are not both multiples of the pattern's %zu bytes",
+                offset_bytes, size_bytes, pattern_bytes);
+    NDR_TRY(check_free(__func__, buffer, true));
+    if (size_bytes == 0) return ndr_queue_mark(queue, event);
+    ENQUEUE(queue, event, clEnqueueFillBuffer, queue->cl, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
+    return NDR_OK;
+}
+
+ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
+                           size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
+{
+    NDR_TRY(check_span("ndr_buffer_copy, from", queue, from, from_offset_bytes, size_bytes));
+    NDR_TRY(check_span("ndr_buffer_copy, to", queue, to, to_offset_bytes, size_bytes));
+    const bool meet = from == to && from_offset_bytes < to_offset_bytes + size_bytes
+                      && to_offset_bytes < from_offset_bytes + size_bytes;
+    NDR_REQUIRE(!meet || size_bytes == 0,
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap", size_bytes,
+                from_offset_bytes, to_offset_bytes);
+    NDR_TRY(check_free(__func__, from, false));
+    NDR_TRY(check_free(__func__, to, true));
+    if (size_bytes == 0) return ndr_queue_mark(queue, event);
+    ENQUEUE(queue, event, clEnqueueCopyBuffer, queue->cl, from->cl, to->cl, from_offset_bytes, to_offset_bytes,
+            size_bytes);
+    return NDR_OK;
+}
+
+/* ---- mapping ---- */
+
+static void remember(ndr_buffer *buffer, ndr_mapping *mapping)
+{
+    pthread_mutex_lock(&buffer->lock);
+    mapping->next = buffer->mappings;
+    buffer->mappings = mapping;
+    atomic_fetch_add(&buffer->mapped, 1);
+    if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&buffer->mapped_for_writing, 1);
+    pthread_mutex_unlock(&buffer->lock);
+}
+
+/* The mapping at `host`, taken off the list, or NULL. */
+static ndr_mapping *forget(ndr_buffer *buffer, const void *host)
+{
+    pthread_mutex_lock(&buffer->lock);
+    ndr_mapping **link = &buffer->mappings;
+    while (*link && (*link)->host != host) link = &(*link)->next;
+    ndr_mapping *found = *link;
+    if (found) {
+        *link = found->next;
+        atomic_fetch_sub(&buffer->mapped, 1);
+        if (found->access != NDR_MAP_READ) atomic_fetch_sub(&buffer->mapped_for_writing, 1);
+    }
+    pthread_mutex_unlock(&buffer->lock);
+    return found;
+}
+
+ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
+                          size_t size_bytes, void **host)
+{
+    NDR_TRY(check_span(__func__, queue, buffer, offset_bytes, size_bytes));
+    NDR_REQUIRE_SET(host);
+    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE, "ndr_buffer_map: %d is not an ndr_map_access",
+                (int)access);
+    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address");
+    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
+                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
+                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
+    ndr_mapping *mapping = calloc(1, sizeof *mapping);
+    if (!mapping) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
+    cl_int error;
+    mapping->access = access;
+    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_TRUE, flags[access], offset_bytes, size_bytes, 0,
+                                       NULL, NULL, &error);
+    if (error != CL_SUCCESS) {
+        free(mapping);
+        return ndr_fail_cl(error, "clEnqueueMapBuffer");
+    }
+    remember(buffer, mapping);
+    *host = mapping->host;
+    return NDR_OK;
+}
+
+ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
+{
+    NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
+    ndr_mapping *mapping = forget(buffer, host);
+    NDR_REQUIRE(mapping, "ndr_buffer_unmap: %p is not where this buffer is mapped", host);
+    const cl_int error = clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL);
+    if (error == CL_SUCCESS) free(mapping);
+    else remember(buffer, mapping);
+    NDR_TRY_CL_AS("clEnqueueUnmapMemObject", error);
+    return NDR_OK;
+}

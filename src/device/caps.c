@@ -1,0 +1,179 @@
+/* caps.c - what a device can do, asked once and kept as plain data. */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
+{
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } table[] = {
+        { "fp64", NDR_DISABLE_FP64 },
+        { "int64_atomics", NDR_DISABLE_INT64_ATOMICS },
+        { "sub_groups", NDR_DISABLE_SUB_GROUPS },
+    };
+    enum { COUNT = sizeof table / sizeof table[0] };
+
+    unsigned bits = 0;
+    for (const char *word = words ? words : ""; *word;) {
+        const size_t length = strcspn(word, ",");
+        size_t i = 0;
+        while (i < COUNT && !(strlen(table[i].word) == length && memcmp(table[i].word, word, length) == 0)) ++i;
+        NDR_REQUIRE(i < COUNT || length == 0,
+                    "NDR_DISABLE names \"%.*s\"; it knows fp64, int64_atomics and sub_groups", (int)length, word);
+        if (i < COUNT) bits |= table[i].bit;
+        word += length;
+        if (*word == ',') ++word;
+    }
+    *disabled = bits;
+    return NDR_OK;
+}
+
+/* One text property, cut to fit. */
+static ndr_status read_text(cl_device_id device, cl_device_info what, char *out, size_t capacity)
+{
+    size_t needed = 0;
+    NDR_TRY_CL(clGetDeviceInfo(device, what, 0, NULL, &needed));
+    char *whole = calloc(needed + 1, 1);
+    if (!whole) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of a device's text", needed);
+    const cl_int error = clGetDeviceInfo(device, what, needed, whole, NULL);
+    if (error == CL_SUCCESS) snprintf(out, capacity, "%s", whole);
+    free(whole);
+    NDR_TRY_CL_AS("clGetDeviceInfo", error);
+    return NDR_OK;
+}
+
+/* Whether `word` stands in a list of words parted by spaces. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at; at = strstr(at + length, word))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+    return false;
+}
+
+static ndr_status read_names(cl_platform_id platform, cl_device_id device, ndr_device_info *info)
+{
+    NDR_TRY(read_text(device, CL_DEVICE_NAME, info->name, sizeof info->name));
+    NDR_TRY(read_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor));
+    NDR_TRY(read_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver));
+    NDR_TRY(read_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl));
+    char platform_name[1024] = "";
+    const cl_int error =
+        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
+    NDR_TRY_CL_AS("clGetPlatformInfo", error);
+    snprintf(info->platform, sizeof info->platform, "%.*s", (int)sizeof info->platform - 1, platform_name);
+    return NDR_OK;
+}
+
+static ndr_device_type type_of(cl_device_type type)
+{
+    if (type & CL_DEVICE_TYPE_GPU) return NDR_DEVICE_TYPE_GPU;
+    if (type & CL_DEVICE_TYPE_ACCELERATOR) return NDR_DEVICE_TYPE_ACCELERATOR;
+    return type & CL_DEVICE_TYPE_CPU ? NDR_DEVICE_TYPE_CPU : NDR_DEVICE_TYPE_OTHER;
+}
+
+#define READ(what, variable) NDR_TRY_CL(clGetDeviceInfo(device, what, sizeof variable, &(variable), NULL))
+
+static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
+{
+    ndr_device_info *info = &caps->info;
+    cl_device_type type = 0;
+    cl_device_local_mem_type local_type = 0;
+    cl_ulong local = 0, global = 0, largest = 0, cache = 0;
+    cl_uint units = 0, bits = 0, align = 0, width = 0;
+    cl_bool unified = CL_FALSE;
+    size_t sizes[3] = { 0, 0, 0 };
+    READ(CL_DEVICE_TYPE, type);
+    READ(CL_DEVICE_LOCAL_MEM_TYPE, local_type);
+    READ(CL_DEVICE_LOCAL_MEM_SIZE, local);
+    READ(CL_DEVICE_GLOBAL_MEM_SIZE, global);
+    READ(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, cache);
+    READ(CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest);
+    READ(CL_DEVICE_MAX_COMPUTE_UNITS, units);
+    READ(CL_DEVICE_ADDRESS_BITS, bits);
+    READ(CL_DEVICE_MEM_BASE_ADDR_ALIGN, align); /* in bits */
+    READ(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, width);
+    READ(CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
+    READ(CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_group_size);
+    READ(CL_DEVICE_MAX_PARAMETER_SIZE, info->max_argument_bytes);
+
+    /* Devices may have more than three dimensions. */
+    size_t bytes = 0;
+    NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, 0, NULL, &bytes));
+    size_t *all = calloc(1, bytes > sizeof sizes ? bytes : sizeof sizes);
+    if (!all) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's limits");
+    const cl_int error = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, bytes, all, NULL);
+    memcpy(sizes, all, sizeof sizes);
+    free(all);
+    NDR_TRY_CL_AS("clGetDeviceInfo", error);
+
+    info->type = type_of(type);
+    info->compute_units = units;
+    info->address_bits = bits;
+    for (unsigned d = 0; d < 3; ++d) info->max_local_size[d] = sizes[2 - d];
+    info->local_memory_bytes = (size_t)local;
+    info->max_buffer_bytes = largest > SIZE_MAX ? SIZE_MAX : (size_t)largest;
+    info->global_memory_bytes = global;
+    info->global_cache_bytes = cache;
+    info->local_memory_is_dedicated = local_type == CL_LOCAL;
+    info->shares_host_memory = unified != CL_FALSE;
+    info->preferred_f32_width = width;
+    caps->align_bytes = align / 8;
+    return NDR_OK;
+}
+
+/* The newest OpenCL C among 1.2 and 3.0: 2.0 promises more than many drivers that accept it can do. */
+static unsigned c_version_of(cl_device_id device, const char *opencl)
+{
+    unsigned major = 1, minor = 2;
+    if (sscanf(opencl, "OpenCL %u.%u", &major, &minor) != 2) return 120;
+    if (major < 3) return major * 100 + minor * 10 < 120 ? 110 : 120;
+    cl_name_version versions[32];
+    size_t bytes = 0;
+    if (clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof versions, versions, &bytes) != CL_SUCCESS)
+        return 120;
+    for (size_t i = 0; i < bytes / sizeof versions[0]; ++i)
+        if (CL_VERSION_MAJOR(versions[i].version) >= 3) return 300;
+    return 120;
+}
+
+static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
+{
+    ndr_device_info *info = &caps->info;
+    enum { CAPACITY = 1 << 16 };
+    char *extensions = calloc(CAPACITY, 1);
+    if (!extensions) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's extensions");
+    const ndr_status status = read_text(device, CL_DEVICE_EXTENSIONS, extensions, CAPACITY);
+    cl_device_fp_config f64 = 0;
+    cl_uint sub_groups = 0; /* asked only where the device is new enough to know the question */
+    if (status == NDR_OK) {
+        (void)clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, NULL);
+        if (caps->c_version >= 300)
+            (void)clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, NULL);
+        info->has_f64 = f64 != 0;
+        info->has_int64_atomics = has_word(extensions, "cl_khr_int64_base_atomics")
+                                  && has_word(extensions, "cl_khr_int64_extended_atomics");
+        info->has_sub_groups = sub_groups > 0 || has_word(extensions, "cl_khr_subgroups");
+    }
+    free(extensions);
+    return status;
+}
+
+ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps)
+{
+    ndr_caps read = { .c_version = 120 };
+    NDR_TRY(ndr_caps_parse_disable(getenv("NDR_DISABLE"), &read.disabled));
+    NDR_TRY(read_names(platform, device, &read.info));
+    NDR_TRY(read_limits(device, &read));
+    read.c_version = c_version_of(device, read.info.opencl);
+    NDR_TRY(read_extensions(device, &read));
+    if (read.disabled & NDR_DISABLE_FP64) read.info.has_f64 = false;
+    if (read.disabled & NDR_DISABLE_INT64_ATOMICS) read.info.has_int64_atomics = false;
+    if (read.disabled & NDR_DISABLE_SUB_GROUPS) read.info.has_sub_groups = false;
+    *caps = read;
+    return NDR_OK;
+}

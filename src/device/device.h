@@ -1,0 +1,217 @@
+/* device.h - first floor: OpenCL's objects, wrapped one to one, and what a device can do. */
+#ifndef NDR_DEVICE_H
+#define NDR_DEVICE_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: the only one that 1.2 devices have */
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+/* ---- cl_error.c ---- */
+
+/* "CL_INVALID_WORK_GROUP_SIZE", or "an unknown code". */
+const char *ndr_cl_error_name(cl_int error);
+
+/* Fail with the status that fits `error`, naming it and the call it came from. `call` may go on with the
+ * call's arguments; they are not printed. */
+ndr_status ndr_fail_cl(cl_int error, const char *call);
+
+/* Stop here if an OpenCL call failed. */
+#define NDR_TRY_CL(call)                                                     \
+    do {                                                                     \
+        const cl_int try_error_ = (call);                                    \
+        if (try_error_ != CL_SUCCESS) return ndr_fail_cl(try_error_, #call); \
+    } while (0)
+
+/* The same for a code already at hand. */
+#define NDR_TRY_CL_AS(call_name, error)                                     \
+    do {                                                                    \
+        if ((error) != CL_SUCCESS) return ndr_fail_cl((error), call_name);  \
+    } while (0)
+
+/* ---- caps.c ---- */
+
+/* What a device can do, asked once. Plain data: floors above decide from it, and tests make some up. */
+typedef struct ndr_caps {
+    ndr_device_info info;
+    unsigned c_version;   /* OpenCL C to build with where the user names none: 120 or 300 */
+    size_t align_bytes;   /* of sub-buffers and of host memory used in place */
+    unsigned disabled;    /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
+} ndr_caps;
+
+typedef enum ndr_disable {
+    NDR_DISABLE_FP64 = 1u << 0,
+    NDR_DISABLE_INT64_ATOMICS = 1u << 1,
+    NDR_DISABLE_SUB_GROUPS = 1u << 2,
+} ndr_disable;
+
+ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps);
+
+/* Pure: the bits for "fp64,sub_groups"; NULL or "" is none, an unknown word is refused. */
+ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled);
+
+/* ---- catalog.c ---- */
+
+typedef struct ndr_catalog_entry {
+    cl_platform_id platform;
+    cl_device_id device;
+    ndr_caps caps;
+} ndr_catalog_entry;
+
+/* Every device of every driver; free() the entries. */
+ndr_status ndr_catalog_read(ndr_catalog_entry **entries, size_t *count);
+
+/* Pure: which of `count` >= 1 devices the words mean; NULL or "" means the default. `source` says whose
+ * words they are, for the sentence. */
+ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices,
+                              size_t count, size_t *chosen);
+
+/* ---- context.c ---- */
+
+struct ndr_context {
+    atomic_uint references; /* one for the caller, one for each queue, buffer and event */
+    cl_device_id device;
+    cl_context cl;
+    ndr_caps caps;
+    struct ndr_store *store;
+};
+
+/* Take or return one reference; ndr_context_destroy() returns the caller's. */
+ndr_context *ndr_context_keep(ndr_context *context);
+
+/* Open a listed device; `cl` is an OpenCL context to share, or NULL to make one. */
+ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_context **context);
+
+/* ---- store.c ---- */
+
+/* How a kernel says what it is launched over. */
+typedef enum ndr_form {
+    NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
+    NDR_FORM_RANGE,    /* NDR_RANGE(d) */
+    NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
+} ndr_form;
+
+/* What a parameter takes. */
+typedef enum ndr_param_kind {
+    NDR_PARAM_GLOBAL,   /* a buffer */
+    NDR_PARAM_CONSTANT, /* a buffer */
+    NDR_PARAM_LOCAL,    /* local memory */
+    NDR_PARAM_NUMBER,   /* a number of `dtype` */
+    NDR_PARAM_BYTES,    /* a vector or struct of `size_bytes`, 0 where that is not known */
+    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
+} ndr_param_kind;
+
+typedef struct ndr_param {
+    ndr_param_kind kind;
+    ndr_dtype dtype; /* of the number, or of what the pointer points to; NONE where that is no number */
+    size_t size_bytes;
+    bool is_const; /* the kernel only reads through it */
+    char *name, *type_name;
+} ndr_param;
+
+/* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
+ * enqueues holds `lock` meanwhile. */
+struct ndr_kernel {
+    struct ndr_kernel *next; /* of the same program */
+    ndr_context *context;    /* not counted: the context owns the kernel */
+    cl_kernel cl;
+    char *name;
+    ndr_param *params;
+    unsigned arg_count; /* of `params`, hidden ones too; info.arg_count counts the visible ones in front */
+    ndr_form form;
+    unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
+    bool has_scratch; /* a hidden local argument, just before the record */
+    ndr_kernel_info info;
+    pthread_mutex_t lock;
+};
+
+/* A built program and the kernels taken from it so far. */
+typedef struct ndr_program {
+    struct ndr_program *next;
+    cl_program cl;
+    char *key;   /* what it was asked for by */
+    char *title; /* what sentences and logs call it */
+    char *text;  /* the source as the compiler saw it, includes pasted in */
+    char *options;
+    ndr_kernel *kernels;
+} ndr_program;
+
+/* Programs under their keys. It keeps; it does not build. */
+typedef struct ndr_store {
+    pthread_mutex_t lock;       /* held for look-ups and changes of the lists */
+    pthread_mutex_t build_lock; /* held while one thread builds, so that nothing is built twice */
+    ndr_program *programs;
+} ndr_store;
+
+ndr_status ndr_store_create(ndr_store **store);
+void ndr_store_destroy(ndr_store *store);
+
+/* What is kept, or NULL. */
+ndr_program *ndr_store_find(ndr_store *store, const char *key);
+ndr_kernel *ndr_store_find_kernel(ndr_store *store, const ndr_program *program, const char *name);
+
+/* Hand over. */
+void ndr_store_keep(ndr_store *store, ndr_program *program);
+void ndr_store_keep_kernel(ndr_store *store, ndr_program *program, ndr_kernel *kernel);
+
+/* Free what was never handed over; NULL is fine. */
+void ndr_program_free(ndr_program *program);
+void ndr_kernel_free(ndr_kernel *kernel);
+
+/* ---- queue.c ---- */
+
+struct ndr_queue {
+    ndr_context *context;
+    cl_command_queue cl;
+    bool profiling;
+};
+
+/* Enqueue nothing, for an event that completes when all before it has. */
+ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
+
+/* ---- event.c ---- */
+
+struct ndr_event {
+    ndr_context *context;
+    cl_event first, last; /* the same one for work of one piece; each counted where set */
+    bool profiling;
+};
+
+/* An event still to be filled in, made before the work is enqueued so that nothing can fail after it.
+ * `wanted` NULL: no event is made, and `*made` is NULL. */
+ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made);
+
+/* The work is enqueued: hand the event out. Takes over `first` and `last`. */
+void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
+
+/* One event of two pieces of work, from the start of `first` to the end of `last`; takes over both. */
+ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
+
+/* ---- buffer.c ---- */
+
+typedef struct ndr_mapping {
+    struct ndr_mapping *next;
+    void *host;
+    ndr_map_access access;
+} ndr_mapping;
+
+struct ndr_buffer {
+    ndr_context *context;
+    cl_mem cl;
+    size_t size_bytes;
+    pthread_mutex_t lock; /* guards `mappings` */
+    ndr_mapping *mappings;
+    atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */
+};
+
+/* Put a buffer round `cl`, whose reference it takes over if it succeeds. */
+ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer);
+
+/* False while the host has the buffer mapped in a way that the device must not meet. */
+bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
+
+#endif

@@ -1,0 +1,87 @@
+/* native.c - OpenCL handles in and out of ours (include/ndr/ndr_cl.h). */
+#include "device/device.h"
+
+#include <stdlib.h>
+
+#include "ndr/ndr_cl.h"
+
+/* ---- out ---- */
+
+cl_context ndr_context_cl(const ndr_context *context) { return context ? context->cl : NULL; }
+cl_device_id ndr_context_cl_device(const ndr_context *context) { return context ? context->device : NULL; }
+cl_command_queue ndr_queue_cl(const ndr_queue *queue) { return queue ? queue->cl : NULL; }
+cl_mem ndr_buffer_cl(const ndr_buffer *buffer) { return buffer ? buffer->cl : NULL; }
+cl_event ndr_event_cl(const ndr_event *event) { return event ? event->last : NULL; }
+cl_kernel ndr_kernel_cl(const ndr_kernel *kernel) { return kernel ? kernel->cl : NULL; }
+
+/* ---- in ---- */
+
+static ndr_status check_device(cl_context cl, cl_device_id device)
+{
+    cl_device_id held[64];
+    size_t bytes = 0;
+    NDR_TRY_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof held, held, &bytes));
+    for (size_t i = 0; i < bytes / sizeof held[0]; ++i)
+        if (held[i] == device) return NDR_OK;
+    return ndr_fail(NDR_BAD_ARGUMENT, "ndr_context_from_cl: the device is not one of the OpenCL context's");
+}
+
+ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context)
+{
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(device);
+    NDR_REQUIRE_SET(context);
+    NDR_TRY(check_device(cl, device));
+    ndr_catalog_entry entry = { .device = device };
+    NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry.platform, &entry.platform, NULL));
+    NDR_TRY(ndr_caps_query(entry.platform, device, &entry.caps));
+    return ndr_context_open(&entry, cl, context);
+}
+
+ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(queue);
+    cl_context owner = NULL;
+    cl_device_id device = NULL;
+    cl_command_queue_properties properties = 0;
+    NDR_TRY_CL(clGetCommandQueueInfo(cl, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL));
+    NDR_TRY_CL(clGetCommandQueueInfo(cl, CL_QUEUE_DEVICE, sizeof device, &device, NULL));
+    NDR_TRY_CL(clGetCommandQueueInfo(cl, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    NDR_REQUIRE(owner == context->cl && device == context->device,
+                "ndr_queue_from_cl: the command queue belongs to another OpenCL context or device");
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                   "ndr_queue_from_cl: the command queue is out of order; libndr needs an in-order one");
+    ndr_queue *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
+    const cl_int error = clRetainCommandQueue(cl);
+    if (error != CL_SUCCESS) {
+        free(made);
+        return ndr_fail_cl(error, "clRetainCommandQueue");
+    }
+    made->cl = cl;
+    made->context = ndr_context_keep(context);
+    made->profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+    *queue = made;
+    return NDR_OK;
+}
+
+ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(buffer);
+    cl_context owner = NULL;
+    cl_mem_object_type type = 0;
+    size_t size_bytes = 0;
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof type, &type, NULL));
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_SIZE, sizeof size_bytes, &size_bytes, NULL));
+    NDR_REQUIRE(owner == context->cl, "ndr_buffer_from_cl: the memory object belongs to another OpenCL context");
+    NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
+    NDR_TRY_CL(clRetainMemObject(cl));
+    const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
+    if (status != NDR_OK) clReleaseMemObject(cl);
+    return status;
+}

@@ -1,0 +1,273 @@
+/* args.c - the values a kernel starts with: checked against its signature, converted, then bound. */
+#include "launch/launch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One argument on its way, with what a sentence about it needs. */
+typedef struct passing {
+    const ndr_kernel *kernel;
+    unsigned index;
+    const ndr_param *param;
+    const ndr_arg *arg;
+} passing;
+
+/* "kernel "scale", argument 2 "a" (float)": how every refusal begins. */
+typedef struct place {
+    char chars[256];
+} place;
+
+static place place_of(const passing *p)
+{
+    place out;
+    snprintf(out.chars, sizeof out.chars, "kernel \"%s\", argument %u \"%s\" (%s)", p->kernel->name, p->index,
+             p->param->name, p->param->type_name);
+    return out;
+}
+
+static ndr_status refuse(const passing *p, const char *why)
+{
+    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s %s", place_of(p).chars, why);
+}
+
+static const char *kind_name(const ndr_arg *arg)
+{
+    switch (arg->kind) {
+    case NDR_ARG_BUFFER: return "a buffer";
+    case NDR_ARG_NULL: return "ndr_null";
+    case NDR_ARG_SIGNED:
+    case NDR_ARG_UNSIGNED: return "an integer";
+    case NDR_ARG_FLOAT: return "a float";
+    case NDR_ARG_DOUBLE: return "a double";
+    case NDR_ARG_STRUCT: return "a struct";
+    case NDR_ARG_LOCAL: return "local memory";
+    case NDR_ARG_NONE: break;
+    }
+    return "nothing";
+}
+
+static ndr_status refuse_kind(const passing *p, const char *wanted)
+{
+    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes %s, but %s is given", place_of(p).chars, wanted,
+                    kind_name(p->arg));
+}
+
+/* ---- buffers ---- */
+
+static ndr_status pass_buffer(const passing *p, ndr_bound *out)
+{
+    out->size_bytes = sizeof out->held.mem;
+    out->value = &out->held.mem;
+    if (p->arg->kind == NDR_ARG_NULL) {
+        out->held.mem = NULL;
+        return NDR_OK;
+    }
+    if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
+    const ndr_buffer *buffer = p->arg->as.buffer;
+    if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
+    if (buffer->context != p->kernel->context) return refuse(p, "is a buffer of another context than the kernel's");
+    if (!ndr_buffer_is_free(buffer, !p->param->is_const && p->param->kind == NDR_PARAM_GLOBAL))
+        return refuse(p, "is a buffer that the host has mapped; unmap it first");
+    out->held.mem = buffer->cl;
+    return NDR_OK;
+}
+
+/* ---- local memory ---- */
+
+static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_bytes)
+{
+    if (p->arg->kind != NDR_ARG_LOCAL) return refuse_kind(p, "local memory (ndr_local)");
+    const ndr_arg *arg = p->arg;
+    if (arg->dtype && p->param->dtype && arg->dtype != p->param->dtype)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s points to another type than the %s given to ndr_local",
+                        place_of(p).chars, ndr_dtype_describe(arg->dtype) ? ndr_dtype_describe(arg->dtype)->cl_name : "?");
+    size_t bytes = arg->size_bytes;
+    for (unsigned d = 0; d < 3; ++d)
+        if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
+            return ndr_fail(NDR_LIMIT_EXCEEDED, "%s asks for local memory of %s elements: more than can be counted",
+                            place_of(p).chars, ndr_sizes_print(3, arg->as.extent).chars);
+    if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
+    out->size_bytes = bytes;
+    out->value = NULL;
+    if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
+    return NDR_OK;
+}
+
+/* ---- numbers ---- */
+
+static ndr_status refuse_value(const passing *p, const char *value)
+{
+    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s cannot hold %s", place_of(p).chars, value);
+}
+
+/* Whether the integer given fits `bits`, signed or not. */
+static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
+{
+    const uint64_t highest = is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
+    if (arg->kind == NDR_ARG_UNSIGNED) return arg->as.u <= highest;
+    if (arg->as.i >= 0) return (uint64_t)arg->as.i <= highest;
+    return is_signed && arg->as.i >= -(int64_t)highest - 1;
+}
+
+static ndr_status pass_integer(const passing *p, ndr_bound *out)
+{
+    const ndr_arg *arg = p->arg;
+    if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED)
+        return refuse_kind(p, arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE ? "an integer; cast it"
+                                                                                        : "an integer");
+    const ndr_dtype_info *type = ndr_dtype_describe(p->param->dtype);
+    if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) {
+        char value[32];
+        if (arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)arg->as.i);
+        else snprintf(value, sizeof value, "%llu", (unsigned long long)arg->as.u);
+        return refuse_value(p, value);
+    }
+    /* The same bits whether signed or not, cut to the parameter's width. */
+    const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
+    out->size_bytes = type->size_bytes;
+    out->value = &out->held;
+    switch (type->size_bytes) {
+    case 1: out->held.i8 = (int8_t)value; break;
+    case 2: out->held.i16 = (int16_t)value; break;
+    case 4: out->held.i32 = (int32_t)value; break;
+    default: out->held.integer = value; break;
+    }
+    return NDR_OK;
+}
+
+static ndr_status pass_float(const passing *p, ndr_bound *out)
+{
+    const ndr_arg *arg = p->arg;
+    if (arg->kind == NDR_ARG_DOUBLE)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes a float, but the double %g is given; write it as in 2.0f or "
+                        "cast it to float", place_of(p).chars, arg->as.d);
+    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED)
+        return refuse_kind(p, "a float, as in 2.0f");
+    if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
+    out->size_bytes = sizeof out->held.f32;
+    out->value = &out->held;
+    out->held.f32 = arg->as.f;
+    return NDR_OK;
+}
+
+static ndr_status pass_double(const passing *p, ndr_bound *out)
+{
+    const ndr_arg *arg = p->arg;
+    if (arg->kind == NDR_ARG_FLOAT)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes a double, but the float %g is given; cast it to double",
+                        place_of(p).chars, (double)arg->as.f);
+    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED)
+        return refuse_kind(p, "a double, as in 2.0");
+    if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
+    out->size_bytes = sizeof out->held.f64;
+    out->value = &out->held;
+    out->held.f64 = arg->as.d;
+    return NDR_OK;
+}
+
+static ndr_status pass_number(const passing *p, ndr_bound *out)
+{
+    switch (p->param->dtype) {
+    case NDR_DTYPE_F32: return pass_float(p, out);
+    case NDR_DTYPE_F64: return pass_double(p, out);
+    default: return pass_integer(p, out);
+    }
+}
+
+/* ---- vectors and structs ---- */
+
+static const char *without_struct(const char *type_name)
+{
+    return strncmp(type_name, "struct ", 7) == 0 ? type_name + 7 : type_name;
+}
+
+static ndr_status pass_bytes(const passing *p, ndr_bound *out)
+{
+    const ndr_arg *arg = p->arg;
+    const ndr_param *param = p->param;
+    const bool is_vector = ndr_signature_vector_bytes(param->type_name) != 0;
+    if (arg->kind != NDR_ARG_STRUCT)
+        return refuse_kind(p, is_vector ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
+    if (!arg->as.value.bytes) return refuse(p, "is a struct at NULL");
+    const char *given = arg->as.value.type_name;
+    if (given && !is_vector && strcmp(without_struct(given), without_struct(param->type_name)) != 0)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s is given a %s; name the same type on both sides",
+                        place_of(p).chars, given);
+    if (arg->size_bytes == 0 || (param->size_bytes && param->size_bytes != arg->size_bytes))
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s has %zu bytes on the device, but %zu are given",
+                        place_of(p).chars, param->size_bytes, arg->size_bytes);
+    out->size_bytes = arg->size_bytes;
+    out->value = arg->as.value.bytes;
+    return NDR_OK;
+}
+
+/* ---- all of them ---- */
+
+static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
+{
+    if (p->arg->kind == NDR_ARG_NONE)
+        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
+    if ((unsigned)p->arg->kind > NDR_ARG_LOCAL)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s: %d is not an ndr_arg_kind", place_of(p).chars,
+                        (int)p->arg->kind);
+    switch (p->param->kind) {
+    case NDR_PARAM_GLOBAL:
+    case NDR_PARAM_CONSTANT: return pass_buffer(p, out);
+    case NDR_PARAM_LOCAL: return pass_local(p, out, local_bytes);
+    case NDR_PARAM_NUMBER: return pass_number(p, out);
+    case NDR_PARAM_BYTES: return pass_bytes(p, out);
+    case NDR_PARAM_OPAQUE: break;
+    }
+    return ndr_fail(NDR_UNSUPPORTED, "%s is of a type that libndr cannot pass", place_of(p).chars);
+}
+
+/* "x (float*), a (float)": what should have been given. */
+static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
+{
+    for (unsigned i = 0; i < kernel->info.arg_count; ++i)
+        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, kernel->params[i].type_name);
+}
+
+static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+{
+    const unsigned wanted = kernel->info.arg_count;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, wanted <= NDR_MOST_ARGS,
+                   "kernel \"%s\" has %u parameters; a launch passes at most %d", kernel->name, wanted, NDR_MOST_ARGS);
+    if (arg_count != wanted) {
+        ndr_text list = { 0 };
+        add_parameters(kernel, &list);
+        const ndr_status status =
+            ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; it wants %s",
+                     kernel->name, wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are",
+                     list.chars ? list.chars : "none");
+        ndr_text_free(&list);
+        return status;
+    }
+    NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu", kernel->name, arg_count);
+    return NDR_OK;
+}
+
+ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
+                          ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes)
+{
+    NDR_TRY(check_count(kernel, args, arg_count));
+    *local_bytes = 0;
+    for (size_t i = 0; i < arg_count; ++i) {
+        const passing p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
+        NDR_TRY(pass(&p, &bound[i], local_bytes));
+    }
+    return NDR_OK;
+}
+
+ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
+{
+    for (size_t i = 0; i < arg_count; ++i) {
+        const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
+        if (error != CL_SUCCESS)
+            return ndr_fail_with_code(NDR_BAD_KERNEL_ARGUMENT, error,
+                                      "kernel \"%s\", argument %zu \"%s\" (%s): the driver refuses %zu bytes for it, %s (%d)",
+                                      kernel->name, i, kernel->params[i].name, kernel->params[i].type_name,
+                                      bound[i].size_bytes, ndr_cl_error_name(error), (int)error);
+    }
+    return NDR_OK;
+}

@@ -1,0 +1,145 @@
+/* launch.c - the one place where kernels are enqueued. */
+#include "launch/launch.h"
+
+#include <string.h>
+
+/* A launch that has passed its checks. */
+typedef struct launching {
+    ndr_queue *queue;
+    ndr_kernel *kernel;
+    ndr_range_plan plan;
+    size_t arg_count;
+    ndr_bound bound[NDR_MOST_ARGS];
+    size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
+    cl_event first, last; /* of the pieces; NULL where nobody wants them */
+} launching;
+
+/* ---- checks ---- */
+
+/* Scratch for group functions: one element of the widest type for each item of a group. */
+static size_t scratch_for(const ndr_kernel *kernel, const ndr_range_plan *plan)
+{
+    return kernel->has_scratch ? sizeof(cl_ulong) * ndr_max_size(plan->largest_group, 1) : 0;
+}
+
+/* Some drivers abort the process on too much local memory. What a kernel declares by itself is for the
+ * compiler to judge: it counts only together with what the launch adds. */
+static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments, size_t scratch)
+{
+    const size_t declared = kernel->info.local_memory_bytes;
+    const size_t limit = kernel->context->caps.info.local_memory_bytes;
+    if (arguments == 0 && scratch == 0) return NDR_OK;
+    const bool fits = arguments <= limit && scratch <= limit - arguments && declared <= limit - arguments - scratch;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, fits,
+                   "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
+                   "group functions; the device has %zu for a group",
+                   kernel->name, arguments, declared, scratch, limit);
+    return NDR_OK;
+}
+
+static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                        size_t arg_count, launching *l)
+{
+    NDR_REQUIRE(queue, "ndr_launch: queue is NULL");
+    NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL");
+    NDR_REQUIRE(range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE(kernel->context == queue->context, "kernel \"%s\" and the queue belong to different contexts",
+                kernel->name);
+    const ndr_range_rules rules = ndr_range_rules_of(kernel);
+    NDR_TRY(ndr_range_make_plan(range, &rules, &l->plan));
+    size_t local_bytes;
+    NDR_TRY(ndr_args_check(kernel, args, arg_count, l->bound, &local_bytes));
+    l->queue = queue;
+    l->kernel = kernel;
+    l->arg_count = arg_count;
+    l->scratch_bytes = scratch_for(kernel, &l->plan);
+    return check_local_memory(kernel, local_bytes, l->scratch_bytes);
+}
+
+/* ---- enqueueing, with the kernel's lock held ---- */
+
+/* OpenCL's first dimension is the contiguous one; ours is the last. Nowhere else on the host are they turned. */
+static void to_cl(unsigned dims, const size_t ours[3], size_t cl[3])
+{
+    for (unsigned d = 0; d < dims; ++d) cl[d] = ours[dims - 1 - d];
+}
+
+static ndr_status bind_record(const launching *l, const ndr_piece *piece)
+{
+    if (l->kernel->form == NDR_FORM_PLAIN) return NDR_OK;
+    ndr_launch_record record = { .dims = l->plan.dims };
+    for (unsigned d = 0; d < l->plan.dims; ++d) {
+        record.global_range[d] = l->plan.global_range[d];
+        record.offset[d] = l->plan.offset[d];
+        record.group_range[d] = l->plan.group_range[d];
+        record.first_group[d] = piece->first_group[d];
+        record.local_range[d] = l->plan.local_range[d];
+    }
+    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 1, sizeof record, &record));
+    return NDR_OK;
+}
+
+static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_event *done)
+{
+    NDR_TRY(bind_record(l, piece));
+    size_t global[3], local[3], offset[3];
+    to_cl(l->plan.dims, piece->global, global);
+    to_cl(l->plan.dims, piece->local, local);
+    to_cl(l->plan.dims, piece->offset, offset);
+    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0,
+                                                NULL, done);
+    NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
+    return NDR_OK;
+}
+
+/* The driver had the last word after all: say how far it went. */
+static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
+{
+    return ndr_fail_with_code(status, ndr_last_cl_error(),
+                              "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
+                              ndr_sizes_print(l->plan.dims, l->plan.global_range).chars,
+                              ndr_sizes_print(l->plan.dims, l->plan.pieces[piece].local).chars, ndr_last_error(),
+                              piece, l->plan.piece_count);
+}
+
+static ndr_status enqueue_all(launching *l, bool wants_events)
+{
+    const unsigned count = l->plan.piece_count;
+    for (unsigned i = 0; i < count; ++i) {
+        cl_event *done = !wants_events ? NULL : i == 0 ? &l->first : i + 1 == count ? &l->last : NULL;
+        const ndr_status status = enqueue_piece(l, &l->plan.pieces[i], done);
+        if (status != NDR_OK) return fail_at(l, i, status);
+    }
+    return NDR_OK;
+}
+
+static ndr_status bind_and_enqueue(launching *l, bool wants_events)
+{
+    NDR_TRY(ndr_args_bind(l->kernel, l->bound, l->arg_count));
+    if (l->scratch_bytes)
+        NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
+    return enqueue_all(l, wants_events);
+}
+
+/* ---- launching ---- */
+
+ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                        size_t arg_count, ndr_event **event)
+{
+    launching l = { 0 };
+    NDR_TRY(check(queue, kernel, range, args, arg_count, &l));
+    if (l.plan.piece_count == 0) return ndr_queue_mark(queue, event);
+
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    pthread_mutex_lock(&kernel->lock);
+    const ndr_status status = bind_and_enqueue(&l, made != NULL);
+    pthread_mutex_unlock(&kernel->lock);
+    if (status != NDR_OK) {
+        if (l.first) clReleaseEvent(l.first);
+        ndr_event_destroy(made);
+        return status;
+    }
+    ndr_event_hand_out(made, l.first, l.last, event);
+    return NDR_OK;
+}

@@ -1,0 +1,80 @@
+/* launch.h - third floor: a kernel, a range and arguments become enqueued work. */
+#ifndef NDR_LAUNCH_H
+#define NDR_LAUNCH_H
+
+#include "program/program.h"
+
+/* ---- range.c ---- */
+
+/* What a range has to fit: plain data from kernel and device. Sizes in our order, of a 3-D range. */
+typedef struct ndr_range_rules {
+    const char *kernel; /* its name, for sentences */
+    ndr_form form;
+    unsigned dims;           /* that the kernel is written for; 0 for any */
+    size_t max_group_size;   /* of the kernel */
+    size_t max_local_size[3]; /* of the device */
+    size_t required[3];      /* reqd_work_group_size; zeros where there is none */
+    unsigned address_bits;
+} ndr_range_rules;
+
+ndr_range_rules ndr_range_rules_of(const ndr_kernel *kernel);
+
+/* One OpenCL launch's worth of a range: every group in it has the same size. */
+typedef struct ndr_piece {
+    size_t global[3], local[3], offset[3];
+    size_t first_group[3];
+} ndr_piece;
+
+/* A range, checked and completed: one piece when its sizes divide evenly, up to eight when they do not,
+ * none when it is empty. */
+typedef struct ndr_range_plan {
+    unsigned dims;
+    size_t global_range[3], offset[3], group_range[3], local_range[3];
+    size_t largest_group; /* work-items */
+    unsigned piece_count;
+    ndr_piece pieces[8];
+} ndr_range_plan;
+
+/* Pure: needs no device. */
+ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan);
+
+/* ---- args.c ---- */
+
+enum { NDR_MOST_ARGS = 32 };
+
+/* One argument as clSetKernelArg wants it. */
+typedef struct ndr_bound {
+    size_t size_bytes;
+    const void *value; /* NULL for local memory */
+    union {
+        cl_mem mem;
+        int64_t integer; /* its low bytes, in the parameter's width */
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        float f32;
+        double f64;
+    } held; /* what `value` points to, unless it is a struct of the caller's */
+} ndr_bound;
+
+/* Check each argument against the kernel's signature and turn it into `bound`; nothing is set yet.
+ * `*local_bytes` is what they ask for in local memory. */
+ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
+                          ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes);
+
+/* Set them; with the kernel's lock held. */
+ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count);
+
+/* ---- launch.c ---- */
+
+/* What a kernel learns through its hidden last argument; laid out as NDR_RECORD_ in kernels/ndr/item.clh. */
+typedef struct ndr_launch_record {
+    cl_ulong global_range[3];
+    cl_ulong offset[3];
+    cl_ulong group_range[3];
+    cl_ulong first_group[3];
+    cl_ulong local_range[3];
+    cl_ulong dims;
+} ndr_launch_record;
+
+#endif

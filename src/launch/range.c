@@ -1,0 +1,366 @@
+/* range.c - how many work-items, in what groups: checked, completed, cut into even pieces.
+ *
+ * Pure arithmetic on plain data, so every rule here is tested without a device.
+ *
+ *        n = 1000, local 256, split:   |256|256|256|232|      the last one is a piece of its own
+ *        (5, 7) by (2, 3), split:      4 x 6 in (2, 3), 4 x 1 in (2, 1), 1 x 6 in (1, 3), 1 x 1 in (1, 1)
+ */
+#include "launch/launch.h"
+
+#include <string.h>
+
+/* Groups of about this many items suit the devices we know; see docs/decisions.md. */
+enum { FAVOURITE_GROUP = 256 };
+
+/* What is known while a plan is made. */
+typedef struct planning {
+    const ndr_nd_range *range;
+    const ndr_range_rules *rules;
+    unsigned dims;
+    size_t local[3];
+    size_t edge_local[3]; /* of the pieces along the far edge; 0: as long as the edge is */
+    bool rounds_up;
+} planning;
+
+/* ---- limits ---- */
+
+/* Dimension d of a range with fewer than three is a later one of three. */
+static size_t limit_of(const planning *p, unsigned d)
+{
+    return ndr_min_size(p->rules->max_local_size[3 - p->dims + d], p->rules->max_group_size);
+}
+
+static size_t largest_power_of_two(size_t limit)
+{
+    size_t power = 1;
+    while (power <= limit / 2) power *= 2;
+    return power;
+}
+
+/* ---- checks ---- */
+
+static bool has_groups(const ndr_nd_range *range) { return range->local.dims != 0; }
+
+static bool is_automatic(const ndr_nd_range *range)
+{
+    for (unsigned d = 0; d < range->local.dims; ++d)
+        if (range->local.size[d]) return false;
+    return true;
+}
+
+static ndr_status check_dims(const planning *p)
+{
+    const ndr_nd_range *range = p->range;
+    const char *kernel = p->rules->kernel;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, range->global.dims >= 1 && range->global.dims <= 3,
+                   "kernel \"%s\": a range has 1 to 3 dimensions, not %u", kernel, range->global.dims);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, range->local.dims == 0 || range->local.dims == range->global.dims,
+                   "kernel \"%s\": the global range has %u dimensions, but the local one %u", kernel,
+                   range->global.dims, range->local.dims);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
+                   "kernel \"%s\" is written for %u dimension%s, but the range %s has %u", kernel, p->rules->dims,
+                   p->rules->dims == 1 ? "" : "s", ndr_sizes_print(range->global.dims, range->global.size).chars,
+                   range->global.dims);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, (unsigned)range->edge <= NDR_EDGE_SPLIT, "kernel \"%s\": %d is not an ndr_edge",
+                   kernel, (int)range->edge);
+    return NDR_OK;
+}
+
+static ndr_status check_form(const planning *p)
+{
+    const ndr_form form = p->rules->form;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, form != NDR_FORM_RANGE || !has_groups(p->range),
+                   "kernel \"%s\" has no groups (NDR_RANGE): launch it over an ndr_range, or write NDR_ND_RANGE",
+                   p->rules->kernel);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, form != NDR_FORM_ND_RANGE || has_groups(p->range),
+                   "kernel \"%s\" works in groups (NDR_ND_RANGE): launch it over an ndr_nd_range; a local size of 0 "
+                   "lets the library choose",
+                   p->rules->kernel);
+    return NDR_OK;
+}
+
+/* Ids and counts must fit the device's size_t and ours. */
+static ndr_status check_sizes(const planning *p)
+{
+    const size_t largest = p->rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX;
+    size_t items = 1;
+    bool is_empty = false;
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t size = p->range->global.size[d], offset = p->range->offset[d];
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, size <= largest && offset <= largest - size,
+                       "kernel \"%s\": global size %zu from offset %zu in dimension %u passes the device's largest "
+                       "id, %zu",
+                       p->rules->kernel, size, offset, d, largest);
+        is_empty |= size == 0;
+    }
+    for (unsigned d = 0; d < p->dims && !is_empty; ++d)
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(items, p->range->global.size[d], &items) && items <= largest,
+                       "kernel \"%s\": global size %s has more work-items than the device can count, %zu",
+                       p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars, largest);
+    return NDR_OK;
+}
+
+static ndr_status check_given_local(const planning *p)
+{
+    const char *kernel = p->rules->kernel;
+    const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
+    size_t items = 1;
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t device_limit = p->rules->max_local_size[3 - p->dims + d];
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
+                       "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
+                       local.chars, d);
+        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
+                       "kernel \"%s\": local size %s is %zu in dimension %u; the device takes at most %zu there",
+                       kernel, local.chars, p->local[d], d, device_limit);
+        if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
+    }
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
+                   "kernel \"%s\": local size %s makes groups of %zu work-items; this kernel on this device takes at "
+                   "most %zu",
+                   kernel, local.chars, items, p->rules->max_group_size);
+    return NDR_OK;
+}
+
+static bool has_required(const ndr_range_rules *rules) { return rules->required[2] != 0; }
+
+static ndr_status check_required(const planning *p)
+{
+    if (!has_required(p->rules)) return NDR_OK;
+    const size_t *required = p->rules->required;
+    bool same = true;
+    for (unsigned d = 0; d < 3 - p->dims; ++d) same &= required[d] == 1;
+    for (unsigned d = 0; d < p->dims; ++d) same &= required[3 - p->dims + d] == p->local[d];
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, same,
+                   "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s", p->rules->kernel,
+                   ndr_sizes_print(3, required).chars, ndr_sizes_print(p->dims, p->local).chars);
+    return NDR_OK;
+}
+
+/* ---- choosing ---- */
+
+/* The largest divisor of `size` up to `limit`: for kernels that cannot be split or guarded. */
+static size_t best_divisor(size_t size, size_t limit)
+{
+    size_t divisor = ndr_min_size(size, limit);
+    while (divisor > 1 && size % divisor != 0) --divisor;
+    return ndr_max_size(divisor, 1);
+}
+
+/* A power of two that leaves at most an eighth of `size` behind for the tail; 1 at the least. */
+static size_t low_waste_power(size_t size, size_t limit)
+{
+    size_t power = largest_power_of_two(ndr_min_size(size, limit));
+    while (power > 1 && size % power > size / 8) power /= 2;
+    return power;
+}
+
+static size_t favourite_room(const planning *p)
+{
+    return largest_power_of_two(ndr_min_size(FAVOURITE_GROUP, p->rules->max_group_size));
+}
+
+/* Sizes for dimension d with room for `room` items, by what may happen at the edges. */
+static size_t choose_size(const planning *p, unsigned d, size_t room)
+{
+    const size_t size = p->range->global.size[d];
+    const size_t limit = ndr_min_size(room, limit_of(p, d));
+    const bool is_contiguous = d + 1 == p->dims;
+    if (p->rounds_up) return ndr_min_size(largest_power_of_two(limit), largest_power_of_two(2 * size - 1));
+    switch (p->rules->form) {
+    case NDR_FORM_PLAIN: return best_divisor(size, limit);
+    case NDR_FORM_RANGE: return low_waste_power(size, limit);
+    case NDR_FORM_ND_RANGE:
+    default: return is_contiguous ? ndr_min_size(size, limit) : largest_power_of_two(ndr_min_size(size, limit));
+    }
+}
+
+/* Fill groups along the contiguous dimension first. Only kernels that can neither be split nor rounded up get
+ * divisors; a prime size would leave the others with groups of one. */
+static void choose_local(planning *p)
+{
+    size_t items = 1;
+    for (unsigned d = 0; d < p->dims; ++d)
+        if (!ndr_mul_fits(items, p->range->global.size[d], &items)) items = SIZE_MAX;
+    size_t room = favourite_room(p);
+    /* A range of less than one group runs as single items: one launch, no size that was not built before. */
+    if (p->rules->form == NDR_FORM_RANGE && !p->rounds_up && items < room) room = 1;
+    for (unsigned d = p->dims; d-- > 0;) {
+        p->local[d] = choose_size(p, d, room);
+        room /= p->local[d];
+        if (room == 0) room = 1;
+    }
+    if (p->rules->form == NDR_FORM_RANGE)
+        for (unsigned d = 0; d < p->dims; ++d) p->edge_local[d] = 1;
+}
+
+static void adopt_required(planning *p)
+{
+    for (unsigned d = 0; d < p->dims; ++d) p->local[d] = p->rules->required[3 - p->dims + d];
+}
+
+/* ---- edges ---- */
+
+static bool divides(const planning *p, unsigned *ragged)
+{
+    for (unsigned d = 0; d < p->dims; ++d)
+        if (p->range->global.size[d] % p->local[d] != 0) {
+            *ragged = d;
+            return false;
+        }
+    return true;
+}
+
+static ndr_status check_edges(const planning *p, bool automatic)
+{
+    unsigned d = 0;
+    if (p->rounds_up || divides(p, &d)) return NDR_OK;
+    const char *kernel = p->rules->kernel;
+    const ndr_size_text global = ndr_sizes_print(p->dims, p->range->global.size);
+    const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, !has_required(p->rules),
+                   "kernel \"%s\": global size %s is not a multiple of the required local size %s in dimension %u, and "
+                   "such a kernel cannot have smaller groups; make it one, or use NDR_EDGE_ROUND_UP",
+                   kernel, global.chars, local.chars, d);
+    if (p->rules->form != NDR_FORM_PLAIN && automatic) return NDR_OK;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, p->range->edge == NDR_EDGE_SPLIT,
+                   "kernel \"%s\": global size %s is not a multiple of local size %s in dimension %u; make it one, or "
+                   "set edge to NDR_EDGE_ROUND_UP or NDR_EDGE_SPLIT",
+                   kernel, global.chars, local.chars, d);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->form != NDR_FORM_PLAIN,
+                   "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would not "
+                   "know their ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP",
+                   kernel, local.chars);
+    return NDR_OK;
+}
+
+/* ---- cutting ---- */
+
+/* The piece at one corner: bit d of `corner` picks the far edge along dimension d. False if it is empty. */
+static bool cut(const planning *p, const ndr_range_plan *plan, unsigned corner, ndr_piece *piece)
+{
+    *piece = (ndr_piece){ { 0 }, { 0 }, { 0 }, { 0 } };
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t local = p->local[d], size = p->range->global.size[d];
+        const size_t full = p->rounds_up ? plan->group_range[d] * local : size / local * local;
+        const bool edge = corner >> d & 1;
+        piece->global[d] = edge ? (p->rounds_up ? 0 : size - full) : full;
+        piece->local[d] = edge ? (p->edge_local[d] ? p->edge_local[d] : piece->global[d]) : local;
+        piece->offset[d] = p->range->offset[d] + (edge ? full : 0);
+        piece->first_group[d] = edge ? full / local : 0;
+        if (piece->global[d] == 0) return false;
+    }
+    return true;
+}
+
+static ndr_status check_rounded(const planning *p, const ndr_range_plan *plan)
+{
+    const size_t largest = p->rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX;
+    for (unsigned d = 0; d < p->dims && p->rounds_up; ++d) {
+        size_t rounded;
+        NDR_REQUIRE_AS(NDR_BAD_RANGE,
+                       ndr_mul_fits(plan->group_range[d], p->local[d], &rounded) && rounded <= largest
+                           && p->range->offset[d] <= largest - rounded,
+                       "kernel \"%s\": global size %zu rounded up to a multiple of %zu in dimension %u passes the "
+                       "device's largest id, %zu",
+                       p->rules->kernel, p->range->global.size[d], p->local[d], d, largest);
+    }
+    return NDR_OK;
+}
+
+static void cut_all(const planning *p, ndr_range_plan *plan)
+{
+    for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
+        ndr_piece *piece = &plan->pieces[plan->piece_count];
+        if (!cut(p, plan, corner, piece)) continue;
+        size_t items = 1;
+        for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
+        plan->largest_group = ndr_max_size(plan->largest_group, items);
+        ++plan->piece_count;
+    }
+}
+
+static bool is_empty(const ndr_range *range)
+{
+    for (unsigned d = 0; d < range->dims; ++d)
+        if (range->size[d] == 0) return true;
+    return false;
+}
+
+/* ---- the plan ---- */
+
+static ndr_status choose_or_check_local(planning *p, bool automatic)
+{
+    if (automatic && has_required(p->rules)) {
+        adopt_required(p);
+        return check_required(p); /* a 1-D launch cannot adopt a 2-D size */
+    }
+    if (automatic) {
+        choose_local(p);
+        return NDR_OK;
+    }
+    memcpy(p->local, p->range->local.size, sizeof p->local);
+    NDR_TRY(check_given_local(p));
+    return check_required(p);
+}
+
+ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
+{
+    planning p = { .range = range, .rules = rules, .dims = range->global.dims,
+                   .rounds_up = range->edge == NDR_EDGE_ROUND_UP };
+    NDR_TRY(check_dims(&p));
+    NDR_TRY(check_form(&p));
+    NDR_TRY(check_sizes(&p));
+
+    const bool automatic = is_automatic(range);
+    ndr_range_plan made = { .dims = p.dims };
+    if (is_empty(&range->global)) {
+        memcpy(p.local, range->local.size, sizeof p.local);
+        if (!automatic) NDR_TRY(check_given_local(&p));
+        *plan = made;
+        return NDR_OK;
+    }
+    NDR_TRY(choose_or_check_local(&p, automatic));
+    NDR_TRY(check_edges(&p, automatic));
+    for (unsigned d = 0; d < p.dims; ++d) {
+        made.global_range[d] = range->global.size[d];
+        made.offset[d] = range->offset[d];
+        made.local_range[d] = p.local[d];
+        made.group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
+    }
+    NDR_TRY(check_rounded(&p, &made));
+    cut_all(&p, &made);
+    *plan = made;
+    return NDR_OK;
+}
+
+/* ---- asking ---- */
+
+ndr_range_rules ndr_range_rules_of(const ndr_kernel *kernel)
+{
+    const ndr_device_info *device = &kernel->context->caps.info;
+    ndr_range_rules rules = { .kernel = kernel->name,
+                              .form = kernel->form,
+                              .dims = kernel->dims,
+                              .max_group_size = ndr_min_size(kernel->info.max_group_size, device->max_group_size),
+                              .address_bits = device->address_bits };
+    memcpy(rules.max_local_size, device->max_local_size, sizeof rules.max_local_size);
+    memcpy(rules.required, kernel->info.required_local_size, sizeof rules.required);
+    return rules;
+}
+
+ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, const ndr_range *global, ndr_range *local)
+{
+    NDR_REQUIRE_SET(kernel);
+    NDR_REQUIRE_SET(global);
+    NDR_REQUIRE_SET(local);
+    ndr_nd_range range = { .global = *global };
+    if (kernel->form == NDR_FORM_ND_RANGE) range.local.dims = global->dims;
+    const ndr_range_rules rules = ndr_range_rules_of(kernel);
+    ndr_range_plan plan;
+    NDR_TRY(ndr_range_make_plan(&range, &rules, &plan));
+    ndr_range suggested = { .dims = global->dims };
+    for (unsigned d = 0; d < global->dims; ++d) suggested.size[d] = plan.piece_count ? plan.local_range[d] : 1;
+    *local = suggested;
+    return NDR_OK;
+}

@@ -1,0 +1,48 @@
+/* operand.c - what an operation reads and writes: is it there, does it fit, does it meet another. */
+#include "ops/ops.h"
+
+static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
+
+/* Elements from the buffer's start to behind the last one; false if that passes SIZE_MAX. */
+static bool end_of(const ndr_operand *operand, size_t *end)
+{
+    return ndr_mul_fits(operand->rows - 1, operand->pitch, end) && ndr_add_fits(*end, operand->cols, end)
+           && ndr_add_fits(*end, operand->offset, end);
+}
+
+ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
+{
+    NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols, "%s: %s has %zu columns, but a pitch of only %zu", o->call,
+                o->name, o->cols, o->pitch);
+    if (is_empty(o)) return NDR_OK;
+    NDR_REQUIRE(o->buffer, "%s: %s has no buffer", o->call, o->name);
+    NDR_REQUIRE(o->buffer->context == queue->context, "%s: %s and the queue belong to different contexts", o->call,
+                o->name);
+    const size_t held = o->buffer->size_bytes / o->element_bytes;
+    size_t end;
+    const bool fits = end_of(o, &end) && end <= held;
+    if (fits) return NDR_OK;
+    if (o->rows == 1)
+        return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: %s is %zu elements from element %zu, but its buffer holds %zu", o->call,
+                        o->name, o->cols, o->offset, held);
+    return ndr_fail(NDR_OUT_OF_BOUNDS,
+                    "%s: %s is %zu x %zu with pitch %zu from element %zu, but its buffer holds %zu elements", o->call,
+                    o->name, o->rows, o->cols, o->pitch, o->offset, held);
+}
+
+ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input)
+{
+    if (is_empty(output) || is_empty(input) || output->buffer != input->buffer) return NDR_OK;
+    size_t output_end, input_end; /* both are known to fit: ndr_operand_check() came first */
+    (void)end_of(output, &output_end);
+    (void)end_of(input, &input_end);
+    NDR_REQUIRE(output_end <= input->offset || input_end <= output->offset,
+                "%s: %s, elements %zu to %zu, meets %s, elements %zu to %zu of the same buffer", output->call,
+                output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1);
+    return NDR_OK;
+}
+
+ndr_arg ndr_operand_arg(const ndr_operand *operand)
+{
+    return is_empty(operand) ? ndr_null : ndr_arg_of(operand->buffer);
+}

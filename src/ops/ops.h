@@ -1,0 +1,46 @@
+/* ops.h - top floor: whole operations, made of launches. */
+#ifndef NDR_OPS_H
+#define NDR_OPS_H
+
+#include "launch/launch.h"
+
+/* ---- operand.c ---- */
+
+/* Elements of a buffer that an operation reads or writes. A matrix is `rows` runs of `cols` elements, the starts
+ * of two neighbours `pitch` apart; anything else is one run. */
+typedef struct ndr_operand {
+    const char *call, *name; /* for sentences: "ndr_reduce", "input" */
+    ndr_buffer *buffer;
+    size_t offset, rows, cols, pitch; /* elements */
+    size_t element_bytes;
+} ndr_operand;
+
+/* Refuse what is NULL, of another context, or past the end of its buffer. No elements: anything goes. */
+ndr_status ndr_operand_check(const ndr_operand *operand, const ndr_queue *queue);
+
+/* Refuse an output whose bytes meet those of an input. */
+ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input);
+
+/* The argument for a kernel: the buffer, or a deliberate NULL where there are no elements. */
+ndr_arg ndr_operand_arg(const ndr_operand *operand);
+
+/* ---- tuning.c ---- */
+
+/* How a reduction is dealt out. */
+typedef struct ndr_reduce_tuning {
+    size_t group_size, group_count;
+} ndr_reduce_tuning;
+
+/* Pure. `group_count` depends on `count` alone, never on the number of compute units: the tree's bits must be
+ * the same on every device of a kind. */
+ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, size_t count);
+
+/* The tile sizes that kernels/gemm_tiled.cl is built with; see the picture there. */
+typedef struct ndr_gemm_tuning {
+    unsigned tile_m, tile_n, tile_k, item_m, item_n;
+} ndr_gemm_tuning;
+
+/* Pure. The tiles always fit the device's local memory and groups. */
+ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, size_t element_bytes);
+
+#endif

@@ -1,0 +1,107 @@
+/* build.c - text in, program out; the compiler's log into the error sentence. */
+#include "program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+/* The language version that the device is best at, unless the user names one; argument info always, for
+ * launches are checked against it; what NDR_DISABLE takes away; then the user's own. */
+static void add_options(const ndr_caps *caps, const char *options, ndr_text *out)
+{
+    if (!strstr(options, "-cl-std=")) ndr_text_add(out, "-cl-std=CL%u.%u ", caps->c_version / 100, caps->c_version / 10 % 10);
+    ndr_text_add(out, "-cl-kernel-arg-info");
+    if (caps->disabled & NDR_DISABLE_FP64) ndr_text_add(out, " -DNDR_DISABLE_FP64");
+    if (caps->disabled & NDR_DISABLE_INT64_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_INT64_ATOMICS");
+    if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
+    if (*options) ndr_text_add(out, " %s", options);
+}
+
+/* ---- failing ---- */
+
+/* The whole log: asked for its length first, since a buffer too small gets none at all. */
+static char *read_log(cl_program program, cl_device_id device)
+{
+    size_t bytes = 0;
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) != CL_SUCCESS) return NULL;
+    char *log = calloc(bytes + 1, 1);
+    if (log && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) != CL_SUCCESS)
+        log[0] = '\0';
+    return log;
+}
+
+/* The slip that everybody makes once. */
+static const char *hint_for(const char *text)
+{
+    const bool uses = strstr(text, "NDR_RANGE") || strstr(text, "NDR_ND_RANGE");
+    return uses && !strstr(text, "#line 1 \"kernels/ndr/")
+               ? " (NDR_RANGE and NDR_ND_RANGE come with #include \"ndr/ndr.clh\", which is missing)"
+               : "";
+}
+
+static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int error, const char *title,
+                                const char *text, const char *options)
+{
+    char *log = read_log(program, context->device);
+    const ndr_status status =
+        ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
+                           context->caps.info.name, options, hint_for(text),
+                           log && *log ? log : "(the driver gave no log)");
+    free(log);
+    return status;
+}
+
+/* ---- building ---- */
+
+static ndr_status compile(ndr_context *context, cl_program program, const char *title, const char *text,
+                          const char *options)
+{
+    ndr_text flags = { 0 };
+    add_options(&context->caps, options, &flags);
+    ndr_status status = NDR_OK;
+    if (flags.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options");
+    if (status == NDR_OK) {
+        const cl_int error = clBuildProgram(program, 1, &context->device, flags.chars, NULL, NULL);
+        if (error != CL_SUCCESS) status = fail_with_log(context, program, error, title, text, flags.chars);
+    }
+    ndr_text_free(&flags);
+    return status;
+}
+
+ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
+                     cl_program *program)
+{
+    cl_int error;
+    cl_program made = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error);
+    NDR_TRY_CL_AS("clCreateProgramWithSource", error);
+    const ndr_status status = compile(context, made, title, text, options);
+    if (status == NDR_OK) *program = made;
+    else clReleaseProgram(made);
+    return status;
+}
+
+/* ---- taking kernels ---- */
+
+static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
+{
+    size_t bytes = 0;
+    char *names = NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes) == CL_SUCCESS) names = calloc(bytes + 1, 1);
+    if (names) (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL);
+    const ndr_status status =
+        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s", title,
+                           name, names && *names ? names : "none");
+    free(names);
+    return status;
+}
+
+ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel)
+{
+    cl_int error;
+    cl_kernel made = clCreateKernel(program, name, &error);
+    if (error == CL_INVALID_KERNEL_NAME) return fail_to_find(program, title, name);
+    NDR_TRY_CL_AS("clCreateKernel", error);
+    *kernel = made;
+    return NDR_OK;
+}

@@ -1,0 +1,54 @@
+/* program.h - second floor: from source text to a kernel that can be launched. */
+#ifndef NDR_PROGRAM_H
+#define NDR_PROGRAM_H
+
+#include "device/device.h"
+
+/* ---- source.c ---- */
+
+/* One file of kernels/, as embedded by the build. */
+typedef struct ndr_source_file {
+    const char *name; /* relative to kernels/, such as "ndr/item.clh" */
+    const char *text; /* ends with a 0 that `length` does not count */
+    size_t length;
+} ndr_source_file;
+
+extern const ndr_source_file ndr_embedded_files[]; /* ends with a NULL name */
+
+/* The embedded file of that name, or NULL. */
+const ndr_source_file *ndr_source_find(const char *name);
+
+/* Append a whole file to `out`; NDR_NOT_FOUND says why it cannot be read. */
+ndr_status ndr_source_read(const char *path, ndr_text *out);
+
+/* Where included files are looked for, and what logs call the text itself. */
+typedef struct ndr_source {
+    const char *title;               /* as logs name it: a path, a label */
+    const char *text;
+    bool is_file;                    /* `title` is a path whose folder is searched first */
+    const char *const *include_dirs; /* ends with NULL; NULL for none */
+} ndr_source;
+
+/* Append the source to `out` with each #include that can be found replaced by its file, and #line marks so
+ * that build logs name the right file and line. Others stay for the compiler to find, or to complain of. */
+ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
+
+/* ---- build.c ---- */
+
+/* Compile `text` with the user's `options`; the log of a failure goes to ndr_last_error(). */
+ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
+                     cl_program *program);
+
+/* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
+ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
+
+/* ---- signature.c ---- */
+
+/* Fill in what `kernel` (its cl, context and name are set) takes and allows. */
+ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program);
+
+/* Pure: the number called `type_name` in OpenCL C, or NONE; and a vector's bytes, or 0. */
+ndr_dtype ndr_signature_dtype_named(const char *type_name);
+size_t ndr_signature_vector_bytes(const char *type_name);
+
+#endif

@@ -1,0 +1,216 @@
+/* source.c - kernel text: finding it among the embedded files and on disk, following its #includes.
+ *
+ * We follow includes ourselves rather than through clCompileProgram's headers: one string goes to every
+ * driver, and its log says "kernels/ndr/group.clh:21" instead of naming a temporary file.
+ *
+ * A file is pasted at each of its #includes, for what stands inside an #if may be skipped there: include
+ * guards do their work as ever. Only a file that is being pasted already is left out. */
+#include "program/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20 };
+
+typedef struct expansion {
+    ndr_text *out;
+    const char *const *include_dirs;
+    const char *open[DEEPEST]; /* the files being pasted, outermost first */
+    size_t depth;
+} expansion;
+
+const ndr_source_file *ndr_source_find(const char *name)
+{
+    for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file)
+        if (strcmp(file->name, name) == 0) return file;
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static bool read_all(FILE *file, ndr_text *out)
+{
+    char chunk[4096];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) ndr_text_add_chars(out, chunk, got);
+    ndr_text_add_chars(out, "", 0);
+    return !ferror(file);
+}
+
+ndr_status ndr_source_read(const char *path, ndr_text *out)
+{
+    FILE *file = fopen(path, "rb");
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, file, "kernel file \"%s\" cannot be read: %s", path, strerror(errno));
+    const size_t before = out->length;
+    const bool whole = read_all(file, out);
+    const int reason = errno;
+    fclose(file);
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, whole, "kernel file \"%s\" cannot be read: %s", path, strerror(reason));
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
+    NDR_REQUIRE(!out->chars || strlen(out->chars + before) == out->length - before,
+                "kernel file \"%s\" holds a 0 byte: it is no source text", path);
+    return NDR_OK;
+}
+
+/* ---- one line ---- */
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t') ++at;
+    return at;
+}
+
+/* The name inside #include "name" or <name>; false for any other line. */
+static bool parse_include(const char *line, char *name, size_t capacity, bool *quoted)
+{
+    line = skip_blanks(line);
+    if (*line != '#') return false;
+    line = skip_blanks(line + 1);
+    if (strncmp(line, "include", 7) != 0) return false;
+    line = skip_blanks(line + 7);
+    if (*line != '"' && *line != '<') return false;
+    *quoted = *line == '"';
+    const char *end = line + 1 + strcspn(line + 1, *quoted ? "\"\n" : ">\n");
+    const size_t length = (size_t)(end - line - 1);
+    if (*end == '\n' || *end == '\0' || length >= capacity) return false;
+    memcpy(name, line + 1, length);
+    name[length] = '\0';
+    return true;
+}
+
+/* Whether a block comment is open at the end of [at, end), given whether one is open at its start. */
+static bool comment_stays_open(const char *at, const char *end, bool open)
+{
+    for (; at < end; ++at) {
+        if (open) {
+            if (at[0] == '*' && at[1] == '/') open = false, ++at;
+        } else if (at[0] == '/' && at[1] == '*') {
+            open = true, ++at;
+        } else if (at[0] == '/' && at[1] == '/') {
+            return false;
+        } else if (*at == '"' || *at == '\'') {
+            const char quote = *at++;
+            while (at < end && *at != quote) at += *at == '\\' ? 2 : 1;
+        }
+    }
+    return open;
+}
+
+static void add_line_mark(ndr_text *out, size_t line, const char *title)
+{
+    ndr_text_add(out, "#line %zu \"", line);
+    for (const char *c = title; *c; ++c) {
+        if (*c == '"' || *c == '\\') ndr_text_add_chars(out, "\\", 1);
+        ndr_text_add_chars(out, *c == '\n' ? " " : c, 1);
+    }
+    ndr_text_add_chars(out, "\"\n", 2);
+}
+
+/* ---- following ---- */
+
+static ndr_status paste(expansion *x, const char *title, const char *text, bool is_file);
+
+static ndr_status paste_file(expansion *x, const char *path)
+{
+    ndr_text text = { 0 };
+    ndr_status status = ndr_source_read(path, &text);
+    if (status == NDR_OK) status = paste(x, path, text.chars, true);
+    ndr_text_free(&text);
+    return status;
+}
+
+static bool is_open(const expansion *x, const char *title)
+{
+    for (size_t i = 0; i < x->depth; ++i)
+        if (strcmp(x->open[i], title) == 0) return true;
+    return false;
+}
+
+static bool exists(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+/* The path of `name` as seen from `title`: beside it if it is a file, then in the include folders. */
+static bool find_on_disk(const expansion *x, const char *title, bool beside, const char *name, ndr_text *path)
+{
+    if (name[0] == '/') {
+        ndr_text_add(path, "%s", name);
+        return !path->failed && exists(path->chars);
+    }
+    if (beside) {
+        const char *slash = strrchr(title, '/');
+        if (slash) ndr_text_add_chars(path, title, (size_t)(slash - title) + 1);
+        ndr_text_add(path, "%s", name);
+        if (!path->failed && exists(path->chars)) return true;
+    }
+    for (const char *const *dir = x->include_dirs; dir && *dir; ++dir) {
+        ndr_text_clear(path);
+        ndr_text_add(path, "%s/%s", *dir, name);
+        if (!path->failed && exists(path->chars)) return true;
+    }
+    return false;
+}
+
+/* Paste what `name` means here; `*found` false leaves the line to the compiler. */
+static ndr_status include(expansion *x, const char *title, bool beside, const char *name, bool *found)
+{
+    *found = true;
+    const ndr_source_file *embedded = strncmp(name, "ndr/", 4) == 0 ? ndr_source_find(name) : NULL;
+    if (embedded) {
+        char embedded_title[128];
+        snprintf(embedded_title, sizeof embedded_title, "kernels/%s", name);
+        return is_open(x, embedded_title) ? NDR_OK : paste(x, embedded_title, embedded->text, false);
+    }
+    ndr_text path = { 0 };
+    *found = find_on_disk(x, title, beside, name, &path);
+    ndr_status status = NDR_OK;
+    if (*found && !is_open(x, path.chars)) status = paste_file(x, path.chars);
+    ndr_text_free(&path);
+    return status;
+}
+
+static ndr_status paste_lines(expansion *x, const char *title, const char *text, bool is_file)
+{
+    bool in_comment = false, continues = false;
+    add_line_mark(x->out, 1, title);
+    for (size_t line = 1; *text; ++line) {
+        const char *end = text + strcspn(text, "\n");
+        const char *next = *end ? end + 1 : end;
+        char name[512];
+        bool quoted, found = false;
+        if (!in_comment && !continues && parse_include(text, name, sizeof name, &quoted)) {
+            NDR_TRY(include(x, title, quoted && is_file, name, &found));
+            if (found) add_line_mark(x->out, line + 1, title);
+        }
+        if (!found) {
+            ndr_text_add_chars(x->out, text, (size_t)(next - text));
+            in_comment = comment_stays_open(text, end, in_comment);
+            continues = end > text && end[-1] == '\\';
+        }
+        text = next;
+    }
+    ndr_text_add_chars(x->out, "\n", 1); /* a last line need not end in one */
+    return NDR_OK;
+}
+
+static ndr_status paste(expansion *x, const char *title, const char *text, bool is_file)
+{
+    NDR_REQUIRE(x->depth < DEEPEST, "\"%s\" is included more than %d deep", title, DEEPEST);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < LARGEST_BYTES,
+                   "including \"%s\" makes the source longer than %d bytes", title, LARGEST_BYTES);
+    x->open[x->depth++] = title;
+    const ndr_status status = paste_lines(x, title, text, is_file);
+    --x->depth;
+    return status;
+}
+
+ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out)
+{
+    expansion x = { .out = out, .include_dirs = source->include_dirs };
+    NDR_TRY(paste(&x, source->title, source->text, source->is_file));
+    return out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
+}

@@ -1,0 +1,19 @@
+# Compile one public header alone, twice over, or one source that uses them: as C11 or as C++11.
+# Run as: cmake -D HEADER=ndr/x.h | -D SOURCE=<file> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... -P header.cmake
+cmake_minimum_required(VERSION 3.25)
+
+set(flags -x ${LANGUAGE} -std=${LANGUAGE}11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I${INCLUDE})
+if(HEADER)
+  file(WRITE alone.txt "#include \"${HEADER}\"\n#include \"${HEADER}\"\ntypedef int not_empty;\n")
+  set(SOURCE alone.txt)
+endif()
+
+execute_process(COMMAND ${COMPILER} ${flags} -fsyntax-only ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+
+# Only ndr_cl.h may bring OpenCL's own headers along.
+if(HEADER AND NOT HEADER STREQUAL "ndr/ndr_cl.h")
+  execute_process(COMMAND ${COMPILER} ${flags} -M ${SOURCE} OUTPUT_VARIABLE seen COMMAND_ERROR_IS_FATAL ANY)
+  if(seen MATCHES "/CL/[a-z_]+\\.h")
+    message(FATAL_ERROR "${HEADER} brings OpenCL's ${CMAKE_MATCH_0} along.")
+  endif()
+endif()

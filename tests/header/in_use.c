@@ -1,0 +1,34 @@
+/* in_use.c - every macro of the public headers in use, in what is C11 and C++11 alike.
+ *
+ * Compiled only: each line is one that a user might write, and none may draw a warning. */
+#include <ndr/ndr.h>
+
+struct pair {
+    int first;
+    float second;
+};
+
+ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer);
+ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event);
+
+ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
+{
+    const struct pair p = { 1, 2.0f };
+    const size_t n = 8;
+    const ndr_arg arg = ndr_arg_of(n);
+    const ndr_status numbers =
+        ndr_launch(queue, kernel, ndr_range_1d(n), buffer, 1, 2u, 3l, 4ul, 5ll, 6ull, 7.0f, 8.0, 'c', (short)9,
+                   (unsigned short)10, (signed char)11, (unsigned char)12, (int64_t)13, (uint64_t)14, n, true);
+    if (numbers != NDR_OK) return numbers;
+    return ndr_launch(queue, kernel, ndr_range_1d(n), arg, ndr_null, ndr_struct(struct pair, p),
+                      ndr_local(float, n), ndr_local(int, n, 2), ndr_local(struct pair, 2, 3, n));
+}
+
+ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event)
+{
+    ndr_nd_range uneven = ndr_nd_range_2d(13, 31, 4, 8);
+    uneven.edge = NDR_EDGE_SPLIT;
+    const ndr_status first = ndr_launch(queue, kernel, ndr_range_3d(2, 3, 4));
+    if (first != NDR_OK) return first;
+    return ndr_launch_event(queue, kernel, event, uneven, 1);
+}

@@ -1,0 +1,21 @@
+# Each file under kernels/ is correct OpenCL C by itself, without any device.
+# Run as: cmake -D CLANG=... -D STD=CL1.2 -D KERNELS=... -P kernels.cmake
+cmake_minimum_required(VERSION 3.25)
+
+file(GLOB_RECURSE files RELATIVE "${KERNELS}" "${KERNELS}/*.cl" "${KERNELS}/*.clh")
+set(failed "")
+foreach(file IN LISTS files)
+  execute_process(
+    COMMAND ${CLANG} -x cl -cl-std=${STD} -target spir64-unknown-unknown -Xclang -cl-ext=+all
+            -Xclang -finclude-default-header -Wall -Wextra -Werror -Wno-unused-function -Wno-pragma-once-outside-header
+            -I${KERNELS} -fsyntax-only ${KERNELS}/${file}
+    RESULT_VARIABLE status)
+  if(status)
+    list(APPEND failed ${file})
+  endif()
+endforeach()
+list(LENGTH files count)
+message(STATUS "${count} files as ${STD}")
+if(failed OR count EQUAL 0)
+  message(FATAL_ERROR "not correct as ${STD}: ${failed}")
+endif()

@@ -1,0 +1,24 @@
+# The shared library has its name and needs the ICD loader and libc, nothing else.
+# Run as: cmake -D READELF=... -D LIBRARY=... -D SONAME=... -P needs.cmake
+cmake_minimum_required(VERSION 3.25)
+
+execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+
+string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*\n" lines "${dynamic}")
+set(needed "")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE ".* ([^ ]+)\n" "\\1" name "${line}") # "... library: [libc.so.6]"
+  string(REGEX REPLACE "[^A-Za-z0-9._+-]" "" name "${name}")
+  list(APPEND needed ${name})
+endforeach()
+message(STATUS "needs: ${needed}")
+foreach(name IN LISTS needed)
+  if(NOT name MATCHES "^(libOpenCL\\.so\\.1|libc\\.so\\.6|ld-linux.*)$")
+    message(FATAL_ERROR "${LIBRARY} needs ${name}.")
+  endif()
+endforeach()
+
+string(REPLACE "." "\\." soname "${SONAME}")
+if(NOT dynamic MATCHES "\\(SONAME\\)[^\n]*[^A-Za-z0-9._]${soname}[^A-Za-z0-9._]")
+  message(FATAL_ERROR "${LIBRARY} has not the SONAME ${SONAME}:\n${dynamic}")
+endif()

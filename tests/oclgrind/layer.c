@@ -1,0 +1,46 @@
+/* layer.c - an OpenCL layer that fills buffers by writing them.
+ *
+ * Oclgrind takes what clEnqueueFillBuffer writes for uninitialised, and every kernel that reads a filled
+ * buffer would be reported. What clEnqueueWriteBuffer writes it believes. Loaded through OPENCL_LAYERS. */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_layer.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
+static const struct _cl_icd_dispatch *below;
+
+static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+                               size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
+                               cl_event *event)
+{
+    char *bytes = pattern && pattern_size && size && size % pattern_size == 0 ? malloc(size) : NULL;
+    if (!bytes) /* refused below in the driver's own words */
+        return below->clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, wait_count, wait,
+                                          event);
+    for (size_t i = 0; i < size; i += pattern_size) memcpy(bytes + i, pattern, pattern_size);
+    const cl_int error = below->clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, bytes, wait_count,
+                                                     wait, event);
+    free(bytes);
+    return error;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (name != CL_LAYER_API_VERSION || (value && size < sizeof version)) return CL_INVALID_VALUE;
+    if (value) memcpy(value, &version, sizeof version);
+    if (size_out) *size_out = sizeof version;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
+                                            cl_uint *entries_out, const struct _cl_icd_dispatch **layer)
+{
+    if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
+    below = target;
+    ours.clEnqueueFillBuffer = fill;
+    *entries_out = sizeof ours / sizeof(void *);
+    *layer = &ours;
+    return CL_SUCCESS;
+}

@@ -1,0 +1,60 @@
+/* support.h - what the tests share: a device to run on, results that must hold, refusals that must be read.
+ *
+ * Include it first: it brings CMocka and what CMocka needs. Internals come through "launch/launch.h" and the
+ * like, which the tests may include as well. */
+#ifndef NDR_TESTS_SUPPORT_H
+#define NDR_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ndr/ndr.h"
+
+/* The context and queue (a profiling one) that a group of tests shares; made by open_device(). */
+extern ndr_context *context;
+extern ndr_queue *queue;
+extern ndr_device_info device;
+
+/* Group fixtures for cmocka_run_group_tests(). */
+int open_device(void **state);
+int close_device(void **state);
+
+/* The call must succeed; the sentence is printed if it does not. */
+#define assert_ok(call) assert_ok_((call), #call, __FILE__, __LINE__)
+void assert_ok_(ndr_status status, const char *call, const char *file, int line);
+
+/* The call must be refused with `status`, in a sentence that contains each of the parts (up to 8). */
+#define assert_refused(status, call, ...) \
+    assert_refused_((status), (call), #call, __FILE__, __LINE__, (const char *const[]){ __VA_ARGS__, NULL })
+void assert_refused_(ndr_status wanted, ndr_status status, const char *call, const char *file, int line,
+                     const char *const *parts);
+
+/* The test ends as skipped, saying which capability query said no. */
+#define skip_without(capability, why)                    \
+    do {                                                 \
+        if (!(capability)) {                             \
+            print_message("skipped: %s\n", (why));       \
+            skip();                                      \
+        }                                                \
+    } while (0)
+
+/* True where sizes should be small: on a simulator. */
+bool quick(void);
+
+/* A kernel from source text; the test fails if it does not build. */
+ndr_kernel *kernel_of(const char *source, const char *name);
+
+/* A buffer that starts as a copy of `host`, or undefined where `host` is NULL. */
+ndr_buffer *buffer_of(size_t size_bytes, const void *host);
+
+/* Read a whole buffer, or its first `size_bytes`. */
+void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes);
+
+#endif
