@@ -6,6 +6,7 @@
  */
 #include "ndr/atomic.clh"
 #include "ndr/group.clh"
+#include "reduce.clh"
 
 /* The answer over nothing; or, where elements follow, what gives way to any of them, NaN included. */
 kernel void reduce_begin(ulong count, global T *result, ulong result_offset, NDR_RANGE(1))
@@ -19,10 +20,7 @@ kernel void reduce_atomic(global const T *input, ulong offset, ulong count, glob
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
 
-    T sum = NDR_NEUTRAL(T, OP);
-    for (ulong i = ndr_global_id(it, 0); i < count; i += ndr_global_range(it, 0))
-        sum = ndr_combine(sum, input[offset + i], OP);
-
-    sum = ndr_reduce_over_group(g, sum, OP);
+    const T share = reduce_share(it, input + offset, count);
+    const T sum = ndr_reduce_over_group(g, share, OP);
     if (ndr_leader(g) && count > 0) ATOMIC_COMBINE(&result[result_offset], sum);
 }

@@ -10,6 +10,7 @@
  * Which elements meet in which order depends on `count` and the two sizes alone: the same bits on every run.
  */
 #include "ndr/group.clh"
+#include "reduce.clh"
 
 kernel void reduce_tree(global const T *input, ulong offset, ulong count, global T *partials,
                         ulong partials_offset, NDR_ND_RANGE(1))
@@ -17,11 +18,8 @@ kernel void reduce_tree(global const T *input, ulong offset, ulong count, global
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
 
-    T sum = NDR_NEUTRAL(T, OP);
-    for (ulong i = ndr_global_id(it, 0); i < count; i += ndr_global_range(it, 0))
-        sum = ndr_combine(sum, input[offset + i], OP);
-
-    sum = ndr_reduce_over_group(g, sum, OP);
+    const T share = reduce_share(it, input + offset, count);
+    const T sum = ndr_reduce_over_group(g, share, OP);
     if (ndr_leader(g))
         partials[partials_offset + ndr_group_id(g, 0)] = count > 0 ? sum : NDR_IDENTITY(T, OP);
 }

@@ -486,7 +486,8 @@ typedef struct ndr_span {
 /** Combine input[0..count) into output[0].
  *
  * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
- * A float sum s satisfies |s - exact| <= (ceil(log2 n) + 300) * eps * sum|x|; docs/numerics.md says why. */
+ * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
+ * the tree and the recursion and c = 1024 for the atomic; docs/numerics.md says why. */
 typedef struct ndr_reduce_desc {
     ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */
     ndr_op op;                /**< SUM, MIN or MAX. */

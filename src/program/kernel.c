@@ -59,6 +59,7 @@ static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
         ndr_text_add(&title, "kernels/%s", desc->bundled);
         source.title = title.chars ? title.chars : desc->bundled;
         source.text = file->text;
+        source.is_bundled = true;
         const ndr_status status = ndr_source_expand(&source, out);
         ndr_text_free(&title);
         return status;

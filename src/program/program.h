@@ -26,6 +26,7 @@ typedef struct ndr_source {
     const char *title;               /* as logs name it: a path, a label */
     const char *text;
     bool is_file;                    /* `title` is a path whose folder is searched first */
+    bool is_bundled;                 /* one of ours, which may include any other of ours */
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source;
 

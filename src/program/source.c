@@ -16,6 +16,7 @@ enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20 };
 typedef struct expansion {
     ndr_text *out;
     const char *const *include_dirs;
+    bool is_bundled;
     const char *open[DEEPEST]; /* the files being pasted, outermost first */
     size_t depth;
 } expansion;
@@ -159,7 +160,8 @@ static bool find_on_disk(const expansion *x, const char *title, bool beside, con
 static ndr_status include(expansion *x, const char *title, bool beside, const char *name, bool *found)
 {
     *found = true;
-    const ndr_source_file *embedded = strncmp(name, "ndr/", 4) == 0 ? ndr_source_find(name) : NULL;
+    const bool is_ours = strncmp(name, "ndr/", 4) == 0 || x->is_bundled;
+    const ndr_source_file *embedded = is_ours ? ndr_source_find(name) : NULL;
     if (embedded) {
         char embedded_title[128];
         snprintf(embedded_title, sizeof embedded_title, "kernels/%s", name);
@@ -210,7 +212,7 @@ static ndr_status paste(expansion *x, const char *title, const char *text, bool 
 
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out)
 {
-    expansion x = { .out = out, .include_dirs = source->include_dirs };
+    expansion x = { .out = out, .include_dirs = source->include_dirs, .is_bundled = source->is_bundled };
     NDR_TRY(paste(&x, source->title, source->text, source->is_file));
     return out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
