@@ -54,31 +54,54 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
 
 /* ---- building ---- */
 
-static ndr_status compile(ndr_context *context, cl_program program, const char *title, const char *text,
-                          const char *options)
+/* Build without a word: `*program` is there even if its build failed, for the log; NULL if there is none. */
+static cl_int build(ndr_context *context, const char *text, const char *flags, cl_program *program)
 {
-    ndr_text flags = { 0 };
-    add_options(&context->caps, options, &flags);
-    ndr_status status = NDR_OK;
-    if (flags.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options");
-    if (status == NDR_OK) {
-        const cl_int error = clBuildProgram(program, 1, &context->device, flags.chars, NULL, NULL);
-        if (error != CL_SUCCESS) status = fail_with_log(context, program, error, title, text, flags.chars);
+    cl_int error;
+    *program = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error);
+    if (error != CL_SUCCESS) {
+        *program = NULL;
+        return error;
     }
-    ndr_text_free(&flags);
+    return clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
+}
+
+static ndr_status build_or_explain(ndr_context *context, const char *title, const char *text, const char *flags,
+                                   cl_program *program)
+{
+    cl_program made;
+    const cl_int error = build(context, text, flags, &made);
+    if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
+    if (error == CL_SUCCESS) {
+        *program = made;
+        return NDR_OK;
+    }
+    const ndr_status status = fail_with_log(context, made, error, title, text, flags);
+    clReleaseProgram(made);
     return status;
 }
 
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
                      cl_program *program)
 {
-    cl_int error;
-    cl_program made = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error);
-    NDR_TRY_CL_AS("clCreateProgramWithSource", error);
-    const ndr_status status = compile(context, made, title, text, options);
-    if (status == NDR_OK) *program = made;
-    else clReleaseProgram(made);
+    ndr_text flags = { 0 };
+    add_options(&context->caps, options, &flags);
+    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
+                                           : build_or_explain(context, title, text, flags.chars, program);
+    ndr_text_free(&flags);
     return status;
+}
+
+bool ndr_build_quietly(ndr_context *context, const char *text, const char *options, cl_program *program)
+{
+    ndr_text flags = { 0 };
+    add_options(&context->caps, options, &flags);
+    cl_program made = NULL;
+    const bool built = !flags.failed && build(context, text, flags.chars, &made) == CL_SUCCESS;
+    ndr_text_free(&flags);
+    if (built) *program = made;
+    else if (made) clReleaseProgram(made);
+    return built;
 }
 
 /* ---- taking kernels ---- */

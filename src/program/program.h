@@ -40,6 +40,9 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
                      cl_program *program);
 
+/* The same for a text that may well not build: false, and nothing is said. */
+bool ndr_build_quietly(ndr_context *context, const char *text, const char *options, cl_program *program);
+
 /* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
 

@@ -198,7 +198,7 @@ static void probe_types(ndr_kernel *kernel, const ndr_program *program)
     ndr_text_add(&text, "%s", program->text);
     add_probes(kernel, &text);
     cl_program probes;
-    if (!text.failed && ndr_build(kernel->context, program->title, text.chars, program->options, &probes) == NDR_OK) {
+    if (!text.failed && ndr_build_quietly(kernel->context, text.chars, program->options, &probes)) {
         learn(kernel, probes);
         clReleaseProgram(probes);
     }
