@@ -16,6 +16,16 @@
 #include "ndr/local.clh"
 #include "ndr/nd_item.clh"
 
+/* src/ops/matmul.c says otherwise; with these the file compiles by itself. */
+#ifndef T
+#define T float /* of an element */
+#define TILE_M 32
+#define TILE_N 32
+#define TILE_K 16
+#define ITEM_M 4
+#define ITEM_N 4
+#endif
+
 #define GROUP_M (TILE_M / ITEM_M) /* items of a group along the rows of C */
 #define GROUP_N (TILE_N / ITEM_N) /* items of a group along the columns of C */
 

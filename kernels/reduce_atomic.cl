@@ -1,7 +1,6 @@
 /* reduce_atomic.cl - many elements to one, in whatever order groups arrive.
  *
- * src/ops/reduce.c launches reduce_begin with one item, then reduce_atomic. Built with -DT=<element type>
- * -DOP=<operator of ndr/op.clh> -DATOMIC_COMBINE=<its function of ndr/atomic.clh>. Floats are added in the order
+ * src/ops/reduce.c launches reduce_begin with one item, then reduce_atomic. Floats are added in the order
  * of arrival: a sum may differ in its last bits from run to run.
  */
 #include "ndr/atomic.clh"

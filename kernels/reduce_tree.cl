@@ -1,7 +1,7 @@
 /* reduce_tree.cl - many elements to one for each group, in a fixed order.
  *
  * Launched twice by src/ops/reduce.c: over the input, which leaves one partial for each group, then as a single
- * group over the partials. Built with -DT=<element type> -DOP=<operator of ndr/op.clh>.
+ * group over the partials.
  *
  *     items      0 1 2 3 | 4 5 6 7          each takes every 8th element, starting at its own id
  *     input      x x x x x x x x  x x x x x x x x  x x ...
