@@ -71,3 +71,61 @@ void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes)
 {
     assert_ok(ndr_buffer_read(queue, buffer, 0, size_bytes, host));
 }
+
+void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    const size_t length = strlen(text);
+    const size_t written = fwrite(text, 1, length, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(written, length);
+}
+
+/* ---- the environment ---- */
+
+static char env_name[64], env_value[1024];
+static bool env_was_set;
+
+void set_env(const char *name, const char *value)
+{
+    const char *before = getenv(name);
+    if (!env_name[0]) {
+        snprintf(env_name, sizeof env_name, "%s", name);
+        snprintf(env_value, sizeof env_value, "%s", before ? before : "");
+        env_was_set = before != NULL;
+    }
+    assert_string_equal(env_name, name); /* one at a time */
+    if (value) setenv(name, value, 1);
+    else unsetenv(name);
+}
+
+void restore_env(void)
+{
+    if (env_was_set) setenv(env_name, env_value, 1);
+    else unsetenv(env_name);
+    env_name[0] = '\0';
+}
+
+/* ---- kernels ---- */
+
+const char plain_kernels[] =
+    "#include <ndr/ndr.clh>\n"
+    "kernel void add_one(global int *x, NDR_RANGE(1))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(1);\n"
+    "    x[ndr_global_id(it, 0)] += 1;\n"
+    "}\n"
+    "kernel void copy_ints(global int *to, global const int *from, NDR_RANGE(1))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(1);\n"
+    "    to[ndr_global_id(it, 0)] = from[ndr_global_id(it, 0)];\n"
+    "}\n"
+    "kernel void spin(global int *x, int turns, NDR_ND_RANGE(1))\n"
+    "{\n"
+    "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+    "    const size_t i = ndr_global_id(it, 0);\n"
+    "    uint y = (uint)x[i];\n"
+    "    for (int t = 0; t < turns; ++t) y = y * 1664525u + 1013904223u;\n"
+    "    x[i] += y == 0xfffffff0u ? 2 : 1;\n"
+    "}\n";

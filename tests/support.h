@@ -54,6 +54,20 @@ ndr_kernel *kernel_of(const char *source, const char *name);
 /* A buffer that starts as a copy of `host`, or undefined where `host` is NULL. */
 ndr_buffer *buffer_of(size_t size_bytes, const void *host);
 
+/* Write a file into the folder that the test runs in. */
+void write_file(const char *path, const char *text);
+
+/* An environment variable for the length of a test: put back by restore_env(), which the test calls last. NULL
+ * unsets it. */
+void set_env(const char *name, const char *value);
+void restore_env(void);
+
+/* A few kernels for tests of other things, one source so that it is built once:
+ *   add_one(global int *x, NDR_RANGE(1))                        x[i] += 1
+ *   copy_ints(global int *to, global const int *from, NDR_RANGE(1))
+ *   spin(global int *x, int turns, NDR_ND_RANGE(1))             takes a while and then does x[i] += 1 */
+extern const char plain_kernels[];
+
 /* Read a whole buffer, or its first `size_bytes`. */
 void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes);
 

@@ -1,0 +1,119 @@
+/* test_dtype.c - the element types: one table of names and sizes for users, OpenCL C and kernels. */
+#include "support.h"
+
+#include "program/program.h"
+
+static const struct {
+    ndr_dtype dtype;
+    int number;
+    const char *name, *cl_name, *macro;
+    size_t size_bytes;
+    bool is_float, is_signed;
+} all[] = {
+    { NDR_DTYPE_I8, 1, "i8", "char", "I8", sizeof(int8_t), false, true },
+    { NDR_DTYPE_U8, 2, "u8", "uchar", "U8", sizeof(uint8_t), false, false },
+    { NDR_DTYPE_I16, 3, "i16", "short", "I16", sizeof(int16_t), false, true },
+    { NDR_DTYPE_U16, 4, "u16", "ushort", "U16", sizeof(uint16_t), false, false },
+    { NDR_DTYPE_I32, 5, "i32", "int", "I32", sizeof(int32_t), false, true },
+    { NDR_DTYPE_U32, 6, "u32", "uint", "U32", sizeof(uint32_t), false, false },
+    { NDR_DTYPE_I64, 7, "i64", "long", "I64", sizeof(int64_t), false, true },
+    { NDR_DTYPE_U64, 8, "u64", "ulong", "U64", sizeof(uint64_t), false, false },
+    { NDR_DTYPE_F32, 9, "f32", "float", "F32", sizeof(float), true, true },
+    { NDR_DTYPE_F64, 10, "f64", "double", "F64", sizeof(double), true, true },
+};
+enum { COUNT = sizeof all / sizeof all[0] };
+
+static void test_dtype__keeps_its_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(NDR_DTYPE_NONE, 0);
+    for (size_t i = 0; i < COUNT; ++i) assert_int_equal(all[i].dtype, all[i].number);
+}
+
+static void test_dtype__has_name_and_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT; ++i) {
+        assert_string_equal(ndr_dtype_name(all[i].dtype), all[i].name);
+        assert_int_equal(ndr_dtype_size(all[i].dtype), all[i].size_bytes);
+    }
+}
+
+static void test_dtype__is_described_for_opencl(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT; ++i) {
+        const ndr_dtype_info *info = ndr_dtype_describe(all[i].dtype);
+        assert_non_null(info);
+        assert_string_equal(info->cl_name, all[i].cl_name);
+        assert_string_equal(info->macro, all[i].macro);
+        assert_int_equal(info->is_float, all[i].is_float);
+        assert_int_equal(info->is_signed, all[i].is_signed);
+    }
+}
+
+static void test_dtype__of_no_known_number_is_a_question_mark(void **state)
+{
+    (void)state;
+    static const int strangers[] = { 0, 11, 1000, -1 };
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i) {
+        assert_string_equal(ndr_dtype_name((ndr_dtype)strangers[i]), "?");
+        assert_int_equal(ndr_dtype_size((ndr_dtype)strangers[i]), 0);
+        assert_null(ndr_dtype_describe((ndr_dtype)strangers[i]));
+    }
+}
+
+/* ---- read back from OpenCL C (signature.c) ---- */
+
+static void test_dtype__is_found_by_its_opencl_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT; ++i) assert_int_equal(ndr_signature_dtype_named(all[i].cl_name), all[i].dtype);
+    assert_int_equal(ndr_signature_dtype_named("unsigned int"), NDR_DTYPE_U32);
+    assert_int_equal(ndr_signature_dtype_named("unsigned char"), NDR_DTYPE_U8);
+    assert_int_equal(ndr_signature_dtype_named("struct pair"), NDR_DTYPE_NONE);
+    assert_int_equal(ndr_signature_dtype_named("float4"), NDR_DTYPE_NONE);
+    assert_int_equal(ndr_signature_dtype_named(""), NDR_DTYPE_NONE);
+}
+
+static void test_vector__has_the_bytes_of_its_lanes(void **state)
+{
+    (void)state;
+    static const unsigned lanes[] = { 2, 4, 8, 16 };
+    char name[32];
+    for (size_t i = 0; i < COUNT; ++i)
+        for (size_t n = 0; n < 4; ++n) {
+            snprintf(name, sizeof name, "%s%u", all[i].cl_name, lanes[n]);
+            assert_int_equal(ndr_signature_vector_bytes(name), lanes[n] * all[i].size_bytes);
+        }
+}
+
+static void test_vector__of_three_is_padded_to_four(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_signature_vector_bytes("float3"), 16);
+    assert_int_equal(ndr_signature_vector_bytes("uchar3"), 4);
+}
+
+static void test_vector__is_nothing_else(void **state)
+{
+    (void)state;
+    static const char *const strangers[] = { "float", "float5", "float4x", "4", "int4*", "pair2", "", "long_4" };
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i)
+        assert_int_equal(ndr_signature_vector_bytes(strangers[i]), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dtype__keeps_its_numbers),
+        cmocka_unit_test(test_dtype__has_name_and_size),
+        cmocka_unit_test(test_dtype__is_described_for_opencl),
+        cmocka_unit_test(test_dtype__of_no_known_number_is_a_question_mark),
+        cmocka_unit_test(test_dtype__is_found_by_its_opencl_name),
+        cmocka_unit_test(test_vector__has_the_bytes_of_its_lanes),
+        cmocka_unit_test(test_vector__of_three_is_padded_to_four),
+        cmocka_unit_test(test_vector__is_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* test_text.c - growing strings, sizes as sentences print them, sums that say when they do not fit. */
+#include "support.h"
+
+#include "base/base.h"
+
+/* ---- growing ---- */
+
+static void test_text__starts_with_no_memory(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    assert_null(text.chars);
+    ndr_text_free(&text);
+}
+
+static void test_text__keeps_all_it_is_given(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    for (int i = 0; i < 5000; ++i) ndr_text_add(&text, "%d,", i % 10);
+    assert_false(text.failed);
+    assert_int_equal(text.length, 10000);
+    assert_int_equal(strlen(text.chars), 10000);
+    for (size_t i = 0; i < 5000; ++i) {
+        assert_int_equal(text.chars[2 * i], '0' + (char)(i % 10));
+        assert_int_equal(text.chars[2 * i + 1], ',');
+    }
+    ndr_text_free(&text);
+}
+
+static void test_text__takes_one_piece_of_any_length(void **state)
+{
+    (void)state;
+    for (int length = 0; length < 300; ++length) { /* past the first capacities */
+        ndr_text text = { 0 };
+        ndr_text_add(&text, "%*s", length, "");
+        assert_int_equal(strlen(text.chars), length);
+        ndr_text_free(&text);
+    }
+}
+
+static void test_text__takes_counted_characters(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_add_chars(&text, "abcdef", 3);
+    ndr_text_add_chars(&text, "", 0);
+    ndr_text_add_chars(&text, "xyz", 1);
+    assert_string_equal(text.chars, "abcx");
+    ndr_text_free(&text);
+}
+
+static void test_text__is_a_string_after_nothing_was_added(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_add_chars(&text, "", 0);
+    assert_string_equal(text.chars, "");
+    ndr_text_free(&text);
+}
+
+static void test_text__starts_over_when_cleared(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_clear(&text); /* of nothing */
+    ndr_text_add(&text, "first");
+    ndr_text_clear(&text);
+    assert_string_equal(text.chars, "");
+    ndr_text_add(&text, "second");
+    assert_string_equal(text.chars, "second");
+    ndr_text_free(&text);
+    assert_null(text.chars);
+    assert_int_equal(text.length, 0);
+}
+
+static void test_text__stays_failed_once_it_could_not_grow(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_add(&text, "kept");
+    ndr_text_add_chars(&text, "x", SIZE_MAX - 2); /* is not read: no memory for it */
+    assert_true(text.failed);
+    ndr_text_add(&text, "ignored");
+    ndr_text_add_chars(&text, "ignored", 7);
+    assert_true(text.failed);
+    assert_string_equal(text.chars, "kept");
+    ndr_text_free(&text);
+    assert_false(text.failed);
+}
+
+/* ---- sizes in sentences ---- */
+
+static void test_sizes__print_whole_and_in_our_order(void **state)
+{
+    (void)state;
+    const size_t sizes[3] = { 5, 16, 8 };
+    assert_string_equal(ndr_sizes_print(1, sizes).chars, "5");
+    assert_string_equal(ndr_sizes_print(2, sizes).chars, "(5, 16)");
+    assert_string_equal(ndr_sizes_print(3, sizes).chars, "(5, 16, 8)");
+}
+
+static void test_sizes__have_room_for_the_largest(void **state)
+{
+    (void)state;
+    const size_t sizes[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "(%zu, %zu, %zu)", SIZE_MAX, SIZE_MAX, SIZE_MAX);
+    assert_string_equal(ndr_sizes_print(3, sizes).chars, wanted);
+}
+
+/* ---- words ---- */
+
+static void test_words__are_equal_ignoring_case(void **state)
+{
+    (void)state;
+    assert_true(ndr_text_equal_ignoring_case("GPU", "gpu"));
+    assert_true(ndr_text_equal_ignoring_case("", ""));
+    assert_false(ndr_text_equal_ignoring_case("gpu", "gpus"));
+    assert_false(ndr_text_equal_ignoring_case("gpus", "gpu"));
+    assert_false(ndr_text_equal_ignoring_case("gpu", "cpu"));
+}
+
+static void test_words__are_found_anywhere_ignoring_case(void **state)
+{
+    (void)state;
+    assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "nvidia"));
+    assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "h200"));
+    assert_true(ndr_text_contains_ignoring_case("aab", "AB")); /* a first try that fails half-way */
+    assert_true(ndr_text_contains_ignoring_case("x", ""));
+    assert_true(ndr_text_contains_ignoring_case("", ""));
+    assert_false(ndr_text_contains_ignoring_case("", "x"));
+    assert_false(ndr_text_contains_ignoring_case("H20", "H200"));
+}
+
+/* ---- arithmetic ---- */
+
+static void test_sums__say_when_they_do_not_fit(void **state)
+{
+    (void)state;
+    size_t out;
+    assert_true(ndr_add_fits(SIZE_MAX - 1, 1, &out));
+    assert_true(out == SIZE_MAX);
+    assert_false(ndr_add_fits(SIZE_MAX, 1, &out));
+    assert_true(ndr_mul_fits(SIZE_MAX / 2, 2, &out));
+    assert_true(out == SIZE_MAX - 1);
+    assert_false(ndr_mul_fits(SIZE_MAX / 2 + 1, 2, &out));
+    assert_true(ndr_mul_fits(SIZE_MAX, 0, &out));
+    assert_int_equal(out, 0);
+}
+
+static void test_ceil_div__does_not_overflow(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_ceil_div(0, 7), 0);
+    assert_int_equal(ndr_ceil_div(7, 7), 1);
+    assert_int_equal(ndr_ceil_div(8, 7), 2);
+    assert_true(ndr_ceil_div(SIZE_MAX, 2) == SIZE_MAX / 2 + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text__starts_with_no_memory),
+        cmocka_unit_test(test_text__keeps_all_it_is_given),
+        cmocka_unit_test(test_text__takes_one_piece_of_any_length),
+        cmocka_unit_test(test_text__takes_counted_characters),
+        cmocka_unit_test(test_text__is_a_string_after_nothing_was_added),
+        cmocka_unit_test(test_text__starts_over_when_cleared),
+        cmocka_unit_test(test_text__stays_failed_once_it_could_not_grow),
+        cmocka_unit_test(test_sizes__print_whole_and_in_our_order),
+        cmocka_unit_test(test_sizes__have_room_for_the_largest),
+        cmocka_unit_test(test_words__are_equal_ignoring_case),
+        cmocka_unit_test(test_words__are_found_anywhere_ignoring_case),
+        cmocka_unit_test(test_sums__say_when_they_do_not_fit),
+        cmocka_unit_test(test_ceil_div__does_not_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
