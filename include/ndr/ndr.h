@@ -139,6 +139,9 @@ typedef struct ndr_device_info {
     bool has_f64;                   /**< double works in kernels. */
     bool has_int64_atomics;         /**< Atomics on 64-bit integers, and through them on double. */
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
+    unsigned sub_group_size_count;  /**< How many sizes of them a kernel may ask for; 0: none. */
+    size_t sub_group_sizes[16];     /**< Those sizes. */
+    unsigned warp_size;             /**< Items that the hardware runs in step, where it says so; else 0. */
     unsigned preferred_f32_width;   /**< Floats that the device likes to handle together. */
 } ndr_device_info;
 
@@ -304,6 +307,8 @@ typedef struct ndr_kernel_desc {
                                           none. A file's own folder is looked in first, and "ndr/..." is
                                           always the library's vocabulary. */
     const char *label; /**< What build logs call `source`; NULL means "source". */
+    size_t sub_group_size; /**< Work-items of a sub-group, for kernels that use them; 0: the device's own. A
+                                size that the device cannot do is refused with NDR_UNSUPPORTED. */
 } ndr_kernel_desc;
 
 /** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
@@ -323,13 +328,33 @@ typedef struct ndr_kernel_info {
 /** Describe a kernel. */
 NDR_API ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
 
-/* ---- ranges -------------------------------------------------------------------------------------- */
-
 /** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
 typedef struct ndr_range {
     unsigned dims;  /**< 1, 2 or 3. */
     size_t size[3]; /**< The first `dims` count. A zero makes a launch of nothing, which succeeds. */
 } ndr_range;
+
+/** Where a kernel's sub-groups come from. */
+typedef enum ndr_sub_group_kind {
+    NDR_SUB_GROUP_WHOLE = 0,  /**< The device has none: each group is one sub-group. */
+    NDR_SUB_GROUP_NATIVE = 1, /**< OpenCL's own. */
+    NDR_SUB_GROUP_WARP = 2,   /**< The hardware's warps, through inline assembly. */
+    NDR_SUB_GROUP_VIRTUAL = 3 /**< Of the size asked for, over local memory: all items of the *group* must make
+                                   each call. */
+} ndr_sub_group_kind;
+
+/** A kernel's sub-groups for one local size, as the kernel will see them. */
+typedef struct ndr_sub_group_info {
+    ndr_sub_group_kind kind; /**< Where they come from. */
+    size_t max_size;         /**< Work-items of every sub-group but the last, which may have fewer. */
+    size_t count;            /**< Sub-groups of one group. */
+} ndr_sub_group_info;
+
+/** Ask for a kernel's sub-groups in groups of `local`. */
+NDR_API ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
+                                             ndr_sub_group_info *info);
+
+/* ---- ranges -------------------------------------------------------------------------------------- */
 
 /** What becomes of a global size that is not a multiple of its local size. */
 typedef enum ndr_edge {

@@ -114,7 +114,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     info->type = type_of(type);
     info->compute_units = units;
     info->address_bits = bits;
-    for (unsigned d = 0; d < 3; ++d) info->max_local_size[d] = sizes[2 - d];
+    ndr_turn_dims(3, sizes, info->max_local_size);
     info->local_memory_bytes = (size_t)local;
     info->max_buffer_bytes = largest > SIZE_MAX ? SIZE_MAX : (size_t)largest;
     info->global_memory_bytes = global;
@@ -124,6 +124,18 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     info->preferred_f32_width = width;
     caps->align_bytes = align / 8;
     return NDR_OK;
+}
+
+/* What only some vendors' devices answer; silence means that there is none. */
+static void read_vendor_limits(cl_device_id device, ndr_device_info *info)
+{
+    cl_uint warp = 0;
+    if (clGetDeviceInfo(device, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, NULL) == CL_SUCCESS) info->warp_size = warp;
+    size_t bytes = 0;
+    if (clGetDeviceInfo(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
+                        &bytes)
+        == CL_SUCCESS)
+        info->sub_group_size_count = (unsigned)(bytes / sizeof info->sub_group_sizes[0]);
 }
 
 /* The newest OpenCL C among 1.2 and 3.0: 2.0 promises more than many drivers that accept it can do. */
@@ -149,7 +161,7 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
     if (!extensions) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's extensions");
     const ndr_status status = read_text(device, CL_DEVICE_EXTENSIONS, extensions, CAPACITY);
     cl_device_fp_config f64 = 0;
-    cl_uint sub_groups = 0; /* asked only where the device is new enough to know the question */
+    cl_uint sub_groups = 0; /* asked only where kernels are built with a language that has them */
     if (status == NDR_OK) {
         (void)clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, NULL);
         if (caps->c_version >= 300)
@@ -157,7 +169,8 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
         info->has_f64 = f64 != 0;
         info->has_int64_atomics = has_word(extensions, "cl_khr_int64_base_atomics")
                                   && has_word(extensions, "cl_khr_int64_extended_atomics");
-        info->has_sub_groups = sub_groups > 0 || has_word(extensions, "cl_khr_subgroups");
+        info->has_sub_groups = sub_groups > 0;
+        read_vendor_limits(device, info);
     }
     free(extensions);
     return status;
@@ -173,7 +186,11 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     NDR_TRY(read_extensions(device, &read));
     if (read.disabled & NDR_DISABLE_FP64) read.info.has_f64 = false;
     if (read.disabled & NDR_DISABLE_INT64_ATOMICS) read.info.has_int64_atomics = false;
-    if (read.disabled & NDR_DISABLE_SUB_GROUPS) read.info.has_sub_groups = false;
+    if (read.disabled & NDR_DISABLE_SUB_GROUPS) {
+        read.info.has_sub_groups = false;
+        read.info.warp_size = 0;
+    }
+    if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
     *caps = read;
     return NDR_OK;
 }

@@ -11,6 +11,13 @@
 
 #include "base/base.h"
 
+/* OpenCL's first dimension is the contiguous one, ours is the last. The one place on the host that turns them round,
+ * either way. */
+static inline void ndr_turn_dims(unsigned dims, const size_t *from, size_t *to)
+{
+    for (unsigned d = 0; d < dims; ++d) to[d] = from[dims - 1 - d];
+}
+
 /* ---- cl_error.c ---- */
 
 /* "CL_INVALID_WORK_GROUP_SIZE", or "an unknown code". */
@@ -74,6 +81,7 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
 
 struct ndr_context {
     atomic_uint references; /* one for the caller, one for each queue, buffer and event */
+    atomic_int takes_ptx;   /* 0 not asked yet, 1 no, 2 yes */
     cl_device_id device;
     cl_context cl;
     ndr_caps caps;
@@ -125,6 +133,8 @@ struct ndr_kernel {
     ndr_form form;
     unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
     bool has_scratch; /* a hidden local argument, just before the record */
+    ndr_sub_group_kind sub_groups;
+    size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
     pthread_mutex_t lock;
 };
@@ -137,6 +147,8 @@ typedef struct ndr_program {
     char *title; /* what sentences and logs call it */
     char *text;  /* the source as the compiler saw it, includes pasted in */
     char *options;
+    ndr_sub_group_kind sub_groups;
+    size_t sub_group_size; /* asked for, or the warp's; 0 for the device's own */
     ndr_kernel *kernels;
 } ndr_program;
 

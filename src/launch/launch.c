@@ -58,12 +58,6 @@ static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
 
 /* ---- enqueueing, with the kernel's lock held ---- */
 
-/* OpenCL's first dimension is the contiguous one; ours is the last. Nowhere else on the host are they turned. */
-static void to_cl(unsigned dims, const size_t ours[3], size_t cl[3])
-{
-    for (unsigned d = 0; d < dims; ++d) cl[d] = ours[dims - 1 - d];
-}
-
 static ndr_status bind_record(const launching *l, const ndr_piece *piece)
 {
     if (l->kernel->form == NDR_FORM_PLAIN) return NDR_OK;
@@ -83,9 +77,9 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
 {
     NDR_TRY(bind_record(l, piece));
     size_t global[3], local[3], offset[3];
-    to_cl(l->plan.dims, piece->global, global);
-    to_cl(l->plan.dims, piece->local, local);
-    to_cl(l->plan.dims, piece->offset, offset);
+    ndr_turn_dims(l->plan.dims, piece->global, global);
+    ndr_turn_dims(l->plan.dims, piece->local, local);
+    ndr_turn_dims(l->plan.dims, piece->offset, offset);
     const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0,
                                                 NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);

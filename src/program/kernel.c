@@ -32,6 +32,7 @@ static void add_key(const ndr_kernel_desc *desc, ndr_text *key)
 {
     ndr_text_add(key, "%s%s\n%s\n", desc->file ? "file " : desc->bundled ? "bundled " : "source ", title_of(desc),
                  options_of(desc));
+    ndr_text_add(key, "%zu\n", desc->sub_group_size);
     for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) ndr_text_add(key, "%s\n", *dir);
     if (desc->source) ndr_text_add(key, "\n%s", desc->source);
 }
@@ -81,8 +82,12 @@ static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc
     NDR_TRY(status);
     made->key = copy_text(key);
     made->title = copy_text(title_of(desc));
-    made->options = copy_text(options_of(desc));
-    if (!made->key || !made->title || !made->options)
+    ndr_text options = { 0 };
+    ndr_text_add(&options, "%s", options_of(desc));
+    const ndr_status chosen = ndr_sub_groups_choose(context, desc->sub_group_size, made, &options);
+    made->options = options.chars;
+    NDR_TRY(chosen);
+    if (options.failed || !made->key || !made->title || !made->options)
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     return ndr_build(context, made->title, made->text, made->options, &made->cl);
 }
@@ -104,6 +109,9 @@ static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, 
     made->name = copy_text(name);
     if (!made->name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
     NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made->cl));
+    made->sub_groups = program->sub_groups;
+    made->sub_group_size = program->sub_group_size;
+    NDR_TRY(ndr_sub_groups_check(made, program));
     return ndr_signature_read(made, program);
 }
 

@@ -46,6 +46,15 @@ bool ndr_build_quietly(ndr_context *context, const char *text, const char *optio
 /* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
 
+/* ---- sub_group.c ---- */
+
+/* Decide where a program's sub-groups come from, and add to its options what kernels/ndr/sub_group.clh needs to know.
+ * `requested` 0 leaves the size to the device. */
+ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_program *program, ndr_text *options);
+
+/* With a built kernel in hand: has the device kept to the size asked for? */
+ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program);
+
 /* ---- signature.c ---- */
 
 /* Fill in what `kernel` (its cl, context and name are set) takes and allows. */

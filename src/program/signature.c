@@ -221,7 +221,7 @@ static ndr_status read_limits(ndr_kernel *kernel)
     READ(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required);
     kernel->info.local_memory_bytes = (size_t)local;
     kernel->info.private_memory_bytes = (size_t)private_memory;
-    for (unsigned d = 0; d < 3; ++d) kernel->info.required_local_size[d] = required[2 - d];
+    ndr_turn_dims(3, required, kernel->info.required_local_size);
     return NDR_OK;
 }
 

@@ -1,0 +1,130 @@
+/* sub_group.c - where a kernel's sub-groups come from, and how large they are.
+ *
+ *   the device has OpenCL's own           native, of its own size or of one that it can be asked for
+ *   it has a warp and takes inline PTX    warps
+ *   a size is asked for all the same      virtual ones, over local memory
+ *   otherwise                             each group is one sub-group
+ *
+ * kernels/ndr/sub_group.clh has one branch for each, chosen by the macros given here. */
+#include "program/program.h"
+
+#include <string.h>
+
+/* ---- asking the compiler ---- */
+
+/* Whether inline PTX builds here; asked once for each context, with the build lock held. */
+static bool takes_ptx(ndr_context *context)
+{
+    int known = atomic_load(&context->takes_ptx);
+    if (known == 0) {
+        static const char probe[] = "kernel void probe(global uint *x)\n"
+                                    "{\n"
+                                    "    uint lane;\n"
+                                    "    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));\n"
+                                    "    x[0] = lane;\n"
+                                    "}\n";
+        cl_program program;
+        const bool built = context->caps.info.warp_size > 0 && ndr_build_quietly(context, probe, "", &program);
+        if (built) clReleaseProgram(program);
+        known = built ? 2 : 1;
+        atomic_store(&context->takes_ptx, known);
+    }
+    return known == 2;
+}
+
+/* ---- choosing ---- */
+
+static ndr_status check_native_size(const ndr_context *context, size_t requested)
+{
+    const ndr_device_info *device = &context->caps.info;
+    ndr_text sizes = { 0 };
+    for (unsigned i = 0; i < device->sub_group_size_count; ++i) {
+        if (device->sub_group_sizes[i] == requested) {
+            ndr_text_free(&sizes);
+            return NDR_OK;
+        }
+        ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
+    }
+    const ndr_status status =
+        ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is asked for, but device \"%s\" has %s", requested,
+                 device->name, sizes.chars ? sizes.chars : "none");
+    ndr_text_free(&sizes);
+    return status;
+}
+
+ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_program *program, ndr_text *options)
+{
+    const ndr_device_info *device = &context->caps.info;
+    const bool uses = strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
+                   "a sub-group size of %zu is asked for, but device \"%s\" has groups of at most %zu", requested,
+                   device->name, device->max_group_size);
+    if (takes_ptx(context)) ndr_text_add(options, " -DNDR_PTX=1");
+    if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
+    program->sub_group_size = requested;
+    if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
+        if (requested && uses) NDR_TRY(check_native_size(context, requested));
+        program->sub_groups = NDR_SUB_GROUP_NATIVE;
+        ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
+    } else if (takes_ptx(context) && (requested == 0 || requested == device->warp_size)) {
+        program->sub_groups = NDR_SUB_GROUP_WARP;
+        program->sub_group_size = device->warp_size;
+        ndr_text_add(options, " -DNDR_SUB_GROUP_PTX=%u", device->warp_size);
+    } else {
+        program->sub_groups = requested ? NDR_SUB_GROUP_VIRTUAL : NDR_SUB_GROUP_WHOLE;
+    }
+    return NDR_OK;
+}
+
+/* ---- afterwards ---- */
+
+ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program)
+{
+    const bool uses = strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
+    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !uses) return NDR_OK;
+    size_t size = 0;
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0,
+                                       NULL, sizeof size, &size, NULL));
+    NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, size == program->sub_group_size,
+                   "kernel \"%s\": a sub-group size of %zu is asked for, but the kernel is built with %zu; write "
+                   "NDR_SUB_GROUP_KERNEL in front of `kernel`",
+                   kernel->name, program->sub_group_size, size);
+    return NDR_OK;
+}
+
+/* ---- asking a kernel ---- */
+
+static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, ndr_sub_group_info *info)
+{
+    size_t cl_local[3];
+    ndr_turn_dims(local->dims, local->size, cl_local);
+    const size_t bytes = local->dims * sizeof cl_local[0];
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                                       bytes, cl_local, sizeof info->max_size, &info->max_size, NULL));
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,
+                                       bytes, cl_local, sizeof info->count, &info->count, NULL));
+    return NDR_OK;
+}
+
+ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local, ndr_sub_group_info *info)
+{
+    NDR_REQUIRE_SET(kernel);
+    NDR_REQUIRE_SET(local);
+    NDR_REQUIRE_SET(info);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, local->dims >= 1 && local->dims <= 3,
+                   "kernel \"%s\": a local range has 1 to 3 dimensions, not %u", kernel->name, local->dims);
+    size_t items = 1;
+    for (unsigned d = 0; d < local->dims; ++d)
+        if (!ndr_mul_fits(items, local->size[d], &items)) items = SIZE_MAX;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, items > 0 && items <= kernel->info.max_group_size,
+                   "kernel \"%s\": groups of %zu work-items; this kernel on this device takes 1 to %zu", kernel->name,
+                   items, kernel->info.max_group_size);
+    ndr_sub_group_info asked = { .kind = kernel->sub_groups };
+    if (kernel->sub_groups == NDR_SUB_GROUP_NATIVE) NDR_TRY(ask_native(kernel, local, &asked));
+    else {
+        asked.max_size = kernel->sub_groups == NDR_SUB_GROUP_WHOLE ? items : ndr_min_size(items, kernel->sub_group_size);
+        asked.count = ndr_ceil_div(items, asked.max_size);
+    }
+    *info = asked;
+    return NDR_OK;
+}
