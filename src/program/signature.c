@@ -139,11 +139,12 @@ static void recognise_record(ndr_kernel *kernel)
 
 static bool needs_probe(const ndr_param *param) { return param->kind == NDR_PARAM_BYTES && param->size_bytes == 0; }
 
+/* Each probe has a parameter: one vendor's assembler stumbles over kernels without. */
 static void add_probes(const ndr_kernel *kernel, ndr_text *out)
 {
     const bool f64 = kernel->context->caps.info.has_f64;
     ndr_text_add(out, "\n#define NDR_PROBE_(what, size) kernel __attribute__((reqd_work_group_size((size) + 1, 1, 1)))"
-                      " void ndr_probe_##what(void) {}\n");
+                      " void ndr_probe_##what(global uint *x) { x[0] = 0; }\n");
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) {
         if (!needs_probe(&kernel->params[i])) continue;
         const char *type = kernel->params[i].type_name;

@@ -164,7 +164,7 @@ static ndr_status include(expansion *x, const char *title, bool beside, const ch
     const ndr_source_file *embedded = is_ours ? ndr_source_find(name) : NULL;
     if (embedded) {
         char embedded_title[128];
-        snprintf(embedded_title, sizeof embedded_title, "kernels/%s", name);
+        snprintf(embedded_title, sizeof embedded_title, "kernels/%s", embedded->name);
         return is_open(x, embedded_title) ? NDR_OK : paste(x, embedded_title, embedded->text, false);
     }
     ndr_text path = { 0 };

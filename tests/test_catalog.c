@@ -1,0 +1,325 @@
+/* test_catalog.c - devices chosen from made-up lists, and machines without a driver or without a device.
+ *
+ * The loader looks for drivers once in a process; so each such machine is a child of its own. */
+#include "support.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/device.h"
+
+/* ---- choosing ---- */
+
+static const ndr_device_info machine[] = {
+    { .name = "pthread-AMD EPYC", .platform = "Portable Computing Language", .type = NDR_DEVICE_TYPE_CPU },
+    { .name = "NVIDIA H200", .platform = "NVIDIA CUDA", .type = NDR_DEVICE_TYPE_GPU },
+    { .name = "gfx1100", .platform = "AMD Accelerated Parallel Processing", .type = NDR_DEVICE_TYPE_GPU },
+    { .name = "FPGA board 1", .platform = "Vendor SDK", .type = NDR_DEVICE_TYPE_ACCELERATOR },
+    { .name = "A tool that likes the gpu", .platform = "cpu emulator", .type = NDR_DEVICE_TYPE_OTHER },
+};
+enum { COUNT = sizeof machine / sizeof machine[0] };
+
+static size_t chosen_of(const char *words, const ndr_device_info *devices, size_t count)
+{
+    size_t chosen = 999;
+    assert_ok(ndr_catalog_choose(words, "test", devices, count, &chosen));
+    return chosen;
+}
+
+static size_t chosen(const char *words) { return chosen_of(words, machine, COUNT); }
+
+static void test_catalog__prefers_gpu_then_accelerator_then_cpu(void **state)
+{
+    (void)state;
+    const ndr_device_info without_gpu[] = { machine[4], machine[0], machine[3] };
+    const ndr_device_info with_cpu[] = { machine[4], machine[0] };
+    const ndr_device_info with_other[] = { machine[4] };
+    assert_int_equal(chosen(NULL), 1);
+    assert_int_equal(chosen_of(NULL, without_gpu, 3), 2);
+    assert_int_equal(chosen_of(NULL, with_cpu, 2), 1);
+    assert_int_equal(chosen_of(NULL, with_other, 1), 0);
+}
+
+static void test_catalog__takes_empty_words_for_the_default(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen(""), 1);
+}
+
+static void test_catalog__finds_the_first_of_a_type(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("cpu"), 0);
+    assert_int_equal(chosen("gpu"), 1);
+    assert_int_equal(chosen("accelerator"), 3);
+    assert_int_equal(chosen("GPU"), 1);
+}
+
+static void test_catalog__never_looks_a_type_up_as_a_name(void **state)
+{
+    (void)state;
+    const ndr_device_info named_gpu[] = { machine[0], machine[4] };
+    size_t index = 999;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("gpu", "test", named_gpu, 2, &index),
+                   "test asks for \"gpu\", but there is no device of that type");
+    assert_int_equal(index, 999);
+}
+
+static void test_catalog__takes_an_index(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("0"), 0);
+    assert_int_equal(chosen("4"), 4);
+    assert_int_equal(chosen("04"), 4);
+}
+
+static void test_catalog__refuses_an_index_past_the_end(void **state)
+{
+    (void)state;
+    size_t index = 999;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("5", "test", machine, COUNT, &index),
+                   "test asks for \"5\", but there is no device of that index");
+    assert_refused(NDR_NO_MATCHING_DEVICE,
+                   ndr_catalog_choose("99999999999999999999999999", "test", machine, COUNT, &index), "99999999999");
+    assert_int_equal(index, 999);
+}
+
+static void test_catalog__finds_part_of_a_name_ignoring_case(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("h200"), 1);
+    assert_int_equal(chosen("GFX"), 2);
+    assert_int_equal(chosen("epyc"), 0);
+    assert_int_equal(chosen("board 1"), 3);
+}
+
+static void test_catalog__finds_part_of_a_platform_s_name(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("portable"), 0);
+    assert_int_equal(chosen("accelerated"), 2); /* which no type word is */
+    assert_int_equal(chosen("CPU emulator"), 4);
+}
+
+static void test_catalog__refuses_a_name_that_nobody_has(void **state)
+{
+    (void)state;
+    size_t index = 999;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("radeon", "NDR_DEVICE", machine, COUNT, &index),
+                   "NDR_DEVICE asks for \"radeon\"", "no device's or platform's name contains that",
+                   "there are 0: cpu \"pthread-AMD EPYC\" (Portable Computing Language); 1: gpu \"NVIDIA H200\"",
+                   "4: other \"A tool that likes the gpu\"");
+    assert_int_equal(index, 999);
+}
+
+static void test_catalog__says_whose_words_were_refused(void **state)
+{
+    (void)state;
+    size_t index;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("x86", "ndr_context_create", machine, 1, &index),
+                   "ndr_context_create asks for \"x86\"", "there is 0: cpu");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("x86", "NDR_DEVICE", machine, 1, &index),
+                   "NDR_DEVICE asks for \"x86\"");
+}
+
+static void test_device_type__has_the_name_that_chooses_it(void **state)
+{
+    (void)state;
+    assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_CPU), "cpu");
+    assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_GPU), "gpu");
+    assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_ACCELERATOR), "accelerator");
+    assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_OTHER), "other");
+    assert_string_equal(ndr_device_type_name((ndr_device_type)77), "other");
+}
+
+/* ---- NDR_DISABLE ---- */
+
+static unsigned disabled_by(const char *words)
+{
+    unsigned disabled = 0xffff;
+    assert_ok(ndr_caps_parse_disable(words, &disabled));
+    return disabled;
+}
+
+static void test_disable__is_nothing_unless_set(void **state)
+{
+    (void)state;
+    assert_int_equal(disabled_by(NULL), 0);
+    assert_int_equal(disabled_by(""), 0);
+    assert_int_equal(disabled_by(","), 0);
+}
+
+static void test_disable__knows_its_words(void **state)
+{
+    (void)state;
+    assert_int_equal(disabled_by("fp64"), NDR_DISABLE_FP64);
+    assert_int_equal(disabled_by("int64_atomics"), NDR_DISABLE_INT64_ATOMICS);
+    assert_int_equal(disabled_by("sub_groups"), NDR_DISABLE_SUB_GROUPS);
+    assert_int_equal(disabled_by("sub_groups,fp64"), NDR_DISABLE_SUB_GROUPS | NDR_DISABLE_FP64);
+    assert_int_equal(disabled_by("fp64,,fp64,"), NDR_DISABLE_FP64);
+}
+
+static void test_disable__refuses_a_word_it_does_not_know(void **state)
+{
+    (void)state;
+    static const char *const strangers[] = { "fp", "fp644", "FP64", "fp64 ", "fp64;sub_groups" };
+    unsigned disabled = 0xffff;
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i) {
+        char named[64];
+        snprintf(named, sizeof named, "NDR_DISABLE names \"%s\"", strangers[i]);
+        assert_refused(NDR_BAD_ARGUMENT, ndr_caps_parse_disable(strangers[i], &disabled), named, "fp64");
+    }
+    assert_refused(NDR_BAD_ARGUMENT, ndr_caps_parse_disable("fp64,half", &disabled), "names \"half\"");
+    assert_int_equal(disabled, 0xffff);
+}
+
+/* ---- other machines ---- */
+
+/* What a child saw. */
+typedef struct answer {
+    ndr_status status, create_status;
+    int32_t cl_error;
+    bool untouched;
+    char sentence[1024], create_sentence[1024];
+} answer;
+
+static answer ask(void)
+{
+    answer said = { .untouched = false };
+    size_t count = 77;
+    ndr_device_info info;
+    ndr_context *made = (ndr_context *)&info;
+    said.status = ndr_device_list(1, &info, &count);
+    said.cl_error = ndr_last_cl_error();
+    snprintf(said.sentence, sizeof said.sentence, "%s", ndr_last_error());
+    said.create_status = ndr_context_create("gpu", &made);
+    snprintf(said.create_sentence, sizeof said.create_sentence, "%s", ndr_last_error());
+    said.untouched = count == 77 && made == (ndr_context *)&info;
+    return said;
+}
+
+static void become(const char *vendors, const char *platforms, const char *error)
+{
+    unsetenv("OPENCL_LAYERS");
+    unsetenv("OCL_ICD_FILENAMES");
+    unsetenv("NDR_DEVICE");
+    setenv("OCL_ICD_VENDORS", vendors, 1);
+    if (platforms) setenv("NDR_STUB_PLATFORMS", platforms, 1);
+    if (error) setenv("NDR_STUB_ERROR", error, 1);
+}
+
+static answer ask_machine(const char *vendors, const char *platforms, const char *error)
+{
+    int pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        become(vendors, platforms, error);
+        const answer said = ask();
+        _exit(write(pipe_ends[1], &said, sizeof said) == (ssize_t)sizeof said ? 0 : 1);
+    }
+    close(pipe_ends[1]);
+    answer said;
+    assert_int_equal(read(pipe_ends[0], &said, sizeof said), sizeof said);
+    close(pipe_ends[0]);
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    return said;
+}
+
+static const char *empty_folder(void)
+{
+    (void)mkdir("no-drivers", 0777); /* may be there from an earlier run */
+    return "no-drivers";
+}
+
+static void test_catalog__without_a_driver_says_how_to_get_one(void **state)
+{
+    (void)state;
+    const answer said = ask_machine(empty_folder(), NULL, NULL);
+    assert_int_equal(said.status, NDR_NO_DRIVER);
+    assert_non_null(strstr(said.sentence, "no OpenCL driver is installed: install one"));
+    assert_non_null(strstr(said.sentence, "pocl-opencl-icd"));
+    assert_non_null(strstr(said.sentence, "OCL_ICD_VENDORS"));
+    assert_true(said.untouched);
+}
+
+static void test_catalog__without_a_driver_no_context_is_made(void **state)
+{
+    (void)state;
+    const answer said = ask_machine(empty_folder(), NULL, NULL);
+    assert_int_equal(said.create_status, NDR_NO_DRIVER); /* rather than that no device is a GPU */
+    assert_string_equal(said.create_sentence, said.sentence);
+}
+
+static void test_catalog__without_a_driver_keeps_the_loader_s_code(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_machine(empty_folder(), NULL, NULL).cl_error, CL_PLATFORM_NOT_FOUND_KHR);
+}
+
+static void test_catalog__without_a_device_says_what_to_check(void **state)
+{
+    (void)state;
+    const answer said = ask_machine(STUB_ICD, NULL, NULL);
+    assert_int_equal(said.status, NDR_NO_DEVICE);
+    assert_non_null(strstr(said.sentence, "1 OpenCL driver is installed, but none offers a device"));
+    assert_non_null(strstr(said.sentence, "this user may open it"));
+    assert_int_equal(said.create_status, NDR_NO_DEVICE);
+    assert_true(said.untouched);
+}
+
+static void test_catalog__counts_the_drivers_without_a_device(void **state)
+{
+    (void)state;
+    const answer said = ask_machine(STUB_ICD, "3", NULL);
+    assert_int_equal(said.status, NDR_NO_DEVICE);
+    assert_non_null(strstr(said.sentence, "3 OpenCL drivers are installed, but none offers a device"));
+}
+
+static void test_catalog__takes_a_driver_that_cannot_list_for_one_without_devices(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_machine(STUB_ICD, NULL, "-6").status, NDR_NO_DEVICE);
+    assert_int_equal(ask_machine(STUB_ICD, NULL, "0").status, NDR_NO_DEVICE); /* a list of none */
+}
+
+static void test_device_list__refuses_null_outputs(void **state)
+{
+    (void)state;
+    size_t count = 77;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(2, NULL, &count), "devices is NULL, but capacity is 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(0, NULL, NULL), "count is NULL");
+    assert_int_equal(count, 77);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_catalog__prefers_gpu_then_accelerator_then_cpu),
+        cmocka_unit_test(test_catalog__takes_empty_words_for_the_default),
+        cmocka_unit_test(test_catalog__finds_the_first_of_a_type),
+        cmocka_unit_test(test_catalog__never_looks_a_type_up_as_a_name),
+        cmocka_unit_test(test_catalog__takes_an_index),
+        cmocka_unit_test(test_catalog__refuses_an_index_past_the_end),
+        cmocka_unit_test(test_catalog__finds_part_of_a_name_ignoring_case),
+        cmocka_unit_test(test_catalog__finds_part_of_a_platform_s_name),
+        cmocka_unit_test(test_catalog__refuses_a_name_that_nobody_has),
+        cmocka_unit_test(test_catalog__says_whose_words_were_refused),
+        cmocka_unit_test(test_device_type__has_the_name_that_chooses_it),
+        cmocka_unit_test(test_disable__is_nothing_unless_set),
+        cmocka_unit_test(test_disable__knows_its_words),
+        cmocka_unit_test(test_disable__refuses_a_word_it_does_not_know),
+        cmocka_unit_test(test_catalog__without_a_driver_says_how_to_get_one),
+        cmocka_unit_test(test_catalog__without_a_driver_no_context_is_made),
+        cmocka_unit_test(test_catalog__without_a_driver_keeps_the_loader_s_code),
+        cmocka_unit_test(test_catalog__without_a_device_says_what_to_check),
+        cmocka_unit_test(test_catalog__counts_the_drivers_without_a_device),
+        cmocka_unit_test(test_catalog__takes_a_driver_that_cannot_list_for_one_without_devices),
+        cmocka_unit_test(test_device_list__refuses_null_outputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
