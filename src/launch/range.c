@@ -166,7 +166,8 @@ static size_t choose_size(const planning *p, unsigned d, size_t room)
     const size_t size = p->range->global.size[d];
     const size_t limit = ndr_min_size(room, limit_of(p, d));
     const bool is_contiguous = d + 1 == p->dims;
-    if (p->rounds_up) return ndr_min_size(largest_power_of_two(limit), largest_power_of_two(2 * ndr_min_size(size, limit) - 1));
+    if (p->rounds_up) /* to the power of two that just holds the size */
+        return ndr_min_size(largest_power_of_two(limit), largest_power_of_two(2 * ndr_min_size(size, limit) - 1));
     switch (p->rules->form) {
     case NDR_FORM_PLAIN: return best_divisor(size, limit);
     case NDR_FORM_RANGE: return low_waste_power(size, limit);
