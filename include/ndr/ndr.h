@@ -376,6 +376,8 @@ typedef struct ndr_nd_range {
     ndr_range local;  /**< Those of one group; as many dimensions as `global`. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
     ndr_edge edge;    /**< For sizes that do not divide. */
+    bool counts_groups; /**< `global` counts groups rather than work-items, as hierarchical kernels like it; `local`
+                             has as many dimensions, and zeros there let the library choose. */
 } ndr_nd_range;
 
 /** The range of (n). */
@@ -403,7 +405,14 @@ static inline ndr_range ndr_range_3d(size_t planes, size_t rows, size_t cols)
  * for more. */
 static inline ndr_nd_range ndr_nd_range_of(ndr_range global, ndr_range local)
 {
-    ndr_nd_range range = { global, local, { 0, 0, 0 }, NDR_EDGE_REJECT };
+    ndr_nd_range range = { global, local, { 0, 0, 0 }, NDR_EDGE_REJECT, false };
+    return range;
+}
+
+/** So many groups of `local` work-items each; zeros in `local` let the library choose. */
+static inline ndr_nd_range ndr_groups_of(ndr_range groups, ndr_range local)
+{
+    ndr_nd_range range = { groups, local, { 0, 0, 0 }, NDR_EDGE_REJECT, true };
     return range;
 }
 

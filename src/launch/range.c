@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Groups of about this many items suit the devices we know; see docs/decisions.md. */
-enum { FAVOURITE_GROUP = 256 };
+enum { FAVOURITE_GROUP = 256, COUNTED_GROUP = 64 };
 
 /* What is known while a plan is made. */
 typedef struct planning {
@@ -288,6 +288,35 @@ static bool is_empty(const ndr_range *range)
     return false;
 }
 
+/* ---- so many groups ---- */
+
+/* The size of groups of which only the number is given: a row of items. */
+static void choose_group(const planning *p, size_t local[3])
+{
+    for (unsigned d = 0; d < p->dims; ++d) local[d] = 1;
+    if (has_required(p->rules))
+        for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
+    else local[p->dims - 1] = ndr_min_size(COUNTED_GROUP, limit_of(p, p->dims - 1));
+}
+
+/* The same range, counted in work-items. */
+static ndr_status count_items(const planning *p, ndr_nd_range *items)
+{
+    const ndr_nd_range *range = p->range;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, has_groups(range),
+                   "kernel \"%s\": counts_groups is set, but local has no dimensions; zeros let the library choose",
+                   p->rules->kernel);
+    ndr_nd_range counted = *range;
+    counted.counts_groups = false;
+    if (is_automatic(range)) choose_group(p, counted.local.size);
+    for (unsigned d = 0; d < p->dims; ++d)
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),
+                       "kernel \"%s\": %zu groups of %zu work-items in dimension %u are more than can be counted",
+                       p->rules->kernel, range->global.size[d], counted.local.size[d], d);
+    *items = counted;
+    return NDR_OK;
+}
+
 /* ---- the plan ---- */
 
 static ndr_status choose_or_check_local(planning *p, bool automatic)
@@ -311,6 +340,11 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
                    .rounds_up = range->edge == NDR_EDGE_ROUND_UP };
     NDR_TRY(check_dims(&p));
     NDR_TRY(check_form(&p));
+    if (range->counts_groups) {
+        ndr_nd_range items;
+        NDR_TRY(count_items(&p, &items));
+        return ndr_range_make_plan(&items, rules, plan);
+    }
     NDR_TRY(check_sizes(&p));
 
     const bool automatic = is_automatic(range);

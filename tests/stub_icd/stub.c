@@ -34,8 +34,8 @@ static cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type
     return error;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t capacity,
-                                                  void *value, size_t *needed)
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info what, size_t capacity,
+                                            void *value, size_t *needed)
 {
     (void)platform;
     const char *text = what == CL_PLATFORM_EXTENSIONS       ? "cl_khr_icd"
@@ -50,11 +50,11 @@ CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_pl
     return CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint capacity, cl_platform_id *found, cl_uint *count)
+static cl_int CL_API_CALL get_platform_ids(cl_uint capacity, cl_platform_id *found, cl_uint *count)
 {
     const int wanted = number("NDR_STUB_PLATFORMS", 1);
     const cl_uint offered = (cl_uint)(wanted < MOST ? wanted : MOST);
-    functions.clGetPlatformInfo = clGetPlatformInfo;
+    functions.clGetPlatformInfo = get_platform_info;
     functions.clGetDeviceIDs = get_device_ids;
     for (cl_uint i = 0; i < offered; ++i) platforms[i].dispatch = &functions;
     if (count) *count = offered;
@@ -62,8 +62,20 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint capacity, cl_plat
     return CL_SUCCESS;
 }
 
+/* What the loader looks up by name. Our own names inside: these would lead back into the loader. */
+CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t capacity,
+                                                  void *value, size_t *needed)
+{
+    return get_platform_info(platform, what, capacity, value, needed);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint capacity, cl_platform_id *found, cl_uint *count)
+{
+    return get_platform_ids(capacity, found, count);
+}
+
 CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 {
-    if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0) return (void *)clIcdGetPlatformIDsKHR;
-    return strcmp(name, "clGetPlatformInfo") == 0 ? (void *)clGetPlatformInfo : NULL;
+    if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0) return (void *)get_platform_ids;
+    return strcmp(name, "clGetPlatformInfo") == 0 ? (void *)get_platform_info : NULL;
 }
