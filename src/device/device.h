@@ -86,6 +86,9 @@ struct ndr_context {
     cl_context cl;
     ndr_caps caps;
     struct ndr_store *store;
+    struct {
+        unsigned reduce, gemm; /* the ops floor's variants; 0: as tuning chooses. For tests. */
+    } forced;
 };
 
 /* Take or return one reference; ndr_context_destroy() returns the caller's. */
@@ -180,7 +183,18 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
+    pthread_mutex_t lock; /* guards `scratch` */
+    ndr_buffer *scratch;  /* NULL until it is needed */
 };
+
+/* Put a queue round `cl`, whose reference it takes over if it succeeds. */
+ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue);
+
+/* Memory that one launch of this queue after the other may use: NDR_SCRATCH_COUNTERS zeros (uint), which each launch
+ * leaves as it found them, and behind them NDR_SCRATCH_BYTES of anything. Made when first asked for, and lent. Work of
+ * more than one launch must not keep anything in it from one to the next: other threads' launches come between. */
+enum { NDR_SCRATCH_COUNTERS = 64, NDR_SCRATCH_BYTES = 1 << 19 };
+ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch);
 
 /* Enqueue nothing, for an event that completes when all before it has. */
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);

@@ -1,8 +1,6 @@
 /* native.c - OpenCL handles in and out of ours (include/ndr/ndr_cl.h). */
 #include "device/device.h"
 
-#include <stdlib.h>
-
 #include "ndr/ndr_cl.h"
 
 /* ---- out ---- */
@@ -53,18 +51,10 @@ ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queu
                 "ndr_queue_from_cl: the command queue belongs to another OpenCL context or device");
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
                    "ndr_queue_from_cl: the command queue is out of order; libndr needs an in-order one");
-    ndr_queue *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
-    const cl_int error = clRetainCommandQueue(cl);
-    if (error != CL_SUCCESS) {
-        free(made);
-        return ndr_fail_cl(error, "clRetainCommandQueue");
-    }
-    made->cl = cl;
-    made->context = ndr_context_keep(context);
-    made->profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-    *queue = made;
-    return NDR_OK;
+    NDR_TRY_CL(clRetainCommandQueue(cl));
+    const ndr_status status = ndr_queue_wrap(context, cl, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, queue);
+    if (status != NDR_OK) clReleaseCommandQueue(cl);
+    return status;
 }
 
 ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer)

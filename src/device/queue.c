@@ -3,31 +3,61 @@
 
 #include <stdlib.h>
 
+ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue)
+{
+    ndr_queue *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
+    made->cl = cl;
+    made->context = ndr_context_keep(context);
+    made->profiling = profiling;
+    pthread_mutex_init(&made->lock, NULL);
+    *queue = made;
+    return NDR_OK;
+}
+
 ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue)
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(queue);
     const bool profiling = desc && desc->profiling;
-    ndr_queue *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
     cl_int error;
-    made->cl = clCreateCommandQueue(context->cl, context->device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
-    if (error != CL_SUCCESS) {
-        free(made);
-        return ndr_fail_cl(error, "clCreateCommandQueue");
-    }
-    made->context = ndr_context_keep(context);
-    made->profiling = profiling;
-    *queue = made;
-    return NDR_OK;
+    cl_command_queue cl =
+        clCreateCommandQueue(context->cl, context->device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+    NDR_TRY_CL_AS("clCreateCommandQueue", error);
+    const ndr_status status = ndr_queue_wrap(context, cl, profiling, queue);
+    if (status != NDR_OK) clReleaseCommandQueue(cl);
+    return status;
 }
 
 void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!queue) return;
+    ndr_buffer_destroy(queue->scratch);
     clReleaseCommandQueue(queue->cl);
+    pthread_mutex_destroy(&queue->lock);
     ndr_context_destroy(queue->context);
     free(queue);
+}
+
+/* With the lock held. */
+static ndr_status make_scratch(ndr_queue *queue)
+{
+    static const cl_uint zeros[NDR_SCRATCH_COUNTERS];
+    ndr_buffer *made;
+    NDR_TRY(ndr_buffer_create(queue->context, sizeof zeros + NDR_SCRATCH_BYTES, &made));
+    const ndr_status status = ndr_buffer_write(queue, made, 0, sizeof zeros, zeros);
+    if (status == NDR_OK) queue->scratch = made;
+    else ndr_buffer_destroy(made);
+    return status;
+}
+
+ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch)
+{
+    pthread_mutex_lock(&queue->lock);
+    const ndr_status status = queue->scratch ? NDR_OK : make_scratch(queue);
+    if (status == NDR_OK) *scratch = queue->scratch;
+    pthread_mutex_unlock(&queue->lock);
+    return status;
 }
 
 ndr_status ndr_queue_flush(ndr_queue *queue)

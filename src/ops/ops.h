@@ -26,14 +26,23 @@ ndr_arg ndr_operand_arg(const ndr_operand *operand);
 
 /* ---- tuning.c ---- */
 
+/* How a reduction goes about it on a device. */
+typedef enum ndr_reduce_variant {
+    NDR_REDUCE_CHOOSE = 0,
+    NDR_REDUCE_GROUPS, /* kernels/reduce_tree.cl: groups of many items, neighbours read neighbours */
+    NDR_REDUCE_CHUNKS, /* kernels/reduce_chunks.cl: groups of one item, each with a chunk of its own */
+} ndr_reduce_variant;
+
 /* How a reduction is dealt out. */
 typedef struct ndr_reduce_tuning {
+    ndr_reduce_variant variant;
     size_t group_size, group_count;
+    size_t chunk; /* elements of one group, where the variant has chunks */
 } ndr_reduce_tuning;
 
-/* Pure. `group_count` depends on `count` alone, never on the number of compute units: the tree's bits must be
- * the same on every device of a kind. */
-ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, size_t count);
+/* Pure. The dealing depends on `count` alone, never on the number of compute units: the tree's bits must be the same
+ * on every device of a kind. `forced` other than CHOOSE overrides the choice of variant. */
+ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, size_t count);
 
 /* The tile sizes that kernels/gemm_tiled.cl is built with; see the picture there. */
 typedef struct ndr_gemm_tuning {

@@ -6,12 +6,12 @@
 /* What kernels/reduce_*.cl are built with for each operator. */
 typedef struct op_row {
     const char *name, *op, *atomic;
-} op_row;
+} op_row; /* as OP_NAME, OP and ATOMIC_COMBINE */
 
 static const op_row ops[] = {
-    [NDR_OP_SUM] = { "sum", "NDR_PLUS", "ndr_atomic_fetch_add" },
-    [NDR_OP_MIN] = { "min", "NDR_MINIMUM", "ndr_atomic_fetch_min" },
-    [NDR_OP_MAX] = { "max", "NDR_MAXIMUM", "ndr_atomic_fetch_max" },
+    [NDR_OP_SUM] = { "SUM", "NDR_PLUS", "ndr_atomic_fetch_add" },
+    [NDR_OP_MIN] = { "MIN", "NDR_MINIMUM", "ndr_atomic_fetch_min" },
+    [NDR_OP_MAX] = { "MAX", "NDR_MAXIMUM", "ndr_atomic_fetch_max" },
 };
 
 /* A reduction that has passed its checks, with everything the methods need. */
@@ -74,9 +74,12 @@ static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, reduction
 
 static void plan(reduction *r)
 {
-    r->tuning = ndr_tune_reduce(&r->queue->context->caps.info, r->desc->count);
-    snprintf(r->options, sizeof r->options, "-DT=%s -DOP=%s -DATOMIC_COMBINE=%s",
-             ndr_dtype_describe(r->desc->dtype)->cl_name, ops[r->desc->op].op, ops[r->desc->op].atomic);
+    const ndr_context *context = r->queue->context;
+    const op_row *op = &ops[r->desc->op];
+    r->tuning =
+        ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->count);
+    snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s",
+             ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic);
 }
 
 /* ---- steps ---- */
@@ -117,8 +120,21 @@ static ndr_status fold_twice(const reduction *r, ndr_kernel *kernel, ndr_buffer 
     return finish_two(status, first, last, event);
 }
 
+/* One launch: the last chunk to be done combines what all of them left in the queue's scratch. */
+static ndr_status reduce_chunks(const reduction *r, ndr_event **event)
+{
+    ndr_kernel *kernel;
+    ndr_buffer *scratch;
+    NDR_TRY(get_kernel(r, "reduce_chunks.cl", "reduce_chunks", &kernel));
+    NDR_TRY(ndr_queue_get_scratch(r->queue, &scratch));
+    return ndr_launch_event(r->queue, kernel, event, ndr_nd_range_1d(r->tuning.group_count, 1),
+                            ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk, scratch,
+                            r->output.buffer, r->output.offset);
+}
+
 static ndr_status reduce_tree(const reduction *r, ndr_event **event)
 {
+    if (r->tuning.variant == NDR_REDUCE_CHUNKS) return reduce_chunks(r, event);
     ndr_kernel *kernel;
     NDR_TRY(get_kernel(r, "reduce_tree.cl", "reduce_tree", &kernel));
     const size_t groups = r->tuning.group_count;
@@ -133,16 +149,26 @@ static ndr_status reduce_tree(const reduction *r, ndr_event **event)
 
 /* ---- the atomic: a start value, then every group adds its own ---- */
 
+static ndr_status fold_atomically(const reduction *r, ndr_kernel *kernel, ndr_event **event)
+{
+    if (r->tuning.variant == NDR_REDUCE_GROUPS)
+        return fold(r, kernel, &r->input, &r->output, r->tuning.group_count, event);
+    return ndr_launch_event(r->queue, kernel, event, ndr_nd_range_1d(r->tuning.group_count, 1),
+                            ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk,
+                            r->output.buffer, r->output.offset);
+}
+
 static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
 {
+    const bool in_chunks = r->tuning.variant == NDR_REDUCE_CHUNKS;
     ndr_kernel *begin, *rest;
     NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &begin));
-    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
+    NDR_TRY(in_chunks ? get_kernel(r, "reduce_chunks.cl", "reduce_chunks_atomic", &rest)
+                      : get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
     ndr_event *first = NULL, *last = NULL;
     NDR_TRY(ndr_launch_event(r->queue, begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, r->output.buffer,
                              r->output.offset));
-    const ndr_status status =
-        fold(r, rest, &r->input, &r->output, r->tuning.group_count, event ? &last : NULL);
+    const ndr_status status = fold_atomically(r, rest, event ? &last : NULL);
     return finish_two(status, first, last, event);
 }
 
