@@ -1,0 +1,262 @@
+/* gemm_cpu.cl - C = alpha * A * B + beta * C, row-major, on devices whose groups are threads with vector registers.
+ *
+ *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements. Groups of one item; nothing waits.
+ *
+ *                  k          NR                 An item owns MR rows and NR = VECTORS * LANES columns of C in
+ *             +---------+  +------+              MR * VECTORS vector registers: for each step along k it loads
+ *          MR |a ->     |  |b     |              VECTORS vectors of a row of B, and multiplies each by one element
+ *             +---------+  ||     |  k           of A for each of its rows.
+ *                          |v     |
+ *                          +------+              Ragged edges: rows past the last are computed from the last one and
+ *             +------+                           not stored; columns past the last come from a copy of that edge of
+ *          MR |  C   |                           B, filled up with zeros.
+ *             +------+
+ *
+ * gemm_direct   reads A and B where they are: one launch, for matrices that stay in the cache.
+ * gemm_packed   reads B from panels that gemm_pack_b laid out before: k rows of NR columns, one behind the other,
+ *               so that the inner loop runs through memory in one line; A goes to local memory block by block in the
+ *               order it is used in. For large matrices.
+ * gemm_thin     for a few rows: keeps a strip of C in the first cache and runs along the rows of B, each read once.
+ */
+#include "ndr/atomic.clh"
+#include "ndr/nd_item.clh"
+
+/* src/ops/matmul.c says otherwise; with these the file compiles by itself. */
+#ifndef T
+#define T float /* of an element */
+#define LANES 16 /* elements of a vector register */
+#endif
+
+#ifndef VECTORS
+#define VECTORS 3 /* registers of one row of the block: 3 * 8 accumulators, 3 of B and 1 of A fit 32 */
+#endif
+#ifndef DEPTH
+#define DEPTH 512 /* steps along k for which a block of A stays packed: MR * DEPTH elements fit the first cache */
+#endif
+
+#define MR 8
+#define NR (VECTORS * LANES)
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define V JOIN(T, LANES)
+#define T8 JOIN(T, 8)
+#define LOAD_ JOIN(vload, LANES)
+#define STORE_ JOIN(vstore, LANES)
+
+/* Where C goes, and what it becomes: alpha * sum + beta * C. */
+typedef struct target {
+    global T *c; /* element (0, 0) of the block */
+    ulong pitch;
+    uint rows, cols; /* of the block that are there: 1 to MR, 1 to NR */
+    T alpha, beta;
+} target;
+
+static inline void store_block(const target *to, V sum[MR][VECTORS])
+{
+    if (to->cols == NR) {
+#pragma unroll
+        for (uint r = 0; r < MR; ++r) {
+            if (r >= to->rows) break;
+            global T *const c = to->c + r * to->pitch;
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) {
+                V x = to->alpha * sum[r][v];
+                if (to->beta != (T)0) x += to->beta * LOAD_(v, c); /* beta == 0: C may hold anything, even NaN */
+                STORE_(x, v, c);
+            }
+        }
+        return;
+    }
+    T flat[MR * NR];
+#pragma unroll
+    for (uint r = 0; r < MR; ++r)
+#pragma unroll
+        for (uint v = 0; v < VECTORS; ++v) STORE_(sum[r][v], r * VECTORS + v, flat);
+    for (uint r = 0; r < to->rows; ++r)
+        for (uint j = 0; j < to->cols; ++j) {
+            global T *const c = to->c + r * to->pitch + j;
+            const T x = to->alpha * flat[r * NR + j];
+            *c = to->beta == (T)0 ? x : x + to->beta * *c;
+        }
+}
+
+#ifdef PFB
+#define PREB(b) __builtin_prefetch(b + PFB, 0, 3); __builtin_prefetch(b + PFB + LANES, 0, 3); __builtin_prefetch(b + PFB + 2*LANES, 0, 3);
+#else
+#define PREB(b)
+#endif
+/* sum = rows of A times columns of B, `depth` steps along k. Row r of A starts at a[r] (offsets from `a`) and its
+ * elements lie `a_step` apart; rows of B lie `b_pitch` apart. */
+#define DEFINE_MULTIPLY(name, a_space, b_space)                                                              \
+    static inline void name(V sum[MR][VECTORS], a_space const T *a, const ulong a_row[MR], ulong a_step,      \
+                            b_space const T *b, ulong b_pitch, ulong depth)                                   \
+    {                                                                                                        \
+        _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                      \
+            _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = (V)(0);                         \
+        for (ulong p = 0; p < depth; ++p) {                                                                  \
+            V x[VECTORS];                                                                                    \
+            PREB(b) \
+            _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) x[v] = LOAD_(v, b);                         \
+            _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                  \
+            {                                                                                                \
+                const V y = (V)(a[a_row[r]]);                                                                \
+                _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = fma(y, x[v], sum[r][v]);    \
+            }                                                                                                \
+            a += a_step;                                                                                     \
+            b += b_pitch;                                                                                    \
+        }                                                                                                    \
+    }
+DEFINE_MULTIPLY(multiply_global, global, global)
+DEFINE_MULTIPLY(multiply_edge, global, private)
+DEFINE_MULTIPLY(multiply_packed, local, global)
+
+/* ---- direct ----------------------------------------------------------------------------------------- */
+
+/* Over (rows of blocks, columns of blocks) groups. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
+            ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong row = ndr_group_id(it, 0) * MR, col = ndr_group_id(it, 1) * NR;
+    const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
+                        (uint)min((ulong)NR, n - col), alpha, beta };
+    ulong a_row[MR];
+#pragma unroll
+    for (uint r = 0; r < MR; ++r) a_row[r] = min((ulong)r, m - 1 - row) * a_pitch;
+    a += a_offset + row * a_pitch;
+    b += b_offset + col;
+
+    V sum[MR][VECTORS];
+    if (to.cols == NR) {
+        multiply_global(sum, a, a_row, 1, b, b_pitch, k);
+    } else {
+        /* The edge of B, 16 rows at a time, filled up with zeros. */
+        V total[MR][VECTORS];
+#pragma unroll
+        for (uint r = 0; r < MR; ++r)
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) total[r][v] = (V)(0);
+        for (ulong p = 0; p < k; p += 16) {
+            const uint depth = (uint)min((ulong)16, k - p);
+            T edge[16 * NR];
+            for (uint q = 0; q < depth; ++q)
+                for (uint j = 0; j < NR; ++j) edge[q * NR + j] = j < to.cols ? b[(p + q) * b_pitch + j] : (T)0;
+            multiply_edge(sum, a + p, a_row, 1, edge, NR, depth);
+#pragma unroll
+            for (uint r = 0; r < MR; ++r)
+#pragma unroll
+                for (uint v = 0; v < VECTORS; ++v) total[r][v] += sum[r][v];
+        }
+#pragma unroll
+        for (uint r = 0; r < MR; ++r)
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) sum[r][v] = total[r][v];
+    }
+    store_block(&to, sum);
+}
+
+/* ---- packed ----------------------------------------------------------------------------------------- */
+
+/* Lay B out in panels of NR columns, filled up with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
+ * PACK_ROWS rows, panels) groups. The first one also sets the counter by which gemm_packed deals out its work. */
+#define PACK_ROWS 256
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global T *panels,
+            global uint *next, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong panel = ndr_group_id(it, 1), first = ndr_group_id(it, 0) * PACK_ROWS;
+    const ulong col = panel * NR, last = min(k, first + PACK_ROWS);
+    if (ndr_global_linear_id(it) == 0) *next = 0;
+    b += b_offset + col;
+    panels += panel * k * NR;
+    if (col + NR <= n) {
+        for (ulong p = first; p < last; ++p)
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) STORE_(LOAD_(v, b + p * b_pitch), v, panels + p * NR);
+    } else {
+        for (ulong p = first; p < last; ++p)
+            for (uint j = 0; j < NR; ++j) panels[p * NR + j] = col + j < n ? b[p * b_pitch + j] : (T)0;
+    }
+}
+
+/* 8 elements of 8 rows to 8 elements of 8 columns. */
+static inline void transpose_8x8(global const T *from, ulong pitch, local T *to)
+{
+    const T8 a = vload8(0, from), b = vload8(0, from + pitch), c = vload8(0, from + 2 * pitch),
+             d = vload8(0, from + 3 * pitch), e = vload8(0, from + 4 * pitch), f = vload8(0, from + 5 * pitch),
+             g = vload8(0, from + 6 * pitch), h = vload8(0, from + 7 * pitch);
+#define COLUMN(i) vstore8((T8)(a.s##i, b.s##i, c.s##i, d.s##i, e.s##i, f.s##i, g.s##i, h.s##i), i, to)
+    COLUMN(0);
+    COLUMN(1);
+    COLUMN(2);
+    COLUMN(3);
+    COLUMN(4);
+    COLUMN(5);
+    COLUMN(6);
+    COLUMN(7);
+#undef COLUMN
+}
+
+/* Bring rows [row, row + rows) of A, columns [p, p + depth), to `block`: MR rows side by side, step by step, one such
+ * ribbon after the other. Rows past the last are filled with zeros. */
+static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulong rows, uint depth)
+{
+    for (ulong i = 0; i < rows; i += MR, block += MR * depth) {
+        global const T *const source = a + i * a_pitch;
+        const uint there = (uint)min((ulong)MR, rows - i);
+        uint p = 0;
+        if (there == MR) {
+            for (; p + 8 <= depth; p += 8) transpose_8x8(source + p, a_pitch, block + p * MR);
+            for (; p < depth; ++p)
+#pragma unroll
+                for (uint r = 0; r < MR; ++r) block[p * MR + r] = source[r * a_pitch + p];
+        } else {
+            for (; p < depth; ++p)
+                for (uint r = 0; r < MR; ++r) block[p * MR + r] = r < there ? source[r * a_pitch + p] : (T)0;
+        }
+    }
+}
+
+/* A handful of groups deal the work out among themselves, `block_rows` rows of C at a time. `block` holds block_rows *
+ * DEPTH elements. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
+            global const T *panels, T beta, global T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
+            ulong block_cols, global uint *next, local T *block, NDR_ND_RANGE(1))
+{
+    const ulong down = (m + block_rows - 1) / block_rows, across = (n + block_cols - 1) / block_cols;
+    ulong a_row[MR];
+#pragma unroll
+    for (uint r = 0; r < MR; ++r) a_row[r] = r;
+    a += a_offset;
+    c += c_offset;
+    for (;;) {
+        const ulong tile = ndr_atomic_fetch_add(next, 1u);
+        if (tile >= down * across) return;
+        const ulong row0 = tile % down * block_rows, col0 = tile / down * block_cols;
+        const ulong rows = min(block_rows, m - row0), col1 = min(n, col0 + block_cols);
+        for (ulong p = 0; p < k; p += DEPTH) {
+            const uint depth = (uint)min((ulong)DEPTH, k - p);
+            const T now_beta = p == 0 ? beta : (T)1;
+            pack_a(block, a + row0 * a_pitch + p, a_pitch, rows, depth);
+            for (ulong col = col0; col < col1; col += NR) {
+                global const T *const panel = panels + (col / NR * k + p) * NR;
+                for (ulong i = 0; i < rows; i += MR) {
+                    const target to = { c + (row0 + i) * c_pitch + col, c_pitch, (uint)min((ulong)MR, rows - i),
+                                        (uint)min((ulong)NR, n - col), alpha, now_beta };
+                    V sum[MR][VECTORS];
+#ifdef PFC
+                    for (uint r = 0; r < to.rows; ++r)
+#pragma unroll
+                        for (uint v = 0; v < VECTORS; ++v) __builtin_prefetch(to.c + r * c_pitch + v * LANES, 1, 3);
+#endif
+                    multiply_packed(sum, block + i * depth, a_row, MR, panel, NR, depth);
+                    store_block(&to, sum);
+                }
+            }
+        }
+    }
+}
