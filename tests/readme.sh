@@ -6,8 +6,15 @@
 # A block is a test when the line before its fence is <!-- test: NAME -->. NAME ending in .cl is written
 # beside the programs, NAME ending in .out is what the program before the dot prints, and every other one
 # is a whole C program, compiled without a warning and run. The vector add has at most 25 lines.
+# The lines of plain OpenCL that README compares them with are counted again.
 set -eu
 readme=$1 compiler=$2 include=$3 library=$4
+
+raw=$(grep -c '[^[:space:]]' "$(dirname "$readme")/examples/vector_add/raw_opencl.c")
+grep -q "| $raw, six of them the kernel |" "$readme" || {
+    echo "readme.sh: examples/vector_add/raw_opencl.c has $raw lines that are not blank; README says otherwise"
+    exit 1
+}
 
 rm -rf blocks
 mkdir blocks

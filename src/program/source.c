@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20 };
 
@@ -62,22 +63,22 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* The name inside #include "name" or <name>; false for any other line. */
-static bool parse_include(const char *line, char *name, size_t capacity, bool *quoted)
+/* The name inside #include "name" or <name>, and where the line goes on; NULL for any other line. */
+static const char *parse_include(const char *line, char *name, size_t capacity, bool *quoted)
 {
     line = skip_blanks(line);
-    if (*line != '#') return false;
+    if (*line != '#') return NULL;
     line = skip_blanks(line + 1);
-    if (strncmp(line, "include", 7) != 0) return false;
+    if (strncmp(line, "include", 7) != 0) return NULL;
     line = skip_blanks(line + 7);
-    if (*line != '"' && *line != '<') return false;
+    if (*line != '"' && *line != '<') return NULL;
     *quoted = *line == '"';
     const char *end = line + 1 + strcspn(line + 1, *quoted ? "\"\n" : ">\n");
     const size_t length = (size_t)(end - line - 1);
-    if (*end == '\n' || *end == '\0' || length >= capacity) return false;
+    if (*end == '\n' || *end == '\0' || length >= capacity) return NULL;
     memcpy(name, line + 1, length);
     name[length] = '\0';
-    return true;
+    return end + 1;
 }
 
 /* Whether a block comment is open at the end of [at, end), given whether one is open at its start. */
@@ -121,10 +122,18 @@ static ndr_status paste_file(expansion *x, const char *path)
     return status;
 }
 
+/* "a.clh" and "../here/a.clh" may be the same. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    if (strcmp(a, b) == 0) return true;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 static bool is_open(const expansion *x, const char *title)
 {
     for (size_t i = 0; i < x->depth; ++i)
-        if (strcmp(x->open[i], title) == 0) return true;
+        if (is_same_file(x->open[i], title)) return true;
     return false;
 }
 
@@ -184,9 +193,14 @@ static ndr_status paste_lines(expansion *x, const char *title, const char *text,
         const char *next = *end ? end + 1 : end;
         char name[512];
         bool quoted, found = false;
-        if (!in_comment && !continues && parse_include(text, name, sizeof name, &quoted)) {
+        const char *rest = in_comment || continues ? NULL : parse_include(text, name, sizeof name, &quoted);
+        if (rest) {
             NDR_TRY(include(x, title, quoted && is_file, name, &found));
-            if (found) add_line_mark(x->out, line + 1, title);
+            if (found) {
+                add_line_mark(x->out, line + 1, title);
+                in_comment = comment_stays_open(rest, end, false);
+                if (in_comment) ndr_text_add_chars(x->out, "/* ", 3);
+            }
         }
         if (!found) {
             ndr_text_add_chars(x->out, text, (size_t)(next - text));
