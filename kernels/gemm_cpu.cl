@@ -81,11 +81,19 @@ static inline void store_block(const target *to, V sum[MR][VECTORS])
         }
 }
 
-#ifdef PFB
-#define PREB(b) __builtin_prefetch(b + PFB, 0, 3); __builtin_prefetch(b + PFB + LANES, 0, 3); __builtin_prefetch(b + PFB + 2*LANES, 0, 3);
-#else
-#define PREB(b)
+/* Have the block of C brought to the cache while its product is computed. */
+static inline void fetch_ahead(const target *to)
+{
+#if defined(__has_builtin) && !defined(__NV_CL_C_VERSION)
+#if __has_builtin(__builtin_prefetch)
+    for (uint r = 0; r < to->rows; ++r)
+#pragma unroll
+        for (uint v = 0; v < VECTORS; ++v) __builtin_prefetch(to->c + r * to->pitch + v * LANES, 1, 3);
 #endif
+#endif
+    (void)to;
+}
+
 /* sum = rows of A times columns of B, `depth` steps along k. Row r of A starts at a[r] (offsets from `a`) and its
  * elements lie `a_step` apart; rows of B lie `b_pitch` apart. */
 #define DEFINE_MULTIPLY(name, a_space, b_space)                                                              \
@@ -96,7 +104,6 @@ static inline void store_block(const target *to, V sum[MR][VECTORS])
             _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = (V)(0);                         \
         for (ulong p = 0; p < depth; ++p) {                                                                  \
             V x[VECTORS];                                                                                    \
-            PREB(b) \
             _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) x[v] = LOAD_(v, b);                         \
             _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                  \
             {                                                                                                \
@@ -159,19 +166,21 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
 
 /* ---- packed ----------------------------------------------------------------------------------------- */
 
+#define PACK_ROWS 256 /* of B, for one item */
+#define COUNTERS 64 /* uints in front of the panels; the first is the counter by which gemm_packed deals out its work */
+
 /* Lay B out in panels of NR columns, filled up with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
- * PACK_ROWS rows, panels) groups. The first one also sets the counter by which gemm_packed deals out its work. */
-#define PACK_ROWS 256
+ * PACK_ROWS rows, panels) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global T *panels,
-            global uint *next, NDR_ND_RANGE(2))
+gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global uint *workspace,
+            NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
     const ulong panel = ndr_group_id(it, 1), first = ndr_group_id(it, 0) * PACK_ROWS;
     const ulong col = panel * NR, last = min(k, first + PACK_ROWS);
-    if (ndr_global_linear_id(it) == 0) *next = 0;
+    if (ndr_global_linear_id(it) == 0) *workspace = 0;
     b += b_offset + col;
-    panels += panel * k * NR;
+    global T *const panels = (global T *)(workspace + COUNTERS) + panel * k * NR;
     if (col + NR <= n) {
         for (ulong p = first; p < last; ++p)
 #pragma unroll
@@ -224,39 +233,100 @@ static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulon
  * DEPTH elements. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
-            global const T *panels, T beta, global T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
-            ulong block_cols, global uint *next, local T *block, NDR_ND_RANGE(1))
+            global uint *workspace, T beta, global T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
+            local T *block, NDR_ND_RANGE(1))
 {
-    const ulong down = (m + block_rows - 1) / block_rows, across = (n + block_cols - 1) / block_cols;
+    global const T *const panels = (global const T *)(workspace + COUNTERS);
     ulong a_row[MR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r) a_row[r] = r;
     a += a_offset;
     c += c_offset;
     for (;;) {
-        const ulong tile = ndr_atomic_fetch_add(next, 1u);
-        if (tile >= down * across) return;
-        const ulong row0 = tile % down * block_rows, col0 = tile / down * block_cols;
-        const ulong rows = min(block_rows, m - row0), col1 = min(n, col0 + block_cols);
+        const ulong row0 = ndr_atomic_fetch_add(workspace, 1u) * block_rows;
+        if (row0 >= m) return;
+        const ulong rows = min(block_rows, m - row0);
         for (ulong p = 0; p < k; p += DEPTH) {
             const uint depth = (uint)min((ulong)DEPTH, k - p);
             const T now_beta = p == 0 ? beta : (T)1;
             pack_a(block, a + row0 * a_pitch + p, a_pitch, rows, depth);
-            for (ulong col = col0; col < col1; col += NR) {
+            for (ulong col = 0; col < n; col += NR) {
                 global const T *const panel = panels + (col / NR * k + p) * NR;
                 for (ulong i = 0; i < rows; i += MR) {
                     const target to = { c + (row0 + i) * c_pitch + col, c_pitch, (uint)min((ulong)MR, rows - i),
                                         (uint)min((ulong)NR, n - col), alpha, now_beta };
                     V sum[MR][VECTORS];
-#ifdef PFC
-                    for (uint r = 0; r < to.rows; ++r)
-#pragma unroll
-                        for (uint v = 0; v < VECTORS; ++v) __builtin_prefetch(to.c + r * c_pitch + v * LANES, 1, 3);
-#endif
+                    fetch_ahead(&to);
                     multiply_packed(sum, block + i * depth, a_row, MR, panel, NR, depth);
                     store_block(&to, sum);
                 }
             }
         }
     }
+}
+
+/* ---- thin ------------------------------------------------------------------------------------------- */
+
+#ifndef THIN_ROWS
+#define THIN_ROWS 8 /* rows of C that an item keeps; src/ops/matmul.c takes the power of two that m needs */
+#endif
+#define STRIP (16 * LANES) /* columns of C that an item keeps: THIN_ROWS * STRIP elements stay in the first cache */
+#define THIN_DEPTH 4 /* rows of B that are read side by side */
+
+/* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */
+static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN_DEPTH], global const T *b,
+                              ulong b_pitch, uint vectors)
+{
+    for (uint v = 0; v < vectors; ++v) {
+        V y[THIN_DEPTH];
+#pragma unroll
+        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = LOAD_(v, b + q * b_pitch);
+#pragma unroll
+        for (uint r = 0; r < THIN_ROWS; ++r) {
+            V sum = LOAD_(v, acc[r]);
+#pragma unroll
+            for (uint q = 0; q < THIN_DEPTH; ++q) sum = fma((V)(x[r][q]), y[q], sum);
+            STORE_(sum, v, acc[r]);
+        }
+    }
+}
+
+/* m <= THIN_ROWS. Over strips of C. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_thin(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
+          ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ulong col = ndr_group_id(it, 0) * STRIP;
+    const uint cols = (uint)min((ulong)STRIP, n - col);
+    const uint vectors = cols / LANES; /* whole ones; what is left goes one by one */
+    T acc[THIN_ROWS][STRIP];
+    for (uint r = 0; r < THIN_ROWS; ++r)
+        for (uint j = 0; j < STRIP; ++j) acc[r][j] = (T)0;
+    a += a_offset;
+    b += b_offset + col;
+    c += c_offset + col;
+
+    ulong p = 0;
+    for (; p + THIN_DEPTH <= k; p += THIN_DEPTH) {
+        T x[THIN_ROWS][THIN_DEPTH];
+        for (uint r = 0; r < THIN_ROWS; ++r)
+#pragma unroll
+            for (uint q = 0; q < THIN_DEPTH; ++q) x[r][q] = a[min((ulong)r, m - 1) * a_pitch + p + q];
+        thin_steps(acc, x, b + p * b_pitch, b_pitch, vectors);
+        for (uint j = vectors * LANES; j < cols; ++j)
+            for (uint r = 0; r < THIN_ROWS; ++r)
+                for (uint q = 0; q < THIN_DEPTH; ++q) acc[r][j] = fma(x[r][q], b[(p + q) * b_pitch + j], acc[r][j]);
+    }
+    for (; p < k; ++p)
+        for (uint r = 0; r < THIN_ROWS; ++r) {
+            const T x = a[min((ulong)r, m - 1) * a_pitch + p];
+            for (uint j = 0; j < cols; ++j) acc[r][j] = fma(x, b[p * b_pitch + j], acc[r][j]);
+        }
+    for (uint r = 0; r < m; ++r)
+        for (uint j = 0; j < cols; ++j) {
+            global T *const out = c + r * c_pitch + j;
+            const T product = alpha * acc[r][j];
+            *out = beta == (T)0 ? product : product + beta * *out;
+        }
 }

@@ -185,6 +185,8 @@ struct ndr_queue {
     bool profiling;
     pthread_mutex_t lock; /* guards `scratch` */
     ndr_buffer *scratch;  /* NULL until it is needed */
+    pthread_mutex_t workspace_lock; /* held by whoever has borrowed the workspace */
+    ndr_buffer *workspace;          /* NULL until it is needed */
 };
 
 /* Put a queue round `cl`, whose reference it takes over if it succeeds. */
@@ -195,6 +197,12 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
  * more than one launch must not keep anything in it from one to the next: other threads' launches come between. */
 enum { NDR_SCRATCH_COUNTERS = 64, NDR_SCRATCH_BYTES = 1 << 19 };
 ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch);
+
+/* Memory for work of several launches: at least `size_bytes` of anything, kept by the queue from one time to the next.
+ * From borrowing to giving back no other thread enqueues work that uses it; the queue is in order, so the work itself
+ * may still be running. Nothing is borrowed where it fails. */
+ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace);
+void ndr_queue_return_workspace(ndr_queue *queue);
 
 /* Enqueue nothing, for an event that completes when all before it has. */
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);

@@ -11,6 +11,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     made->context = ndr_context_keep(context);
     made->profiling = profiling;
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->workspace_lock, NULL);
     *queue = made;
     return NDR_OK;
 }
@@ -33,8 +34,10 @@ void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!queue) return;
     ndr_buffer_destroy(queue->scratch);
+    ndr_buffer_destroy(queue->workspace);
     clReleaseCommandQueue(queue->cl);
     pthread_mutex_destroy(&queue->lock);
+    pthread_mutex_destroy(&queue->workspace_lock);
     ndr_context_destroy(queue->context);
     free(queue);
 }
@@ -59,6 +62,28 @@ ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch)
     pthread_mutex_unlock(&queue->lock);
     return status;
 }
+
+/* OpenCL keeps the smaller one until the work that uses it is done. */
+static ndr_status grow_workspace(ndr_queue *queue, size_t size_bytes)
+{
+    if (queue->workspace && queue->workspace->size_bytes >= size_bytes) return NDR_OK;
+    ndr_buffer *made;
+    NDR_TRY(ndr_buffer_create(queue->context, size_bytes, &made));
+    ndr_buffer_destroy(queue->workspace);
+    queue->workspace = made;
+    return NDR_OK;
+}
+
+ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace)
+{
+    pthread_mutex_lock(&queue->workspace_lock);
+    const ndr_status status = grow_workspace(queue, size_bytes);
+    if (status == NDR_OK) *workspace = queue->workspace;
+    else pthread_mutex_unlock(&queue->workspace_lock);
+    return status;
+}
+
+void ndr_queue_return_workspace(ndr_queue *queue) { pthread_mutex_unlock(&queue->workspace_lock); }
 
 ndr_status ndr_queue_flush(ndr_queue *queue)
 {

@@ -8,6 +8,7 @@ typedef struct product {
     ndr_queue *queue;
     const ndr_matmul_desc *desc;
     ndr_operand a, b, c;
+    ndr_gemm_tuning tuning;
 } product;
 
 /* ---- checks ---- */
@@ -51,8 +52,11 @@ static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, product *
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
     NDR_TRY(check_type(queue, desc));
     const size_t element_bytes = ndr_dtype_size(desc->dtype);
-    *p = (product){ queue, desc, operand("a", &desc->a, element_bytes), operand("b", &desc->b, element_bytes),
-                    operand("c", &desc->c, element_bytes) };
+    *p = (product){ .queue = queue,
+                    .desc = desc,
+                    .a = operand("a", &desc->a, element_bytes),
+                    .b = operand("b", &desc->b, element_bytes),
+                    .c = operand("c", &desc->c, element_bytes) };
     NDR_TRY(check_shapes(p));
     NDR_TRY(ndr_operand_check(&p->a, queue));
     NDR_TRY(ndr_operand_check(&p->b, queue));
@@ -61,14 +65,22 @@ static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, product *
     return ndr_operand_check_apart(&p->c, &p->b);
 }
 
-/* ---- multiplying ---- */
+/* ---- kernels ---- */
 
-static ndr_status get_kernel(const product *p, const ndr_gemm_tuning *t, ndr_kernel **kernel)
+static ndr_status get_kernel(const product *p, const char *name, ndr_kernel **kernel)
 {
+    const ndr_gemm_tuning *t = &p->tuning;
+    const char *type = ndr_dtype_describe(p->desc->dtype)->cl_name;
     char options[160];
-    snprintf(options, sizeof options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u",
-             ndr_dtype_describe(p->desc->dtype)->cl_name, t->tile_m, t->tile_n, t->tile_k, t->item_m, t->item_n);
-    const ndr_kernel_desc desc = { .name = "gemm_tiled", .bundled = "gemm_tiled.cl", .options = options };
+    if (t->variant == NDR_GEMM_TILED)
+        snprintf(options, sizeof options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u", type,
+                 t->tile_m, t->tile_n, t->tile_k, t->item_m, t->item_n);
+    else
+        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u", type, t->lanes,
+                 t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR);
+    const ndr_kernel_desc desc = { .name = name,
+                                   .bundled = t->variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl",
+                                   .options = options };
     return ndr_kernel_get(p->queue->context, &desc, kernel);
 }
 
@@ -77,26 +89,102 @@ static ndr_arg scalar(const product *p, double value)
     return p->desc->dtype == NDR_DTYPE_F64 ? ndr_arg_of(value) : ndr_arg_of((float)value);
 }
 
-static ndr_status launch(const product *p, const ndr_gemm_tuning *t, ndr_kernel *kernel, ndr_event **event)
+/* Without alpha, a and b must not be read: a product over no columns is zero. */
+static size_t depth_of(const product *p) { return p->desc->alpha == 0 ? 0 : p->a.cols; }
+
+/* ---- one launch ---- */
+
+/* The variants that read the matrices where they are have one signature. */
+static ndr_status multiply_over(const product *p, const char *name, ndr_nd_range range, ndr_event **event)
 {
-    const size_t group_rows = t->tile_m / t->item_m, group_cols = t->tile_n / t->item_n;
-    /* Without alpha, a and b must not be read: a product over no columns is zero. */
-    const size_t depth = p->desc->alpha == 0 ? 0 : p->a.cols;
-    return ndr_launch_event(p->queue, kernel, event,
-                            ndr_nd_range_2d(ndr_ceil_div(p->c.rows, t->tile_m) * group_rows,
-                                            ndr_ceil_div(p->c.cols, t->tile_n) * group_cols, group_rows, group_cols),
-                            p->c.rows, p->c.cols, depth, scalar(p, p->desc->alpha), ndr_operand_arg(&p->a), p->a.offset,
-                            p->a.pitch, ndr_operand_arg(&p->b), p->b.offset, p->b.pitch, scalar(p, p->desc->beta),
-                            p->c.buffer, p->c.offset, p->c.pitch);
+    ndr_kernel *kernel;
+    NDR_TRY(get_kernel(p, name, &kernel));
+    return ndr_launch_event(p->queue, kernel, event, range, p->c.rows, p->c.cols, depth_of(p),
+                            scalar(p, p->desc->alpha), ndr_operand_arg(&p->a), p->a.offset, p->a.pitch,
+                            ndr_operand_arg(&p->b), p->b.offset, p->b.pitch, scalar(p, p->desc->beta), p->c.buffer,
+                            p->c.offset, p->c.pitch);
 }
+
+static ndr_status multiply_tiled(const product *p, ndr_event **event)
+{
+    const ndr_gemm_tuning *t = &p->tuning;
+    const size_t rows = t->tile_m / t->item_m, cols = t->tile_n / t->item_n;
+    return multiply_over(p, "gemm_tiled",
+                         ndr_nd_range_2d(ndr_ceil_div(p->c.rows, t->tile_m) * rows,
+                                         ndr_ceil_div(p->c.cols, t->tile_n) * cols, rows, cols),
+                         event);
+}
+
+static size_t panel_cols(const product *p) { return (size_t)p->tuning.vectors * p->tuning.lanes; }
+
+static ndr_status multiply_direct(const product *p, ndr_event **event)
+{
+    return multiply_over(p, "gemm_direct",
+                         ndr_nd_range_2d(ndr_ceil_div(p->c.rows, NDR_GEMM_MR),
+                                         ndr_ceil_div(p->c.cols, panel_cols(p)), 1, 1),
+                         event);
+}
+
+static ndr_status multiply_thin(const product *p, ndr_event **event)
+{
+    return multiply_over(p, "gemm_thin", ndr_nd_range_1d(ndr_ceil_div(p->c.cols, 16 * (size_t)p->tuning.lanes), 1), event);
+}
+
+/* ---- packed: b into panels, then the product ---- */
+
+static ndr_status pack_and_multiply(const product *p, ndr_kernel *pack, ndr_kernel *multiply, ndr_buffer *workspace,
+                                    ndr_event **event)
+{
+    const ndr_gemm_tuning *t = &p->tuning;
+    const size_t panels = ndr_ceil_div(p->c.cols, panel_cols(p));
+    ndr_event *first = NULL, *last = NULL;
+    NDR_TRY(ndr_launch_event(p->queue, pack, event ? &first : NULL,
+                             ndr_nd_range_2d(ndr_ceil_div(p->b.rows, NDR_GEMM_PACK_ROWS), panels, 1, 1), p->b.cols,
+                             p->b.rows, p->b.buffer, p->b.offset, p->b.pitch, workspace));
+    const size_t elements = t->block_rows * t->depth;
+    const ndr_arg block = ndr_arg_local_(p->desc->dtype, p->c.element_bytes, 1, elements, 1, 1);
+    const ndr_status status = ndr_launch_event(
+        p->queue, multiply, event ? &last : NULL, ndr_nd_range_1d(t->workers, 1), p->c.rows, p->c.cols, depth_of(p),
+        scalar(p, p->desc->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace, scalar(p, p->desc->beta),
+        p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
+    if (status == NDR_OK && event) *event = ndr_event_join(first, last);
+    else ndr_event_destroy(first);
+    return status;
+}
+
+static ndr_status multiply_packed(const product *p, ndr_event **event)
+{
+    size_t bytes;
+    const size_t padded = ndr_ceil_div(p->c.cols, panel_cols(p)) * panel_cols(p);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
+                   ndr_mul_fits(padded, p->b.rows, &bytes) && ndr_mul_fits(bytes, p->b.element_bytes, &bytes)
+                       && ndr_add_fits(bytes, NDR_SCRATCH_COUNTERS * sizeof(cl_uint), &bytes),
+                   "ndr_matmul: b is %zu x %zu: too large to copy", p->b.rows, p->b.cols);
+    ndr_kernel *pack, *multiply;
+    ndr_buffer *workspace;
+    NDR_TRY(get_kernel(p, "gemm_pack_b", &pack));
+    NDR_TRY(get_kernel(p, "gemm_packed", &multiply));
+    NDR_TRY(ndr_queue_borrow_workspace(p->queue, bytes, &workspace));
+    const ndr_status status = pack_and_multiply(p, pack, multiply, workspace, event);
+    ndr_queue_return_workspace(p->queue);
+    return status;
+}
+
+/* ---- multiplying ---- */
 
 ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event)
 {
     product p;
     NDR_TRY(check(queue, desc, &p));
     if (p.c.rows == 0 || p.c.cols == 0) return ndr_queue_mark(queue, event);
-    const ndr_gemm_tuning tuning = ndr_tune_gemm(&queue->context->caps.info, p.c.element_bytes);
-    ndr_kernel *kernel;
-    NDR_TRY(get_kernel(&p, &tuning, &kernel));
-    return launch(&p, &tuning, kernel, event);
+    const ndr_context *context = queue->context;
+    p.tuning = ndr_tune_gemm(&context->caps.info, (ndr_gemm_variant)context->forced.gemm, p.c.element_bytes, p.c.rows,
+                             p.c.cols, depth_of(&p));
+    switch (p.tuning.variant) {
+    case NDR_GEMM_DIRECT: return multiply_direct(&p, event);
+    case NDR_GEMM_PACKED: return multiply_packed(&p, event);
+    case NDR_GEMM_THIN: return multiply_thin(&p, event);
+    case NDR_GEMM_TILED:
+    default: return multiply_tiled(&p, event);
+    }
 }

@@ -44,12 +44,29 @@ typedef struct ndr_reduce_tuning {
  * on every device of a kind. `forced` other than CHOOSE overrides the choice of variant. */
 ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, size_t count);
 
-/* The tile sizes that kernels/gemm_tiled.cl is built with; see the picture there. */
+/* How a multiplication goes about it on a device. */
+typedef enum ndr_gemm_variant {
+    NDR_GEMM_CHOOSE = 0,
+    NDR_GEMM_TILED,  /* kernels/gemm_tiled.cl: groups of many items, tiles in local memory */
+    NDR_GEMM_DIRECT, /* kernels/gemm_cpu.cl: groups of one item, matrices where they are */
+    NDR_GEMM_PACKED, /* the same, from packed panels and blocks */
+    NDR_GEMM_THIN,   /* the same, for a few rows */
+} ndr_gemm_variant;
+
+/* The sizes that the kernels are built and launched with; see the pictures there. */
 typedef struct ndr_gemm_tuning {
-    unsigned tile_m, tile_n, tile_k, item_m, item_n;
+    ndr_gemm_variant variant;
+    unsigned tile_m, tile_n, tile_k, item_m, item_n; /* tiled */
+    unsigned lanes, vectors, depth;                  /* the others: NR = vectors * lanes; MR is 8 */
+    unsigned thin_rows;                              /* thin */
+    size_t block_rows, workers;                      /* packed */
 } ndr_gemm_tuning;
 
-/* Pure. The tiles always fit the device's local memory and groups. */
-ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, size_t element_bytes);
+enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 256 }; /* as kernels/gemm_cpu.cl has them */
+
+/* Pure. Tiles and blocks always fit the device's local memory and groups. `forced` other than CHOOSE overrides the
+ * choice of variant; THIN needs m <= 8, and is DIRECT where that does not hold. */
+ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, ndr_gemm_variant forced, size_t element_bytes, size_t m,
+                              size_t n, size_t k);
 
 #endif

@@ -50,7 +50,7 @@ static const ndr_gemm_tuning gemm_tunings[] = {
     { .tile_m = 8, .tile_n = 8, .tile_k = 8, .item_m = 8, .item_n = 8 },
 };
 
-static bool fits(const ndr_gemm_tuning *t, const ndr_device_info *device, size_t element_bytes)
+static bool tiles_fit(const ndr_gemm_tuning *t, const ndr_device_info *device, size_t element_bytes)
 {
     const size_t tiles = (size_t)t->tile_k * (t->tile_m + t->tile_n) * element_bytes;
     const size_t rows = t->tile_m / t->item_m, cols = t->tile_n / t->item_n;
@@ -58,10 +58,64 @@ static bool fits(const ndr_gemm_tuning *t, const ndr_device_info *device, size_t
            && cols <= device->max_local_size[2] && rows <= device->max_local_size[1];
 }
 
-ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, size_t element_bytes)
+static ndr_gemm_tuning tune_tiles(const ndr_device_info *device, size_t element_bytes)
 {
     const size_t last = sizeof gemm_tunings / sizeof gemm_tunings[0] - 1;
     size_t i = 0;
-    while (i < last && !fits(&gemm_tunings[i], device, element_bytes)) ++i;
-    return gemm_tunings[i];
+    while (i < last && !tiles_fit(&gemm_tunings[i], device, element_bytes)) ++i;
+    ndr_gemm_tuning tuning = gemm_tunings[i];
+    tuning.variant = NDR_GEMM_TILED;
+    return tuning;
+}
+
+/* Matrices that stay in the caches are read where they are; of larger ones the copy pays for itself, unless there are
+ * too few rows to use it often. */
+static ndr_gemm_variant choose_for_cpu(size_t element_bytes, size_t m, size_t n, size_t k)
+{
+    enum { THIN_FROM_BYTES = 1 << 18, PACKED_FROM_BYTES = 1 << 20 };
+    size_t elements;
+    const size_t b_bytes = ndr_mul_fits(n, k, &elements) && elements < SIZE_MAX / element_bytes
+                               ? elements * element_bytes
+                               : SIZE_MAX;
+    if (m <= NDR_GEMM_MR && b_bytes >= THIN_FROM_BYTES) return NDR_GEMM_THIN;
+    return k > 0 && m > 4 * NDR_GEMM_MR && b_bytes > PACKED_FROM_BYTES ? NDR_GEMM_PACKED : NDR_GEMM_DIRECT;
+}
+
+static size_t power_of_two_from(size_t value)
+{
+    size_t power = 1;
+    while (power < value) power *= 2;
+    return power;
+}
+
+static ndr_gemm_tuning tune_for_cpu(const ndr_device_info *device, ndr_gemm_variant variant, size_t element_bytes,
+                                    size_t m)
+{
+    enum { REGISTER_BYTES = 64, DEPTH = 512, BLOCK_ROWS = 128 };
+    ndr_gemm_tuning tuning = { .variant = variant,
+                               .lanes = (unsigned)(REGISTER_BYTES / element_bytes),
+                               .vectors = 3,
+                               .depth = DEPTH,
+                               .thin_rows = (unsigned)power_of_two_from(ndr_min_size(m, NDR_GEMM_MR)),
+                               .workers = 2 * (size_t)device->compute_units };
+    /* Blocks fit local memory, and there is one for each worker at least. */
+    size_t rows = BLOCK_ROWS;
+    while (rows > NDR_GEMM_MR
+           && (rows * DEPTH * element_bytes > device->local_memory_bytes || m / rows < device->compute_units))
+        rows /= 2;
+    while ((size_t)tuning.depth * rows * element_bytes > device->local_memory_bytes) tuning.depth /= 2;
+    tuning.block_rows = rows;
+    return tuning;
+}
+
+ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, ndr_gemm_variant forced, size_t element_bytes, size_t m,
+                              size_t n, size_t k)
+{
+    ndr_gemm_variant variant = forced;
+    if (variant == NDR_GEMM_CHOOSE)
+        variant = device->type == NDR_DEVICE_TYPE_CPU ? choose_for_cpu(element_bytes, m, n, k) : NDR_GEMM_TILED;
+    if ((variant == NDR_GEMM_THIN && m > NDR_GEMM_MR) || (variant == NDR_GEMM_PACKED && k == 0))
+        variant = NDR_GEMM_DIRECT;
+    return variant == NDR_GEMM_TILED ? tune_tiles(device, element_bytes)
+                                     : tune_for_cpu(device, variant, element_bytes, m);
 }
