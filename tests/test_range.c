@@ -156,7 +156,7 @@ static void test_range__has_as_many_dimensions_as_its_groups(void **state)
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)),
             rules_for(NDR_FORM_ND_RANGE), "the global range has 2 dimensions, but the local one 1");
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_1d(8), (ndr_range){ 9, { 1, 1, 1 } }),
-            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimensions, but the local one 9");
+            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimension, but the local one 9");
 }
 
 static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
@@ -229,7 +229,7 @@ static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(vo
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     rules.max_local_size[0] = 64; /* the planes of a 3-D range: the last one of OpenCL */
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_3d(128, 1, 1, 128, 1, 1), rules, "local size (128, 1, 1)",
-            "is 128 in dimension 0", "at most 64");
+            "at most 64 in dimension 0", "at most 64");
     judged(ndr_nd_range_3d(1, 128, 1, 1, 128, 1), rules);
     judged(ndr_nd_range_1d(128, 128), rules); /* whose one dimension is the contiguous one */
     rules.max_local_size[2] = 32;
