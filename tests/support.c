@@ -110,7 +110,7 @@ void restore_env(void)
 /* ---- kernels ---- */
 
 const char plain_kernels[] =
-    "#include <ndr/ndr.clh>\n"
+    "#include <ndr/nd_item.clh>\n"
     "kernel void add_one(global int *x, NDR_RANGE(1))\n"
     "{\n"
     "    const ndr_item it = NDR_ITEM(1);\n"

@@ -68,7 +68,8 @@ static void test_dtype__of_no_known_number_is_a_question_mark(void **state)
 static void test_dtype__is_found_by_its_opencl_name(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT; ++i) assert_int_equal(ndr_signature_dtype_named(all[i].cl_name), all[i].dtype);
+    for (size_t i = 0; i < COUNT; ++i)
+        assert_int_equal(ndr_signature_dtype_named(all[i].cl_name), all[i].dtype);
     assert_int_equal(ndr_signature_dtype_named("unsigned int"), NDR_DTYPE_U32);
     assert_int_equal(ndr_signature_dtype_named("unsigned char"), NDR_DTYPE_U8);
     assert_int_equal(ndr_signature_dtype_named("struct pair"), NDR_DTYPE_NONE);
@@ -98,7 +99,8 @@ static void test_vector__of_three_is_padded_to_four(void **state)
 static void test_vector__is_nothing_else(void **state)
 {
     (void)state;
-    static const char *const strangers[] = { "float", "float5", "float4x", "4", "int4*", "pair2", "", "long_4" };
+    static const char *const strangers[] = { "float", "float5", "float4x", "4",
+                                             "int4*", "pair2",  "",        "long_4" };
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i)
         assert_int_equal(ndr_signature_vector_bytes(strangers[i]), 0);
 }

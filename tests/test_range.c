@@ -61,7 +61,8 @@ enum { MOST_ITEMS = 1 << 16 };
 static unsigned char seen[MOST_ITEMS];
 
 /* What A29 and A30 of the OpenCL specification say of one item along one dimension. */
-static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step, bool groups)
+static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step,
+                      bool groups)
 {
     const size_t g = piece->offset[d] + step;
     const size_t s = step % piece->local[d];
@@ -73,7 +74,8 @@ static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsign
     assert_true(w < plan->group_range[d]);
 }
 
-static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, const size_t extent[3], bool groups)
+static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, const size_t extent[3],
+                        bool groups)
 {
     size_t size[3] = { 1, 1, 1 };
     for (unsigned d = 0; d < plan->dims; ++d) {
@@ -107,7 +109,8 @@ static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const n
         assert_int_equal(plan->global_range[d], range->global.size[d]);
         assert_int_equal(plan->offset[d], range->offset[d]);
         assert_int_equal(plan->group_range[d], ndr_ceil_div(range->global.size[d], plan->local_range[d]));
-        if (range->local.dims && range->local.size[d]) assert_int_equal(plan->local_range[d], range->local.size[d]);
+        if (range->local.dims && range->local.size[d])
+            assert_int_equal(plan->local_range[d], range->local.size[d]);
         extent[d] = range->edge == NDR_EDGE_ROUND_UP ? plan->group_range[d] * plan->local_range[d]
                                                      : range->global.size[d];
         items *= extent[d];
@@ -143,16 +146,17 @@ static void test_range__has_one_to_three_dimensions(void **state)
     (void)state;
     refused(NDR_BAD_RANGE, only((ndr_range){ 0, { 1, 1, 1 } }), rules_for(NDR_FORM_RANGE), "kernel \"k\"",
             "1 to 3 dimensions, not 0");
-    refused(NDR_BAD_RANGE, only((ndr_range){ 4, { 1, 1, 1 } }), rules_for(NDR_FORM_RANGE), "1 to 3 dimensions, not 4");
+    refused(NDR_BAD_RANGE, only((ndr_range){ 4, { 1, 1, 1 } }), rules_for(NDR_FORM_RANGE),
+            "1 to 3 dimensions, not 4");
 }
 
 static void test_range__has_as_many_dimensions_as_its_groups(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)), rules_for(NDR_FORM_ND_RANGE),
-            "the global range has 2 dimensions, but the local one 1");
+    refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)),
+            rules_for(NDR_FORM_ND_RANGE), "the global range has 2 dimensions, but the local one 1");
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_1d(8), (ndr_range){ 9, { 1, 1, 1 } }),
-            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimensions, but the local one 9");
+            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimension, but the local one 9");
 }
 
 static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
@@ -160,9 +164,11 @@ static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
     (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_RANGE);
     rules.dims = 1;
-    refused(NDR_BAD_RANGE, only(ndr_range_2d(3, 5)), rules, "is written for 1 dimension, but the range (3, 5) has 2");
+    refused(NDR_BAD_RANGE, only(ndr_range_2d(3, 5)), rules,
+            "is written for 1 dimension, but the range (3, 5) has 2");
     rules.dims = 2;
-    refused(NDR_BAD_RANGE, only(ndr_range_1d(7)), rules, "is written for 2 dimensions, but the range 7 has 1");
+    refused(NDR_BAD_RANGE, only(ndr_range_1d(7)), rules,
+            "is written for 2 dimensions, but the range 7 has 1");
     judged(only(ndr_range_2d(3, 5)), rules);
 }
 
@@ -185,8 +191,8 @@ static void test_range__with_groups_does_not_fit_a_range_kernel(void **state)
 static void test_range__without_groups_does_not_fit_an_nd_range_kernel(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, only(ndr_range_1d(64)), rules_for(NDR_FORM_ND_RANGE), "works in groups (NDR_ND_RANGE)",
-            "a local size of 0 lets the library choose");
+    refused(NDR_BAD_RANGE, only(ndr_range_1d(64)), rules_for(NDR_FORM_ND_RANGE),
+            "works in groups (NDR_ND_RANGE)", "a local size of 0 lets the library choose");
 }
 
 static void test_range__of_a_plain_kernel_may_be_of_any_form(void **state)
@@ -213,7 +219,8 @@ static void test_range__refuses_a_local_size_that_is_0_in_one_dimension(void **s
     (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 4, 0), rules_for(NDR_FORM_ND_RANGE), "local size (4, 0)",
             "is 0 in dimension 1", "all zeros let the library choose");
-    refused(NDR_BAD_RANGE, ndr_nd_range_3d(8, 8, 8, 0, 2, 2), rules_for(NDR_FORM_ND_RANGE), "is 0 in dimension 0");
+    refused(NDR_BAD_RANGE, ndr_nd_range_3d(8, 8, 8, 0, 2, 2), rules_for(NDR_FORM_ND_RANGE),
+            "is 0 in dimension 0");
 }
 
 static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(void **state)
@@ -222,12 +229,13 @@ static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(vo
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     rules.max_local_size[0] = 64; /* the planes of a 3-D range: the last one of OpenCL */
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_3d(128, 1, 1, 128, 1, 1), rules, "local size (128, 1, 1)",
-            "is 128 in dimension 0", "at most 64");
+            "at most 64 in dimension 0", "at most 64");
     judged(ndr_nd_range_3d(1, 128, 1, 1, 128, 1), rules);
     judged(ndr_nd_range_1d(128, 128), rules); /* whose one dimension is the contiguous one */
     rules.max_local_size[2] = 32;
-    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(128, 64), rules, "is 64 in dimension 0", "at most 32");
-    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(128, 128, 2, 64), rules, "is 64 in dimension 1", "at most 32");
+    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(128, 64), rules, "local size 64", "at most 32 in dimension 0");
+    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(128, 128, 2, 64), rules, "local size (2, 64)",
+            "at most 32");
 }
 
 static void test_range__refuses_groups_over_the_kernel_s_limit(void **state)
@@ -265,9 +273,9 @@ static void test_range__refuses_another_local_size_than_the_required(void **stat
 {
     (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(64, 16), requiring(NDR_FORM_ND_RANGE, 1, 1, 8),
-            "requires the local size (1, 1, 8) (reqd_work_group_size), not 16");
+            "requires the local size 8 (reqd_work_group_size), not 16");
     refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 2, 4), requiring(NDR_FORM_PLAIN, 1, 4, 2),
-            "requires the local size (1, 4, 2) (reqd_work_group_size), not (2, 4)");
+            "requires the local size (4, 2) (reqd_work_group_size), not (2, 4)");
 }
 
 static void test_range__takes_the_required_local_size(void **state)
@@ -280,7 +288,8 @@ static void test_range__takes_the_required_local_size(void **state)
 static void test_range__adopts_the_required_local_size_where_none_is_given(void **state)
 {
     (void)state;
-    assert_sizes(judged(ndr_nd_range_2d(8, 8, 0, 0), requiring(NDR_FORM_ND_RANGE, 1, 4, 2)).local_range, 4, 2, 0);
+    assert_sizes(judged(ndr_nd_range_2d(8, 8, 0, 0), requiring(NDR_FORM_ND_RANGE, 1, 4, 2)).local_range, 4,
+                 2, 0);
     assert_sizes(judged(only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 1, 8)).local_range, 8, 0, 0);
     assert_sizes(judged(only(ndr_range_1d(64)), requiring(NDR_FORM_RANGE, 1, 1, 8)).local_range, 8, 0, 0);
 }
@@ -289,7 +298,7 @@ static void test_range__cannot_adopt_a_required_size_of_more_dimensions(void **s
 {
     (void)state;
     refused(NDR_BAD_RANGE, only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 4, 2),
-            "requires the local size (1, 4, 2)");
+            "requires the local size (4, 2)");
 }
 
 static void test_range__of_a_required_size_is_never_split(void **state)
@@ -297,7 +306,8 @@ static void test_range__of_a_required_size_is_never_split(void **state)
     (void)state;
     const ndr_range_rules rules = requiring(NDR_FORM_ND_RANGE, 1, 1, 8);
     const char *const why = "global size 60 is not a multiple of the required local size 8 in dimension 0";
-    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(60, 8), NDR_EDGE_SPLIT), rules, why, "NDR_EDGE_ROUND_UP");
+    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(60, 8), NDR_EDGE_SPLIT), rules, why,
+            "NDR_EDGE_ROUND_UP");
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(60, 8), rules, why);
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(60, 0), rules, why);
     refused(NDR_BAD_RANGE, only(ndr_range_1d(60)), requiring(NDR_FORM_RANGE, 1, 1, 8), why);
@@ -318,10 +328,11 @@ static void test_range__of_a_required_size_may_be_rounded_up(void **state)
 static void test_range__refuses_an_offset_that_passes_the_largest_id(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(2)), SIZE_MAX - 1, 0, 0), rules_for(NDR_FORM_RANGE),
+    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(2)), SIZE_MAX - 1, 0, 0),
+            rules_for(NDR_FORM_RANGE),
             "global size 2 from offset 18446744073709551614 in dimension 0 passes the device's largest id");
-    refused(NDR_BAD_RANGE, with_offset(ndr_nd_range_2d(2, 2, 1, 1), 0, SIZE_MAX, 0), rules_for(NDR_FORM_ND_RANGE),
-            "in dimension 1");
+    refused(NDR_BAD_RANGE, with_offset(ndr_nd_range_2d(2, 2, 1, 1), 0, SIZE_MAX, 0),
+            rules_for(NDR_FORM_ND_RANGE), "in dimension 1");
     const ndr_range_plan plan =
         planned(with_offset(only(ndr_range_1d(2)), SIZE_MAX - 2, 0, 0), rules_for(NDR_FORM_RANGE));
     assert_true(plan.offset[0] == SIZE_MAX - 2);
@@ -333,7 +344,8 @@ static void test_range__refuses_more_items_than_can_be_counted(void **state)
     const size_t half = (size_t)1 << 32;
     refused(NDR_BAD_RANGE, only(ndr_range_2d(half, half)), rules_for(NDR_FORM_RANGE),
             "global size (4294967296, 4294967296) has more work-items than the device can count");
-    refused(NDR_BAD_RANGE, only(ndr_range_3d(half, half / 2, 2)), rules_for(NDR_FORM_PLAIN), "more work-items");
+    refused(NDR_BAD_RANGE, only(ndr_range_3d(half, half / 2, 2)), rules_for(NDR_FORM_PLAIN),
+            "more work-items");
     (void)planned(only(ndr_range_2d(half, half - 1)), rules_for(NDR_FORM_RANGE));
 }
 
@@ -345,8 +357,8 @@ static void test_range__of_a_32_bit_device_ends_at_32_bits(void **state)
     (void)planned(only(ndr_range_1d(UINT32_MAX)), rules);
     refused(NDR_BAD_RANGE, only(ndr_range_1d((size_t)UINT32_MAX + 1)), rules, "global size 4294967296",
             "largest id, 4294967295");
-    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(16)), UINT32_MAX - 15, 0, 0), rules, "offset 4294967280",
-            "largest id, 4294967295");
+    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(16)), UINT32_MAX - 15, 0, 0), rules,
+            "offset 4294967280", "largest id, 4294967295");
     refused(NDR_BAD_RANGE, only(ndr_range_2d(65536, 65536)), rules, "more work-items", "4294967295");
 }
 
@@ -357,12 +369,13 @@ static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(SIZE_MAX, 256), NDR_EDGE_ROUND_UP), rules,
             "global size 18446744073709551615 rounded up to a multiple of 256 in dimension 0 passes");
     refused(NDR_BAD_RANGE,
-            with_offset(with_edge(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP), SIZE_MAX - 110, 0, 0), rules,
-            "global size 100 rounded up to a multiple of 64");
+            with_offset(with_edge(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP), SIZE_MAX - 110, 0, 0),
+            rules, "global size 100 rounded up to a multiple of 64");
     rules.address_bits = 32;
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(UINT32_MAX, 256), NDR_EDGE_ROUND_UP), rules,
             "global size 4294967295 rounded up", "largest id, 4294967295");
-    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(UINT32_MAX, 0), NDR_EDGE_ROUND_UP), rules, "rounded up");
+    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(UINT32_MAX, 0), NDR_EDGE_ROUND_UP), rules,
+            "rounded up");
 }
 
 /* ---- nothing ---- */
@@ -395,7 +408,8 @@ static void test_range__of_nothing_is_checked_all_the_same(void **state)
 {
     (void)state;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(0, 4096), rules_for(NDR_FORM_ND_RANGE), "at most 1024");
-    refused(NDR_BAD_RANGE, ndr_nd_range_2d(0, 8, 0, 8), rules_for(NDR_FORM_ND_RANGE), "is 0 in dimension 0");
+    refused(NDR_BAD_RANGE, ndr_nd_range_2d(0, 8, 0, 8), rules_for(NDR_FORM_ND_RANGE),
+            "is 0 in dimension 0");
     refused(NDR_BAD_RANGE, only(ndr_range_1d(0)), rules_for(NDR_FORM_ND_RANGE), "works in groups");
 }
 
@@ -427,8 +441,9 @@ static void test_range__that_divides_is_one_piece_whatever_its_edge(void **state
 static void test_range__is_split_along_the_far_edge(void **state)
 {
     (void)state;
-    const ndr_range_plan plan = judged(
-        with_offset(with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), 7, 0, 0), rules_for(NDR_FORM_ND_RANGE));
+    const ndr_range_plan plan =
+        judged(with_offset(with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), 7, 0, 0),
+               rules_for(NDR_FORM_ND_RANGE));
     assert_int_equal(plan.piece_count, 2);
     assert_int_equal(plan.pieces[0].global[0], 768);
     assert_int_equal(plan.pieces[0].offset[0], 7);
@@ -446,8 +461,10 @@ static void test_range__is_split_into_four_and_eight(void **state)
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     assert_int_equal(judged(with_edge(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
     assert_int_equal(judged(with_edge(ndr_nd_range_2d(4, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 2);
-    assert_int_equal(judged(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 8);
-    assert_int_equal(judged(with_edge(ndr_nd_range_3d(4, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
+    assert_int_equal(
+        judged(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 8);
+    assert_int_equal(
+        judged(with_edge(ndr_nd_range_3d(4, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
 }
 
 static void test_range__smaller_than_a_group_is_one_smaller_group(void **state)
@@ -482,11 +499,72 @@ static void test_range__is_rounded_up_in_one_piece(void **state)
     }
 }
 
+/* ---- so many groups ---- */
+
+static void test_groups__are_counted_instead_of_items(void **state)
+{
+    (void)state;
+    const ndr_range_plan plan =
+        planned(ndr_groups_of(ndr_range_2d(3, 5), ndr_range_2d(2, 4)), rules_for(NDR_FORM_ND_RANGE));
+    assert_int_equal(plan.piece_count, 1);
+    assert_sizes(plan.global_range, 6, 20, 0);
+    assert_sizes(plan.group_range, 3, 5, 0);
+    assert_sizes(plan.local_range, 2, 4, 0);
+}
+
+static void test_groups__of_no_given_size_are_as_many(void **state)
+{
+    (void)state;
+    for (unsigned dims = 1; dims <= 3; ++dims) {
+        const ndr_range_plan plan =
+            planned(ndr_groups_of((ndr_range){ dims, { 3, 5, 7 } }, (ndr_range){ dims, { 0, 0, 0 } }),
+                    rules_for(NDR_FORM_ND_RANGE));
+        assert_int_equal(plan.piece_count, 1);
+        assert_sizes(plan.group_range, 3, dims > 1 ? 5 : 0, dims > 2 ? 7 : 0);
+        assert_in_range(plan.largest_group, 2, 256);
+    }
+}
+
+static void test_groups__of_no_given_size_get_the_required_one(void **state)
+{
+    (void)state;
+    const ndr_range_plan plan = planned(ndr_groups_of(ndr_range_2d(3, 5), ndr_range_2d(0, 0)),
+                                        requiring(NDR_FORM_ND_RANGE, 1, 4, 2));
+    assert_sizes(plan.local_range, 4, 2, 0);
+    assert_sizes(plan.group_range, 3, 5, 0);
+}
+
+static void test_groups__need_a_local_size_with_dimensions(void **state)
+{
+    (void)state;
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(3), (ndr_range){ 0, { 0, 0, 0 } }),
+            rules_for(NDR_FORM_PLAIN), "counts_groups is set, but local has no dimensions");
+}
+
+static void test_groups__may_not_be_more_than_can_be_counted(void **state)
+{
+    (void)state;
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(SIZE_MAX / 2), ndr_range_1d(4)),
+            rules_for(NDR_FORM_ND_RANGE),
+            "groups of 4 work-items in dimension 0 are more than can be counted");
+}
+
+static void test_groups__of_no_number_have_no_pieces(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        planned(ndr_groups_of(ndr_range_1d(0), ndr_range_1d(4)), rules_for(NDR_FORM_ND_RANGE)).piece_count,
+        0);
+    assert_int_equal(
+        planned(ndr_groups_of(ndr_range_1d(0), ndr_range_1d(0)), rules_for(NDR_FORM_ND_RANGE)).piece_count,
+        0);
+}
+
 /* ---- automatic sizes ---- */
 
 /* Sizes that hurt: small ones, primes, one below and above a group. */
-static const size_t sizes[] = { 1, 2, 3, 7, 31, 63, 64, 65, 127, 251, 255, 256, 257, 509, 511, 512, 513, 997, 1000,
-                                1021, 4093, 8191, 10007, 65521, 65536 };
+static const size_t sizes[] = { 1,   2,   3,   7,   31,  63,   64,   65,   127,  251,   255,   256,  257,
+                                509, 511, 512, 513, 997, 1000, 1021, 4093, 8191, 10007, 65521, 65536 };
 enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
 
 static void test_automatic__sizes_cover_every_length_once(void **state)
@@ -506,10 +584,13 @@ static void test_automatic__groups_have_at_most_256_items(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SIZE_COUNT; ++i) {
-        assert_in_range(planned(ndr_nd_range_1d(sizes[i], 0), rules_for(NDR_FORM_ND_RANGE)).largest_group, 1, 256);
-        assert_in_range(planned(only(ndr_range_2d(sizes[i], 3)), rules_for(NDR_FORM_PLAIN)).largest_group, 1, 256);
-        assert_in_range(planned(ndr_nd_range_3d(9, sizes[i], 5, 0, 0, 0), rules_for(NDR_FORM_ND_RANGE)).largest_group,
+        assert_in_range(planned(ndr_nd_range_1d(sizes[i], 0), rules_for(NDR_FORM_ND_RANGE)).largest_group,
                         1, 256);
+        assert_in_range(planned(only(ndr_range_2d(sizes[i], 3)), rules_for(NDR_FORM_PLAIN)).largest_group,
+                        1, 256);
+        assert_in_range(
+            planned(ndr_nd_range_3d(9, sizes[i], 5, 0, 0, 0), rules_for(NDR_FORM_ND_RANGE)).largest_group,
+            1, 256);
     }
 }
 
@@ -598,8 +679,10 @@ static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(voi
     (void)state;
     static const size_t huge[] = { SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 2, SIZE_MAX - 4096 };
     for (size_t i = 0; i < 4; ++i) {
-        assert_int_equal(planned(only(ndr_range_1d(huge[i])), rules_for(NDR_FORM_RANGE)).local_range[0], 256);
-        assert_int_equal(planned(ndr_nd_range_1d(huge[i], 0), rules_for(NDR_FORM_ND_RANGE)).local_range[0], 256);
+        assert_int_equal(planned(only(ndr_range_1d(huge[i])), rules_for(NDR_FORM_RANGE)).local_range[0],
+                         256);
+        assert_int_equal(planned(ndr_nd_range_1d(huge[i], 0), rules_for(NDR_FORM_ND_RANGE)).local_range[0],
+                         256);
     }
     const ndr_nd_range rounded = with_edge(ndr_nd_range_1d(SIZE_MAX / 2 + 2, 0), NDR_EDGE_ROUND_UP);
     assert_int_equal(planned(rounded, rules_for(NDR_FORM_ND_RANGE)).local_range[0], 256);
@@ -713,6 +796,12 @@ int main(void)
         cmocka_unit_test(test_range__smaller_than_a_group_is_one_smaller_group),
         cmocka_unit_test(test_range__of_a_plain_kernel_is_never_split),
         cmocka_unit_test(test_range__is_rounded_up_in_one_piece),
+        cmocka_unit_test(test_groups__are_counted_instead_of_items),
+        cmocka_unit_test(test_groups__of_no_given_size_are_as_many),
+        cmocka_unit_test(test_groups__of_no_given_size_get_the_required_one),
+        cmocka_unit_test(test_groups__need_a_local_size_with_dimensions),
+        cmocka_unit_test(test_groups__may_not_be_more_than_can_be_counted),
+        cmocka_unit_test(test_groups__of_no_number_have_no_pieces),
         cmocka_unit_test(test_automatic__sizes_cover_every_length_once),
         cmocka_unit_test(test_automatic__groups_have_at_most_256_items),
         cmocka_unit_test(test_automatic__prime_lengths_are_not_left_to_groups_of_one),

@@ -6,9 +6,21 @@
 #include "device/device.h"
 
 static const ndr_status all[] = {
-    NDR_OK, NDR_BAD_ARGUMENT, NDR_BAD_RANGE, NDR_BAD_KERNEL_ARGUMENT, NDR_OUT_OF_BOUNDS, NDR_NOT_FOUND,
-    NDR_LIMIT_EXCEEDED, NDR_NO_DRIVER, NDR_NO_DEVICE, NDR_NO_MATCHING_DEVICE, NDR_UNSUPPORTED, NDR_BUILD_FAILED,
-    NDR_OUT_OF_HOST_MEMORY, NDR_OUT_OF_DEVICE_MEMORY, NDR_DRIVER_ERROR,
+    NDR_OK,
+    NDR_BAD_ARGUMENT,
+    NDR_BAD_RANGE,
+    NDR_BAD_KERNEL_ARGUMENT,
+    NDR_OUT_OF_BOUNDS,
+    NDR_NOT_FOUND,
+    NDR_LIMIT_EXCEEDED,
+    NDR_NO_DRIVER,
+    NDR_NO_DEVICE,
+    NDR_NO_MATCHING_DEVICE,
+    NDR_UNSUPPORTED,
+    NDR_BUILD_FAILED,
+    NDR_OUT_OF_HOST_MEMORY,
+    NDR_OUT_OF_DEVICE_MEMORY,
+    NDR_DRIVER_ERROR,
 };
 enum { COUNT = sizeof all / sizeof all[0] };
 
@@ -29,7 +41,8 @@ static void test_status__has_the_name_of_its_enumerator(void **state)
 static void test_status__keeps_its_numbers(void **state)
 {
     (void)state;
-    static const int numbers[COUNT] = { 0, 100, 101, 102, 103, 104, 105, 200, 201, 202, 203, 300, 400, 401, 900 };
+    static const int numbers[COUNT] = { 0,   100, 101, 102, 103, 104, 105, 200,
+                                        201, 202, 203, 300, 400, 401, 900 };
     for (size_t i = 0; i < COUNT; ++i) assert_int_equal(all[i], numbers[i]);
 }
 
@@ -70,7 +83,8 @@ static void test_last_error__outlives_calls_that_succeed(void **state)
 static void test_last_error__keeps_a_long_sentence_whole(void **state)
 {
     (void)state;
-    static const size_t lengths[] = { 1022, 1023, 1024, 1025, 100000 }; /* round the fixed array, and a build log */
+    static const size_t lengths[] = { 1022, 1023, 1024, 1025,
+                                      100000 }; /* round the fixed array, and a build log */
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
         char *sentence = malloc(lengths[i] + 1);
         assert_non_null(sentence);
@@ -129,14 +143,16 @@ static void test_cl_error__becomes_a_status_and_a_sentence(void **state)
         ndr_status status;
         const char *name;
     } table[] = {
-        { CL_MEM_OBJECT_ALLOCATION_FAILURE, NDR_OUT_OF_DEVICE_MEMORY, "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)" },
+        { CL_MEM_OBJECT_ALLOCATION_FAILURE, NDR_OUT_OF_DEVICE_MEMORY,
+          "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)" },
         { CL_OUT_OF_HOST_MEMORY, NDR_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)" },
         { CL_INVALID_WORK_GROUP_SIZE, NDR_DRIVER_ERROR, "CL_INVALID_WORK_GROUP_SIZE (-54)" },
         { CL_OUT_OF_RESOURCES, NDR_DRIVER_ERROR, "CL_OUT_OF_RESOURCES (-5); drivers say this also when" },
         { -12345, NDR_DRIVER_ERROR, "an unknown code (-12345)" },
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
-        assert_refused(table[i].status, ndr_fail_cl(table[i].code, "clDoIt(queue, 0)"), "clDoIt gave ", table[i].name);
+        assert_refused(table[i].status, ndr_fail_cl(table[i].code, "clDoIt(queue, 0)"), "clDoIt gave ",
+                       table[i].name);
         assert_int_equal(ndr_last_cl_error(), table[i].code);
     }
 }

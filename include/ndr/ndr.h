@@ -161,7 +161,8 @@ typedef struct ndr_context ndr_context;
 /** Open a device. `device` is a type ("gpu", "cpu", "accelerator"), an index in ndr_device_list(), or
  * part of a device's or platform's name, upper and lower case alike; a word that is a type is never
  * looked up as a name. NULL stands for the words in the environment variable NDR_DEVICE or, where that
- * is unset or empty, for the default: the first GPU, else the first accelerator, else the first CPU.
+ * is unset or empty, for the default: the first GPU, else the first accelerator, else the first CPU; "" stands for that
+ * default too.
  * What cannot be had is refused rather than replaced. */
 NDR_API ndr_status ndr_context_create(const char *device, ndr_context **context);
 
@@ -241,7 +242,8 @@ NDR_API ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_byte
 NDR_API ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
                                           ndr_buffer **buffer);
 
-/** Let go of a buffer; work in flight keeps it until it has ended. */
+/** Let go of a buffer; work in flight keeps it until it has ended. Where it is still mapped it is unmapped first, on
+ * the queue of the mapping: host memory under ndr_buffer_create_over() must then last until that queue has finished. */
 NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 
 /** The size it was made with; 0 for NULL. */

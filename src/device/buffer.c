@@ -56,14 +56,21 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
     return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
 }
 
+static void free_mapping(ndr_mapping *mapping)
+{
+    clReleaseCommandQueue(mapping->queue);
+    free(mapping);
+}
+
 void ndr_buffer_destroy(ndr_buffer *buffer)
 {
     if (!buffer) return;
-    clReleaseMemObject(buffer->cl);
     for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
         next = mapping->next;
-        free(mapping);
+        (void)clEnqueueUnmapMemObject(mapping->queue, buffer->cl, mapping->host, 0, NULL, NULL);
+        free_mapping(mapping);
     }
+    clReleaseMemObject(buffer->cl);
     pthread_mutex_destroy(&buffer->lock);
     ndr_context_destroy(buffer->context);
     free(buffer);
@@ -243,6 +250,8 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
         free(mapping);
         return ndr_fail_cl(error, "clEnqueueMapBuffer");
     }
+    mapping->queue = queue->cl;
+    clRetainCommandQueue(queue->cl);
     remember(buffer, mapping);
     *host = mapping->host;
     return NDR_OK;
@@ -254,7 +263,7 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
     ndr_mapping *mapping = forget(buffer, host);
     NDR_REQUIRE(mapping, "ndr_buffer_unmap: %p is not where this buffer is mapped", host);
     const cl_int error = clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL);
-    if (error == CL_SUCCESS) free(mapping);
+    if (error == CL_SUCCESS) free_mapping(mapping);
     else remember(buffer, mapping);
     NDR_TRY_CL_AS("clEnqueueUnmapMemObject", error);
     return NDR_OK;

@@ -231,6 +231,7 @@ typedef struct ndr_mapping {
     struct ndr_mapping *next;
     void *host;
     ndr_map_access access;
+    cl_command_queue queue; /* counted: a buffer that goes while it is mapped is unmapped there */
 } ndr_mapping;
 
 struct ndr_buffer {

@@ -112,9 +112,10 @@ static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
 static ndr_status pass_integer(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
-    if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED)
-        return refuse_kind(p, arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE ? "an integer; cast it"
-                                                                                        : "an integer");
+    if (arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE)
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes an integer, but %s is given; cast it", place_of(p).chars,
+                        kind_name(arg));
+    if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->dtype);
     if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) {
         char value[32];

@@ -55,8 +55,8 @@ static ndr_status check_dims(const planning *p)
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->global.dims >= 1 && range->global.dims <= 3,
                    "kernel \"%s\": a range has 1 to 3 dimensions, not %u", kernel, range->global.dims);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->local.dims == 0 || range->local.dims == range->global.dims,
-                   "kernel \"%s\": the global range has %u dimensions, but the local one %u", kernel,
-                   range->global.dims, range->local.dims);
+                   "kernel \"%s\": the global range has %u dimension%s, but the local one %u", kernel,
+                   range->global.dims, range->global.dims == 1 ? "" : "s", range->local.dims);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
                    "kernel \"%s\" is written for %u dimension%s, but the range %s has %u", kernel, p->rules->dims,
                    p->rules->dims == 1 ? "" : "s", ndr_sizes_print(range->global.dims, range->global.size).chars,
@@ -111,8 +111,8 @@ static ndr_status check_given_local(const planning *p)
                        "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
                        local.chars, d);
         NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
-                       "kernel \"%s\": local size %s is %zu in dimension %u; the device takes at most %zu there",
-                       kernel, local.chars, p->local[d], d, device_limit);
+                       "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u", kernel, local.chars,
+                       device_limit, d);
         if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
     }
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
@@ -124,6 +124,15 @@ static ndr_status check_given_local(const planning *p)
 
 static bool has_required(const ndr_range_rules *rules) { return rules->required[2] != 0; }
 
+/* The required size as it would be given here, or whole where it has more dimensions. */
+static ndr_size_text print_required(const planning *p)
+{
+    const size_t *required = p->rules->required;
+    unsigned dims = 3;
+    while (dims > p->dims && required[3 - dims] == 1) --dims;
+    return ndr_sizes_print(dims, required + 3 - dims);
+}
+
 static ndr_status check_required(const planning *p)
 {
     if (!has_required(p->rules)) return NDR_OK;
@@ -133,7 +142,7 @@ static ndr_status check_required(const planning *p)
     for (unsigned d = 0; d < p->dims; ++d) same &= required[3 - p->dims + d] == p->local[d];
     NDR_REQUIRE_AS(NDR_BAD_RANGE, same,
                    "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s", p->rules->kernel,
-                   ndr_sizes_print(3, required).chars, ndr_sizes_print(p->dims, p->local).chars);
+                   print_required(p).chars, ndr_sizes_print(p->dims, p->local).chars);
     return NDR_OK;
 }
 

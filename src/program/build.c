@@ -112,9 +112,15 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
     char *names = NULL;
     if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes) == CL_SUCCESS) names = calloc(bytes + 1, 1);
     if (names) (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL);
+    ndr_text list = { 0 };
+    for (const char *c = names ? names : ""; *c; ++c) { /* parted by semicolons */
+        if (*c == ';') ndr_text_add_chars(&list, ", ", 2);
+        else ndr_text_add_chars(&list, c, 1);
+    }
     const ndr_status status =
         ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s", title,
-                           name, names && *names ? names : "none");
+                           name, list.length ? list.chars : "none");
+    ndr_text_free(&list);
     free(names);
     return status;
 }

@@ -13,8 +13,8 @@ static ndr_status check(const ndr_context *context, const ndr_kernel_desc *desc,
     NDR_REQUIRE(kernel, "ndr_kernel_get: kernel is NULL");
     NDR_REQUIRE(desc->name && *desc->name, "ndr_kernel_get: desc->name is not set");
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL);
-    NDR_REQUIRE(given == 1, "ndr_kernel_get: %s of desc->source, file and bundled set for kernel \"%s\"; set just one",
-                given ? "more than one is" : "none", desc->name);
+    NDR_REQUIRE(given == 1, "ndr_kernel_get: %s of desc->source, file and bundled is set for kernel \"%s\"; set just one",
+                given ? "more than one" : "none", desc->name);
     return NDR_OK;
 }
 

@@ -122,10 +122,17 @@ static ndr_status paste_file(expansion *x, const char *path)
     return status;
 }
 
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* "a.clh" and "../here/a.clh" may be the same. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
+    if (strcmp(last_name(a), last_name(b)) != 0) return false;
     if (strcmp(a, b) == 0) return true;
     return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }

@@ -1,0 +1,90 @@
+/* reference.h - what operations should give, by plain loops that anyone can check by eye.
+ *
+ * Integers and every minimum and maximum are exact. Float sums and products are computed in long double, and
+ * compared within the bound that ndr.h states. */
+#ifndef NDR_TESTS_REFERENCE_H
+#define NDR_TESTS_REFERENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ndr/ndr.h"
+
+/* One element of any type that operations take. */
+typedef union number {
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+    float f32;
+    double f64;
+} number;
+
+/* ---- elements in an array ---- */
+
+number number_get(ndr_dtype dtype, const void *array, size_t i);
+void number_set(ndr_dtype dtype, void *array, size_t i, number value);
+
+/* A small whole number as an element; negative ones wrap where the type has no sign. */
+number number_of(ndr_dtype dtype, int value);
+
+/* Same value; any NaN is the same as any other, and -0 the same as 0. */
+bool number_equal(ndr_dtype dtype, number a, number b);
+
+bool is_float(ndr_dtype dtype);
+bool is_nan(ndr_dtype dtype, number value);
+
+/* The element as a real number; only for floats. */
+long double real(ndr_dtype dtype, number value);
+
+/* The distance from 1 to the next float or double. */
+double eps_of(ndr_dtype dtype);
+
+/* For messages: the value and its bits. Valid until the fourth call from now. */
+const char *number_text(ndr_dtype dtype, number value);
+
+/* ---- the same numbers on every machine ---- */
+
+/* The next of a sequence of 64 random bits. */
+uint64_t random_bits(uint64_t *seed);
+
+/* Integers of all bits; floats in [-1, 1). */
+number random_number(ndr_dtype dtype, uint64_t *seed);
+
+/* ---- reductions ---- */
+
+/* What ndr_reduce() gives; for a float sum only NaN or an infinity is of use, reference_sum() has the rest. */
+number reference_reduce(ndr_dtype dtype, ndr_op op, const void *array, size_t count);
+
+/* The exact sum of floats, and of their magnitudes, as well as long double knows it. */
+long double reference_sum(ndr_dtype dtype, const void *array, size_t count);
+long double reference_sum_of_magnitudes(ndr_dtype dtype, const void *array, size_t count);
+
+/* How far a float sum of `count` elements may be from the exact one. */
+long double reference_sum_bound(ndr_dtype dtype, ndr_reduce_method method, size_t count,
+                                long double sum_of_magnitudes);
+
+/* Whether `got` is what ndr_reduce() may give. */
+bool reduces_to(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, const void *array, size_t count,
+                number got);
+
+/* ---- matrices ---- */
+
+/* A row-major matrix in host memory. */
+typedef struct host_matrix {
+    ndr_dtype dtype;
+    void *array;
+    size_t offset, rows, cols, pitch;
+} host_matrix;
+
+number host_matrix_get(const host_matrix *matrix, size_t row, size_t col);
+
+/* One element of alpha * a * b + beta * c, and how far from it a result may be. */
+typedef struct product_element {
+    long double value, bound;
+} product_element;
+
+product_element reference_matmul(double alpha, const host_matrix *a, const host_matrix *b, double beta,
+                                 const host_matrix *c, size_t row, size_t col);
+
+#endif

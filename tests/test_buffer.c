@@ -1,0 +1,681 @@
+/* test_buffer.c - device memory: made, filled, copied, read, mapped; and what is refused with nothing written. */
+#include "support.h"
+
+#include "device/device.h"
+
+enum { BYTES = 256 };
+static unsigned char counting[BYTES]; /* 0, 1, 2 ... */
+
+static int open_and_count(void **state)
+{
+    for (int i = 0; i < BYTES; ++i) counting[i] = (unsigned char)i;
+    return open_device(state);
+}
+
+static ndr_buffer *counting_buffer(void) { return buffer_of(BYTES, counting); }
+
+/* The buffer's bytes are `wanted`; it is destroyed. */
+static void assert_holds_and_destroy(ndr_buffer *buffer, const void *wanted, size_t size_bytes)
+{
+    unsigned char *got = malloc(size_bytes);
+    assert_non_null(got);
+    read_buffer(buffer, got, size_bytes);
+    assert_memory_equal(got, wanted, size_bytes);
+    free(got);
+    ndr_buffer_destroy(buffer);
+}
+
+/* ---- making ---- */
+
+static void test_buffer__has_the_size_it_was_made_with(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 3, 4096, 1000003 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        ndr_buffer *buffer = buffer_of(sizes[i], NULL);
+        assert_int_equal(ndr_buffer_size(buffer), sizes[i]);
+        ndr_buffer_destroy(buffer);
+    }
+}
+
+static void test_buffer__null_has_no_size_and_may_be_destroyed(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_buffer_size(NULL), 0);
+    ndr_buffer_destroy(NULL);
+}
+
+static void test_buffer__starts_as_a_copy(void **state)
+{
+    (void)state;
+    unsigned char host[BYTES];
+    memcpy(host, counting, BYTES);
+    ndr_buffer *buffer = buffer_of(BYTES, host);
+    memset(host, 0xff, BYTES); /* whose original is free again */
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__of_0_bytes_needs_no_memory(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer;
+    assert_ok(ndr_buffer_create_from(context, 0, NULL, &buffer));
+    ndr_buffer_destroy(buffer);
+    assert_ok(ndr_buffer_create_from(context, 0, counting, &buffer));
+    ndr_buffer_destroy(buffer);
+    assert_ok(ndr_buffer_create_over(context, 0, NULL, &buffer));
+    assert_int_equal(ndr_buffer_size(buffer), 0);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_buffer__refuses_null(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = NULL;
+    unsigned char host[4];
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create(NULL, 4, &buffer), "ndr_buffer_create",
+                   "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create(context, 4, NULL), "ndr_buffer_create",
+                   "buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_from(NULL, 4, host, &buffer), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_from(context, 4, host, NULL), "buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_from(context, 4, NULL, &buffer),
+                   "ndr_buffer_create_from", "host is NULL, but size_bytes is 4");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_over(NULL, 4, host, &buffer), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_over(context, 4, host, NULL), "buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_over(context, 4, NULL, &buffer),
+                   "ndr_buffer_create_over", "host is NULL, but size_bytes is 4");
+    assert_null(buffer);
+}
+
+static void test_buffer__over_the_device_s_largest_is_refused(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = NULL;
+    char largest[64];
+    snprintf(largest, sizeof largest, "more than the %zu", device.max_buffer_bytes);
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, device.max_buffer_bytes + 1, &buffer),
+                   largest, device.name);
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, SIZE_MAX, &buffer),
+                   "18446744073709551615 bytes");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create_from(context, SIZE_MAX, counting, &buffer),
+                   largest);
+    assert_null(buffer);
+}
+
+static void test_buffer__over_host_memory_holds_what_is_there(void **state)
+{
+    (void)state;
+    void *host = aligned_alloc(4096, 4096);
+    assert_non_null(host);
+    memcpy(host, counting, BYTES);
+    ndr_buffer *buffer;
+    assert_ok(ndr_buffer_create_over(context, 4096, host, &buffer));
+    assert_int_equal(ndr_buffer_size(buffer), 4096);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+    free(host);
+}
+
+static void test_buffer__over_host_memory_shows_there_when_mapped(void **state)
+{
+    (void)state;
+    int *host = aligned_alloc(4096, 4096);
+    assert_non_null(host);
+    memset(host, 0, 4096);
+    const int from[4] = { 5, 6, 7, 8 };
+    ndr_buffer *over, *source = buffer_of(sizeof from, from);
+    void *mapped = NULL;
+    assert_ok(ndr_buffer_create_over(context, 4096, host, &over));
+    assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "copy_ints"), ndr_range_1d(4), over, source));
+    assert_ok(ndr_buffer_map(queue, over, NDR_MAP_READ, 4, 12, &mapped));
+    assert_ptr_equal(mapped, host + 1);
+    assert_int_equal(host[1], 6);
+    assert_int_equal(host[3], 8);
+    assert_ok(ndr_buffer_unmap(queue, over, mapped));
+    assert_ok(ndr_queue_finish(queue));
+    ndr_buffer_destroy(over);
+    ndr_buffer_destroy(source);
+    free(host);
+}
+
+/* ---- writing and reading ---- */
+
+static void test_buffer__write_and_read_keep_to_their_span(void **state)
+{
+    (void)state;
+    unsigned char wanted[BYTES], got[16];
+    memcpy(wanted, counting, BYTES);
+    memset(wanted + 13, 0xee, 7);
+    ndr_buffer *buffer = counting_buffer();
+    assert_ok(ndr_buffer_write(queue, buffer, 13, 7, wanted + 13));
+    memset(got, 0x11, sizeof got);
+    assert_ok(ndr_buffer_read(queue, buffer, 12, 9, got + 2));
+    assert_memory_equal(got + 2, wanted + 12, 9);
+    assert_true(got[1] == 0x11 && got[11] == 0x11);
+    assert_holds_and_destroy(buffer, wanted, BYTES);
+}
+
+static void test_buffer__write_has_taken_the_bytes_when_it_returns(void **state)
+{
+    (void)state;
+    unsigned char host[BYTES];
+    memcpy(host, counting, BYTES);
+    ndr_buffer *buffer = buffer_of(BYTES, NULL);
+    assert_ok(ndr_buffer_write(queue, buffer, 0, BYTES, host));
+    memset(host, 0, BYTES);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__async_transfers_are_done_once_their_event_is(void **state)
+{
+    (void)state;
+    unsigned char got[BYTES] = { 0 };
+    ndr_buffer *buffer = buffer_of(BYTES, NULL);
+    ndr_event *written, *done;
+    assert_ok(ndr_buffer_write_async(queue, buffer, 0, BYTES, counting, &written));
+    assert_ok(ndr_buffer_read_async(queue, buffer, 100, 50, got + 100, &done));
+    assert_ok(ndr_event_wait(done));
+    assert_memory_equal(got + 100, counting + 100, 50);
+    assert_int_equal(got[99], 0);
+    assert_int_equal(got[150], 0);
+    ndr_event_destroy(written);
+    ndr_event_destroy(done);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_buffer__async_transfers_need_no_event(void **state)
+{
+    (void)state;
+    unsigned char got[BYTES] = { 0 };
+    ndr_buffer *buffer = buffer_of(BYTES, NULL);
+    assert_ok(ndr_buffer_write_async(queue, buffer, 0, BYTES, counting, NULL));
+    assert_ok(ndr_buffer_read_async(queue, buffer, 0, BYTES, got, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    assert_memory_equal(got, counting, BYTES);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_buffer__destroyed_early_is_kept_by_its_work(void **state)
+{
+    (void)state;
+    unsigned char got[BYTES] = { 0 };
+    ndr_buffer *from = counting_buffer(), *to = buffer_of(BYTES, NULL);
+    assert_ok(ndr_buffer_copy(queue, from, 0, to, 0, BYTES, NULL));
+    ndr_buffer_destroy(from);
+    assert_ok(ndr_buffer_read_async(queue, to, 0, BYTES, got, NULL));
+    ndr_buffer_destroy(to);
+    assert_ok(ndr_queue_finish(queue));
+    assert_memory_equal(got, counting, BYTES);
+}
+
+/* ---- spans of nothing ---- */
+
+static void test_buffer__transfers_of_0_bytes_do_nothing(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    assert_ok(ndr_buffer_write(queue, buffer, BYTES, 0, NULL));
+    assert_ok(ndr_buffer_read(queue, buffer, BYTES, 0, NULL));
+    assert_ok(ndr_buffer_fill(queue, buffer, BYTES, 0, counting, 4, NULL));
+    assert_ok(ndr_buffer_copy(queue, buffer, 5, buffer, 5, 0, NULL));
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__transfers_of_0_bytes_have_an_event_that_completes(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(0, NULL);
+    ndr_event *done[4];
+    assert_ok(ndr_buffer_write_async(queue, buffer, 0, 0, NULL, &done[0]));
+    assert_ok(ndr_buffer_read_async(queue, buffer, 0, 0, NULL, &done[1]));
+    assert_ok(ndr_buffer_fill(queue, buffer, 0, 0, counting, 1, &done[2]));
+    assert_ok(ndr_buffer_copy(queue, buffer, 0, buffer, 0, 0, &done[3]));
+    for (int i = 0; i < 4; ++i) {
+        assert_ok(ndr_event_wait(done[i]));
+        ndr_event_destroy(done[i]);
+    }
+    ndr_buffer_destroy(buffer);
+}
+
+/* ---- spans that do not fit ---- */
+
+static void test_buffer__refuses_to_reach_past_its_end(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer(), *small = buffer_of(8, counting);
+    unsigned char host[BYTES + 1];
+    memset(host, 0x77, sizeof host);
+    void *mapped = NULL;
+    ndr_event *done = NULL;
+    const char *const why = "reach past the end of a buffer of 256 bytes";
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_write(queue, buffer, 0, BYTES + 1, host),
+                   "ndr_buffer_write: ", why, "257 bytes from byte 0");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, 250, 7, host),
+                   "ndr_buffer_read: ", why);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_write_async(queue, buffer, BYTES, 1, host, &done),
+                   "ndr_buffer_write_async", why);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read_async(queue, buffer, BYTES + 1, 0, host, &done),
+                   "ndr_buffer_read_async", why);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_fill(queue, buffer, 252, 8, host, 4, &done),
+                   "ndr_buffer_fill", why);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_copy(queue, buffer, 250, small, 0, 7, &done),
+                   "ndr_buffer_copy, from", why);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_copy(queue, buffer, 0, small, 2, 7, &done),
+                   "ndr_buffer_copy, to", "7 bytes from byte 2 reach past the end of a buffer of 8 bytes");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_map(queue, buffer, NDR_MAP_READ, 200, 57, &mapped),
+                   "ndr_buffer_map", why);
+    assert_true(host[0] == 0x77 && !done && !mapped);
+    assert_holds_and_destroy(small, counting, 8);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__refuses_spans_whose_end_overflows(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    unsigned char host[8] = { 0 };
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, SIZE_MAX, 8, host),
+                   "18446744073709551615");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_write(queue, buffer, SIZE_MAX - 3, 8, host),
+                   "past the end");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, 8, SIZE_MAX, host), "past the end");
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__transfers_refuse_null(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    unsigned char host[4] = { 0 };
+    void *mapped;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(NULL, buffer, 0, 4, host),
+                   "ndr_buffer_write: queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, NULL, 0, 4, host),
+                   "ndr_buffer_write: buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, buffer, 0, 4, NULL),
+                   "host is NULL, but size_bytes is 4");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(NULL, buffer, 0, 4, host),
+                   "ndr_buffer_read: queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, NULL, 0, 0, host),
+                   "ndr_buffer_read: buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 4, NULL), "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_async(queue, buffer, 0, 4, NULL, NULL),
+                   "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_async(queue, buffer, 0, 4, NULL, NULL),
+                   "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(NULL, buffer, 0, 4, host, 4, NULL), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, NULL, 0, 4, host, 4, NULL), "buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 0, 4, NULL, 4, NULL),
+                   "pattern is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(NULL, buffer, 0, buffer, 8, 4, NULL), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, NULL, 0, buffer, 8, 4, NULL),
+                   "from: buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 0, NULL, 8, 4, NULL),
+                   "to: buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(NULL, buffer, NDR_MAP_READ, 0, 4, &mapped),
+                   "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, NULL, NDR_MAP_READ, 0, 4, &mapped),
+                   "buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, 4, NULL),
+                   "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(NULL, buffer, host), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, NULL, host), "buffer is NULL");
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__refuses_a_queue_of_another_context(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_queue *line;
+    ndr_buffer *mine = counting_buffer(), *theirs;
+    unsigned char host[4] = { 0 };
+    void *mapped;
+    const char *const why = "queue and buffer belong to different contexts";
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_queue_create(other, NULL, &line));
+    assert_ok(ndr_buffer_create(other, BYTES, &theirs));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(line, mine, 0, 4, host), "ndr_buffer_write", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(line, mine, 0, 0, host), "ndr_buffer_read", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(line, mine, 0, 4, host, 4, NULL), "ndr_buffer_fill",
+                   why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(line, mine, NDR_MAP_READ, 0, 4, &mapped),
+                   "ndr_buffer_map", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, mine, 0, theirs, 0, 4, NULL),
+                   "copy, to: ", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(line, mine, 0, theirs, 0, 4, NULL),
+                   "copy, from: ", why);
+    ndr_buffer_destroy(theirs);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(other);
+    assert_holds_and_destroy(mine, counting, BYTES);
+}
+
+/* ---- filling ---- */
+
+static void test_buffer__fill_repeats_patterns_of_every_size(void **state)
+{
+    (void)state;
+    for (size_t pattern = 1; pattern <= 128; pattern *= 2) {
+        unsigned char wanted[3 * 128 + 256];
+        memset(wanted, 0, sizeof wanted);
+        ndr_buffer *buffer = buffer_of(sizeof wanted, wanted);
+        for (size_t i = 0; i < 3 * pattern; ++i) wanted[pattern + i] = counting[i % pattern + 1];
+        assert_ok(ndr_buffer_fill(queue, buffer, pattern, 3 * pattern, counting + 1, pattern, NULL));
+        assert_holds_and_destroy(buffer, wanted, sizeof wanted);
+    }
+}
+
+static void test_buffer__fill_has_taken_the_pattern_when_it_returns(void **state)
+{
+    (void)state;
+    int pattern = 7, wanted[16];
+    for (int i = 0; i < 16; ++i) wanted[i] = 7;
+    ndr_buffer *buffer = buffer_of(sizeof wanted, NULL);
+    assert_ok(ndr_buffer_fill(queue, buffer, 0, sizeof wanted, &pattern, sizeof pattern, NULL));
+    pattern = 8;
+    assert_holds_and_destroy(buffer, wanted, sizeof wanted);
+}
+
+static void test_buffer__fill_refuses_patterns_of_other_sizes(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 3, 12, 127, 129, 256, SIZE_MAX };
+    ndr_buffer *buffer = counting_buffer();
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        char given[64];
+        snprintf(given, sizeof given, "128 bytes, not %zu", sizes[i]);
+        assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 0, 0, counting, sizes[i], NULL),
+                       given);
+    }
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__fill_refuses_spans_that_cut_a_pattern(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 2, 8, counting, 4, NULL),
+                   "offset 2 and size 8 are not both multiples of the pattern's 4 bytes");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 4, 6, counting, 4, NULL),
+                   "offset 4 and size 6");
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+/* ---- copying ---- */
+
+static void test_buffer__copy_keeps_to_its_span(void **state)
+{
+    (void)state;
+    unsigned char wanted[BYTES];
+    memset(wanted, 0xcc, BYTES);
+    ndr_buffer *from = counting_buffer(), *to = buffer_of(BYTES, wanted);
+    memcpy(wanted + 31, counting + 101, 57);
+    assert_ok(ndr_buffer_copy(queue, from, 101, to, 31, 57, NULL));
+    assert_holds_and_destroy(to, wanted, BYTES);
+    assert_holds_and_destroy(from, counting, BYTES);
+}
+
+static void test_buffer__copy_within_one_buffer_may_touch(void **state)
+{
+    (void)state;
+    unsigned char wanted[BYTES];
+    memcpy(wanted, counting, BYTES);
+    memcpy(wanted + 64, counting, 64);
+    memcpy(wanted + 128, counting + 192, 64);
+    ndr_buffer *buffer = counting_buffer();
+    assert_ok(ndr_buffer_copy(queue, buffer, 0, buffer, 64, 64, NULL));
+    assert_ok(ndr_buffer_copy(queue, buffer, 192, buffer, 128, 64, NULL));
+    assert_holds_and_destroy(buffer, wanted, BYTES);
+}
+
+static void test_buffer__copy_refuses_spans_that_meet(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 0, buffer, 63, 64, NULL),
+                   "64 bytes from byte 0 and to byte 63 of the same buffer overlap");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 63, buffer, 0, 64, NULL), "overlap");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 8, buffer, 8, 1, NULL), "overlap");
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+/* ---- mapping ---- */
+
+static void test_buffer__mapped_for_reading_shows_its_bytes(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    void *host = NULL;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 40, 80, &host));
+    assert_memory_equal(host, counting + 40, 80);
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__mapped_for_writing_takes_what_is_written(void **state)
+{
+    (void)state;
+    unsigned char wanted[BYTES];
+    memcpy(wanted, counting, BYTES);
+    memset(wanted + 40, 0xab, 80);
+    ndr_buffer *buffer = counting_buffer();
+    void *host = NULL;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_WRITE, 40, 80, &host));
+    memset(host, 0xab, 80);
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_holds_and_destroy(buffer, wanted, BYTES);
+}
+
+static void test_buffer__mapped_for_both_keeps_what_is_not_changed(void **state)
+{
+    (void)state;
+    unsigned char wanted[BYTES];
+    memcpy(wanted, counting, BYTES);
+    wanted[50] = 0xab;
+    ndr_buffer *buffer = counting_buffer();
+    void *host = NULL;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ_WRITE, 40, 80, &host));
+    assert_memory_equal(host, counting + 40, 80);
+    ((unsigned char *)host)[10] = 0xab;
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_holds_and_destroy(buffer, wanted, BYTES);
+}
+
+static void test_buffer__map_waits_for_the_work_before_it(void **state)
+{
+    (void)state;
+    int x[64] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    void *host;
+    for (int i = 0; i < 20; ++i)
+        assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(64), buffer));
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, sizeof x, &host));
+    for (int i = 0; i < 64; ++i) assert_int_equal(((const int *)host)[i], 20);
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_buffer__mapped_twice_is_free_after_both(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    ndr_buffer *buffer = counting_buffer();
+    void *a, *b;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, 64, &a));
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ_WRITE, 128, 64, &b));
+    assert_ok(ndr_buffer_unmap(queue, buffer, a));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(1), buffer), "mapped");
+    assert_ok(ndr_buffer_unmap(queue, buffer, b));
+    assert_ok(ndr_launch(queue, add_one, ndr_range_1d(1), buffer));
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_buffer__mapped_for_writing_is_kept_from_the_device(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"),
+               *copy_ints = kernel_of(plain_kernels, "copy_ints");
+    ndr_buffer *buffer = counting_buffer(), *other = counting_buffer();
+    unsigned char bytes[4] = { 0 };
+    void *host;
+    const char *const why = "the host has the buffer mapped; unmap it first";
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_WRITE, 0, BYTES, &host));
+    memcpy(host, counting, BYTES);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(4), buffer), "\"x\"",
+                   "a buffer that the host has mapped; unmap it first");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), other, buffer),
+                   "\"from\"", "a buffer that the host has mapped");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, buffer, 0, 4, bytes), "ndr_buffer_write", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 4, bytes), "ndr_buffer_read", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 0, 4, bytes, 4, NULL),
+                   "ndr_buffer_fill", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 0, other, 0, 4, NULL),
+                   "ndr_buffer_copy", why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, other, 0, buffer, 0, 4, NULL),
+                   "ndr_buffer_copy", why);
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_ok(ndr_queue_finish(queue));
+    assert_holds_and_destroy(other, counting, BYTES);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__mapped_for_reading_may_be_read_by_the_device(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"),
+               *copy_ints = kernel_of(plain_kernels, "copy_ints");
+    ndr_buffer *buffer = counting_buffer(), *other = buffer_of(BYTES, NULL);
+    unsigned char bytes[4];
+    void *host;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, BYTES, &host));
+    assert_ok(ndr_launch(queue, copy_ints, ndr_range_1d(BYTES / 4), other, buffer));
+    assert_ok(ndr_buffer_read(queue, buffer, 0, 4, bytes));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(4), buffer), "mapped");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), buffer, other),
+                   "\"to\"");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, buffer, 0, 4, bytes), "mapped");
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_holds_and_destroy(other, counting, BYTES);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__map_refuses_a_span_of_0_bytes(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    void *host = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, 0, &host),
+                   "a span of 0 bytes has no address");
+    assert_null(host);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__map_refuses_an_access_that_is_none(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    void *host = NULL;
+    static const int strangers[] = { 0, 4, -1 };
+    for (int i = 0; i < 3; ++i) {
+        char named[64];
+        snprintf(named, sizeof named, "%d is not an ndr_map_access", strangers[i]);
+        assert_refused(NDR_BAD_ARGUMENT,
+                       ndr_buffer_map(queue, buffer, (ndr_map_access)strangers[i], 0, 4, &host), named);
+    }
+    assert_null(host);
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    void *host;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, counting),
+                   "is not where this buffer is mapped");
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, BYTES, &host));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, (char *)host + 1), "is not where");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, NULL), "is not where");
+    assert_ok(ndr_buffer_unmap(queue, buffer, host));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, host), "is not where"); /* any more */
+    assert_holds_and_destroy(buffer, counting, BYTES);
+}
+
+static void test_buffer__destroyed_while_mapped_is_unmapped(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    cl_uint references = 0, maps = 99;
+    void *host;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, BYTES, &host));
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 128, 64, &host));
+    const cl_mem cl = buffer->cl;
+    assert_int_equal(clRetainMemObject(cl), CL_SUCCESS);
+    ndr_buffer_destroy(buffer);
+    assert_ok(ndr_queue_finish(queue));
+    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_MAP_COUNT, sizeof maps, &maps, NULL), CL_SUCCESS);
+    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(maps, 0);
+    assert_int_equal(references, 1);
+    clReleaseMemObject(cl);
+}
+
+static void test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_same(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = counting_buffer();
+    ndr_queue *line;
+    void *host;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_buffer_map(line, buffer, NDR_MAP_READ_WRITE, 0, BYTES, &host));
+    assert_memory_equal(host, counting, BYTES);
+    ndr_queue_destroy(line);
+    ndr_buffer_destroy(buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_buffer__has_the_size_it_was_made_with),
+        cmocka_unit_test(test_buffer__null_has_no_size_and_may_be_destroyed),
+        cmocka_unit_test(test_buffer__starts_as_a_copy),
+        cmocka_unit_test(test_buffer__of_0_bytes_needs_no_memory),
+        cmocka_unit_test(test_buffer__refuses_null),
+        cmocka_unit_test(test_buffer__over_the_device_s_largest_is_refused),
+        cmocka_unit_test(test_buffer__over_host_memory_holds_what_is_there),
+        cmocka_unit_test(test_buffer__over_host_memory_shows_there_when_mapped),
+        cmocka_unit_test(test_buffer__write_and_read_keep_to_their_span),
+        cmocka_unit_test(test_buffer__write_has_taken_the_bytes_when_it_returns),
+        cmocka_unit_test(test_buffer__async_transfers_are_done_once_their_event_is),
+        cmocka_unit_test(test_buffer__async_transfers_need_no_event),
+        cmocka_unit_test(test_buffer__destroyed_early_is_kept_by_its_work),
+        cmocka_unit_test(test_buffer__transfers_of_0_bytes_do_nothing),
+        cmocka_unit_test(test_buffer__transfers_of_0_bytes_have_an_event_that_completes),
+        cmocka_unit_test(test_buffer__refuses_to_reach_past_its_end),
+        cmocka_unit_test(test_buffer__refuses_spans_whose_end_overflows),
+        cmocka_unit_test(test_buffer__transfers_refuse_null),
+        cmocka_unit_test(test_buffer__refuses_a_queue_of_another_context),
+        cmocka_unit_test(test_buffer__fill_repeats_patterns_of_every_size),
+        cmocka_unit_test(test_buffer__fill_has_taken_the_pattern_when_it_returns),
+        cmocka_unit_test(test_buffer__fill_refuses_patterns_of_other_sizes),
+        cmocka_unit_test(test_buffer__fill_refuses_spans_that_cut_a_pattern),
+        cmocka_unit_test(test_buffer__copy_keeps_to_its_span),
+        cmocka_unit_test(test_buffer__copy_within_one_buffer_may_touch),
+        cmocka_unit_test(test_buffer__copy_refuses_spans_that_meet),
+        cmocka_unit_test(test_buffer__mapped_for_reading_shows_its_bytes),
+        cmocka_unit_test(test_buffer__mapped_for_writing_takes_what_is_written),
+        cmocka_unit_test(test_buffer__mapped_for_both_keeps_what_is_not_changed),
+        cmocka_unit_test(test_buffer__map_waits_for_the_work_before_it),
+        cmocka_unit_test(test_buffer__mapped_twice_is_free_after_both),
+        cmocka_unit_test(test_buffer__mapped_for_writing_is_kept_from_the_device),
+        cmocka_unit_test(test_buffer__mapped_for_reading_may_be_read_by_the_device),
+        cmocka_unit_test(test_buffer__map_refuses_a_span_of_0_bytes),
+        cmocka_unit_test(test_buffer__map_refuses_an_access_that_is_none),
+        cmocka_unit_test(test_buffer__unmap_refuses_an_address_that_is_not_mapped),
+        cmocka_unit_test(test_buffer__destroyed_while_mapped_is_unmapped),
+        cmocka_unit_test(test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_same),
+    };
+    return cmocka_run_group_tests(tests, open_and_count, close_device);
+}

@@ -1,0 +1,348 @@
+/* test_context.c - a device chosen and opened, on a machine that has one. */
+#include "support.h"
+
+#include "device/device.h"
+
+enum { MOST_DEVICES = 64 };
+static ndr_device_info listed[MOST_DEVICES];
+static size_t listed_count;
+
+static int list_devices(void **state)
+{
+    (void)state;
+    if (ndr_device_list(MOST_DEVICES, listed, &listed_count) == NDR_OK) return 0;
+    print_error("%s\n", ndr_last_error());
+    return -1;
+}
+
+/* Open it, and see which one it was. */
+static ndr_device_info opened(const char *words)
+{
+    ndr_context *made = NULL;
+    ndr_device_info info;
+    assert_ok(ndr_context_create(words, &made));
+    assert_ok(ndr_context_get_device(made, &info));
+    ndr_context_destroy(made);
+    return info;
+}
+
+static size_t first_of_type(ndr_device_type type)
+{
+    size_t i = 0;
+    while (i < listed_count && listed[i].type != type) ++i;
+    return i;
+}
+
+static void assert_same_device(const ndr_device_info *a, const ndr_device_info *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->platform, b->platform);
+    assert_int_equal(a->type, b->type);
+}
+
+/* ---- listing ---- */
+
+static void test_device_list__counts_without_an_array(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    assert_ok(ndr_device_list(0, NULL, &count));
+    assert_int_equal(count, listed_count);
+    assert_true(count >= 1);
+}
+
+static void test_device_list__writes_no_more_than_there_is_room_for(void **state)
+{
+    (void)state;
+    ndr_device_info two[2];
+    memset(two, 0x5a, sizeof two);
+    const ndr_device_info untouched = two[1];
+    size_t count = 0;
+    assert_ok(ndr_device_list(1, two, &count));
+    assert_int_equal(count, listed_count);
+    assert_same_device(&two[0], &listed[0]);
+    assert_memory_equal(&two[1], &untouched, sizeof untouched);
+}
+
+static void test_device_list__describes_each_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < listed_count; ++i) {
+        const ndr_device_info *d = &listed[i];
+        assert_true(*d->name && *d->platform && *d->driver);
+        assert_memory_equal(d->opencl, "OpenCL ", 7);
+        assert_true(d->compute_units >= 1);
+        assert_true(d->address_bits == 32 || d->address_bits == 64);
+        assert_true(d->max_group_size >= 1);
+        for (unsigned k = 0; k < 3; ++k) assert_true(d->max_local_size[k] >= 1);
+        assert_true(d->local_memory_bytes >= 16384); /* what OpenCL asks of every device, as the next two */
+        assert_true(d->max_argument_bytes >= 256);
+        assert_true(d->max_buffer_bytes >= 1 << 20);
+        assert_true(d->global_memory_bytes >= d->max_buffer_bytes);
+    }
+}
+
+/* ---- choosing ---- */
+
+static void test_context__takes_an_index(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < listed_count; ++i) {
+        char index[32];
+        snprintf(index, sizeof index, "%zu", i);
+        const ndr_device_info info = opened(index);
+        assert_same_device(&info, &listed[i]);
+    }
+}
+
+static void test_context__takes_a_type(void **state)
+{
+    (void)state;
+    for (int t = NDR_DEVICE_TYPE_CPU; t <= NDR_DEVICE_TYPE_ACCELERATOR; ++t) {
+        const size_t wanted = first_of_type((ndr_device_type)t);
+        if (wanted == listed_count) continue;
+        const ndr_device_info info = opened(ndr_device_type_name((ndr_device_type)t));
+        assert_same_device(&info, &listed[wanted]);
+    }
+}
+
+static void test_context__takes_a_name(void **state)
+{
+    (void)state;
+    const ndr_device_info info = opened(listed[0].name);
+    assert_string_equal(info.name, listed[0].name);
+}
+
+static void test_context__refuses_what_no_device_matches(void **state)
+{
+    (void)state;
+    ndr_context *made = (ndr_context *)&listed;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("no such device", &made),
+                   "ndr_context_create asks for \"no such device\"", "0: ", listed[0].name);
+    assert_ptr_equal(made, &listed);
+}
+
+static void test_context__reads_ndr_device_where_no_words_are_given(void **state)
+{
+    (void)state;
+    char last[32];
+    snprintf(last, sizeof last, "%zu", listed_count - 1);
+    set_env("NDR_DEVICE", last);
+    const ndr_device_info info = opened(NULL);
+    assert_same_device(&info, &listed[listed_count - 1]);
+    restore_env();
+}
+
+static void test_context__says_when_ndr_device_cannot_be_had(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    set_env("NDR_DEVICE", "no such device");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create(NULL, &made),
+                   "NDR_DEVICE asks for \"no such device\"");
+    assert_null(made);
+    restore_env();
+}
+
+static void test_context__takes_words_over_ndr_device(void **state)
+{
+    (void)state;
+    set_env("NDR_DEVICE", "no such device");
+    const ndr_device_info info = opened("0");
+    assert_same_device(&info, &listed[0]);
+    restore_env();
+}
+
+static void test_context__takes_an_empty_ndr_device_for_none(void **state)
+{
+    (void)state;
+    set_env("NDR_DEVICE", NULL);
+    const ndr_device_info unset = opened(NULL);
+    set_env("NDR_DEVICE", "");
+    const ndr_device_info empty = opened(NULL);
+    assert_same_device(&empty, &unset);
+    restore_env();
+}
+
+static void test_context__prefers_a_gpu(void **state)
+{
+    (void)state;
+    static const ndr_device_type order[] = { NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR,
+                                             NDR_DEVICE_TYPE_CPU };
+    size_t wanted = listed_count;
+    for (size_t i = 0; i < 3 && wanted == listed_count; ++i) wanted = first_of_type(order[i]);
+    set_env("NDR_DEVICE", NULL);
+    const ndr_device_info info = opened(NULL);
+    assert_same_device(&info, &listed[wanted == listed_count ? 0 : wanted]);
+    restore_env();
+}
+
+/* ---- opening ---- */
+
+static void test_context__describes_its_device_as_opencl_does(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    ndr_device_info info;
+    size_t group = 0, sizes[8] = { 0 };
+    cl_uint units = 0;
+    cl_ulong local = 0;
+    assert_ok(ndr_context_create(NULL, &made));
+    assert_ok(ndr_context_get_device(made, &info));
+    const cl_device_id cl = made->device;
+    assert_int_equal(clGetDeviceInfo(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(clGetDeviceInfo(cl, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(clGetDeviceInfo(cl, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(clGetDeviceInfo(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL), CL_SUCCESS);
+    assert_int_equal(info.max_group_size, group);
+    assert_int_equal(info.compute_units, units);
+    assert_int_equal(info.local_memory_bytes, local);
+    for (unsigned d = 0; d < 3; ++d)
+        assert_int_equal(info.max_local_size[d], sizes[2 - d]); /* ours is (planes, rows, cols) */
+    ndr_context_destroy(made);
+}
+
+static void test_context__refuses_null(void **state)
+{
+    (void)state;
+    ndr_device_info info;
+    ndr_context *made;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create("0", NULL), "ndr_context_create",
+                   "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_device(NULL, &info), "ndr_context_get_device",
+                   "context is NULL");
+    assert_ok(ndr_context_create("0", &made));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_device(made, NULL), "ndr_context_get_device",
+                   "device is NULL");
+    ndr_context_destroy(made);
+}
+
+static void test_context__destroy_takes_null(void **state)
+{
+    (void)state;
+    ndr_context_destroy(NULL);
+}
+
+static void test_context__may_be_opened_twice(void **state)
+{
+    (void)state;
+    ndr_context *a, *b;
+    assert_ok(ndr_context_create("0", &a));
+    assert_ok(ndr_context_create("0", &b));
+    assert_ptr_not_equal(a, b);
+    ndr_context_destroy(a);
+    ndr_device_info info;
+    assert_ok(ndr_context_get_device(b, &info));
+    ndr_context_destroy(b);
+}
+
+static void test_context__needs_opencl_1_2(void **state)
+{
+    (void)state;
+    ndr_catalog_entry *entries;
+    size_t count;
+    ndr_context *made = NULL;
+    assert_ok(ndr_catalog_read(&entries, &count));
+    ndr_catalog_entry old = entries[0];
+    free(entries);
+    old.caps.c_version = 110;
+    strcpy(old.caps.info.opencl, "OpenCL 1.1 old");
+    assert_refused(NDR_UNSUPPORTED, ndr_context_open(&old, NULL, &made), old.caps.info.name,
+                   "OpenCL 1.1 old", "needs OpenCL 1.2");
+    assert_null(made);
+}
+
+/* ---- living on ---- */
+
+static void test_context__destroyed_first_serves_what_was_made_of_it(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    ndr_queue *line;
+    ndr_buffer *buffer;
+    ndr_kernel *add_one;
+    ndr_event *done;
+    int x[4] = { 1, 2, 3, 4 };
+    assert_ok(ndr_context_create(NULL, &made));
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    assert_ok(ndr_buffer_create_from(made, sizeof x, x, &buffer));
+    const ndr_kernel_desc desc = { .name = "add_one", .source = plain_kernels };
+    assert_ok(ndr_kernel_get(made, &desc, &add_one));
+    ndr_context_destroy(made);
+
+    assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(4), buffer));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, x));
+    assert_int_equal(x[3], 5);
+    ndr_queue_destroy(line);
+    ndr_buffer_destroy(buffer);
+    assert_ok(ndr_event_wait(done)); /* the last to hold the context */
+    ndr_event_destroy(done);
+}
+
+/* ---- NDR_DISABLE ---- */
+
+static void test_context__hides_what_ndr_disable_names(void **state)
+{
+    (void)state;
+    set_env("NDR_DISABLE", "fp64,int64_atomics,sub_groups");
+    const ndr_device_info info = opened("0");
+    assert_false(info.has_f64 || info.has_int64_atomics || info.has_sub_groups);
+    restore_env();
+}
+
+static void test_context__tells_kernels_what_ndr_disable_names(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    ndr_kernel *kernel;
+    set_env("NDR_DISABLE", "fp64");
+    assert_ok(ndr_context_create("0", &made));
+    restore_env();
+    const ndr_kernel_desc desc = { .name = "k",
+                                   .source = "#ifndef NDR_DISABLE_FP64\n#error not told\n#endif\n"
+                                             "#ifdef NDR_DISABLE_SUB_GROUPS\n#error told too much\n#endif\n"
+                                             "kernel void k(global int *x) {}\n" };
+    assert_ok(ndr_kernel_get(made, &desc, &kernel));
+    ndr_context_destroy(made);
+}
+
+static void test_context__refuses_an_unknown_word_in_ndr_disable(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    set_env("NDR_DISABLE", "fp46");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create("0", &made), "NDR_DISABLE names \"fp46\"");
+    assert_null(made);
+    restore_env();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device_list__counts_without_an_array),
+        cmocka_unit_test(test_device_list__writes_no_more_than_there_is_room_for),
+        cmocka_unit_test(test_device_list__describes_each_device),
+        cmocka_unit_test(test_context__takes_an_index),
+        cmocka_unit_test(test_context__takes_a_type),
+        cmocka_unit_test(test_context__takes_a_name),
+        cmocka_unit_test(test_context__refuses_what_no_device_matches),
+        cmocka_unit_test(test_context__reads_ndr_device_where_no_words_are_given),
+        cmocka_unit_test(test_context__says_when_ndr_device_cannot_be_had),
+        cmocka_unit_test(test_context__takes_words_over_ndr_device),
+        cmocka_unit_test(test_context__takes_an_empty_ndr_device_for_none),
+        cmocka_unit_test(test_context__prefers_a_gpu),
+        cmocka_unit_test(test_context__describes_its_device_as_opencl_does),
+        cmocka_unit_test(test_context__refuses_null),
+        cmocka_unit_test(test_context__destroy_takes_null),
+        cmocka_unit_test(test_context__may_be_opened_twice),
+        cmocka_unit_test(test_context__needs_opencl_1_2),
+        cmocka_unit_test(test_context__destroyed_first_serves_what_was_made_of_it),
+        cmocka_unit_test(test_context__hides_what_ndr_disable_names),
+        cmocka_unit_test(test_context__tells_kernels_what_ndr_disable_names),
+        cmocka_unit_test(test_context__refuses_an_unknown_word_in_ndr_disable),
+    };
+    return cmocka_run_group_tests(tests, list_devices, NULL);
+}

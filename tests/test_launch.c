@@ -1,0 +1,1219 @@
+/* test_launch.c - kernels run: every item once, every argument checked, and nothing happens when one is refused. */
+#include "support.h"
+
+#include <pthread.h>
+
+#include "launch/launch.h"
+
+/* What an item says of itself, for `dims` of its last three numbers each. */
+enum { SEEN, GLOBAL, GROUP = 4, LOCAL = 7, LOCAL_RANGE = 10, WORDS = 13 };
+
+/* Kernels whose items report where they are. */
+static const char item_source[] =
+    "#include \"ndr/nd_item.clh\"\n"
+    "#define RANGE_KERNEL(d)                                                                   \\\n"
+    "    kernel void range_##d(global uint *items, global uint *runs, NDR_RANGE(d))            \\\n"
+    "    {                                                                                     \\\n"
+    "        const ndr_item it = NDR_ITEM(d);                                                  \\\n"
+    "        atomic_inc(runs);                                                                 \\\n"
+    "        if (!ndr_in_range(it)) return;                                                    \\\n"
+    "        global uint *mine = items + 13 * ndr_global_linear_id(it);                        \\\n"
+    "        atomic_inc(mine);                                                                 \\\n"
+    "        for (uint k = 0; k < ndr_dims(it); ++k) mine[1 + k] = (uint)ndr_global_id(it, k); \\\n"
+    "    }\n"
+    "RANGE_KERNEL(0)\nRANGE_KERNEL(1)\nRANGE_KERNEL(2)\nRANGE_KERNEL(3)\n"
+    "\n"
+    "#define ND_KERNEL(d)                                                                      \\\n"
+    "    kernel void nd_##d(global uint *items, global uint *runs, NDR_ND_RANGE(d))            \\\n"
+    "    {                                                                                     \\\n"
+    "        const ndr_nd_item it = NDR_ND_ITEM(d);                                            \\\n"
+    "        atomic_inc(runs);                                                                 \\\n"
+    "        if (!ndr_in_range(it)) return;                                                    \\\n"
+    "        global uint *mine = items + 13 * ndr_global_linear_id(it);                        \\\n"
+    "        atomic_inc(mine);                                                                 \\\n"
+    "        for (uint k = 0; k < ndr_dims(it); ++k) {                                         \\\n"
+    "            mine[1 + k] = (uint)ndr_global_id(it, k);                                     \\\n"
+    "            mine[4 + k] = (uint)ndr_group_id(it, k);                                      \\\n"
+    "            mine[7 + k] = (uint)ndr_local_id(it, k);                                      \\\n"
+    "            mine[10 + k] = (uint)ndr_local_range(it, k);                                  \\\n"
+    "        }                                                                                 \\\n"
+    "    }\n"
+    "ND_KERNEL(0)\nND_KERNEL(1)\nND_KERNEL(2)\nND_KERNEL(3)\n";
+
+/* Kernels that tell what they were given. */
+static const char source[] =
+    "#include \"ndr/nd_item.clh\"\n"
+    "#ifdef cl_khr_fp64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#endif\n"
+    "typedef struct pair { int first; float second; } pair;\n"
+    "struct triple { char a; int b; short c; };\n"
+    "typedef uint count_t;\n"
+    "\n"
+    "kernel void saxpy(global float *y, global const float *x, float a, NDR_RANGE(1))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(1);\n"
+    "    const size_t i = ndr_global_id(it, 0);\n"
+    "    y[i] += a * x[i];\n"
+    "}\n"
+    "\n"
+    "kernel void numbers(global long *out, char a, uchar b, short c, ushort d, int e, uint f, long g, "
+    "ulong h)\n"
+    "{\n"
+    "    out[0] = a; out[1] = b; out[2] = c; out[3] = d; out[4] = e; out[5] = f; out[6] = g; out[7] = "
+    "(long)h;\n"
+    "}\n"
+    "kernel void one_float(global long *out, float x) { out[0] = (long)(4 * x); }\n"
+    "kernel void one_count(global long *out, count_t n) { out[0] = n; }\n"
+    "#ifdef cl_khr_fp64\n"
+    "kernel void one_double(global long *out, double x) { out[0] = (long)(4 * x); }\n"
+    "#endif\n"
+    "kernel void pointers(global long *out, global const int *a, constant int *b)\n"
+    "{\n"
+    "    out[0] = (a ? a[0] : -1) + 1000 * (b ? b[0] : -1);\n"
+    "}\n"
+    "kernel void all_null(global int *a, global const int *b, constant int *c, global int *d)\n"
+    "{\n"
+    "    if (a) a[0] = b ? b[0] : c ? c[0] : d ? d[0] : 1;\n"
+    "}\n"
+    "kernel void in_local(global long *out, local int *t, int n)\n"
+    "{\n"
+    "    long sum = 0;\n"
+    "    for (int i = 0; i < n; ++i) t[i] = i;\n"
+    "    for (int i = 0; i < n; ++i) sum += t[i];\n"
+    "    out[0] = sum;\n"
+    "}\n"
+    "kernel void two_local(global long *out, local char *a, local pair *b)\n"
+    "{\n"
+    "    a[0] = 1;\n"
+    "    b[0].first = 2;\n"
+    "    out[0] = a[0] + b[0].first;\n"
+    "}\n"
+    "kernel void structs(global long *out, pair p, struct triple t)\n"
+    "{\n"
+    "    out[0] = p.first; out[1] = (long)(4 * p.second); out[2] = t.a; out[3] = t.b; out[4] = t.c;\n"
+    "}\n"
+    "kernel void vectors(global long *out, float4 a, int3 b, uchar16 c)\n"
+    "{\n"
+    "    out[0] = (long)(a.x + a.y + a.z + a.w); out[1] = b.x * 100 + b.y * 10 + b.z; out[2] = c.s0 + "
+    "c.sf;\n"
+    "}\n"
+    "kernel void nothing(void) {}\n"
+    "#define INTS8(p) int p##0, int p##1, int p##2, int p##3, int p##4, int p##5, int p##6, int p##7\n"
+    "#define SUM8(p) p##0 + 2 * p##1 + 3 * p##2 + 4 * p##3 + 5 * p##4 + 6 * p##5 + 7 * p##6 + 8 * p##7\n"
+    "kernel void takes_32(global long *out, INTS8(a), INTS8(b), INTS8(c), int d0, int d1, int d2, int d3, "
+    "int d4,\n"
+    "                     int d5, int d6)\n"
+    "{\n"
+    "    out[0] = SUM8(a) + 100 * (SUM8(b)) + 10000 * (SUM8(c)) + d0 + d1 + d2 + d3 + d4 + d5 + d6;\n"
+    "}\n"
+    "kernel void takes_33(global long *out, INTS8(a), INTS8(b), INTS8(c), INTS8(d)) { out[0] = 1; }\n"
+    "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void required(global long *out)\n"
+    "{\n"
+    "    out[0] = (long)(10 * get_local_size(1) + get_local_size(0));\n"
+    "}\n"
+    "kernel void store(global int *out, int where, int value, int again)\n"
+    "{\n"
+    "    out[where] = value == again ? value : -1;\n"
+    "}\n";
+
+static ndr_kernel *kernel(const char *name) { return kernel_of(source, name); }
+static ndr_kernel *item_kernel(const char *name) { return kernel_of(item_source, name); }
+
+/* ---- refusals ---- */
+
+/* What refused launches would have written to. */
+enum { VICTIM = 8 };
+static ndr_buffer *victim;
+
+static void assert_victim_is(int64_t first)
+{
+    int64_t out[VICTIM];
+    assert_ok(ndr_queue_finish(queue));
+    read_buffer(victim, out, sizeof out);
+    for (int i = 1; i < VICTIM; ++i) assert_int_equal(out[i], 77);
+    assert_int_equal(out[0], first);
+}
+
+static void restore_victim(void)
+{
+    const int64_t value = 77;
+    assert_ok(ndr_buffer_fill(queue, victim, 0, VICTIM * sizeof value, &value, sizeof value, NULL));
+}
+
+/* Nothing was enqueued or written, and the same objects still work. */
+static void assert_unharmed(void)
+{
+    assert_victim_is(77);
+    assert_ok(ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 5));
+    assert_victim_is(5);
+    restore_victim();
+}
+
+#define launch_refused(status, call, ...)               \
+    do {                                                \
+        assert_refused((status), call, __VA_ARGS__);    \
+        assert_unharmed();                              \
+    } while (0)
+
+static int open_and_make_victim(void **state)
+{
+    if (open_device(state) != 0) return -1;
+    int64_t values[VICTIM];
+    for (int i = 0; i < VICTIM; ++i) values[i] = 77;
+    return ndr_buffer_create_from(context, sizeof values, values, &victim) == NDR_OK ? 0 : -1;
+}
+
+static int close_all(void **state)
+{
+    ndr_buffer_destroy(victim);
+    return close_device(state);
+}
+
+/* ---- one call ---- */
+
+static void test_launch__runs_saxpy(void **state)
+{
+    (void)state;
+    enum { MOST = 1000 };
+    const size_t n = quick() ? 100 : MOST;
+    static float x[MOST], y[MOST], out[MOST];
+    for (size_t i = 0; i < n; ++i) x[i] = (float)i, y[i] = 1.0f;
+    ndr_buffer *dx = buffer_of(n * sizeof *x, x), *dy = buffer_of(n * sizeof *y, y);
+    assert_ok(ndr_launch(queue, kernel("saxpy"), ndr_range_1d(n), dy, dx, 2.0f));
+    read_buffer(dy, out, n * sizeof *out);
+    for (size_t i = 0; i < n; ++i) assert_true(out[i] == 2.0f * x[i] + 1.0f);
+    ndr_buffer_destroy(dx);
+    ndr_buffer_destroy(dy);
+}
+
+static void test_launch__gives_an_event_if_one_is_wanted(void **state)
+{
+    (void)state;
+    ndr_event *done = NULL;
+    assert_ok(ndr_launch_event(queue, kernel("one_count"), &done, ndr_range_1d(1), victim, 9));
+    assert_non_null(done);
+    assert_ok(ndr_event_wait(done));
+    ndr_event_destroy(done);
+    assert_victim_is(9);
+    restore_victim();
+}
+
+static void test_launch__needs_no_arguments(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("nothing"), ndr_range_1d(4)));
+    assert_ok(ndr_queue_finish(queue));
+}
+
+static void test_launch__of_a_plain_kernel_adopts_its_required_size(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("required"), ndr_range_2d(4, 8), victim));
+    assert_victim_is(24);
+    restore_victim();
+}
+
+/* ---- every item once ---- */
+
+static size_t items_of(const ndr_range *range)
+{
+    size_t items = 1;
+    for (unsigned d = 0; d < range->dims; ++d) items *= range->size[d];
+    return items;
+}
+
+/* One item as a plain loop expects it: the groups of `local`, or none where that is NULL. */
+static void assert_item(const uint32_t *item, const ndr_nd_range *range, const ndr_range *local,
+                        const size_t step[3])
+{
+    assert_int_equal(item[SEEN], 1);
+    for (unsigned d = 0; d < range->global.dims; ++d) {
+        assert_int_equal(item[GLOBAL + d], step[d] + range->offset[d]);
+        if (!local) continue;
+        const size_t size = local->size[d], group = step[d] / size,
+                     left = range->global.size[d] - group * size;
+        assert_int_equal(item[GROUP + d], group);
+        assert_int_equal(item[LOCAL + d], step[d] % size);
+        assert_int_equal(item[LOCAL_RANGE + d],
+                         range->edge == NDR_EDGE_ROUND_UP ? size : ndr_min_size(size, left));
+    }
+}
+
+static void assert_items(const uint32_t *items, const ndr_nd_range *range, const ndr_range *local)
+{
+    size_t size[3] = { 1, 1, 1 }; /* padded behind, which changes no linear id */
+    for (unsigned d = 0; d < range->global.dims; ++d) size[d] = range->global.size[d];
+    size_t at = 0;
+    for (size_t i = 0; i < size[0]; ++i)
+        for (size_t j = 0; j < size[1]; ++j)
+            for (size_t k = 0; k < size[2]; ++k) {
+                const size_t step[3] = { i, j, k };
+                assert_item(items + WORDS * at++, range, local, step);
+            }
+}
+
+/* Launch a kernel that reports, and judge what its items say; `runs` is how many must have run. */
+static void judge(const char *name, ndr_nd_range range, const ndr_range *local, size_t runs)
+{
+    const size_t words = WORDS * items_of(&range.global);
+    uint32_t *items = calloc(words + 1, sizeof *items);
+    assert_non_null(items);
+    ndr_buffer *buffer = buffer_of(words * sizeof *items, items),
+               *counter = buffer_of(sizeof *items, items);
+    const ndr_arg args[] = { ndr_arg_of(buffer), ndr_arg_of(counter) };
+    assert_ok(ndr_launch_v(queue, item_kernel(name), &range, args, 2, NULL));
+    read_buffer(counter, items, sizeof *items);
+    assert_int_equal(items[0], runs);
+    read_buffer(buffer, items, words * sizeof *items);
+    assert_items(items, &range, local);
+    ndr_buffer_destroy(buffer);
+    ndr_buffer_destroy(counter);
+    free(items);
+}
+
+static ndr_nd_range over(ndr_range global)
+{
+    return ndr_nd_range_of(global, (ndr_range){ 0, { 0, 0, 0 } });
+}
+
+static void judge_range(const char *name, ndr_range global)
+{
+    judge(name, over(global), NULL, items_of(&global));
+}
+
+static void judge_nd(const char *name, ndr_range global, ndr_range local, ndr_edge edge)
+{
+    ndr_nd_range range = ndr_nd_range_of(global, local);
+    range.edge = edge;
+    size_t runs = 1;
+    for (unsigned d = 0; d < global.dims; ++d)
+        runs *= edge == NDR_EDGE_ROUND_UP ? ndr_ceil_div(global.size[d], local.size[d]) * local.size[d]
+                                          : global.size[d];
+    judge(name, range, &local, runs);
+}
+
+static void test_launch__range_runs_each_item_once_in_1_d(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 61, 64, 256, 257, 1000 };
+    for (size_t i = 0; i < (quick() ? 3 : 6); ++i) judge_range("range_1", ndr_range_1d(sizes[i]));
+}
+
+static void test_launch__range_runs_each_item_once_in_2_d(void **state)
+{
+    (void)state;
+    judge_range("range_2", ndr_range_2d(5, 7));
+    if (!quick()) judge_range("range_2", ndr_range_2d(13, 61));
+}
+
+static void test_launch__range_runs_each_item_once_in_3_d(void **state)
+{
+    (void)state;
+    judge_range("range_3", ndr_range_3d(3, 5, 7));
+    if (!quick()) judge_range("range_3", ndr_range_3d(7, 11, 13));
+}
+
+static void test_launch__range_of_any_dimensions_runs_each_item_once(void **state)
+{
+    (void)state;
+    judge_range("range_0", ndr_range_1d(13));
+    judge_range("range_0", ndr_range_2d(5, 7));
+    judge_range("range_0", ndr_range_3d(2, 3, 5));
+}
+
+static void test_launch__range_takes_an_offset(void **state)
+{
+    (void)state;
+    ndr_nd_range range = over(ndr_range_3d(3, 5, 7));
+    range.offset[0] = 100;
+    range.offset[1] = 20;
+    range.offset[2] = 3;
+    judge("range_3", range, NULL, 105);
+}
+
+static void test_launch__range_may_be_rounded_up(void **state)
+{
+    (void)state;
+    ndr_nd_range range = over(ndr_range_2d(5, 7));
+    range.edge = NDR_EDGE_ROUND_UP;
+    judge("range_2", range, NULL, 64); /* 8 x 8 */
+}
+
+static void test_launch__even_groups_know_their_ids(void **state)
+{
+    (void)state;
+    judge_nd("nd_1", ndr_range_1d(64), ndr_range_1d(16), NDR_EDGE_REJECT);
+    judge_nd("nd_2", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
+    judge_nd("nd_3", ndr_range_3d(4, 6, 6), ndr_range_3d(2, 2, 3), NDR_EDGE_REJECT);
+    judge_nd("nd_0", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
+}
+
+static void test_launch__split_groups_know_their_ids(void **state)
+{
+    (void)state;
+    judge_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_SPLIT);
+    judge_nd("nd_1", ndr_range_1d(5), ndr_range_1d(16), NDR_EDGE_SPLIT);
+    judge_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
+    judge_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_SPLIT);
+    judge_nd("nd_0", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
+}
+
+static void test_launch__rounded_up_items_know_whether_they_count(void **state)
+{
+    (void)state;
+    judge_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_ROUND_UP);
+    judge_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_ROUND_UP);
+    judge_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_ROUND_UP);
+}
+
+static void test_launch__offset_moves_global_ids_only(void **state)
+{
+    (void)state;
+    for (int edge = NDR_EDGE_ROUND_UP; edge <= NDR_EDGE_SPLIT; ++edge) {
+        ndr_nd_range range = ndr_nd_range_2d(5, 7, 2, 3);
+        range.edge = (ndr_edge)edge;
+        range.offset[0] = 1000;
+        range.offset[1] = 7;
+        judge("nd_2", range, &range.local, edge == NDR_EDGE_SPLIT ? 35 : 54);
+    }
+}
+
+static void test_launch__automatic_groups_know_their_ids(void **state)
+{
+    (void)state;
+    const ndr_range globals[] = { ndr_range_1d(61), ndr_range_2d(5, 67), ndr_range_3d(3, 5, 7),
+                                  ndr_range_1d(509) };
+    static const char *const names[] = { "nd_1", "nd_2", "nd_3", "nd_1" };
+    for (size_t i = 0; i < (quick() ? 3 : 4); ++i) {
+        ndr_range local;
+        assert_ok(ndr_kernel_suggest_local(item_kernel(names[i]), &globals[i], &local));
+        const ndr_nd_range range = ndr_nd_range_of(globals[i], (ndr_range){ globals[i].dims, { 0, 0, 0 } });
+        judge(names[i], range, &local, items_of(&globals[i])); /* whose edges are split without a word */
+    }
+}
+
+static void test_launch__may_count_groups(void **state)
+{
+    (void)state;
+    enum { ITEMS = 12 };
+    uint32_t items[WORDS * ITEMS] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof items, items), *counter = buffer_of(sizeof *items, items);
+    assert_ok(ndr_launch(queue, item_kernel("nd_1"), ndr_groups_of(ndr_range_1d(3), ndr_range_1d(4)),
+                         buffer, counter));
+    read_buffer(buffer, items, sizeof items);
+    for (uint32_t i = 0; i < ITEMS; ++i) {
+        assert_int_equal(items[WORDS * i + SEEN], 1);
+        assert_int_equal(items[WORDS * i + GROUP], i / 4);
+    }
+    ndr_buffer_destroy(buffer);
+    ndr_buffer_destroy(counter);
+}
+
+/* ---- nothing ---- */
+
+static void test_launch__of_nothing_succeeds_in_any_dimension(void **state)
+{
+    (void)state;
+    for (unsigned dims = 1; dims <= 3; ++dims)
+        for (unsigned zero = 0; zero < dims; ++zero) {
+            ndr_range global = { dims, { 3, 3, 3 } };
+            global.size[zero] = 0;
+            ndr_event *done = NULL;
+            assert_ok(ndr_launch_event(queue, kernel("one_count"), &done, global, victim, 5));
+            assert_ok(ndr_event_wait(done));
+            ndr_event_destroy(done);
+            assert_ok(ndr_launch(queue, kernel("one_count"), global, victim, 5));
+        }
+    assert_unharmed();
+}
+
+static void test_launch__of_nothing_is_checked_all_the_same(void **state)
+{
+    (void)state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(0), victim, 1.0f),
+                   "takes an integer");
+}
+
+/* ---- numbers ---- */
+
+/* The arguments of `numbers`, all in range. */
+static void fill_numbers(ndr_arg args[9])
+{
+    args[0] = ndr_arg_of(victim);
+    for (int i = 1; i < 9; ++i) args[i] = ndr_arg_of(i);
+}
+
+static ndr_status launch_numbers(const ndr_arg args[9])
+{
+    const ndr_nd_range one = over(ndr_range_1d(1));
+    return ndr_launch_v(queue, kernel("numbers"), &one, args, 9, NULL);
+}
+
+static void assert_numbers(const int64_t wanted[8])
+{
+    int64_t out[8];
+    read_buffer(victim, out, sizeof out);
+    for (int i = 0; i < 8; ++i) assert_int_equal(out[i], wanted[i]);
+    restore_victim();
+}
+
+static const int64_t lowest[] = { INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, 0, INT64_MIN, 0 };
+static const uint64_t highest[] = { INT8_MAX,  UINT8_MAX,  INT16_MAX, UINT16_MAX,
+                                    INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
+
+static void test_args__pass_every_integer_type(void **state)
+{
+    (void)state;
+    const int64_t wanted[8] = { -1, 200, -300, 60000, -70000, 4000000000, -5000000000, 6000000000 };
+    assert_ok(ndr_launch(queue, kernel("numbers"), ndr_range_1d(1), victim, (signed char)-1,
+                         (unsigned char)200, (short)-300, (unsigned short)60000, -70000, 4000000000u,
+                         -5000000000l, 6000000000ul));
+    assert_numbers(wanted);
+}
+
+static void test_args__pass_bool_char_and_long_long(void **state)
+{
+    (void)state;
+    const int64_t wanted[8] = { 'x', 1, 0, 1, 'y', 1, -7, 8 };
+    assert_ok(ndr_launch(queue, kernel("numbers"), ndr_range_1d(1), victim, (char)'x', (bool)true,
+                         (bool)false, (bool)true, (char)'y', (bool)true, -7ll, 8ull));
+    assert_numbers(wanted);
+}
+
+static void test_args__pass_the_smallest_and_the_largest(void **state)
+{
+    (void)state;
+    ndr_arg args[9];
+    int64_t wanted[8];
+    fill_numbers(args);
+    for (int i = 0; i < 8; ++i) args[i + 1] = ndr_arg_of(lowest[i]);
+    assert_ok(launch_numbers(args));
+    assert_numbers(lowest);
+    for (int i = 0; i < 8; ++i) {
+        args[i + 1] = ndr_arg_of(highest[i]);
+        wanted[i] = (int64_t)highest[i];
+    }
+    assert_ok(launch_numbers(args));
+    assert_numbers(wanted);
+}
+
+static void test_args__refuse_integers_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const char *const types[] = {
+        "\"a\" (char)", "\"b\" (uchar)", "\"c\" (short)", "\"d\" (ushort)",
+        "\"e\" (int)",  "\"f\" (uint)",  "\"g\" (long)",  "\"h\" (ulong)"
+    };
+    for (int i = 0; i < 8; ++i) {
+        ndr_arg args[9];
+        char value[64];
+        if (lowest[i] != INT64_MIN) {
+            fill_numbers(args);
+            args[i + 1] = ndr_arg_of(lowest[i] - 1);
+            snprintf(value, sizeof value, "cannot hold %lld", (long long)lowest[i] - 1);
+            launch_refused(NDR_BAD_KERNEL_ARGUMENT, launch_numbers(args), "kernel \"numbers\", argument ",
+                           types[i], value);
+        }
+        if (highest[i] != UINT64_MAX) {
+            fill_numbers(args);
+            args[i + 1] = ndr_arg_of(highest[i] + 1);
+            snprintf(value, sizeof value, "cannot hold %llu", (unsigned long long)highest[i] + 1);
+            launch_refused(NDR_BAD_KERNEL_ARGUMENT, launch_numbers(args), types[i], value);
+        }
+    }
+}
+
+static void test_args__refuse_floats_for_integers(void **state)
+{
+    (void)state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1.0),
+                   "kernel \"one_count\", argument 1 \"n\" (count_t) takes an integer, but a "
+                   "double is given; cast it");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1.0f),
+                   "takes an integer, but a float is given; cast it");
+}
+
+static void test_args__pass_a_typedef_as_what_it_is(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 4000000000u));
+    assert_victim_is(4000000000);
+    restore_victim();
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, -1),
+                   "(count_t) cannot hold -1");
+}
+
+static void test_args__pass_a_float(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, 2.25f));
+    assert_victim_is(9);
+    restore_victim();
+}
+
+static void test_args__refuse_other_numbers_for_a_float(void **state)
+{
+    (void)state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, 2.5),
+                   "argument 1 \"x\" (float) takes a float, but the double 2.5 is given", "2.0f");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, 2),
+                   "takes a float, as in 2.0f, but an integer is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, victim),
+                   "takes a float, but a buffer is given");
+}
+
+static void test_args__pass_a_double(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "the device has no double");
+    assert_ok(ndr_launch(queue, kernel("one_double"), ndr_range_1d(1), victim, 2.25));
+    assert_victim_is(9);
+    restore_victim();
+}
+
+static void test_args__refuse_other_numbers_for_a_double(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "the device has no double");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_double"), ndr_range_1d(1), victim, 2.5f),
+                   "takes a double, but the float 2.5 is given; cast it to double");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_double"), ndr_range_1d(1), victim, 2),
+                   "takes a double, as in 2.0, but an integer is given");
+}
+
+/* ---- buffers ---- */
+
+static void test_args__pass_buffers_and_deliberate_nulls(void **state)
+{
+    (void)state;
+    const int seven = 7, nine = 9;
+    ndr_buffer *a = buffer_of(sizeof seven, &seven), *b = buffer_of(sizeof nine, &nine);
+    assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, a, b));
+    assert_victim_is(9007);
+    assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, ndr_null, b));
+    assert_victim_is(8999);
+    assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, a, ndr_null));
+    assert_victim_is(-993);
+    restore_victim();
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(b);
+}
+
+static void test_args__may_all_be_null(void **state)
+{
+    (void)state;
+    assert_ok(
+        ndr_launch(queue, kernel("all_null"), ndr_range_1d(1), ndr_null, ndr_null, ndr_null, ndr_null));
+    assert_ok(ndr_queue_finish(queue));
+}
+
+static void test_args__forget_a_null_of_the_launch_before(void **state)
+{
+    (void)state;
+    const int seven = 7;
+    ndr_buffer *a = buffer_of(sizeof seven, &seven);
+    assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, ndr_null, ndr_null));
+    assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, a, a));
+    assert_victim_is(7007);
+    restore_victim();
+    ndr_buffer_destroy(a);
+}
+
+static void test_args__take_a_buffer_of_0_bytes(void **state)
+{
+    (void)state;
+    ndr_buffer *empty = buffer_of(0, NULL);
+    assert_ok(ndr_launch(queue, kernel("saxpy"), ndr_range_1d(0), empty, empty, 1.0f));
+    ndr_buffer_destroy(empty);
+}
+
+static void test_args__refuse_a_null_buffer(void **state)
+{
+    (void)state;
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, (ndr_buffer *)NULL, ndr_null),
+        "kernel \"pointers\", argument 1 \"a\" (int*) is a NULL buffer; write ndr_null if that is meant");
+}
+
+static void test_args__refuse_a_buffer_of_another_context(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_buffer *theirs;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_buffer_create(other, 64, &theirs));
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, theirs, ndr_null),
+                   "argument 1 \"a\" (int*) is a buffer of another context");
+    ndr_buffer_destroy(theirs);
+    ndr_context_destroy(other);
+}
+
+static void test_args__refuse_other_things_for_a_buffer(void **state)
+{
+    (void)state;
+    const struct { int32_t first; float second; } pair = { 1, 2 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, 0, ndr_null),
+                   "takes a buffer, but an integer is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, ndr_null, 1.0f),
+                   "argument 2 \"b\" (int*) takes a buffer, but a float is given");
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, ndr_local(int, 4), ndr_null),
+        "takes a buffer, but local memory is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim,
+                              ndr_arg_struct_(&pair, sizeof pair, NULL), ndr_null),
+                   "takes a buffer, but a struct is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, ndr_null),
+                   "takes an integer, but ndr_null is given");
+}
+
+/* ---- local memory ---- */
+
+static void test_args__ask_for_local_memory_of_one_to_three_extents(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 24), 24));
+    assert_victim_is(276);
+    assert_ok(
+        ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 4, 6), 24));
+    assert_victim_is(276);
+    assert_ok(
+        ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 2, 3, 4), 24));
+    assert_victim_is(276);
+    restore_victim();
+}
+
+static void test_args__local_memory_may_be_of_structs(void **state)
+{
+    (void)state;
+    struct pair { int32_t first; float second; };
+    assert_ok(ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(char, 3),
+                         ndr_local(struct pair, 2)));
+    assert_victim_is(3);
+    restore_victim();
+}
+
+static void test_args__refuse_more_local_memory_than_the_device_has(void **state)
+{
+    (void)state;
+    const size_t limit = device.local_memory_bytes;
+    char has[64];
+    snprintf(has, sizeof has, "the device has %zu for a group", limit);
+    launch_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim,
+                              ndr_local(int, limit / 4 + 1), 1),
+                   "kernel \"in_local\" would need", has);
+    launch_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
+                              ndr_local(char, limit / 2 + 1), ndr_local(int64_t, limit / 16 + 1)),
+                   "kernel \"two_local\" would need", has);
+}
+
+static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
+{
+    (void)state;
+    launch_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim,
+                              ndr_local(int, SIZE_MAX / 2), 1),
+                   "\"t\" (int*)", "more than can be counted");
+    launch_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim,
+                              ndr_local(int, 1, (size_t)1 << 40, (size_t)1 << 40), 1),
+                   "(1, 1099511627776, 1099511627776) elements");
+    launch_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
+                              ndr_local(char, SIZE_MAX / 2 + 1), ndr_local(int64_t, SIZE_MAX / 16 + 1)),
+                   "would need");
+}
+
+static void test_args__refuse_local_memory_of_nothing(void **state)
+{
+    (void)state;
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 4, 0), 1),
+        "asks for no local memory at all");
+}
+
+static void test_args__refuse_a_fourth_extent(void **state)
+{
+    (void)state;
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 1, 1, 1, 1), 1),
+        "is not set", "ndr_local takes 1 to 3 extents");
+}
+
+static void test_args__refuse_local_memory_of_another_type(void **state)
+{
+    (void)state;
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(float, 4), 1),
+        "kernel \"in_local\", argument 1 \"t\" (int*) points to another type than the float given to "
+        "ndr_local");
+}
+
+static void test_args__refuse_other_things_for_local_memory(void **state)
+{
+    (void)state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, victim, 1),
+                   "takes local memory (ndr_local), but a buffer is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_null, 1),
+                   "takes local memory (ndr_local), but ndr_null is given");
+}
+
+/* ---- structs and vectors ---- */
+
+typedef struct pair {
+    int32_t first;
+    float second;
+} pair;
+
+struct triple {
+    int8_t a;
+    int32_t b;
+    int16_t c;
+};
+
+static void test_args__pass_structs_by_value(void **state)
+{
+    (void)state;
+    const pair p = { -5, 2.5f };
+    const struct triple t = { 1, 2, 3 };
+    int64_t out[VICTIM];
+    assert_ok(ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, ndr_struct(pair, p),
+                         ndr_struct(struct triple, t)));
+    read_buffer(victim, out, sizeof out);
+    static const int64_t wanted[5] = { -5, 10, 1, 2, 3 };
+    for (int i = 0; i < 5; ++i) assert_int_equal(out[i], wanted[i]);
+    restore_victim();
+}
+
+static void test_args__take_a_struct_with_or_without_its_keyword(void **state)
+{
+    (void)state;
+    const pair p = { 1, 1 };
+    const struct triple t = { 1, 2, 3 };
+    assert_ok(ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, ndr_struct(struct pair, p),
+                         ndr_arg_struct_(&t, sizeof t, "triple")));
+    assert_ok(ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                         ndr_arg_struct_(&p, sizeof p, NULL), ndr_arg_struct_(&t, sizeof t, NULL)));
+    assert_ok(ndr_queue_finish(queue));
+    restore_victim();
+}
+
+static void test_args__refuse_a_struct_of_another_name(void **state)
+{
+    (void)state;
+    const pair p = { 1, 1 };
+    const struct triple t = { 1, 2, 3 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                              ndr_struct(struct triple, t), ndr_struct(pair, p)),
+                   "kernel \"structs\", argument 1 \"p\" (",
+                   "is given a struct triple; name the same type on both sides");
+}
+
+static void test_args__refuse_a_struct_of_another_size(void **state)
+{
+    (void)state;
+    const int64_t large[2] = { 0, 0 };
+    const struct triple t = { 1, 2, 3 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                              ndr_arg_struct_(large, 16, "pair"), ndr_struct(struct triple, t)),
+                   "has 8 bytes on the device, but 16 are given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                              ndr_arg_struct_(large, 0, "pair"), ndr_struct(struct triple, t)),
+                   "but 0 are given");
+}
+
+static void test_args__refuse_other_things_for_a_struct(void **state)
+{
+    (void)state;
+    const struct triple t = { 1, 2, 3 };
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, 5, ndr_struct(struct triple, t)),
+        "takes a struct (ndr_struct), but an integer is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                              ndr_arg_struct_(NULL, 8, "pair"), ndr_struct(struct triple, t)),
+                   "is a struct at NULL");
+}
+
+static void test_args__pass_vectors_as_structs_of_their_size(void **state)
+{
+    (void)state;
+    const cl_float4 a = { { 1, 2, 3, 4 } };
+    const cl_int3 b = { { 1, 2, 3 } };
+    const cl_uchar16 c = { { 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6 } };
+    int64_t out[VICTIM];
+    assert_ok(ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a),
+                         ndr_struct(cl_int3, b), ndr_struct(cl_uchar16, c)));
+    read_buffer(victim, out, sizeof out);
+    assert_int_equal(out[0], 10);
+    assert_int_equal(out[1], 123);
+    assert_int_equal(out[2], 11);
+    restore_victim();
+}
+
+static void test_args__refuse_vectors_of_another_size(void **state)
+{
+    (void)state;
+    const cl_float2 a = { { 1, 2 } };
+    const cl_int3 b = { { 1, 2, 3 } };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, ndr_struct(cl_float2, a),
+                              ndr_struct(cl_int3, b), ndr_struct(cl_int3, b)),
+                   "argument 1 \"a\" (float4) has 16 bytes on the device, but 8 are given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, 1.0f,
+                              ndr_struct(cl_int3, b), ndr_struct(cl_int3, b)),
+                   "takes a vector (ndr_struct of its size), but a float is given");
+}
+
+/* ---- by value ---- */
+
+static void test_args__are_taken_when_the_launch_returns(void **state)
+{
+    (void)state;
+    pair p = { 41, 1 };
+    struct triple t = { 1, 2, 3 };
+    cl_int error;
+    int64_t out[VICTIM];
+    cl_event gate =
+        clCreateUserEvent(context->cl, &error); /* holds the launch back until the host has changed all */
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clEnqueueBarrierWithWaitList(queue->cl, 1, &gate, NULL), CL_SUCCESS);
+    assert_ok(ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, ndr_struct(pair, p),
+                         ndr_struct(struct triple, t)));
+    p.first = 42;
+    t.b = 43;
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    clReleaseEvent(gate);
+    read_buffer(victim, out, sizeof out);
+    assert_int_equal(out[0], 41);
+    assert_int_equal(out[3], 2);
+    restore_victim();
+}
+
+static void test_args__are_those_of_their_own_launch(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 100 };
+    int out[LAUNCHES] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof out, out);
+    for (int i = 0; i < LAUNCHES; ++i)
+        assert_ok(ndr_launch(queue, kernel("store"), ndr_range_1d(1), buffer, i, 3 * i, 3 * i));
+    read_buffer(buffer, out, sizeof out);
+    for (int i = 0; i < LAUNCHES; ++i) assert_int_equal(out[i], 3 * i);
+    ndr_buffer_destroy(buffer);
+}
+
+/* ---- their number ---- */
+
+static void test_args__missing_are_listed(void **state)
+{
+    (void)state;
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("saxpy"), ndr_range_1d(1), victim),
+        "kernel \"saxpy\" takes 3 arguments, but 1 is given; it wants y (float*), x (float*), a (float)");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("saxpy"), ndr_range_1d(1)),
+                   "takes 3 arguments, but 0 are given");
+}
+
+static void test_args__too_many_are_refused(void **state)
+{
+    (void)state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1, 2),
+                   "kernel \"one_count\" takes 2 arguments, but 3 are given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("nothing"), ndr_range_1d(1), victim),
+                   "kernel \"nothing\" takes 0 arguments, but 1 is given; it wants none");
+}
+
+static void test_args__may_be_32(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("takes_32"), ndr_range_1d(1), victim, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
+                         2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 1, 2, 3, 4, 5, 6, 7));
+    assert_victim_is(36 + 7200 + 1080000 + 28);
+    restore_victim();
+}
+
+static void test_args__may_not_be_33(void **state)
+{
+    (void)state;
+    ndr_arg args[33];
+    const ndr_nd_range one = over(ndr_range_1d(1));
+    args[0] = ndr_arg_of(victim);
+    for (int i = 1; i < 33; ++i) args[i] = ndr_arg_of(i);
+    launch_refused(NDR_LIMIT_EXCEEDED, ndr_launch_v(queue, kernel("takes_33"), &one, args, 33, NULL),
+                   "kernel \"takes_33\" has 33 parameters; a launch passes at most 32");
+}
+
+static void test_args__not_set_are_refused(void **state)
+{
+    (void)state;
+    const ndr_arg zeroed = { 0 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, zeroed),
+                   "kernel \"one_count\", argument 1 \"n\" (count_t) is not set");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), zeroed, 1),
+                   "argument 0 \"out\" (long*) is not set");
+}
+
+static void test_args__of_no_known_kind_are_refused(void **state)
+{
+    (void)state;
+    ndr_arg odd = ndr_arg_of(1);
+    odd.kind = (ndr_arg_kind)9;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, odd),
+                   "9 is not an ndr_arg_kind");
+    odd.kind = (ndr_arg_kind)-1;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, odd),
+                   "-1 is not an ndr_arg_kind");
+}
+
+static void test_args__at_null_are_refused(void **state)
+{
+    (void)state;
+    const ndr_nd_range one = over(ndr_range_1d(1));
+    launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, kernel("one_count"), &one, NULL, 2, NULL),
+                   "args is NULL, but arg_count is 2");
+    assert_ok(ndr_launch_v(queue, kernel("nothing"), &one, NULL, 0, NULL));
+}
+
+static void test_args__of_an_image_are_refused(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "k", .source = "kernel void k(read_only image2d_t i) {}\n" };
+    ndr_kernel *with_image;
+    skip_without(ndr_kernel_get(context, &desc, &with_image) == NDR_OK, "the device has no images");
+    launch_refused(NDR_UNSUPPORTED, ndr_launch(queue, with_image, ndr_range_1d(1), victim),
+                   "\"i\" (image2d_t) is of a type that libndr cannot pass");
+}
+
+/* ---- the other things a launch needs ---- */
+
+static void test_launch__refuses_null(void **state)
+{
+    (void)state;
+    const ndr_arg args[] = { ndr_arg_of(victim), ndr_arg_of(5) };
+    const ndr_nd_range one = over(ndr_range_1d(1));
+    launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(NULL, kernel("one_count"), &one, args, 2, NULL),
+                   "ndr_launch: queue is NULL");
+    launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, NULL, &one, args, 2, NULL),
+                   "ndr_launch: kernel is NULL");
+    launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, kernel("one_count"), NULL, args, 2, NULL),
+                   "range is NULL", "one_count");
+}
+
+static void test_launch__refuses_a_kernel_of_another_context(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_kernel *theirs;
+    const ndr_kernel_desc desc = { .name = "one_count", .source = source };
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_kernel_get(other, &desc, &theirs));
+    launch_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, theirs, ndr_range_1d(1), victim, 5),
+                   "kernel \"one_count\" and the queue belong to different contexts");
+    ndr_context_destroy(other);
+}
+
+static void test_launch__refuses_what_the_range_refuses(void **state)
+{
+    (void)state;
+    ndr_kernel *k = kernel("one_count");
+    launch_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(10, 4), victim, 5),
+                   "kernel \"one_count\"", "global size 10 is not a multiple of local size 4");
+    launch_refused(NDR_LIMIT_EXCEEDED, ndr_launch(queue, k, ndr_nd_range_1d(1 << 24, 1 << 24), victim, 5),
+                   "local size 16777216");
+    launch_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ((ndr_range){ 0, { 1, 1, 1 } }), victim, 5),
+                   "1 to 3 dimensions");
+    launch_refused(NDR_BAD_RANGE, ndr_launch(queue, item_kernel("nd_1"), ndr_range_1d(1), victim, victim),
+                   "works in groups");
+    launch_refused(NDR_BAD_RANGE,
+                   ndr_launch(queue, item_kernel("range_1"), ndr_nd_range_1d(1, 1), victim, victim),
+                   "has no groups");
+    launch_refused(NDR_BAD_RANGE,
+                   ndr_launch(queue, item_kernel("range_1"), ndr_range_2d(1, 1), victim, victim),
+                   "written for 1 dimension");
+}
+
+static void test_launch__refused_leaves_its_event_alone(void **state)
+{
+    (void)state;
+    ndr_event *done = (ndr_event *)(void *)&state;
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch_event(queue, kernel("one_count"), &done, ndr_range_1d(1), victim, 1.0f),
+                   "takes an integer");
+    assert_ptr_equal(done, &state);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 8, LAUNCHES_EACH = 1000 };
+
+static pthread_barrier_t start; /* all at once, or the first are done before the last begin */
+
+typedef struct worker {
+    ndr_queue *line;
+    ndr_kernel *store;
+    ndr_buffer *out;
+    int number;
+    bool failed;
+} worker;
+
+/* Its own cells of `out` get its own values, if no other thread's arguments come between. */
+static void *launch_many(void *argument)
+{
+    worker *w = argument;
+    pthread_barrier_wait(&start);
+    for (int i = 0; i < LAUNCHES_EACH && !w->failed; ++i) {
+        const int where = w->number * LAUNCHES_EACH + i, value = 1000 * where + 7;
+        w->failed = ndr_launch(w->line, w->store, ndr_range_1d(1), w->out, where, value, value) != NDR_OK;
+    }
+    w->failed = w->failed || ndr_queue_finish(w->line) != NDR_OK;
+    return NULL;
+}
+
+static void judge_threads(bool own_queues)
+{
+    skip_without(strcmp(device.platform, "Oclgrind") != 0,
+                 "Oclgrind simulates the kernels of one thread at a time");
+    static int out[THREADS * LAUNCHES_EACH];
+    memset(out, 0, sizeof out);
+    ndr_buffer *buffer = buffer_of(sizeof out, out);
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; ++i) {
+        workers[i] = (worker){ queue, kernel("store"), buffer, i, false };
+        if (own_queues) assert_ok(ndr_queue_create(context, NULL, &workers[i].line));
+    }
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_many, &workers[i]), 0);
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    pthread_barrier_destroy(&start);
+    read_buffer(buffer, out, sizeof out);
+    for (int t = 0; t < THREADS; ++t) {
+        assert_false(workers[t].failed);
+        for (int i = 0; i < LAUNCHES_EACH; ++i) {
+            const int where = t * LAUNCHES_EACH + i;
+            assert_int_equal(out[where], 1000 * where + 7);
+        }
+        if (own_queues) ndr_queue_destroy(workers[t].line);
+    }
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_launch__of_one_kernel_from_many_threads_keeps_arguments_apart(void **state)
+{
+    (void)state;
+    judge_threads(false);
+}
+
+static void test_launch__of_one_kernel_to_many_queues_keeps_arguments_apart(void **state)
+{
+    (void)state;
+    judge_threads(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launch__runs_saxpy),
+        cmocka_unit_test(test_launch__gives_an_event_if_one_is_wanted),
+        cmocka_unit_test(test_launch__needs_no_arguments),
+        cmocka_unit_test(test_launch__of_a_plain_kernel_adopts_its_required_size),
+        cmocka_unit_test(test_launch__range_runs_each_item_once_in_1_d),
+        cmocka_unit_test(test_launch__range_runs_each_item_once_in_2_d),
+        cmocka_unit_test(test_launch__range_runs_each_item_once_in_3_d),
+        cmocka_unit_test(test_launch__range_of_any_dimensions_runs_each_item_once),
+        cmocka_unit_test(test_launch__range_takes_an_offset),
+        cmocka_unit_test(test_launch__range_may_be_rounded_up),
+        cmocka_unit_test(test_launch__even_groups_know_their_ids),
+        cmocka_unit_test(test_launch__split_groups_know_their_ids),
+        cmocka_unit_test(test_launch__rounded_up_items_know_whether_they_count),
+        cmocka_unit_test(test_launch__offset_moves_global_ids_only),
+        cmocka_unit_test(test_launch__automatic_groups_know_their_ids),
+        cmocka_unit_test(test_launch__may_count_groups),
+        cmocka_unit_test(test_launch__of_nothing_succeeds_in_any_dimension),
+        cmocka_unit_test(test_launch__of_nothing_is_checked_all_the_same),
+        cmocka_unit_test(test_args__pass_every_integer_type),
+        cmocka_unit_test(test_args__pass_bool_char_and_long_long),
+        cmocka_unit_test(test_args__pass_the_smallest_and_the_largest),
+        cmocka_unit_test(test_args__refuse_integers_that_do_not_fit),
+        cmocka_unit_test(test_args__refuse_floats_for_integers),
+        cmocka_unit_test(test_args__pass_a_typedef_as_what_it_is),
+        cmocka_unit_test(test_args__pass_a_float),
+        cmocka_unit_test(test_args__refuse_other_numbers_for_a_float),
+        cmocka_unit_test(test_args__pass_a_double),
+        cmocka_unit_test(test_args__refuse_other_numbers_for_a_double),
+        cmocka_unit_test(test_args__pass_buffers_and_deliberate_nulls),
+        cmocka_unit_test(test_args__may_all_be_null),
+        cmocka_unit_test(test_args__forget_a_null_of_the_launch_before),
+        cmocka_unit_test(test_args__take_a_buffer_of_0_bytes),
+        cmocka_unit_test(test_args__refuse_a_null_buffer),
+        cmocka_unit_test(test_args__refuse_a_buffer_of_another_context),
+        cmocka_unit_test(test_args__refuse_other_things_for_a_buffer),
+        cmocka_unit_test(test_args__ask_for_local_memory_of_one_to_three_extents),
+        cmocka_unit_test(test_args__local_memory_may_be_of_structs),
+        cmocka_unit_test(test_args__refuse_more_local_memory_than_the_device_has),
+        cmocka_unit_test(test_args__refuse_local_memory_that_cannot_be_counted),
+        cmocka_unit_test(test_args__refuse_local_memory_of_nothing),
+        cmocka_unit_test(test_args__refuse_a_fourth_extent),
+        cmocka_unit_test(test_args__refuse_local_memory_of_another_type),
+        cmocka_unit_test(test_args__refuse_other_things_for_local_memory),
+        cmocka_unit_test(test_args__pass_structs_by_value),
+        cmocka_unit_test(test_args__take_a_struct_with_or_without_its_keyword),
+        cmocka_unit_test(test_args__refuse_a_struct_of_another_name),
+        cmocka_unit_test(test_args__refuse_a_struct_of_another_size),
+        cmocka_unit_test(test_args__refuse_other_things_for_a_struct),
+        cmocka_unit_test(test_args__pass_vectors_as_structs_of_their_size),
+        cmocka_unit_test(test_args__refuse_vectors_of_another_size),
+        cmocka_unit_test(test_args__are_taken_when_the_launch_returns),
+        cmocka_unit_test(test_args__are_those_of_their_own_launch),
+        cmocka_unit_test(test_args__missing_are_listed),
+        cmocka_unit_test(test_args__too_many_are_refused),
+        cmocka_unit_test(test_args__may_be_32),
+        cmocka_unit_test(test_args__may_not_be_33),
+        cmocka_unit_test(test_args__not_set_are_refused),
+        cmocka_unit_test(test_args__of_no_known_kind_are_refused),
+        cmocka_unit_test(test_args__at_null_are_refused),
+        cmocka_unit_test(test_args__of_an_image_are_refused),
+        cmocka_unit_test(test_launch__refuses_null),
+        cmocka_unit_test(test_launch__refuses_a_kernel_of_another_context),
+        cmocka_unit_test(test_launch__refuses_what_the_range_refuses),
+        cmocka_unit_test(test_launch__refused_leaves_its_event_alone),
+        cmocka_unit_test(test_launch__of_one_kernel_from_many_threads_keeps_arguments_apart),
+        cmocka_unit_test(test_launch__of_one_kernel_to_many_queues_keeps_arguments_apart),
+    };
+    return cmocka_run_group_tests(tests, open_and_make_victim, close_all);
+}

@@ -1,0 +1,663 @@
+/* test_matmul.c - ndr_matmul: shapes that hurt against plain loops, what must not be read, what it refuses. */
+#include "support.h"
+
+#include <math.h>
+
+#include "reference.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- one multiplication, with everything around it watched ---- */
+
+/* Rows x cols of random elements in an array whose gaps and ends hold NaN: one read there shows in the result. */
+static host_matrix matrix_of(ndr_dtype dtype, size_t rows, size_t cols, size_t gap, size_t offset, uint64_t seed)
+{
+    host_matrix m = { dtype, NULL, offset, rows, cols, cols + gap };
+    const size_t total = offset + rows * m.pitch + 5;
+    m.array = malloc(total * ndr_dtype_size(dtype));
+    for (size_t i = 0; i < total; ++i)
+        number_set(dtype, m.array, i, dtype == NDR_DTYPE_F32 ? (number){ .f32 = NAN } : (number){ .f64 = NAN });
+    for (size_t row = 0; row < rows; ++row)
+        for (size_t col = 0; col < cols; ++col)
+            number_set(dtype, m.array, offset + row * m.pitch + col, random_number(dtype, &seed));
+    return m;
+}
+
+static void fill_matrix(const host_matrix *m, number value)
+{
+    for (size_t row = 0; row < m->rows; ++row)
+        for (size_t col = 0; col < m->cols; ++col)
+            number_set(m->dtype, m->array, m->offset + row * m->pitch + col, value);
+}
+
+static size_t total_bytes(const host_matrix *m)
+{
+    return (m->offset + m->rows * m->pitch + 5) * ndr_dtype_size(m->dtype);
+}
+
+/* A pitch of `cols` is left at its default. */
+static ndr_matrix on_device(const host_matrix *m)
+{
+    return (ndr_matrix){ buffer_of(total_bytes(m), m->array), m->offset, m->rows, m->cols,
+                         m->pitch == m->cols ? 0 : m->pitch };
+}
+
+static bool is_inside(const host_matrix *m, size_t element)
+{
+    if (element < m->offset || m->pitch == 0) return false;
+    const size_t row = (element - m->offset) / m->pitch, col = (element - m->offset) % m->pitch;
+    return row < m->rows && col < m->cols;
+}
+
+/* Outside the rows x cols elements all bits are as they were. */
+static void check_outside(const host_matrix *before, const void *after)
+{
+    const size_t size = ndr_dtype_size(before->dtype);
+    for (size_t i = 0; i < total_bytes(before) / size; ++i)
+        if (!is_inside(before, i))
+            assert_memory_equal((const char *)after + i * size, (const char *)before->array + i * size, size);
+}
+
+static void check_element(double alpha, const host_matrix *a, const host_matrix *b, double beta,
+                          const host_matrix *c, const host_matrix *got, size_t row, size_t col)
+{
+    const product_element wanted = reference_matmul(alpha, a, b, beta, c, row, col);
+    const number x = host_matrix_get(got, row, col);
+    if (isnan(wanted.value) && is_nan(c->dtype, x)) return;
+    if (isinf(wanted.value) && real(c->dtype, x) == wanted.value) return;
+    if (isfinite(wanted.value) && fabsl(real(c->dtype, x) - wanted.value) <= wanted.bound) return;
+    print_error("%s, %zu x %zu by %zu x %zu, alpha %g, beta %g: element (%zu, %zu) is %s, not %.20Lg +- %.3Lg\n",
+                ndr_dtype_name(c->dtype), a->rows, a->cols, b->rows, b->cols, alpha, beta, row, col,
+                number_text(c->dtype, x), wanted.value, wanted.bound);
+    fail();
+}
+
+/* Multiply on the device and compare all of c, its gaps, and the operands. */
+static void check_product(double alpha, const host_matrix *a, const host_matrix *b, double beta,
+                          const host_matrix *c)
+{
+    ndr_matmul_desc desc = { .dtype = c->dtype, .alpha = alpha, .beta = beta };
+    desc.a = on_device(a);
+    desc.b = on_device(b);
+    desc.c = on_device(c);
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+
+    host_matrix got = *c;
+    got.array = malloc(total_bytes(c));
+    read_buffer(desc.c.buffer, got.array, total_bytes(c));
+    check_outside(c, got.array);
+    for (size_t row = 0; row < c->rows; ++row)
+        for (size_t col = 0; col < c->cols; ++col) check_element(alpha, a, b, beta, c, &got, row, col);
+    free(got.array);
+
+    const host_matrix *operands[] = { a, b };
+    ndr_buffer *buffers[] = { desc.a.buffer, desc.b.buffer };
+    for (size_t i = 0; i < 2; ++i) {
+        void *after = malloc(total_bytes(operands[i]));
+        read_buffer(buffers[i], after, total_bytes(operands[i]));
+        assert_memory_equal(after, operands[i]->array, total_bytes(operands[i]));
+        free(after);
+    }
+    ndr_buffer_destroy(desc.a.buffer);
+    ndr_buffer_destroy(desc.b.buffer);
+    ndr_buffer_destroy(desc.c.buffer);
+}
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+static void check_shape(ndr_dtype dtype, shape s, size_t gap, double alpha, double beta)
+{
+    host_matrix a = matrix_of(dtype, s.m, s.k, gap, gap, 1);
+    host_matrix b = matrix_of(dtype, s.k, s.n, 2 * gap, gap ? 3 : 0, 2);
+    host_matrix c = matrix_of(dtype, s.m, s.n, gap ? 7 : 0, gap ? 1 : 0, 3);
+    check_product(alpha, &a, &b, beta, &c);
+    free(a.array);
+    free(b.array);
+    free(c.array);
+}
+
+/* ---- against plain loops ---- */
+
+/* Single elements, rows and columns; one below, at and above a tile; primes; several tiles each way. */
+static const shape shapes[] = {
+    { 1, 1, 1 },     { 1, 1, 2 },    { 1, 2, 1 },      { 2, 1, 1 },     { 2, 2, 2 },     { 7, 7, 7 },
+    { 8, 8, 8 },     { 7, 8, 1 },    { 8, 7, 2 },      { 1, 65, 7 },    { 65, 1, 7 },    { 1, 1, 257 },
+    { 1, 257, 1 },   { 257, 1, 1 },  { 63, 63, 63 },   { 64, 64, 64 },  { 65, 65, 65 },  { 63, 64, 65 },
+    { 65, 63, 64 },  { 64, 65, 63 }, { 100, 130, 7 },  { 130, 100, 7 }, { 7, 100, 130 }, { 130, 7, 100 },
+    { 100, 7, 130 }, { 7, 130, 64 }, { 130, 130, 130 }, { 64, 1, 64 },  { 1, 64, 64 },   { 64, 64, 1 },
+    { 65, 2, 257 },  { 2, 65, 257 }, { 257, 65, 2 },   { 257, 2, 65 },  { 257, 257, 1 }, { 257, 100, 63 },
+    { 100, 257, 65 }, { 63, 257, 100 }, { 257, 130, 257 },
+};
+static const shape quick_shapes[] = { { 1, 1, 1 }, { 7, 2, 17 }, { 65, 1, 2 }, { 2, 65, 7 } };
+
+static void check_shapes(ndr_dtype dtype)
+{
+    const shape *list = quick() ? quick_shapes : shapes;
+    const size_t length = quick() ? COUNT_OF(quick_shapes) : COUNT_OF(shapes);
+    for (size_t i = 0; i < length; ++i) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
+}
+
+static void test_matmul__of_any_shape_agrees_with_loops_for_f32(void **state)
+{
+    (void)state;
+    check_shapes(NDR_DTYPE_F32);
+}
+
+static void test_matmul__of_any_shape_agrees_with_loops_for_f64(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "the device has no f64");
+    check_shapes(NDR_DTYPE_F64);
+}
+
+/* Several tiles with gaps everywhere, the last row's gap included. */
+static void test_matmul__keeps_to_its_elements_with_any_pitch_and_offset(void **state)
+{
+    (void)state;
+    const shape s = quick() ? (shape){ 3, 4, 5 } : (shape){ 66, 67, 33 };
+    const size_t gaps[] = { 0, 1, 5, 64 };
+    for (size_t i = 0; i < COUNT_OF(gaps); ++i) {
+        check_shape(NDR_DTYPE_F32, s, gaps[i], 1, 1);
+        if (device.has_f64 && !quick()) check_shape(NDR_DTYPE_F64, s, gaps[i], 1, 1);
+    }
+}
+
+static void test_matmul__scales_by_alpha_and_beta(void **state)
+{
+    (void)state;
+    const double factors[] = { 0, 1, -1, 0.5, 2, 0.1 };
+    const shape s = quick() ? (shape){ 2, 3, 4 } : (shape){ 65, 20, 17 };
+    for (size_t i = 0; i < COUNT_OF(factors); ++i)
+        for (size_t j = 0; j < COUNT_OF(factors); ++j) {
+            if (quick() && (i + j) % 3) continue;
+            /* 0.1 is no float: ndr.h says that it is rounded to the type first. */
+            check_shape(NDR_DTYPE_F32, s, 1, (float)factors[i], (float)factors[j]);
+            if (device.has_f64 && !quick()) check_shape(NDR_DTYPE_F64, s, 1, factors[i], factors[j]);
+        }
+}
+
+/* Whole numbers lose nothing: each bit is known, and 0.1 in the place of 0.1f would show. */
+static void test_matmul__of_whole_numbers_is_exact(void **state)
+{
+    (void)state;
+    const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, 8, 9, 10, 11, 12 }, c[] = { 1, 1, 1, 1 };
+    ndr_buffer *buffers[] = { buffer_of(sizeof a, a), buffer_of(sizeof b, b), buffer_of(sizeof c, c) };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .alpha = 2,
+                                   .beta = -1,
+                                   .a = { buffers[0], 0, 2, 3, 0 },
+                                   .b = { buffers[1], 0, 3, 2, 0 },
+                                   .c = { buffers[2], 0, 2, 2, 0 } };
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    float got[4];
+    read_buffer(buffers[2], got, sizeof got);
+    /* { 58, 64, 139, 154 } twice, less 1 */
+    assert_memory_equal(got, ((const float[]){ 115, 127, 277, 307 }), sizeof got);
+    for (size_t i = 0; i < 3; ++i) ndr_buffer_destroy(buffers[i]);
+}
+
+static void test_matmul__gives_the_same_bits_every_time(void **state)
+{
+    (void)state;
+    const size_t n = quick() ? 5 : 70;
+    host_matrix a = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 4);
+    ndr_matrix on = on_device(&a), c = { buffer_of(n * n * sizeof(float), NULL), 0, n, n, 0 };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .alpha = 1, .a = on, .b = on, .c = c }; /* a * a */
+    float *first = malloc(n * n * sizeof(float)), *again = malloc(n * n * sizeof(float));
+    for (unsigned run = 0; run < 20; ++run) {
+        assert_ok(ndr_matmul(queue, &desc, NULL));
+        read_buffer(c.buffer, run == 0 ? first : again, n * n * sizeof(float));
+        if (run > 0) assert_memory_equal(again, first, n * n * sizeof(float));
+    }
+    ndr_buffer_destroy(on.buffer);
+    ndr_buffer_destroy(c.buffer);
+    free(a.array);
+    free(first);
+    free(again);
+}
+
+/* ---- what must not be read ---- */
+
+static number nan_of(ndr_dtype dtype)
+{
+    return dtype == NDR_DTYPE_F32 ? (number){ .f32 = NAN } : (number){ .f64 = NAN };
+}
+
+static void check_unread(ndr_dtype dtype, double alpha, double beta, bool nan_in_operands, bool nan_in_c)
+{
+    const shape s = quick() ? (shape){ 3, 2, 5 } : (shape){ 66, 65, 17 };
+    host_matrix a = matrix_of(dtype, s.m, s.k, 1, 2, 5), b = matrix_of(dtype, s.k, s.n, 0, 0, 6);
+    host_matrix c = matrix_of(dtype, s.m, s.n, 3, 1, 7);
+    if (nan_in_operands) {
+        fill_matrix(&a, nan_of(dtype));
+        fill_matrix(&b, nan_of(dtype));
+    }
+    if (nan_in_c) fill_matrix(&c, nan_of(dtype));
+    check_product(alpha, &a, &b, beta, &c); /* the loops do not read it either */
+    free(a.array);
+    free(b.array);
+    free(c.array);
+}
+
+static void check_unread_everywhere(double alpha, double beta, bool nan_in_operands, bool nan_in_c)
+{
+    check_unread(NDR_DTYPE_F32, alpha, beta, nan_in_operands, nan_in_c);
+    if (device.has_f64) check_unread(NDR_DTYPE_F64, alpha, beta, nan_in_operands, nan_in_c);
+}
+
+static void test_matmul__without_beta_does_not_read_c(void **state)
+{
+    (void)state;
+    check_unread_everywhere(1, 0, false, true);
+    check_unread_everywhere(1, -0.0, false, true);
+}
+
+static void test_matmul__without_alpha_does_not_read_a_and_b(void **state)
+{
+    (void)state;
+    check_unread_everywhere(0, 1, true, false);
+    check_unread_everywhere(0, 0.5, true, false);
+    check_unread_everywhere(0, 0, true, true);
+}
+
+/* ... and does let it in where it is asked to. */
+static void test_matmul__lets_nan_through_what_it_reads(void **state)
+{
+    (void)state;
+    check_unread_everywhere(1, 0.5, false, true);
+    check_unread_everywhere(1, 0, true, false);
+}
+
+/* Beside each other in a tile, a NaN of one row must stay out of the next. */
+static void test_matmul__keeps_nan_in_its_own_row_and_column(void **state)
+{
+    (void)state;
+    const size_t n = quick() ? 5 : 66;
+    host_matrix a = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 8), b = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 9);
+    host_matrix c = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 10);
+    number_set(NDR_DTYPE_F32, a.array, 2 * n + 1, nan_of(NDR_DTYPE_F32));
+    number_set(NDR_DTYPE_F32, b.array, 3 * n + n - 1, (number){ .f32 = INFINITY });
+    check_product(1, &a, &b, 1, &c);
+    free(a.array);
+    free(b.array);
+    free(c.array);
+}
+
+/* ---- nothing to multiply ---- */
+
+static void test_matmul__over_no_columns_only_scales_c(void **state)
+{
+    (void)state;
+    const shape s = quick() ? (shape){ 3, 2, 0 } : (shape){ 65, 66, 0 };
+    check_shape(NDR_DTYPE_F32, s, 1, 1, 0.5);
+    check_shape(NDR_DTYPE_F32, s, 0, 1, 0);
+    check_shape(NDR_DTYPE_F32, s, 0, 0, 1);
+}
+
+static void test_matmul__over_no_columns_needs_no_buffers_for_a_and_b(void **state)
+{
+    (void)state;
+    const float before[] = { 1, 2, 3, 4, 5, 6 };
+    ndr_buffer *c = buffer_of(sizeof before, before);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .alpha = 1,
+                                   .beta = 2,
+                                   .a = { NULL, 0, 2, 0, 0 },
+                                   .b = { NULL, 0, 0, 3, 0 },
+                                   .c = { c, 0, 2, 3, 0 } };
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    float got[6];
+    read_buffer(c, got, sizeof got);
+    assert_memory_equal(got, ((const float[]){ 2, 4, 6, 8, 10, 12 }), sizeof got);
+    ndr_buffer_destroy(c);
+}
+
+static void test_matmul__of_no_rows_or_columns_does_nothing(void **state)
+{
+    (void)state;
+    const shape empty[] = { { 0, 0, 0 }, { 0, 7, 8 }, { 7, 0, 8 }, { 0, 0, 8 }, { 0, 7, 0 } };
+    for (size_t i = 0; i < COUNT_OF(empty); ++i) check_shape(NDR_DTYPE_F32, empty[i], i % 2, 1, 0);
+    ndr_event *event = NULL;
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .alpha = 1 }; /* all 0 x 0, without buffers */
+    assert_ok(ndr_matmul(queue, &desc, &event));
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+}
+
+/* ---- as a piece of work ---- */
+
+/* c = a * b of 2 x 3 by 3 x 2, that works; refusals change one thing in it. */
+typedef struct bench {
+    ndr_buffer *a, *b, *c;
+    ndr_matmul_desc desc;
+} bench;
+
+static const float bench_a[] = { 1, 2, 3, 4, 5, 6 }, bench_b[] = { 7, 8, 9, 10, 11, 12 };
+static const float bench_c[] = { -1, -1, -1, -1 }, bench_product[] = { 58, 64, 139, 154 };
+
+static bench bench_of(void)
+{
+    bench b = { .a = buffer_of(sizeof bench_a, bench_a),
+                .b = buffer_of(sizeof bench_b, bench_b),
+                .c = buffer_of(sizeof bench_c, bench_c) };
+    b.desc = (ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                .alpha = 1,
+                                .a = { b.a, 0, 2, 3, 0 },
+                                .b = { b.b, 0, 3, 2, 0 },
+                                .c = { b.c, 0, 2, 2, 0 } };
+    return b;
+}
+
+static void check_c(const bench *b, const float *wanted)
+{
+    float got[4];
+    read_buffer(b->c, got, sizeof got);
+    assert_memory_equal(got, wanted, sizeof got);
+}
+
+/* Nothing was written so far, and the same objects work. */
+static void close_bench(bench *b)
+{
+    check_c(b, bench_c);
+    assert_ok(ndr_matmul(queue, &b->desc, NULL));
+    check_c(b, bench_product);
+    float operands[6];
+    read_buffer(b->a, operands, sizeof operands);
+    assert_memory_equal(operands, bench_a, sizeof operands);
+    read_buffer(b->b, operands, sizeof operands);
+    assert_memory_equal(operands, bench_b, sizeof operands);
+    ndr_buffer_destroy(b->a);
+    ndr_buffer_destroy(b->b);
+    ndr_buffer_destroy(b->c);
+}
+
+static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_event *event = NULL;
+    assert_ok(ndr_matmul(queue, &b.desc, &event));
+    assert_non_null(event);
+    assert_ok(ndr_event_wait(event));
+    uint64_t elapsed_ns = UINT64_MAX;
+    assert_ok(ndr_event_elapsed_ns(event, &elapsed_ns));
+    assert_true(elapsed_ns < UINT64_C(600000000000));
+    ndr_event_destroy(event);
+    check_c(&b, bench_product);
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    close_bench(&b);
+}
+
+/* c of one is a of the next, and b may be the same matrix as a. */
+static void test_matmul__sees_what_the_queue_did_before(void **state)
+{
+    (void)state;
+    const float fibonacci[] = { 1, 1, 1, 0 };
+    ndr_buffer *first = buffer_of(sizeof fibonacci, fibonacci), *second = buffer_of(2 * sizeof fibonacci, NULL);
+    ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                             .alpha = 1,
+                             .a = { first, 0, 2, 2, 0 },
+                             .b = { first, 0, 2, 2, 0 },
+                             .c = { second, 0, 2, 2, 0 } };
+    assert_ok(ndr_matmul(queue, &desc, NULL)); /* squared */
+    desc.a = desc.b = (ndr_matrix){ second, 0, 2, 2, 0 };
+    desc.c = (ndr_matrix){ second, 4, 2, 2, 0 }; /* the same buffer, just behind */
+    assert_ok(ndr_matmul(queue, &desc, NULL)); /* to the fourth */
+    float got[8];
+    read_buffer(second, got, sizeof got);
+    assert_memory_equal(got, ((const float[]){ 2, 1, 1, 1, 5, 3, 3, 2 }), sizeof got);
+    ndr_buffer_destroy(first);
+    ndr_buffer_destroy(second);
+}
+
+/* ---- refusals ---- */
+
+static void test_matmul__refuses_a_missing_queue_or_desc(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(NULL, &b.desc, NULL), "ndr_matmul", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, NULL, NULL), "ndr_matmul", "desc is NULL");
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_types_it_does_not_take(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_matmul_desc desc = b.desc;
+    for (int dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_U64; ++dtype) {
+        desc.dtype = (ndr_dtype)dtype;
+        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is", ndr_dtype_name(desc.dtype),
+                       "f32 and f64");
+    }
+    desc.dtype = NDR_DTYPE_NONE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is not set");
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_matmul_desc desc = b.desc;
+    desc.a.cols = 2;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 2 and b is 3 x 2", "columns of a");
+    desc = b.desc;
+    desc.b.rows = 2;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 3 and b is 2 x 2");
+    desc = b.desc;
+    desc.c.rows = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 1 x 2, but a * b is 2 x 2");
+    desc = b.desc;
+    desc.c.cols = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 1, but a * b is 2 x 2");
+    desc = b.desc;
+    desc.a.rows = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but a * b is 1 x 2");
+    desc = b.desc;
+    desc.b.cols = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but a * b is 2 x 1");
+    desc = b.desc;
+    desc.a.cols = 0; /* a shape that does not fit is refused even where there is nothing to multiply */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 0 and b is 3 x 2");
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_rows_that_would_overlap(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_matmul_desc desc = b.desc;
+    desc.a.pitch = 2;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a has 3 columns", "pitch of only 2");
+    desc = b.desc;
+    desc.b.pitch = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "b has 2 columns", "pitch of only 1");
+    desc = b.desc;
+    desc.c.pitch = 1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c has 2 columns", "pitch of only 1");
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_elements_past_the_end(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    for (size_t i = 0; i < 3; ++i) {
+        ndr_matmul_desc desc = b.desc;
+        ndr_matrix *const matrix = i == 0 ? &desc.a : i == 1 ? &desc.b : &desc.c;
+        const char *const name = i == 0 ? "a is" : i == 1 ? "b is" : "c is";
+        const size_t cols = matrix->cols;
+        matrix->offset = 1;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "from element 1", "holds");
+        matrix->offset = SIZE_MAX;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "holds");
+        matrix->offset = 0;
+        matrix->pitch = cols + 1;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "with pitch", "holds");
+        matrix->pitch = SIZE_MAX;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "holds");
+    }
+    close_bench(&b);
+}
+
+/* The last row needs no room for its gap. */
+static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
+{
+    (void)state;
+    const float before[] = { -1, -1, 9, -1, -1 };
+    bench b = bench_of();
+    ndr_buffer *c = buffer_of(sizeof before, before);
+    ndr_matmul_desc desc = b.desc;
+    desc.c = (ndr_matrix){ c, 0, 2, 2, 3 };
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    float got[5];
+    read_buffer(c, got, sizeof got);
+    assert_memory_equal(got, ((const float[]){ 58, 64, 9, 139, 154 }), sizeof got);
+    ndr_buffer_destroy(c);
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_missing_buffers(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_matmul_desc desc = b.desc;
+    desc.a.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a has no buffer");
+    desc = b.desc;
+    desc.b.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "b has no buffer");
+    desc = b.desc;
+    desc.c.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c has no buffer");
+    close_bench(&b);
+}
+
+/* One buffer for all three, c moved through the places where it meets a or b. */
+static void test_matmul__refuses_a_result_that_meets_an_operand(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_buffer *both = buffer_of(20 * sizeof(float), NULL);
+    assert_ok(ndr_buffer_write(queue, both, 0, sizeof bench_a, bench_a));
+    assert_ok(ndr_buffer_write(queue, both, 10 * sizeof(float), sizeof bench_b, bench_b));
+    ndr_matmul_desc desc = b.desc;
+    desc.a.buffer = desc.b.buffer = desc.c.buffer = both;
+    desc.b.offset = 10; /* a: 0 to 5, b: 10 to 15, c: four elements */
+    for (size_t offset = 0; offset <= 15; ++offset) {
+        desc.c.offset = offset;
+        if (offset == 6) continue; /* between them */
+        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), offset <= 5 ? "meets a" : "meets b",
+                       "of the same buffer");
+    }
+    float got[4];
+    const size_t apart[] = { 6, 16 };
+    for (size_t i = 0; i < 2; ++i) {
+        desc.c.offset = apart[i];
+        assert_ok(ndr_matmul(queue, &desc, NULL));
+        assert_ok(ndr_buffer_read(queue, both, apart[i] * sizeof(float), sizeof got, got));
+        assert_memory_equal(got, bench_product, sizeof got);
+    }
+    ndr_buffer_destroy(both);
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_buffers_of_another_context(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_context *other;
+    ndr_buffer *foreign;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_buffer_create_from(other, sizeof bench_a, bench_a, &foreign));
+    for (size_t i = 0; i < 3; ++i) {
+        ndr_matmul_desc desc = b.desc;
+        *(i == 0 ? &desc.a.buffer : i == 1 ? &desc.b.buffer : &desc.c.buffer) = foreign;
+        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "and the queue", "different contexts",
+                       i == 0 ? ": a " : i == 1 ? ": b " : ": c ");
+    }
+    ndr_buffer_destroy(foreign);
+    ndr_context_destroy(other);
+    close_bench(&b);
+}
+
+static void test_matmul__leaves_the_event_alone_when_refused(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_event *const before = (ndr_event *)&b;
+    ndr_event *event = before;
+    ndr_matmul_desc desc = b.desc;
+    desc.c.offset = 1;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, &event), "c is");
+    assert_ptr_equal(event, before);
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
+{
+    (void)state;
+    ndr_context *poor;
+    set_env("NDR_DISABLE", "fp64");
+    assert_ok(ndr_context_create(NULL, &poor));
+    restore_env();
+    ndr_queue *line;
+    ndr_buffer *ab, *c;
+    assert_ok(ndr_queue_create(poor, NULL, &line));
+    assert_ok(ndr_buffer_create_from(poor, 2 * sizeof(double), (const float[]){ 2, 3, 0, 0 }, &ab));
+    assert_ok(ndr_buffer_create_from(poor, sizeof(double), (const float[]){ -1, -1 }, &c));
+    ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F64,
+                             .alpha = 1,
+                             .a = { ab, 0, 1, 1, 0 },
+                             .b = { ab, 1, 1, 1, 0 },
+                             .c = { c, 0, 1, 1, 0 } };
+    assert_refused(NDR_UNSUPPORTED, ndr_matmul(line, &desc, NULL), "ndr_matmul", device.name, "no f64");
+    float got[2];
+    assert_ok(ndr_buffer_read(line, c, 0, sizeof got, got));
+    assert_memory_equal(got, ((const float[]){ -1, -1 }), sizeof got);
+    desc.dtype = NDR_DTYPE_F32;
+    assert_ok(ndr_matmul(line, &desc, NULL));
+    assert_ok(ndr_buffer_read(line, c, 0, sizeof got, got));
+    assert_memory_equal(got, ((const float[]){ 6, -1 }), sizeof got);
+    ndr_buffer_destroy(ab);
+    ndr_buffer_destroy(c);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(poor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32),
+        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64),
+        cmocka_unit_test(test_matmul__keeps_to_its_elements_with_any_pitch_and_offset),
+        cmocka_unit_test(test_matmul__scales_by_alpha_and_beta),
+        cmocka_unit_test(test_matmul__of_whole_numbers_is_exact),
+        cmocka_unit_test(test_matmul__gives_the_same_bits_every_time),
+        cmocka_unit_test(test_matmul__without_beta_does_not_read_c),
+        cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b),
+        cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads),
+        cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column),
+        cmocka_unit_test(test_matmul__over_no_columns_only_scales_c),
+        cmocka_unit_test(test_matmul__over_no_columns_needs_no_buffers_for_a_and_b),
+        cmocka_unit_test(test_matmul__of_no_rows_or_columns_does_nothing),
+        cmocka_unit_test(test_matmul__gives_an_event_that_ends_and_tells_its_time),
+        cmocka_unit_test(test_matmul__sees_what_the_queue_did_before),
+        cmocka_unit_test(test_matmul__refuses_a_missing_queue_or_desc),
+        cmocka_unit_test(test_matmul__refuses_types_it_does_not_take),
+        cmocka_unit_test(test_matmul__refuses_shapes_that_do_not_fit_together),
+        cmocka_unit_test(test_matmul__refuses_rows_that_would_overlap),
+        cmocka_unit_test(test_matmul__refuses_elements_past_the_end),
+        cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
+        cmocka_unit_test(test_matmul__refuses_missing_buffers),
+        cmocka_unit_test(test_matmul__refuses_a_result_that_meets_an_operand),
+        cmocka_unit_test(test_matmul__refuses_buffers_of_another_context),
+        cmocka_unit_test(test_matmul__leaves_the_event_alone_when_refused),
+        cmocka_unit_test(test_matmul__refuses_f64_where_the_device_has_none),
+    };
+    return cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
+}

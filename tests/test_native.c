@@ -1,0 +1,423 @@
+/* test_native.c - OpenCL's own handles: out of our objects, and in from a program's. */
+#include "support.h"
+
+#include "device/device.h"
+#include "ndr/ndr_cl.h"
+
+/* ---- counting references ---- */
+
+static cl_uint context_references(cl_context cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL),
+                     CL_SUCCESS);
+    return count;
+}
+
+static cl_uint queue_references(cl_command_queue cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetCommandQueueInfo(cl, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL),
+                     CL_SUCCESS);
+    return count;
+}
+
+static cl_uint buffer_references(cl_mem cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL),
+                     CL_SUCCESS);
+    return count;
+}
+
+static cl_command_queue new_queue(cl_command_queue_properties properties)
+{
+    cl_int error;
+    cl_command_queue cl = clCreateCommandQueue(context->cl, context->device, properties, &error);
+    return error == CL_SUCCESS ? cl : NULL;
+}
+
+static cl_mem new_buffer(cl_context of, size_t size_bytes)
+{
+    cl_int error;
+    cl_mem cl = clCreateBuffer(of, CL_MEM_READ_WRITE, size_bytes, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return cl;
+}
+
+static cl_context new_context(void)
+{
+    cl_int error;
+    cl_context cl = clCreateContext(NULL, 1, &context->device, NULL, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return cl;
+}
+
+/* ---- out ---- */
+
+static void test_native__null_gives_null(void **state)
+{
+    (void)state;
+    assert_null(ndr_context_cl(NULL));
+    assert_null(ndr_context_cl_device(NULL));
+    assert_null(ndr_queue_cl(NULL));
+    assert_null(ndr_buffer_cl(NULL));
+    assert_null(ndr_event_cl(NULL));
+    assert_null(ndr_kernel_cl(NULL));
+}
+
+static void test_native__handles_are_those_of_the_objects(void **state)
+{
+    (void)state;
+    cl_context owner = NULL;
+    cl_device_id of = NULL;
+    char name[256] = "";
+    assert_int_equal(
+        clGetDeviceInfo(ndr_context_cl_device(context), CL_DEVICE_NAME, sizeof name, name, NULL),
+        CL_SUCCESS);
+    assert_memory_equal(name, device.name, strlen(device.name));
+    assert_int_equal(
+        clGetCommandQueueInfo(ndr_queue_cl(queue), CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL),
+        CL_SUCCESS);
+    assert_ptr_equal(owner, ndr_context_cl(context));
+    assert_int_equal(clGetCommandQueueInfo(ndr_queue_cl(queue), CL_QUEUE_DEVICE, sizeof of, &of, NULL),
+                     CL_SUCCESS);
+    assert_ptr_equal(of, ndr_context_cl_device(context));
+}
+
+static void test_native__buffer_is_reached_by_opencl_itself(void **state)
+{
+    (void)state;
+    const int in[4] = { 1, 2, 3, 4 };
+    int out[4] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof in, in);
+    assert_int_equal(clEnqueueReadBuffer(ndr_queue_cl(queue), ndr_buffer_cl(buffer), CL_TRUE, 0, sizeof out,
+                                         out, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_memory_equal(in, out, sizeof in);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_native__buffer_of_0_bytes_has_one(void **state)
+{
+    (void)state;
+    size_t size_bytes = 0;
+    ndr_buffer *buffer = buffer_of(0, NULL);
+    assert_int_equal(
+        clGetMemObjectInfo(ndr_buffer_cl(buffer), CL_MEM_SIZE, sizeof size_bytes, &size_bytes, NULL),
+        CL_SUCCESS);
+    assert_int_equal(size_bytes, 1);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_native__event_is_that_of_the_last_piece(void **state)
+{
+    (void)state;
+    int x[61] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    ndr_event *done;
+    ndr_nd_range ragged = ndr_nd_range_1d(61, 16);
+    ragged.edge = NDR_EDGE_SPLIT;
+    assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "spin"), &done, ragged, buffer, 1));
+    assert_ptr_equal(ndr_event_cl(done), done->last);
+    const cl_event cl = ndr_event_cl(done);
+    assert_int_equal(clWaitForEvents(1, &cl), CL_SUCCESS);
+    read_buffer(buffer, x, sizeof x);
+    assert_true(x[0] >= 1 && x[60] >= 1);
+    ndr_event_destroy(done);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_native__kernel_has_its_name(void **state)
+{
+    (void)state;
+    char name[64] = "";
+    const cl_kernel cl = ndr_kernel_cl(kernel_of(plain_kernels, "add_one"));
+    assert_int_equal(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL), CL_SUCCESS);
+    assert_string_equal(name, "add_one");
+}
+
+/* ---- contexts in ---- */
+
+static void test_context_from_cl__shares_the_opencl_context(void **state)
+{
+    (void)state;
+    cl_context cl = new_context();
+    ndr_context *ours;
+    ndr_device_info info;
+    assert_ok(ndr_context_from_cl(cl, context->device, &ours));
+    assert_ptr_equal(ndr_context_cl(ours), cl);
+    assert_ptr_equal(ndr_context_cl_device(ours), context->device);
+    assert_ok(ndr_context_get_device(ours, &info));
+    assert_string_equal(info.name, device.name);
+    assert_string_equal(info.platform, device.platform);
+    ndr_context_destroy(ours);
+    clReleaseContext(cl);
+}
+
+static void test_context_from_cl__has_a_reference_of_its_own(void **state)
+{
+    (void)state;
+    cl_context cl = new_context();
+    ndr_context *ours;
+    const cl_uint before = context_references(cl);
+    assert_ok(ndr_context_from_cl(cl, context->device, &ours));
+    assert_int_equal(context_references(cl), before + 1);
+    ndr_context_destroy(ours);
+    assert_int_equal(context_references(cl), before);
+    clReleaseContext(cl);
+}
+
+static void test_context_from_cl__launches_and_lives_on_when_yours_is_released(void **state)
+{
+    (void)state;
+    cl_context cl = new_context();
+    ndr_context *ours;
+    ndr_queue *line;
+    ndr_buffer *buffer;
+    ndr_kernel *add_one;
+    int x = 41;
+    assert_ok(ndr_context_from_cl(cl, context->device, &ours));
+    clReleaseContext(cl);
+    assert_ok(ndr_queue_create(ours, NULL, &line));
+    assert_ok(ndr_buffer_create_from(ours, sizeof x, &x, &buffer));
+    const ndr_kernel_desc desc = { .name = "add_one", .source = plain_kernels };
+    assert_ok(ndr_kernel_get(ours, &desc, &add_one));
+    assert_ok(ndr_launch(line, add_one, ndr_range_1d(1), buffer));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, &x));
+    assert_int_equal(x, 42);
+    ndr_buffer_destroy(buffer);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(ours);
+}
+
+static void test_context_from_cl__refuses_null(void **state)
+{
+    (void)state;
+    ndr_context *ours = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(NULL, context->device, &ours), "cl is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(context->cl, NULL, &ours), "device is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(context->cl, context->device, NULL),
+                   "context is NULL");
+    assert_null(ours);
+}
+
+static void test_context_from_cl__refuses_a_device_of_another_context(void **state)
+{
+    (void)state;
+    ndr_context *ours = NULL;
+    int stranger;
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_context_from_cl(context->cl, (cl_device_id)(void *)&stranger, &ours),
+                   "the device is not one of the OpenCL context's");
+    assert_null(ours);
+}
+
+/* ---- queues in ---- */
+
+static void test_queue_from_cl__shares_the_command_queue(void **state)
+{
+    (void)state;
+    cl_command_queue cl = new_queue(0);
+    ndr_queue *line;
+    const cl_uint before = queue_references(cl);
+    assert_ok(ndr_queue_from_cl(context, cl, &line));
+    assert_ptr_equal(ndr_queue_cl(line), cl);
+    assert_int_equal(queue_references(cl), before + 1);
+    int x = 1;
+    ndr_buffer *buffer = buffer_of(sizeof x, &x);
+    assert_ok(ndr_launch(line, kernel_of(plain_kernels, "add_one"), ndr_range_1d(1), buffer));
+    assert_int_equal(
+        clEnqueueReadBuffer(cl, ndr_buffer_cl(buffer), CL_TRUE, 0, sizeof x, &x, 0, NULL, NULL),
+        CL_SUCCESS);
+    assert_int_equal(x, 2);
+    ndr_buffer_destroy(buffer);
+    ndr_queue_destroy(line);
+    assert_int_equal(queue_references(cl), before);
+    clReleaseCommandQueue(cl);
+}
+
+static void test_queue_from_cl__keeps_times_if_the_command_queue_does(void **state)
+{
+    (void)state;
+    for (int profiling = 0; profiling < 2; ++profiling) {
+        cl_command_queue cl = new_queue(profiling ? CL_QUEUE_PROFILING_ENABLE : 0);
+        ndr_queue *line;
+        ndr_event *done;
+        uint64_t elapsed;
+        int x = 1;
+        ndr_buffer *buffer = buffer_of(sizeof x, &x);
+        assert_ok(ndr_queue_from_cl(context, cl, &line));
+        assert_ok(
+            ndr_launch_event(line, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), buffer));
+        assert_int_equal(ndr_event_elapsed_ns(done, &elapsed), profiling ? NDR_OK : NDR_BAD_ARGUMENT);
+        assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+        ndr_buffer_destroy(buffer);
+        ndr_queue_destroy(line);
+        clReleaseCommandQueue(cl);
+    }
+}
+
+static void test_queue_from_cl__refuses_one_that_is_out_of_order(void **state)
+{
+    (void)state;
+    cl_command_queue cl = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    skip_without(cl, "the device has no out-of-order queues");
+    ndr_queue *line = NULL;
+    assert_refused(NDR_UNSUPPORTED, ndr_queue_from_cl(context, cl, &line), "is out of order");
+    assert_null(line);
+    assert_int_equal(queue_references(cl), 1);
+    clReleaseCommandQueue(cl);
+}
+
+static void test_queue_from_cl__refuses_one_of_another_context(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_queue *line = NULL;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_from_cl(other, ndr_queue_cl(queue), &line),
+                   "belongs to another OpenCL context or device");
+    assert_null(line);
+    ndr_context_destroy(other);
+}
+
+static void test_queue_from_cl__refuses_null(void **state)
+{
+    (void)state;
+    ndr_queue *line = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_from_cl(NULL, ndr_queue_cl(queue), &line),
+                   "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_from_cl(context, NULL, &line), "cl is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_from_cl(context, ndr_queue_cl(queue), NULL),
+                   "queue is NULL");
+    assert_null(line);
+}
+
+/* ---- buffers in ---- */
+
+static void test_buffer_from_cl__shares_the_memory(void **state)
+{
+    (void)state;
+    cl_mem cl = new_buffer(context->cl, 16);
+    ndr_buffer *buffer;
+    const int in[4] = { 4, 3, 2, 1 };
+    int out[4] = { 0 };
+    assert_ok(ndr_buffer_from_cl(context, cl, &buffer));
+    assert_ptr_equal(ndr_buffer_cl(buffer), cl);
+    assert_int_equal(ndr_buffer_size(buffer), 16);
+    assert_int_equal(
+        clEnqueueWriteBuffer(ndr_queue_cl(queue), cl, CL_TRUE, 0, sizeof in, in, 0, NULL, NULL),
+        CL_SUCCESS);
+    assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(4), buffer));
+    read_buffer(buffer, out, sizeof out);
+    for (int i = 0; i < 4; ++i) assert_int_equal(out[i], in[i] + 1);
+    ndr_buffer_destroy(buffer);
+    clReleaseMemObject(cl);
+}
+
+static void test_buffer_from_cl__has_a_reference_of_its_own(void **state)
+{
+    (void)state;
+    cl_mem cl = new_buffer(context->cl, 16);
+    ndr_buffer *buffer;
+    const cl_uint before = buffer_references(cl);
+    assert_ok(ndr_buffer_from_cl(context, cl, &buffer));
+    assert_int_equal(buffer_references(cl), before + 1);
+    ndr_buffer_destroy(buffer);
+    assert_int_equal(buffer_references(cl), before);
+    clReleaseMemObject(cl);
+}
+
+static void test_buffer_from_cl__refuses_one_of_another_context(void **state)
+{
+    (void)state;
+    cl_context other = new_context();
+    cl_mem cl = new_buffer(other, 16);
+    ndr_buffer *buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(context, cl, &buffer),
+                   "belongs to another OpenCL context");
+    assert_null(buffer);
+    clReleaseMemObject(cl);
+    clReleaseContext(other);
+}
+
+static void test_buffer_from_cl__refuses_an_image(void **state)
+{
+    (void)state;
+    cl_bool images = CL_FALSE;
+    assert_int_equal(
+        clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL),
+        CL_SUCCESS);
+    skip_without(images, "the device has no images");
+    const cl_image_format format = { CL_RGBA, CL_UNORM_INT8 };
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8 };
+    cl_int error;
+    cl_mem cl = clCreateImage(context->cl, CL_MEM_READ_WRITE, &format, &desc, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    ndr_buffer *buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(context, cl, &buffer), "is an image, not a buffer");
+    assert_null(buffer);
+    clReleaseMemObject(cl);
+}
+
+static void test_buffer_from_cl__refuses_null(void **state)
+{
+    (void)state;
+    cl_mem cl = new_buffer(context->cl, 16);
+    ndr_buffer *buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(NULL, cl, &buffer), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(context, NULL, &buffer), "cl is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(context, cl, NULL), "buffer is NULL");
+    assert_null(buffer);
+    clReleaseMemObject(cl);
+}
+
+/* Two of our buffers over one memory object look apart to us; the driver knows better. */
+static void test_native__what_the_driver_refuses_keeps_its_code(void **state)
+{
+    (void)state;
+    cl_mem cl = new_buffer(context->cl, 16);
+    ndr_buffer *a, *b;
+    ndr_event *done = NULL;
+    assert_ok(ndr_buffer_from_cl(context, cl, &a));
+    assert_ok(ndr_buffer_from_cl(context, cl, &b));
+    assert_refused(NDR_DRIVER_ERROR, ndr_buffer_copy(queue, a, 0, b, 4, 8, &done),
+                   "clEnqueueCopyBuffer gave CL_MEM_COPY_OVERLAP (-8)");
+    assert_int_equal(ndr_last_cl_error(), CL_MEM_COPY_OVERLAP);
+    assert_null(done);
+    assert_ok(ndr_buffer_copy(queue, a, 0, b, 8, 8, NULL)); /* the same objects still work */
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(b);
+    clReleaseMemObject(cl);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native__null_gives_null),
+        cmocka_unit_test(test_native__handles_are_those_of_the_objects),
+        cmocka_unit_test(test_native__buffer_is_reached_by_opencl_itself),
+        cmocka_unit_test(test_native__buffer_of_0_bytes_has_one),
+        cmocka_unit_test(test_native__event_is_that_of_the_last_piece),
+        cmocka_unit_test(test_native__kernel_has_its_name),
+        cmocka_unit_test(test_context_from_cl__shares_the_opencl_context),
+        cmocka_unit_test(test_context_from_cl__has_a_reference_of_its_own),
+        cmocka_unit_test(test_context_from_cl__launches_and_lives_on_when_yours_is_released),
+        cmocka_unit_test(test_context_from_cl__refuses_null),
+        cmocka_unit_test(test_context_from_cl__refuses_a_device_of_another_context),
+        cmocka_unit_test(test_queue_from_cl__shares_the_command_queue),
+        cmocka_unit_test(test_queue_from_cl__keeps_times_if_the_command_queue_does),
+        cmocka_unit_test(test_queue_from_cl__refuses_one_that_is_out_of_order),
+        cmocka_unit_test(test_queue_from_cl__refuses_one_of_another_context),
+        cmocka_unit_test(test_queue_from_cl__refuses_null),
+        cmocka_unit_test(test_buffer_from_cl__shares_the_memory),
+        cmocka_unit_test(test_buffer_from_cl__has_a_reference_of_its_own),
+        cmocka_unit_test(test_buffer_from_cl__refuses_one_of_another_context),
+        cmocka_unit_test(test_buffer_from_cl__refuses_an_image),
+        cmocka_unit_test(test_buffer_from_cl__refuses_null),
+        cmocka_unit_test(test_native__what_the_driver_refuses_keeps_its_code),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

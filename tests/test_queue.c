@@ -1,0 +1,162 @@
+/* test_queue.c - lines of work: one piece after the other. */
+#include "support.h"
+
+#include "device/device.h"
+
+static void test_queue__is_made_with_defaults(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_queue_finish(line));
+    ndr_queue_destroy(line);
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ 0 }, &line));
+    assert_ok(ndr_queue_finish(line));
+    ndr_queue_destroy(line);
+}
+
+static void test_queue__is_in_order(void **state)
+{
+    (void)state;
+    cl_command_queue_properties properties = 0;
+    assert_int_equal(
+        clGetCommandQueueInfo(queue->cl, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL),
+        CL_SUCCESS);
+    assert_false(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    assert_true(properties & CL_QUEUE_PROFILING_ENABLE);
+}
+
+static void test_queue__refuses_null(void **state)
+{
+    (void)state;
+    ndr_queue *line = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(NULL, NULL, &line), "ndr_queue_create",
+                   "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(context, NULL, NULL), "ndr_queue_create",
+                   "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "ndr_queue_flush", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(NULL), "ndr_queue_finish", "queue is NULL");
+    assert_null(line);
+}
+
+static void test_queue__destroy_takes_null(void **state)
+{
+    (void)state;
+    ndr_queue_destroy(NULL);
+}
+
+static void test_queue__with_nothing_in_it_finishes(void **state)
+{
+    (void)state;
+    assert_ok(ndr_queue_flush(queue));
+    assert_ok(ndr_queue_finish(queue));
+    assert_ok(ndr_queue_finish(queue));
+}
+
+static void test_queue__runs_each_piece_after_the_one_before(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    const int start[3] = { 10, 20, 30 };
+    int out[3];
+    ndr_buffer *x = buffer_of(sizeof start, NULL);
+    assert_ok(ndr_buffer_write_async(queue, x, 0, sizeof start, start, NULL));
+    for (int i = 0; i < 50; ++i) assert_ok(ndr_launch(queue, add_one, ndr_range_1d(3), x));
+    read_buffer(x, out, sizeof out);
+    for (int i = 0; i < 3; ++i) assert_int_equal(out[i], start[i] + 50);
+    ndr_buffer_destroy(x);
+}
+
+static void test_queue__flush_hands_work_to_the_device(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    const int zero = 0;
+    ndr_buffer *x = buffer_of(sizeof zero, &zero);
+    ndr_event *done;
+    ndr_event_state how_far = NDR_EVENT_QUEUED;
+    assert_ok(ndr_launch_event(queue, add_one, &done, ndr_range_1d(1), x));
+    assert_ok(ndr_queue_flush(queue));
+    for (long polls = 0; how_far != NDR_EVENT_COMPLETE && polls < 100000000; ++polls)
+        assert_ok(ndr_event_get_state(done, &how_far)); /* nobody waits */
+    assert_int_equal(how_far, NDR_EVENT_COMPLETE);
+    ndr_event_destroy(done);
+    ndr_buffer_destroy(x);
+}
+
+static void test_queue__finish_waits_for_everything(void **state)
+{
+    (void)state;
+    ndr_kernel *spin = kernel_of(plain_kernels, "spin");
+    enum { LAUNCHES = 5 };
+    int x[64] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    ndr_event *done[LAUNCHES];
+    for (int i = 0; i < LAUNCHES; ++i)
+        assert_ok(ndr_launch_event(queue, spin, &done[i], ndr_nd_range_1d(64, 16), buffer,
+                                   quick() ? 10 : 100000));
+    assert_ok(ndr_queue_finish(queue));
+    for (int i = 0; i < LAUNCHES; ++i) {
+        ndr_event_state how_far;
+        assert_ok(ndr_event_get_state(done[i], &how_far));
+        assert_int_equal(how_far, NDR_EVENT_COMPLETE);
+        ndr_event_destroy(done[i]);
+    }
+    read_buffer(buffer, x, sizeof x);
+    assert_in_range(x[63], LAUNCHES, 2 * LAUNCHES);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_queue__destroyed_early_still_runs_its_work(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    ndr_queue *line;
+    ndr_event *done;
+    int x = 41;
+    ndr_buffer *buffer = buffer_of(sizeof x, &x);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(1), buffer));
+    ndr_queue_destroy(line);
+    assert_ok(ndr_event_wait(done));
+    ndr_event_destroy(done);
+    read_buffer(buffer, &x, sizeof x);
+    assert_int_equal(x, 42);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_queue__of_the_same_context_sees_what_another_has_finished(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    ndr_queue *other;
+    int x = 0;
+    ndr_buffer *buffer = buffer_of(sizeof x, &x);
+    assert_ok(ndr_queue_create(context, NULL, &other));
+    for (int i = 0; i < 10; ++i) {
+        ndr_queue *line = i % 2 ? other : queue;
+        assert_ok(ndr_launch(line, add_one, ndr_range_1d(1), buffer));
+        assert_ok(ndr_queue_finish(line));
+    }
+    read_buffer(buffer, &x, sizeof x);
+    assert_int_equal(x, 10);
+    ndr_queue_destroy(other);
+    ndr_buffer_destroy(buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queue__is_made_with_defaults),
+        cmocka_unit_test(test_queue__is_in_order),
+        cmocka_unit_test(test_queue__refuses_null),
+        cmocka_unit_test(test_queue__destroy_takes_null),
+        cmocka_unit_test(test_queue__with_nothing_in_it_finishes),
+        cmocka_unit_test(test_queue__runs_each_piece_after_the_one_before),
+        cmocka_unit_test(test_queue__flush_hands_work_to_the_device),
+        cmocka_unit_test(test_queue__finish_waits_for_everything),
+        cmocka_unit_test(test_queue__destroyed_early_still_runs_its_work),
+        cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

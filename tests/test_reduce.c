@@ -1,0 +1,798 @@
+/* test_reduce.c - ndr_reduce: each method, operator and type against a plain loop, and what it refuses. */
+#include "support.h"
+
+#include <math.h>
+
+#include "reference.h"
+
+/* ---- what there is ---- */
+
+static const ndr_dtype dtypes[] = { NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64,
+                                    NDR_DTYPE_U64, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+static const ndr_op ops[] = { NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX };
+static const char *const op_names[] = { [NDR_OP_SUM] = "sum", [NDR_OP_MIN] = "min", [NDR_OP_MAX] = "max" };
+static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
+static const char *const method_names[] = { "tree", "atomic", "recursive" };
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
+{
+    if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
+    return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
+}
+
+/* The widest float that the device has. */
+static ndr_dtype widest_float(void) { return device.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32; }
+
+/* ---- one reduction, with everything around it watched ---- */
+
+/* Elements of the buffer behind the input and around the output. */
+enum { GUARDS = 3 };
+
+typedef struct reduction {
+    ndr_dtype dtype;
+    ndr_op op;
+    ndr_reduce_method method;
+    size_t count, input_offset, output_offset;
+    const void *host; /* the elements before `input_offset`, those of the input, and GUARDS more */
+} reduction;
+
+static size_t bytes_of(ndr_dtype dtype, size_t count) { return count * ndr_dtype_size(dtype); }
+
+/* What surrounds the output before, and has to be there after. */
+static void check_guards(const reduction *r, const unsigned char *outputs)
+{
+    const size_t size = ndr_dtype_size(r->dtype);
+    for (size_t byte = 0; byte < bytes_of(r->dtype, r->output_offset + 1 + GUARDS); ++byte)
+        if (byte / size != r->output_offset) assert_int_equal(outputs[byte], 0xa5);
+}
+
+static number reduce_on(const reduction *r, ndr_buffer *input, ndr_buffer *output)
+{
+    unsigned char outputs[64 * sizeof(number)];
+    const size_t output_bytes = bytes_of(r->dtype, r->output_offset + 1 + GUARDS);
+    assert_true(output_bytes <= sizeof outputs);
+    memset(outputs, 0xa5, sizeof outputs);
+    assert_ok(ndr_buffer_write(queue, output, 0, output_bytes, outputs));
+    const ndr_reduce_desc desc = { .dtype = r->dtype,
+                                   .op = r->op,
+                                   .method = r->method,
+                                   .input = { input, r->input_offset },
+                                   .count = r->count,
+                                   .output = { output, r->output_offset } };
+    assert_ok(ndr_reduce(queue, &desc, NULL));
+    read_buffer(output, outputs, output_bytes);
+    check_guards(r, outputs);
+    return number_get(r->dtype, outputs, r->output_offset);
+}
+
+static void check_untouched(const reduction *r, ndr_buffer *input)
+{
+    const size_t bytes = bytes_of(r->dtype, r->input_offset + r->count + GUARDS);
+    void *after = malloc(bytes);
+    read_buffer(input, after, bytes);
+    assert_memory_equal(after, r->host, bytes);
+    free(after);
+}
+
+/* Reduce, check that nothing else changed, and give the result. */
+static number reduce(const reduction *r)
+{
+    ndr_buffer *input = buffer_of(bytes_of(r->dtype, r->input_offset + r->count + GUARDS), r->host);
+    ndr_buffer *output = buffer_of(bytes_of(r->dtype, r->output_offset + 1 + GUARDS), NULL);
+    const number got = reduce_on(r, input, output);
+    check_untouched(r, input);
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(output);
+    return got;
+}
+
+static void fail_reduction(const reduction *r, number got)
+{
+    const void *input = (const char *)r->host + bytes_of(r->dtype, r->input_offset);
+    print_error("%s %s of %zu %s from element %zu gave %s; the loop gives %s\n", method_names[r->method],
+                op_names[r->op], r->count, ndr_dtype_name(r->dtype), r->input_offset, number_text(r->dtype, got),
+                number_text(r->dtype, reference_reduce(r->dtype, r->op, input, r->count)));
+    fail();
+}
+
+static void check(const reduction *r)
+{
+    const void *input = (const char *)r->host + bytes_of(r->dtype, r->input_offset);
+    const number got = reduce(r);
+    if (!reduces_to(r->dtype, r->op, r->method, input, r->count, got)) fail_reduction(r, got);
+}
+
+/* Every method and operator that the device has for this type. */
+static void check_all(ndr_dtype dtype, size_t count, size_t offset, const void *host)
+{
+    for (size_t m = 0; m < COUNT_OF(methods); ++m)
+        for (size_t o = 0; o < COUNT_OF(ops) && device_can(dtype, methods[m]); ++o)
+            check(&(reduction){ dtype, ops[o], methods[m], count, offset, offset % 4, host });
+}
+
+static void *random_elements(ndr_dtype dtype, size_t count, uint64_t seed)
+{
+    void *array = malloc(bytes_of(dtype, count) + 1);
+    for (size_t i = 0; i < count; ++i) number_set(dtype, array, i, random_number(dtype, &seed));
+    return array;
+}
+
+/* ---- against a plain loop ---- */
+
+/* 0, 1, around what an item, a group and all groups take at a time, and primes. */
+static const size_t counts[] = { 0,    1,    2,    3,    7,    63,   64,   65,   255,   256,   257,
+                                 1009, 2047, 2048, 2049, 4095, 4096, 4097, 8209, 65537, 100003 };
+static const size_t quick_counts[] = { 0, 1, 2, 65, 257 };
+
+static void check_counts(ndr_dtype dtype)
+{
+    const size_t *list = quick() ? quick_counts : counts;
+    const size_t length = quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts);
+    void *host = random_elements(dtype, list[length - 1] + 16 + GUARDS, 1);
+    for (size_t i = 0; i < length; ++i) check_all(dtype, list[i], i % 5, host);
+    free(host);
+}
+
+static void test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers(void **state)
+{
+    (void)state;
+    check_counts(NDR_DTYPE_I32);
+    check_counts(NDR_DTYPE_U32);
+}
+
+static void test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers(void **state)
+{
+    (void)state;
+    check_counts(NDR_DTYPE_I64);
+    check_counts(NDR_DTYPE_U64);
+}
+
+static void test_reduce__of_any_count_agrees_with_a_loop_for_f32(void **state)
+{
+    (void)state;
+    check_counts(NDR_DTYPE_F32);
+}
+
+static void test_reduce__of_any_count_agrees_with_a_loop_for_f64(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "the device has no f64");
+    check_counts(NDR_DTYPE_F64);
+}
+
+static void test_reduce__of_a_million_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 4099 : 1000003;
+    const ndr_dtype some[] = { NDR_DTYPE_I32, NDR_DTYPE_U64, NDR_DTYPE_F32 };
+    for (size_t t = 0; t < COUNT_OF(some); ++t) {
+        void *host = random_elements(some[t], count + 1 + GUARDS, 2);
+        for (size_t m = 0; m < COUNT_OF(methods); ++m)
+            if (device_can(some[t], methods[m]))
+                check(&(reduction){ some[t], ops[t], methods[m], count, 1, 2, host });
+        free(host);
+    }
+}
+
+/* Off by one at either end would find the intruder. */
+static void test_reduce__reads_exactly_its_elements(void **state)
+{
+    (void)state;
+    const size_t list[] = { 1, 64, 65, 257, 4097 };
+    for (size_t i = 0; i < (quick() ? 3 : COUNT_OF(list)); ++i) {
+        const size_t count = list[i];
+        int32_t *host = malloc((count + 7 + GUARDS) * sizeof *host);
+        for (size_t k = 0; k < count + 7 + GUARDS; ++k) host[k] = k < 7 || k >= count + 7 ? 1 << 30 : 1;
+        for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            const number sum = reduce(&(reduction){ NDR_DTYPE_I32, NDR_OP_SUM, methods[m], count, 7, 0, host });
+            assert_int_equal(sum.i32, count);
+            const number max = reduce(&(reduction){ NDR_DTYPE_I32, NDR_OP_MAX, methods[m], count, 7, 1, host });
+            assert_int_equal(max.i32, 1);
+        }
+        free(host);
+    }
+}
+
+/* A method that lost a place would lose the one element that matters. */
+static void test_reduce__finds_an_extreme_wherever_it_stands(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 130 : 3001, step = quick() ? 43 : 101;
+    float *host = calloc(count + GUARDS, sizeof *host);
+    for (size_t at = 0; at < count; at += step)
+        for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            host[at] = -1;
+            check(&(reduction){ NDR_DTYPE_F32, NDR_OP_MIN, methods[m], count, 0, 0, host });
+            host[at] = 1;
+            check(&(reduction){ NDR_DTYPE_F32, NDR_OP_MAX, methods[m], count, 0, 0, host });
+            host[at] = 0;
+        }
+    free(host);
+}
+
+/* ---- numbers ---- */
+
+static void test_reduce__of_nothing_is_the_identity(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
+        for (size_t m = 0; m < COUNT_OF(methods); ++m)
+            for (size_t o = 0; o < COUNT_OF(ops) && device_can(dtypes[t], methods[m]); ++o) {
+                const reduction r = { dtypes[t], ops[o], methods[m], 0, 0, 1, NULL };
+                ndr_buffer *output = buffer_of(bytes_of(r.dtype, 2 + GUARDS), NULL);
+                const number got = reduce_on(&r, NULL, output); /* there is no input buffer either */
+                if (!number_equal(r.dtype, got, reference_reduce(r.dtype, r.op, "", 0))) fail_reduction(&r, got);
+                ndr_buffer_destroy(output);
+            }
+}
+
+static void test_reduce__wraps_integer_sums(void **state)
+{
+    (void)state;
+    const struct {
+        ndr_dtype dtype;
+        number x, sum_of_300;
+    } rows[] = {
+        { NDR_DTYPE_I32, { .i32 = INT32_MAX }, { .i32 = -300 } }, /* 300 * (2^31 - 1) = 150 * 2^32 - 300 */
+        { NDR_DTYPE_U32, { .u32 = UINT32_MAX }, { .u32 = UINT32_MAX - 299 } },
+        { NDR_DTYPE_I64, { .i64 = INT64_MIN }, { .i64 = 0 } },
+        { NDR_DTYPE_U64, { .u64 = UINT64_MAX }, { .u64 = UINT64_MAX - 299 } },
+    };
+    for (size_t t = 0; t < COUNT_OF(rows); ++t) {
+        uint64_t host[300 + GUARDS];
+        for (size_t i = 0; i < 300 + GUARDS; ++i) number_set(rows[t].dtype, host, i, rows[t].x);
+        for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            if (!device_can(rows[t].dtype, methods[m])) continue;
+            const reduction r = { rows[t].dtype, NDR_OP_SUM, methods[m], 300, 0, 0, host };
+            const number got = reduce(&r);
+            if (!number_equal(r.dtype, got, rows[t].sum_of_300)) fail_reduction(&r, got);
+        }
+    }
+}
+
+/* Whole numbers below 2^24 lose nothing on the way, whatever the order. */
+static void test_reduce__adds_whole_floats_exactly(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 300 : 5000;
+    float *host = calloc(count + GUARDS, sizeof *host);
+    for (size_t i = 0; i < count; ++i) host[i] = (float)i;
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        const number got = reduce(&(reduction){ NDR_DTYPE_F32, NDR_OP_SUM, methods[m], count, 0, 0, host });
+        assert_true(got.f32 == (float)(count * (count - 1) / 2));
+    }
+    free(host);
+}
+
+/* 0.1 is rounded the same way at each addition: one long row would be off by far more than the bound. */
+static void check_bound(ndr_dtype dtype, number x)
+{
+    const size_t count = quick() ? 4099 : 1000003;
+    void *host = malloc(bytes_of(dtype, count + GUARDS));
+    for (size_t i = 0; i < count + GUARDS; ++i) number_set(dtype, host, i, x);
+    for (size_t m = 0; m < COUNT_OF(methods); ++m)
+        if (device_can(dtype, methods[m])) check(&(reduction){ dtype, NDR_OP_SUM, methods[m], count, 0, 0, host });
+    free(host);
+}
+
+static void test_reduce__keeps_float_sums_within_their_bound(void **state)
+{
+    (void)state;
+    check_bound(NDR_DTYPE_F32, (number){ .f32 = 0.1f });
+    if (device.has_f64) check_bound(NDR_DTYPE_F64, (number){ .f64 = 0.1 });
+}
+
+/* Large ones that cancel: the bound speaks of magnitudes, not of the sum. */
+static void test_reduce__keeps_sums_that_cancel_within_their_bound(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 200 : 10007;
+    float *host = calloc(count + GUARDS, sizeof *host);
+    for (size_t i = 0; i < count; ++i) host[i] = i % 2 ? -1e6f / (float)(i + 1) : 1e6f / (float)(i + 1);
+    for (size_t m = 0; m < COUNT_OF(methods); ++m)
+        check(&(reduction){ NDR_DTYPE_F32, NDR_OP_SUM, methods[m], count, 0, 0, host });
+    free(host);
+}
+
+/* Each row is put at several places among ordinary numbers. */
+static void check_special(ndr_dtype dtype, const double *special, size_t specials, size_t count, bool alone)
+{
+    double *host = calloc(count + GUARDS, sizeof *host); /* room for either type */
+    uint64_t seed = 3;
+    for (size_t shift = 0; shift < 2; ++shift) {
+        for (size_t i = 0; i < count; ++i) number_set(dtype, host, i, random_number(dtype, &seed));
+        for (size_t i = 0; i < (alone ? count : specials); ++i) {
+            number x;
+            if (dtype == NDR_DTYPE_F32) x.f32 = (float)special[i % specials];
+            else x.f64 = special[i % specials];
+            number_set(dtype, host, alone ? i : (i * 89 + shift * (count - 1)) % count, x);
+        }
+        check_all(dtype, count, 0, host);
+    }
+    free(host);
+}
+
+static void check_specials(const double *special, size_t specials, bool alone)
+{
+    const size_t lengths[] = { 3, 100, 5000 };
+    for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(lengths)); ++i) {
+        check_special(NDR_DTYPE_F32, special, specials, lengths[i], alone);
+        if (widest_float() == NDR_DTYPE_F64 && !quick())
+            check_special(NDR_DTYPE_F64, special, specials, lengths[i], alone);
+    }
+}
+
+static void test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums(void **state)
+{
+    (void)state;
+    check_specials((const double[]){ NAN, 1.5, -NAN }, 3, false);
+}
+
+static void test_reduce__of_nothing_but_nan_is_nan(void **state)
+{
+    (void)state;
+    check_specials((const double[]){ NAN }, 1, true);
+}
+
+static void test_reduce__counts_infinities_as_numbers(void **state)
+{
+    (void)state;
+    check_specials((const double[]){ INFINITY }, 1, false);
+    check_specials((const double[]){ -INFINITY }, 1, false);
+    check_specials((const double[]){ INFINITY, -INFINITY }, 2, false); /* their sum is NaN */
+    check_specials((const double[]){ INFINITY }, 1, true);
+    check_specials((const double[]){ INFINITY, NAN }, 2, true);
+}
+
+static void test_reduce__takes_the_two_zeros_for_equal(void **state)
+{
+    (void)state;
+    check_specials((const double[]){ -0.0 }, 1, true);
+    check_specials((const double[]){ -0.0, 0.0 }, 2, true);
+}
+
+/* ---- the same bits ---- */
+
+static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
+{
+    const size_t count = quick() ? 777 : 100003, runs = quick() ? 3 : 20;
+    char *host = random_elements(dtype, count + GUARDS, 4);
+    const number first = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
+    for (size_t run = 1; run < runs; ++run) {
+        char *moved = malloc(bytes_of(dtype, run + count + GUARDS));
+        memset(moved, 0x7f, bytes_of(dtype, run));
+        memcpy(moved + bytes_of(dtype, run), host, bytes_of(dtype, count + GUARDS));
+        const number same = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
+        const number elsewhere = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, run, run % 3, moved });
+        assert_memory_equal(&same, &first, ndr_dtype_size(dtype));
+        assert_memory_equal(&elsewhere, &first, ndr_dtype_size(dtype));
+        free(moved);
+    }
+    free(host);
+}
+
+static void test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset(void **state)
+{
+    (void)state;
+    check_same_bits(NDR_REDUCE_TREE, NDR_DTYPE_F32);
+    if (device.has_f64) check_same_bits(NDR_REDUCE_TREE, NDR_DTYPE_F64);
+}
+
+static void test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_every_offset(void **state)
+{
+    (void)state;
+    check_same_bits(NDR_REDUCE_RECURSIVE, NDR_DTYPE_F32);
+    if (device.has_f64) check_same_bits(NDR_REDUCE_RECURSIVE, NDR_DTYPE_F64);
+}
+
+/* ---- as a piece of work ---- */
+
+/* A reduction of {1, 2, 3, 4, 5} in i32 that works; refusals change one thing in it. */
+typedef struct bench {
+    ndr_buffer *input, *output;
+    ndr_reduce_desc desc;
+} bench;
+
+static bench bench_of(void)
+{
+    const int32_t five[] = { 1, 2, 3, 4, 5 }, two[] = { -1, -2 };
+    bench b = { .input = buffer_of(sizeof five, five), .output = buffer_of(sizeof two, two) };
+    b.desc = (ndr_reduce_desc){ .dtype = NDR_DTYPE_I32,
+                                .op = NDR_OP_SUM,
+                                .input = { b.input, 0 },
+                                .count = 5,
+                                .output = { b.output, 1 } };
+    return b;
+}
+
+/* Nothing was written so far, and the same objects work. */
+static void close_bench(bench *b)
+{
+    int32_t five[5], two[2];
+    read_buffer(b->input, five, sizeof five);
+    read_buffer(b->output, two, sizeof two);
+    assert_memory_equal(five, ((const int32_t[]){ 1, 2, 3, 4, 5 }), sizeof five);
+    assert_memory_equal(two, ((const int32_t[]){ -1, -2 }), sizeof two);
+    assert_ok(ndr_reduce(queue, &b->desc, NULL));
+    read_buffer(b->output, two, sizeof two);
+    assert_memory_equal(two, ((const int32_t[]){ -1, 15 }), sizeof two);
+    ndr_buffer_destroy(b->input);
+    ndr_buffer_destroy(b->output);
+}
+
+static void test_reduce__gives_an_event_that_ends_and_tells_its_time(void **state)
+{
+    (void)state;
+    const size_t list[] = { 0, 1, 65, quick() ? 300 : 100003 };
+    float *host = random_elements(NDR_DTYPE_F32, 100003, 5);
+    ndr_buffer *input = buffer_of(100003 * sizeof *host, host), *output = buffer_of(sizeof(float), NULL);
+    for (size_t m = 0; m < COUNT_OF(methods); ++m)
+        for (size_t i = 0; i < COUNT_OF(list); ++i) {
+            const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32,
+                                           .op = NDR_OP_MAX,
+                                           .method = methods[m],
+                                           .input = { input, 0 },
+                                           .count = list[i],
+                                           .output = { output, 0 } };
+            ndr_event *event = NULL;
+            assert_ok(ndr_reduce(queue, &desc, &event));
+            assert_non_null(event);
+            assert_ok(ndr_event_wait(event));
+            ndr_event_state how_far = NDR_EVENT_QUEUED;
+            assert_ok(ndr_event_get_state(event, &how_far));
+            assert_int_equal(how_far, NDR_EVENT_COMPLETE);
+            uint64_t elapsed_ns = UINT64_MAX;
+            assert_ok(ndr_event_elapsed_ns(event, &elapsed_ns));
+            assert_true(elapsed_ns < UINT64_C(600000000000));
+            if (list[i] == 100003) assert_true(elapsed_ns > 0);
+            ndr_event_destroy(event);
+        }
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(output);
+    free(host);
+}
+
+/* Three sums into one buffer and a sum over those, with nothing waited for in between. */
+static void test_reduce__sees_what_the_queue_did_before(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        ndr_buffer *input = buffer_of(3000 * sizeof(int32_t), NULL), *sums = buffer_of(4 * sizeof(int32_t), NULL);
+        ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .method = methods[m], .count = 1000 };
+        for (size_t i = 0; i < 3; ++i) {
+            const int32_t pattern = (int32_t)i + 1;
+            assert_ok(ndr_buffer_fill(queue, input, i * 1000 * sizeof pattern, 1000 * sizeof pattern, &pattern,
+                                      sizeof pattern, NULL));
+            desc.input = (ndr_span){ input, i * 1000 };
+            desc.output = (ndr_span){ sums, i };
+            assert_ok(ndr_reduce(queue, &desc, NULL));
+        }
+        desc.input = (ndr_span){ sums, 0 };
+        desc.count = 3;
+        desc.output = (ndr_span){ sums, 3 }; /* the same buffer, just behind */
+        assert_ok(ndr_reduce(queue, &desc, NULL));
+        int32_t got[4];
+        read_buffer(sums, got, sizeof got);
+        assert_memory_equal(got, ((const int32_t[]){ 1000, 2000, 3000, 6000 }), sizeof got);
+        ndr_buffer_destroy(input);
+        ndr_buffer_destroy(sums);
+    }
+}
+
+static void test_reduce__takes_an_output_beside_the_input_in_one_buffer(void **state)
+{
+    (void)state;
+    const int32_t host[] = { 0, 1, 2, 3, 0 };
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        ndr_buffer *both = buffer_of(sizeof host, host);
+        ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32,
+                                 .op = NDR_OP_SUM,
+                                 .method = methods[m],
+                                 .input = { both, 1 },
+                                 .count = 3 };
+        desc.output = (ndr_span){ both, 0 };
+        assert_ok(ndr_reduce(queue, &desc, NULL));
+        desc.output = (ndr_span){ both, 4 };
+        assert_ok(ndr_reduce(queue, &desc, NULL));
+        int32_t got[5];
+        read_buffer(both, got, sizeof got);
+        assert_memory_equal(got, ((const int32_t[]){ 6, 1, 2, 3, 6 }), sizeof got);
+        ndr_buffer_destroy(both);
+    }
+}
+
+static void test_reduce__lets_its_buffers_be_destroyed_while_queued(void **state)
+{
+    (void)state;
+    ndr_buffer *output = buffer_of(sizeof(int32_t), NULL);
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        const size_t count = quick() ? 300 : 100003;
+        ndr_buffer *input = buffer_of(count * sizeof(int32_t), NULL);
+        assert_ok(ndr_buffer_fill(queue, input, 0, count * sizeof(int32_t), &(int32_t){ 1 }, sizeof(int32_t), NULL));
+        const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32,
+                                       .op = NDR_OP_SUM,
+                                       .method = methods[m],
+                                       .input = { input, 0 },
+                                       .count = count,
+                                       .output = { output, 0 } };
+        assert_ok(ndr_reduce(queue, &desc, NULL));
+        ndr_buffer_destroy(input);
+        int32_t got = 0;
+        read_buffer(output, &got, sizeof got);
+        assert_int_equal(got, count);
+    }
+    ndr_buffer_destroy(output);
+}
+
+/* ---- refusals ---- */
+
+static void test_reduce__refuses_a_missing_queue_or_desc(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(NULL, &b.desc, NULL), "ndr_reduce", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, NULL, NULL), "ndr_reduce", "desc is NULL");
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_types_it_does_not_take(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.dtype = NDR_DTYPE_NONE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "dtype is not set", "i32, u32, i64, u64, f32");
+    const ndr_dtype others[] = { NDR_DTYPE_I8, NDR_DTYPE_U8, NDR_DTYPE_I16, NDR_DTYPE_U16 };
+    for (size_t i = 0; i < COUNT_OF(others); ++i) {
+        desc.dtype = others[i];
+        assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "dtype is", ndr_dtype_name(others[i]));
+    }
+    desc.dtype = (ndr_dtype)11;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "dtype is ?");
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_operators_and_methods_that_are_none(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.op = NDR_OP_NONE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 0", "sum", "min", "max");
+    desc.op = (ndr_op)4;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 4");
+    desc = b.desc;
+    desc.method = (ndr_reduce_method)3;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "3 is not an ndr_reduce_method");
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_elements_past_the_end(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        ndr_reduce_desc desc = b.desc;
+        desc.method = methods[m];
+        desc.count = 6;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "input is 6 elements from element 0",
+                       "holds 5");
+        desc.count = SIZE_MAX;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "input is", "holds 5");
+        desc.count = 5;
+        desc.input.offset = 1;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "input is 5 elements from element 1");
+        desc.input.offset = SIZE_MAX - 2; /* offset + count passes SIZE_MAX */
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "input is", "holds 5");
+        desc.input.offset = 0;
+        desc.output.offset = 2;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "output is", "from element 2", "holds 2");
+        desc.output.offset = SIZE_MAX;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "output is", "holds 2");
+    }
+    close_bench(&b);
+}
+
+/* 20 bytes hold two and a half of these. */
+static void test_reduce__counts_whole_elements_of_a_buffer(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.dtype = NDR_DTYPE_I64;
+    desc.count = 3;
+    desc.output.offset = 0;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "input is 3 elements", "holds 2");
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_missing_buffers(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.input.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "ndr_reduce", "input has no buffer");
+    desc = b.desc;
+    desc.output.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "output has no buffer");
+    desc.count = 0; /* the answer still needs a place */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "output has no buffer");
+    ndr_buffer *empty = buffer_of(0, NULL);
+    desc.output = (ndr_span){ empty, 0 };
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "output is 1 elements", "holds 0");
+    ndr_buffer_destroy(empty);
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_an_output_within_the_input(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.output.buffer = b.input;
+    for (size_t offset = 0; offset < 5; ++offset) {
+        desc.output.offset = offset;
+        assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "output", "meets input",
+                       "elements 0 to 4 of the same buffer");
+    }
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_buffers_of_another_context(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_context *other;
+    ndr_buffer *foreign;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_buffer_create_from(other, 20, (const int32_t[]){ 9, 9, 9, 9, 9 }, &foreign));
+    ndr_reduce_desc desc = b.desc;
+    desc.input.buffer = foreign;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "input and the queue", "different contexts");
+    desc = b.desc;
+    desc.output.buffer = foreign;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "output and the queue", "different contexts");
+    ndr_buffer_destroy(foreign);
+    ndr_context_destroy(other);
+    close_bench(&b);
+}
+
+static void test_reduce__leaves_the_event_alone_when_refused(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_event *const before = (ndr_event *)&b;
+    ndr_event *event = before;
+    ndr_reduce_desc desc = b.desc;
+    desc.count = 6;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, &event), "holds 5");
+    assert_ptr_equal(event, before);
+    close_bench(&b);
+}
+
+/* ---- devices that lack something, by NDR_DISABLE ---- */
+
+typedef struct poor_device {
+    ndr_context *context;
+    ndr_queue *queue;
+    ndr_buffer *buffer;
+    ndr_reduce_desc desc; /* of four elements before a fifth */
+} poor_device;
+
+static const int64_t poor_elements[5] = { 1, 2, 3, 4, -5 };
+
+static poor_device poor_device_of(const char *disabled, ndr_dtype dtype, ndr_reduce_method method)
+{
+    poor_device p;
+    set_env("NDR_DISABLE", disabled);
+    assert_ok(ndr_context_create(NULL, &p.context));
+    restore_env();
+    assert_ok(ndr_queue_create(p.context, NULL, &p.queue));
+    assert_ok(ndr_buffer_create_from(p.context, sizeof poor_elements, poor_elements, &p.buffer));
+    p.desc = (ndr_reduce_desc){ dtype, NDR_OP_SUM, method, { p.buffer, 0 }, 4, { p.buffer, 4 } };
+    return p;
+}
+
+static void check_poor_buffer(const poor_device *p, int64_t last)
+{
+    int64_t got[5];
+    assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got));
+    assert_memory_equal(got, poor_elements, 4 * sizeof got[0]);
+    assert_int_equal(got[4], last);
+}
+
+static void close_poor_device(poor_device *p)
+{
+    ndr_buffer_destroy(p->buffer);
+    ndr_queue_destroy(p->queue);
+    ndr_context_destroy(p->context);
+}
+
+static void test_reduce__refuses_f64_where_the_device_has_none(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        poor_device p = poor_device_of("fp64", NDR_DTYPE_F64, methods[m]);
+        assert_refused(NDR_UNSUPPORTED, ndr_reduce(p.queue, &p.desc, NULL), "ndr_reduce", device.name, "no f64");
+        check_poor_buffer(&p, -5);
+        p.desc.dtype = NDR_DTYPE_I64;
+        p.desc.method = NDR_REDUCE_TREE;
+        assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
+        check_poor_buffer(&p, 10);
+        close_poor_device(&p);
+    }
+}
+
+static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(void **state)
+{
+    (void)state;
+    const ndr_dtype wide[] = { NDR_DTYPE_I64, NDR_DTYPE_U64, NDR_DTYPE_F64 };
+    for (size_t t = 0; t < (device.has_f64 ? 3 : 2); ++t) {
+        poor_device p = poor_device_of("int64_atomics", wide[t], NDR_REDUCE_ATOMIC);
+        assert_refused(NDR_UNSUPPORTED, ndr_reduce(p.queue, &p.desc, NULL), device.name, "no 64-bit atomics",
+                       ndr_dtype_name(wide[t]), "the tree");
+        check_poor_buffer(&p, -5);
+        p.desc.dtype = NDR_DTYPE_I64;
+        p.desc.method = NDR_REDUCE_RECURSIVE; /* which does without, as the tree does */
+        assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
+        check_poor_buffer(&p, 10);
+        close_poor_device(&p);
+    }
+}
+
+static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void **state)
+{
+    (void)state;
+    poor_device p = poor_device_of("int64_atomics,fp64", NDR_DTYPE_I32, NDR_REDUCE_ATOMIC);
+    p.desc.output.offset = 9; /* the upper half of the fifth element */
+    p.desc.count = 8;
+    assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
+    int32_t got[10];
+    assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got));
+    assert_int_equal(got[9], 10);
+    close_poor_device(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f32),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f64),
+        cmocka_unit_test(test_reduce__of_a_million_agrees_with_a_loop),
+        cmocka_unit_test(test_reduce__reads_exactly_its_elements),
+        cmocka_unit_test(test_reduce__finds_an_extreme_wherever_it_stands),
+        cmocka_unit_test(test_reduce__of_nothing_is_the_identity),
+        cmocka_unit_test(test_reduce__wraps_integer_sums),
+        cmocka_unit_test(test_reduce__adds_whole_floats_exactly),
+        cmocka_unit_test(test_reduce__keeps_float_sums_within_their_bound),
+        cmocka_unit_test(test_reduce__keeps_sums_that_cancel_within_their_bound),
+        cmocka_unit_test(test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums),
+        cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan),
+        cmocka_unit_test(test_reduce__counts_infinities_as_numbers),
+        cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal),
+        cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset),
+        cmocka_unit_test(test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_every_offset),
+        cmocka_unit_test(test_reduce__gives_an_event_that_ends_and_tells_its_time),
+        cmocka_unit_test(test_reduce__sees_what_the_queue_did_before),
+        cmocka_unit_test(test_reduce__takes_an_output_beside_the_input_in_one_buffer),
+        cmocka_unit_test(test_reduce__lets_its_buffers_be_destroyed_while_queued),
+        cmocka_unit_test(test_reduce__refuses_a_missing_queue_or_desc),
+        cmocka_unit_test(test_reduce__refuses_types_it_does_not_take),
+        cmocka_unit_test(test_reduce__refuses_operators_and_methods_that_are_none),
+        cmocka_unit_test(test_reduce__refuses_elements_past_the_end),
+        cmocka_unit_test(test_reduce__counts_whole_elements_of_a_buffer),
+        cmocka_unit_test(test_reduce__refuses_missing_buffers),
+        cmocka_unit_test(test_reduce__refuses_an_output_within_the_input),
+        cmocka_unit_test(test_reduce__refuses_buffers_of_another_context),
+        cmocka_unit_test(test_reduce__leaves_the_event_alone_when_refused),
+        cmocka_unit_test(test_reduce__refuses_f64_where_the_device_has_none),
+        cmocka_unit_test(test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack),
+        cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
+    };
+    return cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
+}

@@ -1,0 +1,463 @@
+/* test_source.c - source text with its #includes followed: what is pasted, what is left, which line is named. */
+#include "support.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program/program.h"
+
+/* The folders and files that the tests below find. */
+static int make_files(void **state)
+{
+    (void)state;
+    static const char *const folders[] = { "sub", "sub/deep", "include_a", "include_b" };
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) (void)mkdir(folders[i], 0777);
+    write_file("sub/beside.clh", "beside\n");
+    write_file("sub/deep/inner.clh", "#include \"../beside.clh\"\ninner\n");
+    write_file("sub/both.clh", "beside both\n");
+    write_file("include_a/both.clh", "a both\n");
+    write_file("include_b/both.clh", "b both\n");
+    write_file("include_b/only_b.clh", "only b\n");
+    write_file("sub/no_newline.clh", "last line without an end");
+    write_file("sub/empty.clh", "");
+    write_file("sub/ping.clh", "ping\n#include \"pong.clh\"\n");
+    write_file("sub/pong.clh", "pong\n#include \"ping.clh\"\n");
+    write_file("sub/up.clh", "#ifndef UP\n#define UP\n#include \"../sub/down.clh\"\n#endif\n");
+    write_file("sub/down.clh", "#ifndef DOWN\n#define DOWN\n#include \"../sub/up.clh\"\n#endif\n");
+    return 0;
+}
+
+/* What a file called `title` with that text becomes; free() it. */
+static char *expanded_from(const char *title, const char *text, bool is_file,
+                           const char *const *include_dirs)
+{
+    const ndr_source source = {
+        .title = title, .text = text, .is_file = is_file, .include_dirs = include_dirs
+    };
+    ndr_text out = { 0 };
+    assert_ok(ndr_source_expand(&source, &out));
+    return out.chars;
+}
+
+/* A text without a folder, whose expansion must be `wanted` or, with `wanted` NULL, the text itself. */
+static void assert_expands(const char *text, const char *wanted)
+{
+    char *got = expanded_from("t", text, false, NULL);
+    char itself[4096];
+    snprintf(itself, sizeof itself, "#line 1 \"t\"\n%s\n", text);
+    assert_string_equal(got, wanted ? wanted : itself);
+    free(got);
+}
+
+static void assert_file_expands(const char *text, const char *const *include_dirs, const char *wanted)
+{
+    char *got = expanded_from("sub/main.cl", text, true, include_dirs);
+    assert_string_equal(got, wanted);
+    free(got);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) ++count;
+    return count;
+}
+
+/* ---- the text itself ---- */
+
+static void test_source__without_includes_is_left_as_it_is(void **state)
+{
+    (void)state;
+    assert_expands("", NULL);
+    assert_expands("kernel void k() {}", NULL);
+    assert_expands("one\n\nthree\n", NULL);
+    assert_expands("#define include \"x\"\n#pragma include \"ndr/item.clh\"\n", NULL);
+}
+
+static void test_source__names_itself_in_the_first_line(void **state)
+{
+    (void)state;
+    char *got = expanded_from("folder/my \"odd\\name\".cl", "x\n", false, NULL);
+    assert_string_equal(got, "#line 1 \"folder/my \\\"odd\\\\name\\\".cl\"\nx\n\n");
+    free(got);
+}
+
+static void test_source__is_appended_to_what_is_there(void **state)
+{
+    (void)state;
+    const ndr_source source = { .title = "t", .text = "x\n" };
+    ndr_text out = { 0 };
+    ndr_text_add(&out, "before\n");
+    assert_ok(ndr_source_expand(&source, &out));
+    assert_string_equal(out.chars, "before\n#line 1 \"t\"\nx\n\n");
+    ndr_text_free(&out);
+}
+
+/* ---- the library's vocabulary ---- */
+
+static void test_include__of_the_vocabulary_is_known_in_every_spelling(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {
+        "#include \"ndr/item.clh\"\n", "#include <ndr/item.clh>\n",
+        "  #include <ndr/item.clh>\n", "\t# \tinclude\t<ndr/item.clh>\n",
+        "#include<ndr/item.clh>\n",    "#include \"ndr/item.clh\" // why\n",
+        "#include \"ndr/item.clh\"",   "#include \"ndr/item.clh\"\r\n",
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; ++i) {
+        char *got = expanded_from("t", spellings[i], false, NULL);
+        assert_non_null(strstr(got, "#line 1 \"kernels/ndr/item.clh\"\n"));
+        assert_non_null(strstr(got, "#define NDR_RANGE(dims)"));
+        assert_null(strstr(got, "#include \"ndr/item.clh\""));
+        free(got);
+    }
+}
+
+static void test_include__of_the_vocabulary_follows_its_own_includes(void **state)
+{
+    (void)state;
+    char *got = expanded_from("t", "#include <ndr/ndr.clh>\n", false, NULL);
+    assert_non_null(strstr(got, "#line 1 \"kernels/ndr/ndr.clh\""));
+    assert_non_null(strstr(got, "#line 1 \"kernels/ndr/group.clh\""));
+    assert_int_equal(count_of(got, "#include \"ndr/"), 0);
+    free(got);
+}
+
+static void test_include__of_the_vocabulary_needs_no_folder(void **state)
+{
+    (void)state;
+    assert_file_expands("#include \"../ndr/item.clh\"\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#include \"../ndr/item.clh\"\n\n");
+}
+
+/* ---- files ---- */
+
+static void test_include__is_found_beside_its_file(void **state)
+{
+    (void)state;
+    assert_file_expands(
+        "a\n#include \"beside.clh\"\nb\n", NULL,
+        "#line 1 \"sub/main.cl\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\nb\n\n");
+}
+
+static void test_include__is_found_beside_the_file_that_includes_it(void **state)
+{
+    (void)state;
+    char *got = expanded_from("sub/main.cl", "#include \"deep/inner.clh\"\n", true, NULL);
+    assert_non_null(strstr(
+        got, "#line 1 \"sub/deep/../beside.clh\"\nbeside\n\n#line 2 \"sub/deep/inner.clh\"\ninner\n"));
+    free(got);
+}
+
+static void test_include__in_brackets_is_not_looked_for_beside(void **state)
+{
+    (void)state;
+    assert_file_expands("#include <beside.clh>\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#include <beside.clh>\n\n");
+}
+
+static void test_include__of_a_text_is_not_looked_for_beside(void **state)
+{
+    (void)state;
+    assert_expands("#include \"sub/beside.clh\"\n", NULL);
+}
+
+static void test_include__is_found_in_the_folders_in_their_order(void **state)
+{
+    (void)state;
+    const char *const dirs[] = { "include_a", "include_b", NULL };
+    char *got = expanded_from("t", "#include <both.clh>\n#include \"only_b.clh\"\n", false, dirs);
+    assert_non_null(strstr(got, "#line 1 \"include_a/both.clh\"\na both\n"));
+    assert_non_null(strstr(got, "#line 1 \"include_b/only_b.clh\"\nonly b\n"));
+    assert_null(strstr(got, "b both"));
+    free(got);
+}
+
+static void test_include__looks_beside_before_the_folders(void **state)
+{
+    (void)state;
+    const char *const dirs[] = { "include_a", NULL };
+    char *got = expanded_from("sub/main.cl", "#include \"both.clh\"\n", true, dirs);
+    assert_non_null(strstr(got, "beside both"));
+    free(got);
+    got = expanded_from("sub/main.cl", "#include <both.clh>\n", true, dirs);
+    assert_non_null(strstr(got, "a both"));
+    free(got);
+}
+
+static void test_include__takes_an_absolute_path(void **state)
+{
+    (void)state;
+    char folder[4096], text[4200];
+    assert_non_null(getcwd(folder, sizeof folder));
+    snprintf(text, sizeof text, "#include \"%s/sub/beside.clh\"\n", folder);
+    char *got = expanded_from("t", text, false, NULL);
+    assert_non_null(strstr(got, "\nbeside\n"));
+    free(got);
+}
+
+static void test_include__that_nobody_has_is_left_to_the_compiler(void **state)
+{
+    (void)state;
+    assert_expands("#include \"nobody.clh\"\nx\n", NULL);
+    assert_expands("#include <ndr/nobody.clh>\n", NULL);
+    assert_file_expands("#include \"nobody.clh\"\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#include \"nobody.clh\"\n\n");
+}
+
+static void test_include__without_a_plain_name_is_left_to_the_compiler(void **state)
+{
+    (void)state;
+    assert_expands(
+        "#include NAME\n#include \"open\n#include <open\n#include\n#include_next <ndr/item.clh>\n", NULL);
+}
+
+static void test_include__of_a_file_without_a_last_line_end_is_whole(void **state)
+{
+    (void)state;
+    assert_file_expands(
+        "#include \"no_newline.clh\"\nb\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#line 1 \"sub/no_newline.clh\"\nlast line without an end\n"
+        "#line 2 \"sub/main.cl\"\nb\n\n");
+}
+
+static void test_include__of_an_empty_file_adds_nothing(void **state)
+{
+    (void)state;
+    assert_file_expands(
+        "#include \"empty.clh\"\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#line 1 \"sub/empty.clh\"\n\n#line 2 \"sub/main.cl\"\n\n");
+}
+
+/* ---- where the preprocessor would look twice ---- */
+
+static void test_include__inside_an_if_0_is_pasted_again_outside(void **state)
+{
+    (void)state;
+    char *got = expanded_from(
+        "sub/main.cl", "#if 0\n#include \"beside.clh\"\n#endif\n#include \"beside.clh\"\n", true, NULL);
+    assert_int_equal(count_of(got, "\nbeside\n"), 2);
+    free(got);
+    got = expanded_from("t", "#if 0\n#include <ndr/item.clh>\n#endif\n#include <ndr/item.clh>\n", false,
+                        NULL);
+    assert_int_equal(count_of(got, "#define NDR_ITEM_CLH"), 2); /* its own guard takes one away again */
+    free(got);
+}
+
+static void test_include__inside_a_comment_is_left(void **state)
+{
+    (void)state;
+    assert_expands("/*\n#include <ndr/item.clh>\n*/\n", NULL);
+    assert_expands("x /* // */ y /* \"\n#include <ndr/item.clh>\n*/\n", NULL);
+    assert_expands("//#include <ndr/item.clh>\n", NULL);
+    assert_expands("// goes on \\\n#include <ndr/item.clh>\n", NULL);
+}
+
+static void test_include__after_a_comment_is_pasted(void **state)
+{
+    (void)state;
+    static const char *const openings[] = { "/* one */\n",       "/*\n two\n*/\n", "/**/\n",
+                                            "x = \"/*\";\n",     "// /*\n",        "c = '\"'; /* \" */\n",
+                                            "s = \"\\\"/*\";\n", "/* /* */\n" };
+    for (size_t i = 0; i < sizeof openings / sizeof openings[0]; ++i) {
+        char text[256];
+        snprintf(text, sizeof text, "%s#include <ndr/item.clh>\n", openings[i]);
+        char *got = expanded_from("t", text, false, NULL);
+        assert_non_null(strstr(got, "#define NDR_ITEM_CLH"));
+        free(got);
+    }
+}
+
+static void test_include__keeps_a_comment_open_that_starts_behind_it(void **state)
+{
+    (void)state;
+    char *got = expanded_from("t", "#include <ndr/item.clh> /* for\n#include <ndr/op.clh>\nitems */\n",
+                              false, NULL);
+    assert_null(strstr(got, "#line 1 \"kernels/ndr/op.clh\""));
+    const char *behind = strstr(got, "#line 2 \"t\"\n");
+    assert_non_null(behind);
+    assert_non_null(strstr(got, "/*")); /* of the vocabulary, at the least */
+    const char *open = strstr(strstr(got, "#endif\n\n#line 2"), "/*");
+    assert_non_null(open);
+    assert_true(open < strstr(got, "items */"));
+    free(got);
+}
+
+static void test_include__in_a_circle_ends(void **state)
+{
+    (void)state;
+    char *got = expanded_from("sub/main.cl", "#include \"ping.clh\"\n", true, NULL);
+    assert_int_equal(count_of(got, "\nping\n"), 1);
+    assert_int_equal(count_of(got, "\npong\n"), 1);
+    free(got);
+}
+
+static void test_include__in_a_circle_of_longer_and_longer_paths_ends(void **state)
+{
+    (void)state;
+    char *got = expanded_from("sub/main.cl", "#include \"up.clh\"\n", true, NULL);
+    assert_non_null(strstr(got, "#define DOWN"));
+    free(got);
+}
+
+static void test_include__of_itself_ends(void **state)
+{
+    (void)state;
+    write_file("sub/self.cl", "self\n#include \"self.cl\"\n");
+    char *got = expanded_from("sub/self.cl", "self\n#include \"self.cl\"\n", true, NULL);
+    assert_int_equal(count_of(got, "\nself\n"), 1);
+    free(got);
+}
+
+/* ---- line marks ---- */
+
+static void test_include__is_followed_by_the_number_of_the_next_line(void **state)
+{
+    (void)state;
+    char *got =
+        expanded_from("t", "1\n2\n#include <ndr/item.clh>\n4\n#include <ndr/item.clh>\n6\n", false, NULL);
+    assert_non_null(strstr(got, "#line 4 \"t\"\n4\n"));
+    assert_non_null(strstr(got, "#line 6 \"t\"\n6\n"));
+    free(got);
+}
+
+/* ---- refusals ---- */
+
+static void test_include__too_deep_is_refused(void **state)
+{
+    (void)state;
+    char path[32], text[64];
+    for (int i = 0; i < 40; ++i) {
+        snprintf(path, sizeof path, "sub/deep/%d.clh", i);
+        snprintf(text, sizeof text, "level %d\n#include \"%d.clh\"\n", i, i + 1);
+        write_file(path, text);
+    }
+    write_file("sub/deep/40.clh", "the end\n");
+    const ndr_source deep = { .title = "sub/deep/0.clh", .text = "#include \"1.clh\"\n", .is_file = true };
+    const ndr_source fine = { .title = "sub/deep/20.clh",
+                              .text = "#include \"21.clh\"\n",
+                              .is_file = true };
+    ndr_text out = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_source_expand(&deep, &out),
+                   "\"sub/deep/32.clh\" is included more than 32 deep");
+    ndr_text_clear(&out);
+    assert_ok(ndr_source_expand(&fine, &out));
+    assert_non_null(strstr(out.chars, "the end"));
+    ndr_text_free(&out);
+}
+
+static void test_include__that_doubles_without_end_is_refused(void **state)
+{
+    (void)state;
+    char path[32], text[8192];
+    for (int i = 0; i < 31; ++i) {
+        snprintf(path, sizeof path, "sub/deep/d%d.clh", i);
+        snprintf(text, sizeof text, "%8000s\n#include \"d%d.clh\"\n#include \"d%d.clh\"\n", "", i + 1,
+                 i + 1);
+        write_file(path, text);
+    }
+    write_file("sub/deep/d31.clh", "x\n");
+    const ndr_source source = { .title = "sub/deep/main.cl",
+                                .text = "#include \"d4.clh\"\n",
+                                .is_file = true };
+    ndr_text out = { 0 };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_source_expand(&source, &out),
+                   "makes the source longer than 16777216 bytes");
+    ndr_text_free(&out);
+}
+
+static void test_source_read__refuses_a_file_that_is_not_there(void **state)
+{
+    (void)state;
+    ndr_text out = { 0 };
+    assert_refused(NDR_NOT_FOUND, ndr_source_read("sub/nobody.cl", &out),
+                   "kernel file \"sub/nobody.cl\" cannot be read: No such file");
+    ndr_text_free(&out);
+}
+
+static void test_source_read__refuses_a_folder(void **state)
+{
+    (void)state;
+    ndr_text out = { 0 };
+    assert_refused(NDR_NOT_FOUND, ndr_source_read("sub", &out),
+                   "kernel file \"sub\" cannot be read: Is a directory");
+    ndr_text_free(&out);
+}
+
+static void test_source_read__refuses_a_0_byte(void **state)
+{
+    (void)state;
+    FILE *file = fopen("zero.cl", "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite("a\0b", 1, 3, file), 3);
+    assert_int_equal(fclose(file), 0);
+    ndr_text out = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_source_read("zero.cl", &out),
+                   "kernel file \"zero.cl\" holds a 0 byte");
+    ndr_text_free(&out);
+}
+
+static void test_source_read__appends_the_whole_file(void **state)
+{
+    (void)state;
+    enum { LENGTH = 20000 }; /* several chunks */
+    static char text[LENGTH + 1];
+    memset(text, 'x', LENGTH);
+    text[LENGTH - 1] = 'y';
+    write_file("long.cl", text);
+    ndr_text out = { 0 };
+    ndr_text_add(&out, "before");
+    assert_ok(ndr_source_read("long.cl", &out));
+    assert_int_equal(out.length, LENGTH + 6);
+    assert_string_equal(out.chars + 6, text);
+    ndr_text_free(&out);
+}
+
+static void test_source_find__knows_the_embedded_files_only(void **state)
+{
+    (void)state;
+    const ndr_source_file *item = ndr_source_find("ndr/item.clh");
+    assert_non_null(item);
+    assert_int_equal(strlen(item->text), item->length);
+    assert_null(ndr_source_find("item.clh"));
+    assert_null(ndr_source_find(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_source__without_includes_is_left_as_it_is),
+        cmocka_unit_test(test_source__names_itself_in_the_first_line),
+        cmocka_unit_test(test_source__is_appended_to_what_is_there),
+        cmocka_unit_test(test_include__of_the_vocabulary_is_known_in_every_spelling),
+        cmocka_unit_test(test_include__of_the_vocabulary_follows_its_own_includes),
+        cmocka_unit_test(test_include__of_the_vocabulary_needs_no_folder),
+        cmocka_unit_test(test_include__is_found_beside_its_file),
+        cmocka_unit_test(test_include__is_found_beside_the_file_that_includes_it),
+        cmocka_unit_test(test_include__in_brackets_is_not_looked_for_beside),
+        cmocka_unit_test(test_include__of_a_text_is_not_looked_for_beside),
+        cmocka_unit_test(test_include__is_found_in_the_folders_in_their_order),
+        cmocka_unit_test(test_include__looks_beside_before_the_folders),
+        cmocka_unit_test(test_include__takes_an_absolute_path),
+        cmocka_unit_test(test_include__that_nobody_has_is_left_to_the_compiler),
+        cmocka_unit_test(test_include__without_a_plain_name_is_left_to_the_compiler),
+        cmocka_unit_test(test_include__of_a_file_without_a_last_line_end_is_whole),
+        cmocka_unit_test(test_include__of_an_empty_file_adds_nothing),
+        cmocka_unit_test(test_include__inside_an_if_0_is_pasted_again_outside),
+        cmocka_unit_test(test_include__inside_a_comment_is_left),
+        cmocka_unit_test(test_include__after_a_comment_is_pasted),
+        cmocka_unit_test(test_include__keeps_a_comment_open_that_starts_behind_it),
+        cmocka_unit_test(test_include__in_a_circle_ends),
+        cmocka_unit_test(test_include__in_a_circle_of_longer_and_longer_paths_ends),
+        cmocka_unit_test(test_include__of_itself_ends),
+        cmocka_unit_test(test_include__is_followed_by_the_number_of_the_next_line),
+        cmocka_unit_test(test_include__too_deep_is_refused),
+        cmocka_unit_test(test_include__that_doubles_without_end_is_refused),
+        cmocka_unit_test(test_source_read__refuses_a_file_that_is_not_there),
+        cmocka_unit_test(test_source_read__refuses_a_folder),
+        cmocka_unit_test(test_source_read__refuses_a_0_byte),
+        cmocka_unit_test(test_source_read__appends_the_whole_file),
+        cmocka_unit_test(test_source_find__knows_the_embedded_files_only),
+    };
+    return cmocka_run_group_tests(tests, make_files, NULL);
+}
