@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ops/ops.h"
 #include "reference.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -629,6 +630,35 @@ static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
     ndr_context_destroy(poor);
 }
 
+/* ---- every variant, whatever this device would choose ---- */
+
+static int open_forcing(void **state, unsigned variant)
+{
+    if (open_device(state) != 0) return -1;
+    context->forced.gemm = variant;
+    return 0;
+}
+
+static int open_forcing_tiled(void **state)
+{
+    return open_forcing(state, NDR_GEMM_TILED);
+}
+
+static int open_forcing_direct(void **state)
+{
+    return open_forcing(state, NDR_GEMM_DIRECT);
+}
+
+static int open_forcing_packed(void **state)
+{
+    return open_forcing(state, NDR_GEMM_PACKED);
+}
+
+static int open_forcing_thin(void **state)
+{
+    return open_forcing(state, NDR_GEMM_THIN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -659,5 +689,23 @@ int main(void)
         cmocka_unit_test(test_matmul__leaves_the_event_alone_when_refused),
         cmocka_unit_test(test_matmul__refuses_f64_where_the_device_has_none),
     };
-    return cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
+    const struct CMUnitTest results[] = {
+        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32),
+        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64),
+        cmocka_unit_test(test_matmul__keeps_to_its_elements_with_any_pitch_and_offset),
+        cmocka_unit_test(test_matmul__scales_by_alpha_and_beta),
+        cmocka_unit_test(test_matmul__of_whole_numbers_is_exact),
+        cmocka_unit_test(test_matmul__gives_the_same_bits_every_time),
+        cmocka_unit_test(test_matmul__without_beta_does_not_read_c),
+        cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b),
+        cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads),
+        cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column),
+        cmocka_unit_test(test_matmul__over_no_columns_only_scales_c),
+    };
+    int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
+    failed += cmocka_run_group_tests_name("gemm forced to tiled", results, open_forcing_tiled, close_device);
+    failed += cmocka_run_group_tests_name("gemm forced to direct", results, open_forcing_direct, close_device);
+    failed += cmocka_run_group_tests_name("gemm forced to packed", results, open_forcing_packed, close_device);
+    failed += cmocka_run_group_tests_name("gemm forced to thin", results, open_forcing_thin, close_device);
+    return failed;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ops/ops.h"
 #include "reference.h"
 
 /* ---- what there is ---- */
@@ -756,6 +757,25 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
     close_poor_device(&p);
 }
 
+/* ---- every variant, whatever this device would choose ---- */
+
+static int open_forcing(void **state, unsigned variant)
+{
+    if (open_device(state) != 0) return -1;
+    context->forced.reduce = variant;
+    return 0;
+}
+
+static int open_forcing_groups(void **state)
+{
+    return open_forcing(state, NDR_REDUCE_GROUPS);
+}
+
+static int open_forcing_chunks(void **state)
+{
+    return open_forcing(state, NDR_REDUCE_CHUNKS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -794,5 +814,27 @@ int main(void)
         cmocka_unit_test(test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack),
         cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
     };
-    return cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
+    const struct CMUnitTest results[] = {
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f32),
+        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f64),
+        cmocka_unit_test(test_reduce__of_a_million_agrees_with_a_loop),
+        cmocka_unit_test(test_reduce__reads_exactly_its_elements),
+        cmocka_unit_test(test_reduce__finds_an_extreme_wherever_it_stands),
+        cmocka_unit_test(test_reduce__of_nothing_is_the_identity),
+        cmocka_unit_test(test_reduce__wraps_integer_sums),
+        cmocka_unit_test(test_reduce__adds_whole_floats_exactly),
+        cmocka_unit_test(test_reduce__keeps_float_sums_within_their_bound),
+        cmocka_unit_test(test_reduce__keeps_sums_that_cancel_within_their_bound),
+        cmocka_unit_test(test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums),
+        cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan),
+        cmocka_unit_test(test_reduce__counts_infinities_as_numbers),
+        cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal),
+        cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset),
+    };
+    int failed = cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
+    failed += cmocka_run_group_tests_name("reduce forced to groups", results, open_forcing_groups, close_device);
+    failed += cmocka_run_group_tests_name("reduce forced to chunks", results, open_forcing_chunks, close_device);
+    return failed;
 }
