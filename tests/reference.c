@@ -173,7 +173,7 @@ static int ceil_log2(size_t count)
 long double reference_sum_bound(ndr_dtype dtype, ndr_reduce_method method, size_t count,
                                 long double sum_of_magnitudes)
 {
-    const int c = method == NDR_REDUCE_ATOMIC ? 1024 : 256;
+    const int c = method == NDR_REDUCE_ATOMIC ? 2048 : 256;
     return (ceil_log2(count) + c) * (long double)eps_of(dtype) * sum_of_magnitudes;
 }
 

@@ -523,7 +523,7 @@ typedef struct ndr_span {
  *
  * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
- * the tree and the recursion and c = 1024 for the atomic, on devices whose groups hold 32 items or more and where
+ * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more and where
  * nothing overflows; docs/numerics.md says why. */
 typedef struct ndr_reduce_desc {
     ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */

@@ -42,7 +42,8 @@ typedef struct ndr_reduce_tuning {
 
 /* Pure. The dealing depends on `count` alone, never on the number of compute units: the tree's bits must be the same
  * on every device of a kind. `forced` other than CHOOSE overrides the choice of variant. */
-ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, size_t count);
+ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, ndr_reduce_method method,
+                                  size_t count);
 
 /* How a multiplication goes about it on a device. */
 typedef enum ndr_gemm_variant {

@@ -77,7 +77,7 @@ static void plan(reduction *r)
     const ndr_context *context = r->queue->context;
     const op_row *op = &ops[r->desc->op];
     r->tuning =
-        ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->count);
+        ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method, r->desc->count);
     snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s",
              ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic);
 }
