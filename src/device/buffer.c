@@ -85,8 +85,8 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
     return atomic_load(device_writes ? &buffer->mapped : &buffer->mapped_for_writing) == 0;
 }
 
-static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer,
-                             size_t offset_bytes, size_t size_bytes)
+static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
+                             size_t size_bytes)
 {
     NDR_REQUIRE(queue, "%s: queue is NULL", call);
     NDR_REQUIRE(buffer, "%s: buffer is NULL", call);
@@ -105,23 +105,23 @@ static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool de
 }
 
 /* What every transfer does once `enqueue` is known to make sense: event first, then the call. */
-#define ENQUEUE(queue, event, call, ...)                                          \
-    do {                                                                          \
-        ndr_event *made_;                                                         \
-        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                     \
-        cl_event done_ = NULL;                                                    \
-        const cl_int error_ = call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL);  \
-        if (error_ != CL_SUCCESS) {                                               \
-            ndr_event_destroy(made_);                                             \
-            return ndr_fail_cl(error_, #call);                                    \
-        }                                                                         \
-        ndr_event_hand_out(made_, done_, NULL, (event));                          \
+#define ENQUEUE(queue, event, call, ...)                                         \
+    do {                                                                         \
+        ndr_event *made_;                                                        \
+        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                    \
+        cl_event done_ = NULL;                                                   \
+        const cl_int error_ = call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL); \
+        if (error_ != CL_SUCCESS) {                                              \
+            ndr_event_destroy(made_);                                            \
+            return ndr_fail_cl(error_, #call);                                   \
+        }                                                                        \
+        ndr_event_hand_out(made_, done_, NULL, (event));                         \
     } while (0)
 
 /* ---- host to device and back ---- */
 
-static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                        size_t size_bytes, const void *host, cl_bool waits, ndr_event **event)
+static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                        const void *host, cl_bool waits, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, true));
@@ -131,8 +131,8 @@ static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, 
     return NDR_OK;
 }
 
-static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                       size_t size_bytes, void *host, cl_bool waits, ndr_event **event)
+static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                       void *host, cl_bool waits, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, false));
@@ -244,8 +244,8 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     if (!mapping) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
     cl_int error;
     mapping->access = access;
-    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_TRUE, flags[access], offset_bytes, size_bytes, 0,
-                                       NULL, NULL, &error);
+    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_TRUE, flags[access], offset_bytes, size_bytes, 0, NULL,
+                                       NULL, &error);
     if (error != CL_SUCCESS) {
         free(mapping);
         return ndr_fail_cl(error, "clEnqueueMapBuffer");

@@ -22,8 +22,8 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         const size_t length = strcspn(word, ",");
         size_t i = 0;
         while (i < COUNT && !(strlen(table[i].word) == length && memcmp(table[i].word, word, length) == 0)) ++i;
-        NDR_REQUIRE(i < COUNT || length == 0,
-                    "NDR_DISABLE names \"%.*s\"; it knows fp64, int64_atomics and sub_groups", (int)length, word);
+        NDR_REQUIRE(i < COUNT || length == 0, "NDR_DISABLE names \"%.*s\"; it knows fp64, int64_atomics and sub_groups",
+                    (int)length, word);
         if (i < COUNT) bits |= table[i].bit;
         word += length;
         if (*word == ',') ++word;
@@ -62,8 +62,7 @@ static ndr_status read_names(cl_platform_id platform, cl_device_id device, ndr_d
     NDR_TRY(read_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver));
     NDR_TRY(read_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl));
     char platform_name[1024] = "";
-    const cl_int error =
-        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
+    const cl_int error = clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
     NDR_TRY_CL_AS("clGetPlatformInfo", error);
     snprintf(info->platform, sizeof info->platform, "%.*s", (int)sizeof info->platform - 1, platform_name);
     return NDR_OK;
@@ -167,8 +166,8 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
         if (caps->c_version >= 300)
             (void)clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, NULL);
         info->has_f64 = f64 != 0;
-        info->has_int64_atomics = has_word(extensions, "cl_khr_int64_base_atomics")
-                                  && has_word(extensions, "cl_khr_int64_extended_atomics");
+        info->has_int64_atomics =
+            has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
         info->has_sub_groups = sub_groups > 0;
         read_vendor_limits(device, info);
     }

@@ -115,13 +115,13 @@ static void print_devices(const ndr_device_info *devices, size_t count, ndr_text
                      devices[i].name, devices[i].platform);
 }
 
-static ndr_status fail_to_match(const char *words, const char *source, const char *what,
-                                const ndr_device_info *devices, size_t count)
+static ndr_status fail_to_match(const char *words, const char *source, const char *what, const ndr_device_info *devices,
+                                size_t count)
 {
     ndr_text list = { 0 };
     print_devices(devices, count, &list);
-    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; there %s %s", source,
-                                       words, what, count == 1 ? "is" : "are", list.chars ? list.chars : "others");
+    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; there %s %s", source, words,
+                                       what, count == 1 ? "is" : "are", list.chars ? list.chars : "others");
     ndr_text_free(&list);
     return status;
 }
@@ -137,8 +137,8 @@ static bool parse_index(const char *words, size_t *index)
     return *words != '\0';
 }
 
-ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices,
-                              size_t count, size_t *chosen)
+ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
+                              size_t *chosen)
 {
     if (!words || !*words) {
         *chosen = default_device(devices, count);

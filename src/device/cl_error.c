@@ -74,9 +74,8 @@ static ndr_status status_of(cl_int error)
 
 ndr_status ndr_fail_cl(cl_int error, const char *call)
 {
-    const char *hint = error == CL_OUT_OF_RESOURCES
-                           ? "; drivers say this also when a kernel has reached outside its buffers"
-                           : "";
+    const char *hint =
+        error == CL_OUT_OF_RESOURCES ? "; drivers say this also when a kernel has reached outside its buffers" : "";
     return ndr_fail_with_code(status_of(error), error, "%.*s gave %s (%d)%s", (int)strcspn(call, "("), call,
                               ndr_cl_error_name(error), (int)error, hint);
 }

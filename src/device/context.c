@@ -55,8 +55,8 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     return status;
 }
 
-static ndr_status choose_and_open(const char *words, const char *source, const ndr_catalog_entry *entries,
-                                  size_t count, ndr_context **context)
+static ndr_status choose_and_open(const char *words, const char *source, const ndr_catalog_entry *entries, size_t count,
+                                  ndr_context **context)
 {
     ndr_device_info *infos = malloc(count * sizeof *infos);
     if (!infos) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");

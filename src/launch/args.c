@@ -80,7 +80,8 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
     const ndr_arg *arg = p->arg;
     if (arg->dtype && p->param->dtype && arg->dtype != p->param->dtype)
         return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s points to another type than the %s given to ndr_local",
-                        place_of(p).chars, ndr_dtype_describe(arg->dtype) ? ndr_dtype_describe(arg->dtype)->cl_name : "?");
+                        place_of(p).chars,
+                        ndr_dtype_describe(arg->dtype) ? ndr_dtype_describe(arg->dtype)->cl_name : "?");
     size_t bytes = arg->size_bytes;
     for (unsigned d = 0; d < 3; ++d)
         if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
@@ -140,10 +141,11 @@ static ndr_status pass_float(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_DOUBLE)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes a float, but the double %g is given; write it as in 2.0f or "
-                        "cast it to float", place_of(p).chars, arg->as.d);
-    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED)
-        return refuse_kind(p, "a float, as in 2.0f");
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
+                        "%s takes a float, but the double %g is given; write it as in 2.0f or "
+                        "cast it to float",
+                        place_of(p).chars, arg->as.d);
+    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a float, as in 2.0f");
     if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
     out->size_bytes = sizeof out->held.f32;
     out->value = &out->held;
@@ -157,8 +159,7 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
     if (arg->kind == NDR_ARG_FLOAT)
         return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes a double, but the float %g is given; cast it to double",
                         place_of(p).chars, (double)arg->as.f);
-    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED)
-        return refuse_kind(p, "a double, as in 2.0");
+    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a double, as in 2.0");
     if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
     out->size_bytes = sizeof out->held.f64;
     out->value = &out->held;
@@ -195,8 +196,8 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
         return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s is given a %s; name the same type on both sides",
                         place_of(p).chars, given);
     if (arg->size_bytes == 0 || (param->size_bytes && param->size_bytes != arg->size_bytes))
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s has %zu bytes on the device, but %zu are given",
-                        place_of(p).chars, param->size_bytes, arg->size_bytes);
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s has %zu bytes on the device, but %zu are given", place_of(p).chars,
+                        param->size_bytes, arg->size_bytes);
     out->size_bytes = arg->size_bytes;
     out->value = arg->as.value.bytes;
     return NDR_OK;
@@ -209,8 +210,7 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
     if ((unsigned)p->arg->kind > NDR_ARG_LOCAL)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s: %d is not an ndr_arg_kind", place_of(p).chars,
-                        (int)p->arg->kind);
+        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s: %d is not an ndr_arg_kind", place_of(p).chars, (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
     case NDR_PARAM_CONSTANT: return pass_buffer(p, out);
@@ -237,10 +237,9 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     if (arg_count != wanted) {
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
-        const ndr_status status =
-            ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; it wants %s",
-                     kernel->name, wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are",
-                     list.chars ? list.chars : "none");
+        const ndr_status status = ndr_fail(
+            NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; it wants %s", kernel->name,
+            wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none");
         ndr_text_free(&list);
         return status;
     }
@@ -265,10 +264,11 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_
     for (size_t i = 0; i < arg_count; ++i) {
         const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
         if (error != CL_SUCCESS)
-            return ndr_fail_with_code(NDR_BAD_KERNEL_ARGUMENT, error,
-                                      "kernel \"%s\", argument %zu \"%s\" (%s): the driver refuses %zu bytes for it, %s (%d)",
-                                      kernel->name, i, kernel->params[i].name, kernel->params[i].type_name,
-                                      bound[i].size_bytes, ndr_cl_error_name(error), (int)error);
+            return ndr_fail_with_code(
+                NDR_BAD_KERNEL_ARGUMENT, error,
+                "kernel \"%s\", argument %zu \"%s\" (%s): the driver refuses %zu bytes for it, %s (%d)", kernel->name,
+                i, kernel->params[i].name, kernel->params[i].type_name, bound[i].size_bytes, ndr_cl_error_name(error),
+                (int)error);
     }
     return NDR_OK;
 }

@@ -30,10 +30,11 @@ static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments,
     const size_t limit = kernel->context->caps.info.local_memory_bytes;
     if (arguments == 0 && scratch == 0) return NDR_OK;
     const bool fits = arguments <= limit && scratch <= limit - arguments && declared <= limit - arguments - scratch;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, fits,
-                   "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
-                   "group functions; the device has %zu for a group",
-                   kernel->name, arguments, declared, scratch, limit);
+    NDR_REQUIRE_AS(
+        NDR_LIMIT_EXCEEDED, fits,
+        "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
+        "group functions; the device has %zu for a group",
+        kernel->name, arguments, declared, scratch, limit);
     return NDR_OK;
 }
 
@@ -80,8 +81,8 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
     ndr_turn_dims(l->plan.dims, piece->global, global);
     ndr_turn_dims(l->plan.dims, piece->local, local);
     ndr_turn_dims(l->plan.dims, piece->offset, offset);
-    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0,
-                                                NULL, done);
+    const cl_int error =
+        clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
 }
@@ -89,11 +90,10 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
 /* The driver had the last word after all: say how far it went. */
 static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
 {
-    return ndr_fail_with_code(status, ndr_last_cl_error(),
-                              "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
-                              ndr_sizes_print(l->plan.dims, l->plan.global_range).chars,
-                              ndr_sizes_print(l->plan.dims, l->plan.pieces[piece].local).chars, ndr_last_error(),
-                              piece, l->plan.piece_count);
+    return ndr_fail_with_code(
+        status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
+        ndr_sizes_print(l->plan.dims, l->plan.global_range).chars,
+        ndr_sizes_print(l->plan.dims, l->plan.pieces[piece].local).chars, ndr_last_error(), piece, l->plan.piece_count);
 }
 
 static ndr_status enqueue_all(launching *l, bool wants_events)
@@ -110,8 +110,7 @@ static ndr_status enqueue_all(launching *l, bool wants_events)
 static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 {
     NDR_TRY(ndr_args_bind(l->kernel, l->bound, l->arg_count));
-    if (l->scratch_bytes)
-        NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
+    if (l->scratch_bytes) NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
     return enqueue_all(l, wants_events);
 }
 

@@ -111,8 +111,8 @@ static ndr_status check_given_local(const planning *p)
                        "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
                        local.chars, d);
         NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
-                       "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u", kernel, local.chars,
-                       device_limit, d);
+                       "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u", kernel,
+                       local.chars, device_limit, d);
         if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
     }
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
@@ -140,9 +140,8 @@ static ndr_status check_required(const planning *p)
     bool same = true;
     for (unsigned d = 0; d < 3 - p->dims; ++d) same &= required[d] == 1;
     for (unsigned d = 0; d < p->dims; ++d) same &= required[3 - p->dims + d] == p->local[d];
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, same,
-                   "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s", p->rules->kernel,
-                   print_required(p).chars, ndr_sizes_print(p->dims, p->local).chars);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, same, "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s",
+                   p->rules->kernel, print_required(p).chars, ndr_sizes_print(p->dims, p->local).chars);
     return NDR_OK;
 }
 
@@ -319,7 +318,8 @@ static ndr_status count_items(const planning *p, ndr_nd_range *items)
     counted.counts_groups = false;
     if (is_automatic(range)) choose_group(p, counted.local.size);
     for (unsigned d = 0; d < p->dims; ++d)
-        NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),
+        NDR_REQUIRE_AS(NDR_BAD_RANGE,
+                       ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),
                        "kernel \"%s\": %zu groups of %zu work-items in dimension %u are more than can be counted",
                        p->rules->kernel, range->global.size[d], counted.local.size[d], d);
     *items = counted;
@@ -345,8 +345,9 @@ static ndr_status choose_or_check_local(planning *p, bool automatic)
 
 ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
 {
-    planning p = { .range = range, .rules = rules, .dims = range->global.dims,
-                   .rounds_up = range->edge == NDR_EDGE_ROUND_UP };
+    planning p = {
+        .range = range, .rules = rules, .dims = range->global.dims, .rounds_up = range->edge == NDR_EDGE_ROUND_UP
+    };
     NDR_TRY(check_dims(&p));
     NDR_TRY(check_form(&p));
     if (range->counts_groups) {

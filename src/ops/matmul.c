@@ -39,8 +39,10 @@ static ndr_status check_type(const ndr_queue *queue, const ndr_matmul_desc *desc
 static ndr_status check_shapes(const product *p)
 {
     const ndr_operand *a = &p->a, *b = &p->b, *c = &p->c;
-    NDR_REQUIRE(a->cols == b->rows, "ndr_matmul: a is %zu x %zu and b is %zu x %zu; the columns of a must be the rows "
-                "of b", a->rows, a->cols, b->rows, b->cols);
+    NDR_REQUIRE(a->cols == b->rows,
+                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; the columns of a must be the rows "
+                "of b",
+                a->rows, a->cols, b->rows, b->cols);
     NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols, "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu", c->rows,
                 c->cols, a->rows, b->cols);
     return NDR_OK;
@@ -119,15 +121,15 @@ static size_t panel_cols(const product *p) { return (size_t)p->tuning.vectors * 
 
 static ndr_status multiply_direct(const product *p, ndr_event **event)
 {
-    return multiply_over(p, "gemm_direct",
-                         ndr_nd_range_2d(ndr_ceil_div(p->c.rows, NDR_GEMM_MR),
-                                         ndr_ceil_div(p->c.cols, panel_cols(p)), 1, 1),
-                         event);
+    return multiply_over(
+        p, "gemm_direct",
+        ndr_nd_range_2d(ndr_ceil_div(p->c.rows, NDR_GEMM_MR), ndr_ceil_div(p->c.cols, panel_cols(p)), 1, 1), event);
 }
 
 static ndr_status multiply_thin(const product *p, ndr_event **event)
 {
-    return multiply_over(p, "gemm_thin", ndr_nd_range_1d(ndr_ceil_div(p->c.cols, 16 * (size_t)p->tuning.lanes), 1), event);
+    return multiply_over(p, "gemm_thin", ndr_nd_range_1d(ndr_ceil_div(p->c.cols, 16 * (size_t)p->tuning.lanes), 1),
+                         event);
 }
 
 /* ---- packed: b into panels, then the product ---- */
@@ -143,10 +145,10 @@ static ndr_status pack_and_multiply(const product *p, ndr_kernel *pack, ndr_kern
                              p->b.rows, p->b.buffer, p->b.offset, p->b.pitch, workspace));
     const size_t elements = t->block_rows * t->depth;
     const ndr_arg block = ndr_arg_local_(p->desc->dtype, p->c.element_bytes, 1, elements, 1, 1);
-    const ndr_status status = ndr_launch_event(
-        p->queue, multiply, event ? &last : NULL, ndr_nd_range_1d(t->workers, 1), p->c.rows, p->c.cols, depth_of(p),
-        scalar(p, p->desc->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace, scalar(p, p->desc->beta),
-        p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
+    const ndr_status status =
+        ndr_launch_event(p->queue, multiply, event ? &last : NULL, ndr_nd_range_1d(t->workers, 1), p->c.rows, p->c.cols,
+                         depth_of(p), scalar(p, p->desc->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace,
+                         scalar(p, p->desc->beta), p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
     if (status == NDR_OK && event) *event = ndr_event_join(first, last);
     else ndr_event_destroy(first);
     return status;

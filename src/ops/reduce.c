@@ -31,8 +31,10 @@ static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
                 "ndr_reduce: dtype is %s; it takes i32, u32, i64, u64, f32 and f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_MAX, "ndr_reduce: op is %d, which is no ndr_op but sum "
-                "(1), min (2) and max (3) are", (int)desc->op);
+    NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_MAX,
+                "ndr_reduce: op is %d, which is no ndr_op but sum "
+                "(1), min (2) and max (3) are",
+                (int)desc->op);
     NDR_REQUIRE((unsigned)desc->method <= NDR_REDUCE_RECURSIVE, "ndr_reduce: %d is not an ndr_reduce_method",
                 (int)desc->method);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
@@ -76,8 +78,8 @@ static void plan(reduction *r)
 {
     const ndr_context *context = r->queue->context;
     const op_row *op = &ops[r->desc->op];
-    r->tuning =
-        ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method, r->desc->count);
+    r->tuning = ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method,
+                                r->desc->count);
     snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s",
              ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic);
 }
@@ -181,12 +183,11 @@ static ndr_status fold_groups(const reduction *r, ndr_kernel *kernel, const ndr_
 {
     ndr_nd_range range = ndr_nd_range_1d(input->cols ? input->cols : 1, group);
     range.edge = NDR_EDGE_ROUND_UP;
-    const ndr_arg args[] = { ndr_operand_arg(input),
-                             ndr_arg_of(input->offset),
-                             ndr_arg_of(input->cols),
-                             ndr_arg_of(output->buffer),
-                             ndr_arg_of(output->offset),
-                             ndr_arg_local_(r->desc->dtype, r->input.element_bytes, 1, group, 1, 1) };
+    const ndr_arg args[] = {
+        ndr_operand_arg(input),     ndr_arg_of(input->offset),
+        ndr_arg_of(input->cols),    ndr_arg_of(output->buffer),
+        ndr_arg_of(output->offset), ndr_arg_local_(r->desc->dtype, r->input.element_bytes, 1, group, 1, 1)
+    };
     return ndr_launch_v(r->queue, kernel, &range, args, sizeof args / sizeof args[0], event);
 }
 
@@ -218,7 +219,8 @@ static ndr_status fold_until_one(const reduction *r, ndr_kernel *kernel, ndr_buf
 static size_t elements_of_levels(size_t count, size_t group)
 {
     size_t elements = 0;
-    for (size_t groups = ndr_ceil_div(count, group); groups > 1; groups = ndr_ceil_div(groups, group)) elements += groups;
+    for (size_t groups = ndr_ceil_div(count, group); groups > 1; groups = ndr_ceil_div(groups, group))
+        elements += groups;
     return elements;
 }
 

@@ -38,8 +38,7 @@ static ndr_reduce_tuning tune_chunks(ndr_reduce_method method, size_t count)
 ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, ndr_reduce_method method,
                                   size_t count)
 {
-    const ndr_reduce_variant chosen =
-        device->type == NDR_DEVICE_TYPE_CPU ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS;
+    const ndr_reduce_variant chosen = device->type == NDR_DEVICE_TYPE_CPU ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS;
     return (forced ? forced : chosen) == NDR_REDUCE_CHUNKS ? tune_chunks(method, count) : tune_groups(device, count);
 }
 
@@ -76,9 +75,8 @@ static ndr_gemm_variant choose_for_cpu(size_t element_bytes, size_t m, size_t n,
 {
     enum { THIN_FROM_BYTES = 1 << 18, PACKED_FROM_BYTES = 1 << 20 };
     size_t elements;
-    const size_t b_bytes = ndr_mul_fits(n, k, &elements) && elements < SIZE_MAX / element_bytes
-                               ? elements * element_bytes
-                               : SIZE_MAX;
+    const size_t b_bytes =
+        ndr_mul_fits(n, k, &elements) && elements < SIZE_MAX / element_bytes ? elements * element_bytes : SIZE_MAX;
     if (m <= NDR_GEMM_MR && b_bytes >= THIN_FROM_BYTES) return NDR_GEMM_THIN;
     return k > 0 && m > 4 * NDR_GEMM_MR && b_bytes > PACKED_FROM_BYTES ? NDR_GEMM_PACKED : NDR_GEMM_DIRECT;
 }

@@ -10,7 +10,8 @@
  * launches are checked against it; what NDR_DISABLE takes away; then the user's own. */
 static void add_options(const ndr_caps *caps, const char *options, ndr_text *out)
 {
-    if (!strstr(options, "-cl-std=")) ndr_text_add(out, "-cl-std=CL%u.%u ", caps->c_version / 100, caps->c_version / 10 % 10);
+    if (!strstr(options, "-cl-std="))
+        ndr_text_add(out, "-cl-std=CL%u.%u ", caps->c_version / 100, caps->c_version / 10 % 10);
     ndr_text_add(out, "-cl-kernel-arg-info");
     if (caps->disabled & NDR_DISABLE_FP64) ndr_text_add(out, " -DNDR_DISABLE_FP64");
     if (caps->disabled & NDR_DISABLE_INT64_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_INT64_ATOMICS");
@@ -44,10 +45,9 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
                                 const char *text, const char *options)
 {
     char *log = read_log(program, context->device);
-    const ndr_status status =
-        ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
-                           context->caps.info.name, options, hint_for(text),
-                           log && *log ? log : "(the driver gave no log)");
+    const ndr_status status = ndr_fail_with_code(
+        NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title, context->caps.info.name,
+        options, hint_for(text), log && *log ? log : "(the driver gave no log)");
     free(log);
     return status;
 }
@@ -118,8 +118,8 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
         else ndr_text_add_chars(&list, c, 1);
     }
     const ndr_status status =
-        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s", title,
-                           name, list.length ? list.chars : "none");
+        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s",
+                           title, name, list.length ? list.chars : "none");
     ndr_text_free(&list);
     free(names);
     return status;

@@ -13,7 +13,8 @@ static ndr_status check(const ndr_context *context, const ndr_kernel_desc *desc,
     NDR_REQUIRE(kernel, "ndr_kernel_get: kernel is NULL");
     NDR_REQUIRE(desc->name && *desc->name, "ndr_kernel_get: desc->name is not set");
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL);
-    NDR_REQUIRE(given == 1, "ndr_kernel_get: %s of desc->source, file and bundled is set for kernel \"%s\"; set just one",
+    NDR_REQUIRE(given == 1,
+                "ndr_kernel_get: %s of desc->source, file and bundled is set for kernel \"%s\"; set just one",
                 given ? "more than one" : "none", desc->name);
     return NDR_OK;
 }
@@ -30,8 +31,11 @@ static const char *title_of(const ndr_kernel_desc *desc)
 /* What makes two requests the same program: all of the above, and the text where it is given. */
 static void add_key(const ndr_kernel_desc *desc, ndr_text *key)
 {
-    ndr_text_add(key, "%s%s\n%s\n", desc->file ? "file " : desc->bundled ? "bundled " : "source ", title_of(desc),
-                 options_of(desc));
+    ndr_text_add(key, "%s%s\n%s\n",
+                 desc->file      ? "file "
+                 : desc->bundled ? "bundled "
+                                 : "source ",
+                 title_of(desc), options_of(desc));
     ndr_text_add(key, "%zu\n", desc->sub_group_size);
     for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) ndr_text_add(key, "%s\n", *dir);
     if (desc->source) ndr_text_add(key, "\n%s", desc->source);
@@ -135,8 +139,7 @@ static ndr_kernel *find(ndr_store *store, const char *key, const char *name, ndr
 }
 
 /* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const char *key,
-                                ndr_kernel **kernel)
+static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const char *key, ndr_kernel **kernel)
 {
     ndr_program *program;
     *kernel = find(context->store, key, desc->name, &program);

@@ -18,11 +18,11 @@ typedef struct number_name {
 } number_name;
 
 static const number_name numbers[] = {
-    { "char", NDR_DTYPE_I8 },           { "uchar", NDR_DTYPE_U8 },  { "unsigned char", NDR_DTYPE_U8 },
+    { "char", NDR_DTYPE_I8 },           { "uchar", NDR_DTYPE_U8 },   { "unsigned char", NDR_DTYPE_U8 },
     { "short", NDR_DTYPE_I16 },         { "ushort", NDR_DTYPE_U16 }, { "unsigned short", NDR_DTYPE_U16 },
-    { "int", NDR_DTYPE_I32 },           { "uint", NDR_DTYPE_U32 },  { "unsigned int", NDR_DTYPE_U32 },
-    { "unsigned", NDR_DTYPE_U32 },      { "long", NDR_DTYPE_I64 },  { "ulong", NDR_DTYPE_U64 },
-    { "unsigned long", NDR_DTYPE_U64 }, { "float", NDR_DTYPE_F32 }, { "double", NDR_DTYPE_F64 },
+    { "int", NDR_DTYPE_I32 },           { "uint", NDR_DTYPE_U32 },   { "unsigned int", NDR_DTYPE_U32 },
+    { "unsigned", NDR_DTYPE_U32 },      { "long", NDR_DTYPE_I64 },   { "ulong", NDR_DTYPE_U64 },
+    { "unsigned long", NDR_DTYPE_U64 }, { "float", NDR_DTYPE_F32 },  { "double", NDR_DTYPE_F64 },
 };
 
 ndr_dtype ndr_signature_dtype_named(const char *type_name)
@@ -48,8 +48,8 @@ size_t ndr_signature_vector_bytes(const char *type_name)
 
 static bool is_opaque(const char *type_name)
 {
-    static const char *const prefixes[] = { "image", "sampler_t", "pipe", "queue_t", "event_t", "clk_event_t",
-                                            "reserve_id_t" };
+    static const char *const prefixes[] = { "image",   "sampler_t",   "pipe",        "queue_t",
+                                            "event_t", "clk_event_t", "reserve_id_t" };
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; ++i)
         if (strncmp(type_name, prefixes[i], strlen(prefixes[i])) == 0) return true;
     return false;
@@ -90,8 +90,7 @@ static void classify(ndr_param *param, cl_kernel_arg_address_qualifier space)
     } else if (space == CL_KERNEL_ARG_ADDRESS_PRIVATE) {
         param->dtype = ndr_signature_dtype_named(param->type_name);
         param->kind = param->dtype ? NDR_PARAM_NUMBER : NDR_PARAM_BYTES;
-        param->size_bytes =
-            param->dtype ? ndr_dtype_size(param->dtype) : ndr_signature_vector_bytes(param->type_name);
+        param->size_bytes = param->dtype ? ndr_dtype_size(param->dtype) : ndr_signature_vector_bytes(param->type_name);
     } else {
         param->kind = space == CL_KERNEL_ARG_ADDRESS_LOCAL      ? NDR_PARAM_LOCAL
                       : space == CL_KERNEL_ARG_ADDRESS_CONSTANT ? NDR_PARAM_CONSTANT
@@ -148,8 +147,8 @@ static void add_probes(const ndr_kernel *kernel, ndr_text *out)
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) {
         if (!needs_probe(&kernel->params[i])) continue;
         const char *type = kernel->params[i].type_name;
-        ndr_text_add(out, "NDR_PROBE_(%u_low_, sizeof(%s) %% 256)\nNDR_PROBE_(%u_high_, sizeof(%s) / 256)\n", i, type, i,
-                     type);
+        ndr_text_add(out, "NDR_PROBE_(%u_low_, sizeof(%s) %% 256)\nNDR_PROBE_(%u_high_, sizeof(%s) / 256)\n", i, type,
+                     i, type);
         ndr_text_add(out, "NDR_PROBE_(%u_dtype_, 0", i);
         for (int d = NDR_DTYPE_I8; d <= (f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32); ++d)
             ndr_text_add(out, " + %d * __builtin_types_compatible_p(%s, %s)", d, type,
@@ -208,7 +207,7 @@ static void probe_types(ndr_kernel *kernel, const ndr_program *program)
 
 /* ---- limits ---- */
 
-#define READ(what, variable)                                                                              \
+#define READ(what, variable) \
     NDR_TRY_CL(clGetKernelWorkGroupInfo(kernel->cl, kernel->context->device, what, sizeof variable, &(variable), NULL))
 
 static ndr_status read_limits(ndr_kernel *kernel)
@@ -231,7 +230,8 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program)
     cl_uint count = 0;
     NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
     kernel->params = calloc(count ? count : 1, sizeof *kernel->params);
-    if (!kernel->params) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", kernel->name);
+    if (!kernel->params)
+        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", kernel->name);
     kernel->arg_count = count;
     kernel->info.arg_count = count;
     for (cl_uint i = 0; i < count; ++i) NDR_TRY(read_param(kernel->cl, i, &kernel->params[i]));

@@ -122,7 +122,8 @@ ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *
     ndr_sub_group_info asked = { .kind = kernel->sub_groups };
     if (kernel->sub_groups == NDR_SUB_GROUP_NATIVE) NDR_TRY(ask_native(kernel, local, &asked));
     else {
-        asked.max_size = kernel->sub_groups == NDR_SUB_GROUP_WHOLE ? items : ndr_min_size(items, kernel->sub_group_size);
+        asked.max_size =
+            kernel->sub_groups == NDR_SUB_GROUP_WHOLE ? items : ndr_min_size(items, kernel->sub_group_size);
         asked.count = ndr_ceil_div(items, asked.max_size);
     }
     *info = asked;
