@@ -90,7 +90,8 @@ static void test_group__gives_the_same_bits_every_time_and_in_every_group(void *
     enum { GROUP = 61, GROUPS = 7 };
     float x[GROUPS * GROUP], first[GROUPS * GROUP], got[GROUPS * GROUP];
     uint64_t seed = 2;
-    for (size_t i = 0; i < GROUPS * GROUP; ++i) x[i] = i < GROUP ? random_number(NDR_DTYPE_F32, &seed).f32 : x[i - GROUP];
+    for (size_t i = 0; i < GROUPS * GROUP; ++i)
+        x[i] = i < GROUP ? random_number(NDR_DTYPE_F32, &seed).f32 : x[i - GROUP];
     ndr_buffer *in = buffer_of(sizeof x, x), *out = buffer_of(sizeof x, NULL);
     for (unsigned run = 0; run < (quick() ? 2 : 20); ++run) {
         assert_ok(ndr_launch(queue, kernel_of(sums, "sum"), ndr_nd_range_1d(GROUPS * GROUP, GROUP), in, out));
@@ -201,7 +202,8 @@ static bool agrees(ndr_dtype dtype, int op, const void *x, size_t count, const v
     const char *all = x;
     if (is_float(dtype)) {
         double total = (double)real(dtype, number_get(dtype, all, 0));
-        for (size_t i = 1; i < count; ++i) total = combined_float(op, total, (double)real(dtype, number_get(dtype, all, i)));
+        for (size_t i = 1; i < count; ++i)
+            total = combined_float(op, total, (double)real(dtype, number_get(dtype, all, i)));
         if (op >= LOGICAL_AND && count == 1) return true; /* the one element itself, which is as true as it was */
         return (double)real(dtype, number_get(dtype, got, at)) == total;
     }

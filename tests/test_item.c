@@ -308,7 +308,7 @@ static void check_does_not_build(const char *body, const char *sentence)
 {
     char source[512];
     snprintf(source, sizeof source,
-             "#include <ndr/ndr.clh>\n"
+             "#include <ndr/nd_item.clh>\n"
              "kernel void wrong(global int *x, NDR_RANGE(1))\n"
              "{\n"
              "    const ndr_item it = NDR_ITEM(1);\n"

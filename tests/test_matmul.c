@@ -137,7 +137,8 @@ static void check_shapes(ndr_dtype dtype)
 {
     const shape *list = quick() ? quick_shapes : shapes;
     const size_t length = quick() ? COUNT_OF(quick_shapes) : COUNT_OF(shapes);
-    for (size_t i = 0; i < length; ++i) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
+    const size_t first = quick() && dtype == NDR_DTYPE_F64 ? 2 : 0;
+    for (size_t i = first; i < length; ++i) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
 }
 
 static void test_matmul__of_any_shape_agrees_with_loops_for_f32(void **state)
@@ -159,7 +160,7 @@ static void test_matmul__keeps_to_its_elements_with_any_pitch_and_offset(void **
     (void)state;
     const shape s = quick() ? (shape){ 3, 4, 5 } : (shape){ 66, 67, 33 };
     const size_t gaps[] = { 0, 1, 5, 64 };
-    for (size_t i = 0; i < COUNT_OF(gaps); ++i) {
+    for (size_t i = 0; i < COUNT_OF(gaps); i += quick() ? 2 : 1) {
         check_shape(NDR_DTYPE_F32, s, gaps[i], 1, 1);
         if (device.has_f64 && !quick()) check_shape(NDR_DTYPE_F64, s, gaps[i], 1, 1);
     }
@@ -172,7 +173,7 @@ static void test_matmul__scales_by_alpha_and_beta(void **state)
     const shape s = quick() ? (shape){ 2, 3, 4 } : (shape){ 65, 20, 17 };
     for (size_t i = 0; i < COUNT_OF(factors); ++i)
         for (size_t j = 0; j < COUNT_OF(factors); ++j) {
-            if (quick() && (i + j) % 3) continue;
+            if (quick() && (i + j) % 5) continue;
             /* 0.1 is no float: ndr.h says that it is rounded to the type first. */
             check_shape(NDR_DTYPE_F32, s, 1, (float)factors[i], (float)factors[j]);
             if (device.has_f64 && !quick()) check_shape(NDR_DTYPE_F64, s, 1, factors[i], factors[j]);
@@ -207,7 +208,7 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
     ndr_matrix on = on_device(&a), c = { buffer_of(n * n * sizeof(float), NULL), 0, n, n, 0 };
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .alpha = 1, .a = on, .b = on, .c = c }; /* a * a */
     float *first = malloc(n * n * sizeof(float)), *again = malloc(n * n * sizeof(float));
-    for (unsigned run = 0; run < 20; ++run) {
+    for (unsigned run = 0; run < (quick() ? 2 : 20); ++run) {
         assert_ok(ndr_matmul(queue, &desc, NULL));
         read_buffer(c.buffer, run == 0 ? first : again, n * n * sizeof(float));
         if (run > 0) assert_memory_equal(again, first, n * n * sizeof(float));
@@ -245,7 +246,7 @@ static void check_unread(ndr_dtype dtype, double alpha, double beta, bool nan_in
 static void check_unread_everywhere(double alpha, double beta, bool nan_in_operands, bool nan_in_c)
 {
     check_unread(NDR_DTYPE_F32, alpha, beta, nan_in_operands, nan_in_c);
-    if (device.has_f64) check_unread(NDR_DTYPE_F64, alpha, beta, nan_in_operands, nan_in_c);
+    if (device.has_f64 && !quick()) check_unread(NDR_DTYPE_F64, alpha, beta, nan_in_operands, nan_in_c);
 }
 
 static void test_matmul__without_beta_does_not_read_c(void **state)

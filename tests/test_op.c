@@ -67,7 +67,8 @@ static void combine(const char *name, const void *x, size_t n, size_t element_by
 /* Sums and products in 64 unsigned bits have the right low ones, whatever the type. */
 #define CHECK_INTEGER(cl_name, T, LOWEST, HIGHEST)                                                            \
     {                                                                                                         \
-        const T x[] = { 0, 1, 2, 3, (T)-1, (T)-2, (T)LOWEST, (T)HIGHEST, (T)(HIGHEST / 2 + 1), (T)0x55, (T)0x33, 100 }; \
+        const T x[] = { 0, 1, 2, 3, (T)-1, (T)-2, (T)LOWEST, (T)HIGHEST, (T)(HIGHEST / 2 + 1),   \
+                        (T)0x55, (T)0x33, 100 };                                                              \
         enum { N = COUNT_OF(x) };                                                                             \
         T got[ALL_OPS * N * N + 2 * ALL_OPS];                                                                 \
         combine("combine_" cl_name, x, N, sizeof(T), got);                                                    \
@@ -127,7 +128,8 @@ static bool same(double a, double b) { return isnan(a) ? isnan(b) : a == b; }
 /* Values whose sums and products are the same in float and in double, rounded once. */
 #define CHECK_FLOAT(cl_name, T)                                                                               \
     {                                                                                                         \
-        const T x[] = { 0, (T)-0.0, 1, (T)-1.5, (T)1e-30, (T)3e38, (T)-3e38, (T)0.1, (T)INFINITY, (T)-INFINITY, (T)NAN }; \
+        const T x[] = { 0, (T)-0.0, 1, (T)-1.5, (T)1e-30, (T)3e38, (T)-3e38, (T)0.1, (T)INFINITY,       \
+                        (T)-INFINITY, (T)NAN };                                                               \
         enum { N = COUNT_OF(x) };                                                                             \
         T got[ALL_OPS * N * N + 2 * ALL_OPS];                                                                 \
         combine("combine_" cl_name, x, N, sizeof(T), got);                                                    \

@@ -339,7 +339,7 @@ typedef struct ndr_range {
 /** Where a kernel's sub-groups come from. */
 typedef enum ndr_sub_group_kind {
     NDR_SUB_GROUP_WHOLE = 0,  /**< The device has none: each group is one sub-group. */
-    NDR_SUB_GROUP_NATIVE = 1, /**< OpenCL's own. */
+    NDR_SUB_GROUP_NATIVE = 1, /**< OpenCL's own. Some drivers want all items of the *group* to make each call. */
     NDR_SUB_GROUP_WARP = 2,   /**< The hardware's warps, through inline assembly. */
     NDR_SUB_GROUP_VIRTUAL = 3 /**< Of the size asked for, over local memory: all items of the *group* must make
                                    each call. */

@@ -1,9 +1,10 @@
 /* probe.c - proves that the Oclgrind run would notice: kernels with one fault each, in plain OpenCL.
  *
- *     probe platform | clean | race | uninitialized | bounds
+ *     probe platform | clean | race | uninitialized | bounds | sum_into_input | reverse_by_global_id
  *
  * `platform` prints the name of the only platform there is. The others run the kernel of that name and
- * end with 0: it is for tests/oclgrind/run to read what Oclgrind says. */
+ * end with 0: it is for tests/oclgrind/run to read what Oclgrind says. The last two are what test_seeds.c has in its
+ * right form: a sum into a cell that is also an input (E7), and a local array indexed by global id, in two groups (E4). */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
@@ -16,7 +17,14 @@ static const char source[] =
     "kernel void uninitialized(global int *out, local int *scratch) {\n"
     "    if (scratch[get_local_id(0)] > 0)\n"
     "        out[get_global_id(0)] = 1; }\n"
-    "kernel void bounds(global int *out) { out[get_global_id(0) + 8] = 1; }\n";
+    "kernel void bounds(global int *out) { out[get_global_id(0) + 8] = 1; }\n"
+    "kernel void sum_into_input(global int *out) { atomic_add(&out[0], out[get_global_id(0)]); }\n"
+    "kernel void reverse_by_global_id(global int *out) {\n"
+    "    const size_t i = get_global_id(0);\n"
+    "    local int t[8];\n"
+    "    t[i] = out[i];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    if (t[7 - i] >= 0) out[i] = 1; }\n";
 
 #define REQUIRE(condition)                                                        \
     do {                                                                          \
@@ -29,7 +37,7 @@ static const char source[] =
 static int run(cl_context context, cl_device_id device, const char *name)
 {
     const char *text = source;
-    const size_t items = 8;
+    const size_t items = 8, group = strcmp(name, "reverse_by_global_id") == 0 ? 4 : 8;
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
     cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, items * sizeof(cl_int), NULL, NULL);
@@ -44,7 +52,7 @@ static int run(cl_context context, cl_device_id device, const char *name)
     REQUIRE(clSetKernelArg(kernel, 0, sizeof out, &out) == CL_SUCCESS);
     if (strcmp(name, "uninitialized") == 0)
         REQUIRE(clSetKernelArg(kernel, 1, items * sizeof(cl_int), NULL) == CL_SUCCESS);
-    REQUIRE(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL) == CL_SUCCESS);
+    REQUIRE(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &group, 0, NULL, NULL) == CL_SUCCESS);
     REQUIRE(clFinish(queue) == CL_SUCCESS);
     clReleaseKernel(kernel);
     clReleaseMemObject(out);
