@@ -59,6 +59,16 @@ ndr_kernel *kernel_of(const char *source, const char *name)
     return kernel;
 }
 
+ndr_kernel *kernel_without_parameters(void)
+{
+    ndr_kernel *kernel = NULL;
+    const ndr_kernel_desc desc = { .name = "nothing", .source = "kernel void nothing(void) {}\n" };
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    skip_without(status != NDR_BUILD_FAILED, "the driver cannot build a kernel without parameters");
+    assert_ok(status);
+    return kernel;
+}
+
 ndr_buffer *buffer_of(size_t size_bytes, const void *host)
 {
     ndr_buffer *buffer = NULL;

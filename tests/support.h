@@ -51,6 +51,9 @@ bool quick(void);
 /* A kernel from source text; the test fails if it does not build. */
 ndr_kernel *kernel_of(const char *source, const char *name);
 
+/* One without parameters, "nothing"; the test is skipped where the driver cannot build any (NVIDIA's assembler cannot). */
+ndr_kernel *kernel_without_parameters(void);
+
 /* A buffer that starts as a copy of `host`, or undefined where `host` is NULL. */
 ndr_buffer *buffer_of(size_t size_bytes, const void *host);
 

@@ -97,7 +97,8 @@ static records record(const ndr_nd_range *range, unsigned suffix)
     size_t size[3] = { 1, 1, 1 }, offset[3] = { 0, 0, 0 }; /* in OpenCL's order */
     for (unsigned d = 0; d < range->global.dims; ++d) {
         size[range->global.dims - 1 - d] = range->global.size[d];
-        offset[range->global.dims - 1 - d] = range->offset[d];
+        /* Past 32 bits the vocabulary adds the offset by itself, and OpenCL's own ids start from 0. */
+        offset[range->global.dims - 1 - d] = range->offset[d] > UINT32_MAX ? 0 : range->offset[d];
     }
     records r = { malloc(total * sizeof *r.rows), { 0, 0 } };
     int32_t *times = calloc(total, sizeof *times);

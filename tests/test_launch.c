@@ -98,7 +98,6 @@ static const char source[] =
     "    out[0] = (long)(a.x + a.y + a.z + a.w); out[1] = b.x * 100 + b.y * 10 + b.z; out[2] = c.s0 + "
     "c.sf;\n"
     "}\n"
-    "kernel void nothing(void) {}\n"
     "#define INTS8(p) int p##0, int p##1, int p##2, int p##3, int p##4, int p##5, int p##6, int p##7\n"
     "#define SUM8(p) p##0 + 2 * p##1 + 3 * p##2 + 4 * p##3 + 5 * p##4 + 6 * p##5 + 7 * p##6 + 8 * p##7\n"
     "kernel void takes_32(global long *out, INTS8(a), INTS8(b), INTS8(c), int d0, int d1, int d2, int d3, "
@@ -202,7 +201,7 @@ static void test_launch__gives_an_event_if_one_is_wanted(void **state)
 static void test_launch__needs_no_arguments(void **state)
 {
     (void)state;
-    assert_ok(ndr_launch(queue, kernel("nothing"), ndr_range_1d(4)));
+    assert_ok(ndr_launch(queue, kernel_without_parameters(), ndr_range_1d(4)));
     assert_ok(ndr_queue_finish(queue));
 }
 
@@ -949,7 +948,7 @@ static void test_args__too_many_are_refused(void **state)
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1, 2),
                    "kernel \"one_count\" takes 2 arguments, but 3 are given");
-    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("nothing"), ndr_range_1d(1), victim),
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_without_parameters(), ndr_range_1d(1), victim),
                    "kernel \"nothing\" takes 0 arguments, but 1 is given; it wants none");
 }
 
@@ -1005,7 +1004,7 @@ static void test_args__at_null_are_refused(void **state)
     const ndr_nd_range one = over(ndr_range_1d(1));
     launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, kernel("one_count"), &one, NULL, 2, NULL),
                    "args is NULL, but arg_count is 2");
-    assert_ok(ndr_launch_v(queue, kernel("nothing"), &one, NULL, 0, NULL));
+    assert_ok(ndr_launch_v(queue, kernel_without_parameters(), &one, NULL, 0, NULL));
 }
 
 static void test_args__of_an_image_are_refused(void **state)

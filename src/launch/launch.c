@@ -59,6 +59,13 @@ static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
 
 /* ---- enqueueing, with the kernel's lock held ---- */
 
+/* Some drivers count global ids in 32 bits without a word. Where an offset would take them further, a kernel with a
+ * record adds it by itself, and the driver gets none. */
+static bool adds_offset_itself(const launching *l, const ndr_piece *piece, unsigned d)
+{
+    return l->kernel->form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
+}
+
 static ndr_status bind_record(const launching *l, const ndr_piece *piece)
 {
     if (l->kernel->form == NDR_FORM_PLAIN) return NDR_OK;
@@ -69,6 +76,7 @@ static ndr_status bind_record(const launching *l, const ndr_piece *piece)
         record.group_range[d] = l->plan.group_range[d];
         record.first_group[d] = piece->first_group[d];
         record.local_range[d] = l->plan.local_range[d];
+        record.base[d] = adds_offset_itself(l, piece, d) ? piece->offset[d] : 0;
     }
     NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 1, sizeof record, &record));
     return NDR_OK;
@@ -77,10 +85,11 @@ static ndr_status bind_record(const launching *l, const ndr_piece *piece)
 static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_event *done)
 {
     NDR_TRY(bind_record(l, piece));
-    size_t global[3], local[3], offset[3];
+    size_t passed[3], global[3], local[3], offset[3];
+    for (unsigned d = 0; d < l->plan.dims; ++d) passed[d] = adds_offset_itself(l, piece, d) ? 0 : piece->offset[d];
     ndr_turn_dims(l->plan.dims, piece->global, global);
     ndr_turn_dims(l->plan.dims, piece->local, local);
-    ndr_turn_dims(l->plan.dims, piece->offset, offset);
+    ndr_turn_dims(l->plan.dims, passed, offset);
     const cl_int error =
         clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);

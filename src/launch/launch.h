@@ -67,13 +67,14 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_
 
 /* ---- launch.c ---- */
 
-/* What a kernel learns through its hidden last argument; laid out as NDR_RECORD_ in kernels/ndr/item.clh. */
+/* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
 typedef struct ndr_launch_record {
     cl_ulong global_range[3];
     cl_ulong offset[3];
     cl_ulong group_range[3];
     cl_ulong first_group[3];
     cl_ulong local_range[3];
+    cl_ulong base[3];
     cl_ulong dims;
 } ndr_launch_record;
 
