@@ -34,6 +34,10 @@
 #define DEPTH 512 /* steps along k for which a block of A stays packed: MR * DEPTH elements fit the first cache */
 #endif
 
+#ifndef FETCH_AHEAD
+#define FETCH_AHEAD 0 /* 1 where the compiler is known to have __builtin_prefetch: on CPUs */
+#endif
+
 #define MR 8
 #define NR (VECTORS * LANES)
 
@@ -84,12 +88,10 @@ static inline void store_block(const target *to, V sum[MR][VECTORS])
 /* Have the block of C brought to the cache while its product is computed. */
 static inline void fetch_ahead(const target *to)
 {
-#if defined(__has_builtin) && !defined(__NV_CL_C_VERSION)
-#if __has_builtin(__builtin_prefetch)
+#if FETCH_AHEAD
     for (uint r = 0; r < to->rows; ++r)
 #pragma unroll
         for (uint v = 0; v < VECTORS; ++v) __builtin_prefetch(to->c + r * to->pitch + v * LANES, 1, 3);
-#endif
 #endif
     (void)to;
 }

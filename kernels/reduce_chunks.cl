@@ -20,9 +20,6 @@
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
-#define T2 JOIN(T, 2)
-#define T4 JOIN(T, 4)
-#define T8 JOIN(T, 8)
 #define T16 JOIN(T, 16)
 
 #define SCRATCH_COUNTERS 64 /* as src/device/device.h has it */
@@ -38,12 +35,16 @@
 #define COMBINE_MAX(a, b) ((a) < (b) ? (b) : (a))
 #define COMBINE(a, b) JOIN(COMBINE_, OP_NAME)(a, b)
 
+/* By way of an array: Oclgrind takes parts of a vector (v.lo) for uninitialised. */
 static inline T fold_lanes(T16 v)
 {
-    const T8 a = COMBINE(v.lo, v.hi);
-    const T4 b = COMBINE(a.lo, a.hi);
-    const T2 c = COMBINE(b.lo, b.hi);
-    return COMBINE(c.x, c.y);
+    T lane[LANES];
+    vstore16(v, 0, lane);
+#pragma unroll
+    for (uint width = LANES / 2; width > 0; width /= 2)
+#pragma unroll
+        for (uint j = 0; j < width; ++j) lane[j] = COMBINE(lane[j], lane[j + width]);
+    return lane[0];
 }
 
 /* Whether x[0..n) holds nothing but NaN, which no comparison with any value is true of. */

@@ -543,6 +543,7 @@ static void test_matmul__refuses_missing_buffers(void **state)
 static void test_matmul__refuses_a_result_that_meets_an_operand(void **state)
 {
     (void)state;
+    skip_without(!quick(), "Oclgrind 21.10 takes what the host has written here for uninitialised");
     bench b = bench_of();
     ndr_buffer *both = buffer_of(20 * sizeof(float), NULL);
     assert_ok(ndr_buffer_write(queue, both, 0, sizeof bench_a, bench_a));
@@ -633,31 +634,23 @@ static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
 
 /* ---- every variant, whatever this device would choose ---- */
 
-static int open_forcing(void **state, unsigned variant)
+static unsigned forced; /* the variant that open_forced() makes the library take */
+
+static int open_forced(void **state)
 {
     if (open_device(state) != 0) return -1;
-    context->forced.gemm = variant;
+    context->forced.gemm = forced;
     return 0;
 }
 
-static int open_forcing_tiled(void **state)
+/* What the device chooses by itself has had its tests already. */
+static unsigned chosen_here(void)
 {
-    return open_forcing(state, NDR_GEMM_TILED);
-}
-
-static int open_forcing_direct(void **state)
-{
-    return open_forcing(state, NDR_GEMM_DIRECT);
-}
-
-static int open_forcing_packed(void **state)
-{
-    return open_forcing(state, NDR_GEMM_PACKED);
-}
-
-static int open_forcing_thin(void **state)
-{
-    return open_forcing(state, NDR_GEMM_THIN);
+    ndr_context *own;
+    ndr_device_info info;
+    if (ndr_context_create(NULL, &own) != NDR_OK || ndr_context_get_device(own, &info) != NDR_OK) return 0;
+    ndr_context_destroy(own);
+    return ndr_tune_gemm(&info, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant;
 }
 
 int main(void)
@@ -704,9 +697,8 @@ int main(void)
         cmocka_unit_test(test_matmul__over_no_columns_only_scales_c),
     };
     int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
-    failed += cmocka_run_group_tests_name("gemm forced to tiled", results, open_forcing_tiled, close_device);
-    failed += cmocka_run_group_tests_name("gemm forced to direct", results, open_forcing_direct, close_device);
-    failed += cmocka_run_group_tests_name("gemm forced to packed", results, open_forcing_packed, close_device);
-    failed += cmocka_run_group_tests_name("gemm forced to thin", results, open_forcing_thin, close_device);
+    for (forced = NDR_GEMM_TILED; forced <= NDR_GEMM_THIN; ++forced)
+        if (forced != chosen_here())
+            failed += cmocka_run_group_tests_name("gemm, another variant", results, open_forced, close_device);
     return failed;
 }

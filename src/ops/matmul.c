@@ -78,8 +78,8 @@ static ndr_status get_kernel(const product *p, const char *name, ndr_kernel **ke
         snprintf(options, sizeof options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u", type,
                  t->tile_m, t->tile_n, t->tile_k, t->item_m, t->item_n);
     else
-        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u", type, t->lanes,
-                 t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR);
+        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d", type, t->lanes,
+                 t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR, t->fetches_ahead);
     const ndr_kernel_desc desc = { .name = name,
                                    .bundled = t->variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl",
                                    .options = options };

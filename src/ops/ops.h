@@ -61,6 +61,7 @@ typedef struct ndr_gemm_tuning {
     unsigned lanes, vectors, depth;                  /* the others: NR = vectors * lanes; MR is 8 */
     unsigned thin_rows;                              /* thin */
     size_t block_rows, workers;                      /* packed */
+    bool fetches_ahead;                              /* packed: asks for C while it is computed */
 } ndr_gemm_tuning;
 
 enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 256 }; /* as kernels/gemm_cpu.cl has them */

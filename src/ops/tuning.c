@@ -97,7 +97,8 @@ static ndr_gemm_tuning tune_for_cpu(const ndr_device_info *device, ndr_gemm_vari
                                .vectors = 3,
                                .depth = DEPTH,
                                .thin_rows = (unsigned)power_of_two_from(ndr_min_size(m, NDR_GEMM_MR)),
-                               .workers = 2 * (size_t)device->compute_units };
+                               .workers = 2 * (size_t)device->compute_units,
+                               .fetches_ahead = device->type == NDR_DEVICE_TYPE_CPU };
     /* Blocks fit local memory, and there is one for each worker at least. */
     size_t rows = BLOCK_ROWS;
     while (rows > NDR_GEMM_MR

@@ -1,7 +1,11 @@
-/* layer.c - an OpenCL layer that fills buffers by writing them.
+/* layer.c - an OpenCL layer around two faults of Oclgrind 21.10, either of which would have kernels reported for reading
+ * what is initialised. Loaded through OPENCL_LAYERS.
  *
- * Oclgrind takes what clEnqueueFillBuffer writes for uninitialised, and every kernel that reads a filled
- * buffer would be reported. What clEnqueueWriteBuffer writes it believes. Loaded through OPENCL_LAYERS. */
+ * What clEnqueueFillBuffer writes it takes for uninitialised; what clEnqueueWriteBuffer writes it believes. So buffers are
+ * filled by writing them.
+ *
+ * A new buffer gets the number of one that is gone. If that was smaller, what kernels write past its end is taken for
+ * uninitialised. So the last reference to a buffer is kept, and no number comes again. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <stdlib.h>
@@ -25,6 +29,13 @@ static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void
     return error;
 }
 
+static cl_int CL_API_CALL release(cl_mem memory)
+{
+    cl_uint references = 0;
+    (void)below->clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL);
+    return references == 1 ? CL_SUCCESS : below->clReleaseMemObject(memory);
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
 {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
@@ -40,6 +51,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
     below = target;
     ours.clEnqueueFillBuffer = fill;
+    ours.clReleaseMemObject = release;
     *entries_out = sizeof ours / sizeof(void *);
     *layer = &ours;
     return CL_SUCCESS;
