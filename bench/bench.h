@@ -192,6 +192,16 @@ typedef struct openmp_loops {
 
 const openmp_loops *openmp(void);
 
+/* ---- clblast.c ---- */
+
+/* Give CLBlast what its tuner found: a file that clblast_tuner_* has left. Ends the bench where that fails. */
+void clblast_tune(const char *json_path);
+
+/* ---- pyopencl.c ---- */
+
+/* Seconds of one reduction by PyOpenCL, in a process of its own, on operands of its own that it checks itself. */
+double pyopencl_reduce_s(ndr_dtype dtype, ndr_op op, size_t count);
+
 /* ---- cold.c ---- */
 
 /* What a child does: one cold build, told on stdout. Returns the exit status. */

@@ -10,7 +10,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-/* boost::compute::reduce() of I32, F32 or F64 into output[0], finished. Always of one and the same context. */
-void boost_reduce(cl_command_queue queue, cl_mem input, size_t count, ndr_dtype dtype, ndr_op op, cl_mem output);
+/* boost::compute::reduce() of input[offset..] of I32, F32 or F64 into output[0], finished. Always of one and the same context. */
+void boost_reduce(cl_command_queue queue, cl_mem input, size_t offset, size_t count, ndr_dtype dtype, ndr_op op,
+                  cl_mem output);
 
 #endif

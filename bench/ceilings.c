@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, MOST_THREADS = 256, READ_FLOATS = 1 << 26, FMA_STEPS = 1 << 22 };
+enum { LANES = 16, MOST_THREADS = 256, READ_FLOATS = 1 << 28, FMA_STEPS = 1 << 22 };
 enum { ACCUMULATORS = 12 }; /* keep two FMA units of 4 or 5 cycles busy */
 
 typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
@@ -153,7 +153,7 @@ static const work ceiling_work = { begin, refill, reset, hand_over, check, end }
 row_list ceiling_rows(void)
 {
     static bench_row rows[] = {
-        { .name = "ceiling: read 256 MiB", .work = &ceiling_work, .unit = &gigabytes, .ours = &reader },
+        { .name = "ceiling: read 1 GiB", .work = &ceiling_work, .unit = &gigabytes, .ours = &reader },
         { .name = "ceiling: f32 multiply-add", .work = &ceiling_work, .unit = &gflops, .ours = &multiplier },
     };
     rows[0].amount = (double)(threads() * floats_of_a_thread() * sizeof(float));

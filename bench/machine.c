@@ -131,4 +131,9 @@ void machine_describe(void)
 #else
     printf("Boost.Compute was not there at build time\n");
 #endif
+#ifdef BENCH_PYOPENCL
+    printf("PyOpenCL  of %s\n", BENCH_PYOPENCL);
+#else
+    printf("PyOpenCL  was not there at build time\n");
+#endif
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 
 typedef struct options {
-    const char *device, *rows, *csv, *cold;
+    const char *device, *rows, *csv, *clblast, *cold;
     bool lists;
     bench_settings settings;
 } options;
@@ -23,6 +23,7 @@ static const char help[] =
     "  --rounds N      rounds of each row, 15 unless said otherwise, at most 200\n"
     "  --quick         3 rounds, to see whether everything runs\n"
     "  --csv FILE      the table as CSV, too\n"
+    "  --clblast FILE  CLBlast with the parameters that its tuner left in FILE.json\n"
     "  --device WORDS  which device (Portable Computing Language)\n"
     "  --seed N        of the operands and of the order; the clock's unless given\n"
     "  --list          print the names of the rows and stop\n"
@@ -65,6 +66,7 @@ static options read_options(int argc, char **argv)
         else if (!value) refuse("unknown, or nothing follows:", name);
         else if (strcmp(name, "--rows") == 0) o.rows = argv[++i];
         else if (strcmp(name, "--csv") == 0) o.csv = argv[++i];
+        else if (strcmp(name, "--clblast") == 0) o.clblast = argv[++i];
         else if (strcmp(name, "--device") == 0) o.device = argv[++i];
         else if (strcmp(name, "--cold") == 0) o.cold = argv[++i]; /* not for people: cold.c calls itself */
         else if (strcmp(name, "--rounds") == 0) o.settings.rounds = to_number(argv[++i], MOST_ROUNDS);
@@ -105,6 +107,7 @@ static int bench(const options *o)
 {
     if (o->csv && !report_to_csv(o->csv)) refuse("cannot write to", o->csv);
     machine_describe();
+    if (o->clblast) clblast_tune(o->clblast);
     printf("rounds    %zu, seed %llu\n", o->settings.rounds, (unsigned long long)o->settings.seed);
     report_head();
     for_each_row(o, measure_and_report);
