@@ -1,10 +1,11 @@
 /* bench.h - the one door of the bench: what a row is, and what its files share.
  *
- *   main.c      options, environment, the order of things      matmul.c   \
- *   measure.c   rounds, repeats, ratios                         reduce.c    rows: the work, who does it,
- *   report.c    table and CSV                                   launch.c    and what it is held to
- *   machine.c   what the machine is; time, sleep, chance        cold.c     /
- *   memory.c    operands that host and device share             ceilings.c /
+ *   main.c      options, the order of things            matmul.c   \
+ *   measure.c   rounds, repeats                         reduce.c    rows: the work, who does it,
+ *   report.c    ratios, table, CSV                      launch.c    and what libndr is held to
+ *   machine.c   environment, clock, dice                cold.c     /
+ *   memory.c    operands that host and device share     ceilings.c /
+ *   launches.c  counts everybody's launches             openmp.c, clblast.c, boost_compute.cpp, pyopencl.c: rivals
  */
 #ifndef BENCH_H
 #define BENCH_H
