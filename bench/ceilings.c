@@ -1,0 +1,162 @@
+/* ceilings.c - what the machine itself can do: read memory, multiply and add.
+ *
+ * Compiled with -O3 -march=native -ffp-contract=fast; vectors are GCC's and Clang's, 64 bytes wide, which the compiler
+ * cuts to what the machine has. */
+#include "bench.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES = 16, MOST_THREADS = 256, READ_FLOATS = 1 << 28, FMA_STEPS = 1 << 22 };
+enum { ACCUMULATORS = 12 }; /* keep two FMA units of 4 or 5 cycles busy */
+
+typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
+
+typedef struct job {
+    float *x;
+    double result, expected_sum;
+} job;
+
+/* One thread's part. */
+typedef struct part {
+    const float *x;
+    size_t count;
+    double result;
+} part;
+
+static unsigned threads(void) { return thread_count() < MOST_THREADS ? thread_count() : MOST_THREADS; }
+
+static size_t floats_of_a_thread(void) { return READ_FLOATS / threads() / 128 * 128; }
+
+/* ---- what a thread does ---- */
+
+static double add_up(const vector *of, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i)
+        for (size_t l = 0; l < LANES; ++l) sum += (double)of[i][l];
+    return sum;
+}
+
+/* Two streams of one cache line after the other, fetched 2 KiB ahead. */
+static void *read_part(void *part_)
+{
+    enum { STREAMS = 2, EACH = 4, AHEAD = 512 };
+    part *p = part_;
+    const size_t half = p->count / STREAMS;
+    vector sum[STREAMS * EACH];
+    memset(sum, 0, sizeof sum);
+    for (size_t i = 0; i < half; i += EACH * LANES)
+        for (size_t s = 0; s < STREAMS; ++s)
+            for (size_t v = 0; v < EACH; ++v) {
+                const float *at = p->x + s * half + i + v * LANES;
+                __builtin_prefetch(at + AHEAD);
+                sum[s * EACH + v] += *(const vector *)at;
+            }
+    p->result = add_up(sum, STREAMS * EACH);
+    return NULL;
+}
+
+/* x = x / 2 + 1/2, which ends at 1. */
+static void *multiply_part(void *part_)
+{
+    part *p = part_;
+    vector half, sum[ACCUMULATORS];
+    for (size_t l = 0; l < LANES; ++l) half[l] = 0.5f;
+    __asm__ volatile("" : "+m"(half)); /* so that the compiler does not know it */
+    const vector factor = half, addend = half;
+    for (size_t i = 0; i < ACCUMULATORS; ++i) sum[i] = addend;
+    for (size_t step = 0; step < FMA_STEPS; ++step)
+        for (size_t i = 0; i < ACCUMULATORS; ++i) sum[i] = sum[i] * factor + addend;
+    p->result = add_up(sum, ACCUMULATORS);
+    return NULL;
+}
+
+static double on_all_threads(const float *x, void *(*run)(void *))
+{
+    pthread_t workers[MOST_THREADS];
+    part parts[MOST_THREADS];
+    const size_t share = floats_of_a_thread();
+    for (unsigned t = 0; t < threads(); ++t) {
+        parts[t] = (part){ x + t * share, share, 0 };
+        if (pthread_create(&workers[t], NULL, run, &parts[t]) == 0) continue;
+        fprintf(stderr, "bench: no thread\n");
+        exit(2);
+    }
+    double sum = 0;
+    for (unsigned t = 0; t < threads(); ++t) {
+        pthread_join(workers[t], NULL);
+        sum += parts[t].result;
+    }
+    return sum;
+}
+
+/* ---- operands ---- */
+
+static void *begin(const void *shape)
+{
+    (void)shape;
+    job *j = allocate(sizeof *j);
+    *j = (job){ .x = allocate((READ_FLOATS + 512) * sizeof(float)) };
+    return j;
+}
+
+static void end(void *job_)
+{
+    job *j = job_;
+    free(j->x);
+    free(j);
+}
+
+static void refill(void *job_, uint64_t seed)
+{
+    job *j = job_;
+    fill_f32(j->x, READ_FLOATS, 0, 1, seed);
+    j->expected_sum = 0;
+    const size_t count = threads() * floats_of_a_thread();
+    for (size_t i = 0; i < count; ++i) j->expected_sum += (double)j->x[i];
+}
+
+static void reset(void *job_) { ((job *)job_)->result = NAN; }
+
+static void hand_over(void *job_, bool to_device) { (void)job_, (void)to_device; }
+
+/* ---- rows ---- */
+
+static void run_read(void *job_)
+{
+    job *j = job_;
+    j->result = on_all_threads(j->x, read_part);
+}
+
+static void run_multiply(void *job_)
+{
+    job *j = job_;
+    j->result = on_all_threads(j->x, multiply_part);
+}
+
+static const contender reader = { .name = "host", .run = run_read }, multiplier = { .name = "host", .run = run_multiply };
+
+static bool check(void *job_, const contender *who, size_t calls, bool thoroughly)
+{
+    (void)calls, (void)thoroughly;
+    const job *j = job_;
+    const double expected = who == &reader ? j->expected_sum : (double)LANES * ACCUMULATORS * threads();
+    return fabs(j->result - expected) <= 1e-3 * expected;
+}
+
+static const work ceiling_work = { begin, refill, reset, hand_over, check, end };
+
+row_list ceiling_rows(void)
+{
+    static bench_row rows[] = {
+        { .name = "ceiling: read 1 GiB", .work = &ceiling_work, .unit = &gigabytes, .ours = &reader },
+        { .name = "ceiling: f32 multiply-add", .work = &ceiling_work, .unit = &gflops, .ours = &multiplier },
+    };
+    rows[0].amount = (double)(threads() * floats_of_a_thread() * sizeof(float));
+    rows[1].amount = 2.0 * LANES * ACCUMULATORS * FMA_STEPS * threads();
+    return (row_list){ rows, COUNT_OF(rows) };
+}

@@ -1,0 +1,202 @@
+/* launch.c - what a launch costs, and a user's one-element-per-item kernel, beside raw OpenCL. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 1000, GROUP = 64, ROUND_UP_TO = 256 };
+
+typedef struct job {
+    size_t n;
+    shared x, y;
+    float *y_before;
+    ndr_kernel *four, *axpy;
+    cl_kernel raw_four, raw_axpy;
+} job;
+
+/* ---- kernels ---- */
+
+/* The same text for both: 4 arguments, and next to no work. */
+static const char four[] = "kernel void four(global const float *x, global float *y, float a, uint n)\n"
+                           "{\n"
+                           "    const size_t i = get_global_id(0);\n"
+                           "    if (i < n) y[i] = a * x[i];\n"
+                           "}\n";
+
+static const char axpy[] = "#include \"ndr/item.clh\"\n"
+                           "kernel void axpy(float a, global const float *x, global float *y, NDR_RANGE(1))\n"
+                           "{\n"
+                           "    const ndr_item it = NDR_ITEM(1);\n"
+                           "    const size_t i = ndr_global_id(it, 0);\n"
+                           "    y[i] = a * x[i] + y[i];\n"
+                           "}\n";
+
+static const char raw_axpy[] = "kernel void axpy(float a, global const float *x, global float *y, uint n)\n"
+                               "{\n"
+                               "    const size_t i = get_global_id(0);\n"
+                               "    if (i < n) y[i] = a * x[i] + y[i];\n"
+                               "}\n";
+
+/* ---- operands ---- */
+
+static void *begin(const void *shape)
+{
+    job *j = allocate(sizeof *j);
+    memset(j, 0, sizeof *j);
+    j->n = *(const size_t *)shape;
+    j->x = shared_create(j->n * sizeof(float));
+    j->y = shared_create(j->n * sizeof(float));
+    j->y_before = allocate(j->n * sizeof(float));
+    MUST(ndr_kernel_get(the_context, &(ndr_kernel_desc){ .name = "four", .source = four }, &j->four));
+    MUST(ndr_kernel_get(the_context, &(ndr_kernel_desc){ .name = "axpy", .source = axpy }, &j->axpy));
+    j->raw_four = raw_kernel(four, "four");
+    j->raw_axpy = raw_kernel(raw_axpy, "axpy");
+    return j;
+}
+
+static void end(void *job_)
+{
+    job *j = job_;
+    shared_destroy(&j->x);
+    shared_destroy(&j->y);
+    free(j->y_before);
+    MUST_CL(clReleaseKernel(j->raw_four));
+    MUST_CL(clReleaseKernel(j->raw_axpy));
+    free(j);
+}
+
+static void hand_over(void *job_, bool to_device)
+{
+    job *j = job_;
+    shared_hand_over(&j->x, to_device);
+    shared_hand_over(&j->y, to_device);
+}
+
+/* Multiples of 1/8 below 128: thousands of times a * x added up stay exact in a float. */
+static void fill_eighths(float *x, size_t n, uint64_t seed)
+{
+    fill_f32(x, n, 0, 1024, seed);
+    for (size_t i = 0; i < n; ++i) x[i] = (float)(int)x[i] / 8;
+}
+
+static void refill(void *job_, uint64_t seed)
+{
+    job *j = job_;
+    fill_eighths(j->x.host, j->n, seed);
+    fill_eighths(j->y_before, j->n, seed + 1);
+}
+
+static void reset(void *job_)
+{
+    job *j = job_;
+    memcpy(j->y.host, j->y_before, j->n * sizeof(float));
+}
+
+/* ---- checking ---- */
+
+static bool check(const job *j, const contender *who, float x_factor, float y_factor)
+{
+    const float *x = j->x.host, *y = j->y.host;
+    for (size_t i = 0; i < j->n; ++i) {
+        const float wanted = x_factor * x[i] + y_factor * j->y_before[i];
+        if (y[i] == wanted) continue;
+        fprintf(stderr, "bench: %s: y[%zu] is %.9g instead of %.9g\n", who->name, i, (double)y[i], (double)wanted);
+        return false;
+    }
+    return true;
+}
+
+static bool check_four(void *job_, const contender *who, size_t calls, bool thoroughly)
+{
+    (void)calls, (void)thoroughly;
+    return check(job_, who, 0.5f, 0);
+}
+
+static bool check_axpy(void *job_, const contender *who, size_t calls, bool thoroughly)
+{
+    (void)thoroughly;
+    return check(job_, who, 0.5f * (float)calls, 1);
+}
+
+static const work four_work = { begin, refill, reset, hand_over, check_four, end };
+static const work axpy_work = { begin, refill, reset, hand_over, check_axpy, end };
+
+/* ---- a launch with 4 arguments: a batch, back to back, and one finish ---- */
+
+static void run_four(void *job_)
+{
+    const job *j = job_;
+    for (int i = 0; i < BATCH; ++i)
+        MUST(ndr_launch(the_queue, j->four, ndr_nd_range_1d(GROUP, GROUP), j->x.buffer, j->y.buffer, 0.5f, (uint32_t)j->n));
+    MUST(ndr_queue_finish(the_queue));
+}
+static const contender ndr_four = { .name = "libndr", .on_device = true, .run = run_four };
+
+static void run_raw_four(void *job_)
+{
+    const job *j = job_;
+    const cl_mem x = ndr_buffer_cl(j->x.buffer), y = ndr_buffer_cl(j->y.buffer);
+    const cl_float a = 0.5f;
+    const cl_uint n = (cl_uint)j->n;
+    const size_t items = GROUP;
+    cl_command_queue queue = ndr_queue_cl(the_queue);
+    for (int i = 0; i < BATCH; ++i) {
+        MUST_CL(clSetKernelArg(j->raw_four, 0, sizeof x, &x));
+        MUST_CL(clSetKernelArg(j->raw_four, 1, sizeof y, &y));
+        MUST_CL(clSetKernelArg(j->raw_four, 2, sizeof a, &a));
+        MUST_CL(clSetKernelArg(j->raw_four, 3, sizeof n, &n));
+        MUST_CL(clEnqueueNDRangeKernel(queue, j->raw_four, 1, NULL, &items, &items, 0, NULL, NULL));
+    }
+    MUST_CL(clFinish(queue));
+}
+static const contender raw_four = { .name = "raw OpenCL", .on_device = true, .run = run_raw_four };
+
+/* ---- y = a * x + y, an item for each element ---- */
+
+static void run_axpy(void *job_)
+{
+    const job *j = job_;
+    MUST(ndr_launch(the_queue, j->axpy, ndr_range_1d(j->n), 0.5f, j->x.buffer, j->y.buffer));
+    MUST(ndr_queue_finish(the_queue));
+}
+static const contender ndr_axpy = { .name = "libndr", .on_device = true, .run = run_axpy };
+
+static void run_raw_axpy(void *job_)
+{
+    const job *j = job_;
+    const cl_mem x = ndr_buffer_cl(j->x.buffer), y = ndr_buffer_cl(j->y.buffer);
+    const cl_float a = 0.5f;
+    const cl_uint n = (cl_uint)j->n;
+    const size_t group = ROUND_UP_TO, items = (j->n + group - 1) / group * group;
+    cl_command_queue queue = ndr_queue_cl(the_queue);
+    MUST_CL(clSetKernelArg(j->raw_axpy, 0, sizeof a, &a));
+    MUST_CL(clSetKernelArg(j->raw_axpy, 1, sizeof x, &x));
+    MUST_CL(clSetKernelArg(j->raw_axpy, 2, sizeof y, &y));
+    MUST_CL(clSetKernelArg(j->raw_axpy, 3, sizeof n, &n));
+    MUST_CL(clEnqueueNDRangeKernel(queue, j->raw_axpy, 1, NULL, &items, &group, 0, NULL, NULL));
+    MUST_CL(clFinish(queue));
+}
+static const contender raw_guarded = { .name = "raw OpenCL", .on_device = true, .run = run_raw_axpy };
+
+/* ---- rows ---- */
+
+#define AXPY(n)                                                                                                          \
+    {                                                                                                                    \
+        .name = "axpy of one item each " #n, .work = &axpy_work, .shape = &(const size_t){ n }, .amount = 12.0 * (n),    \
+        .unit = &gigabytes, .ours = &ndr_axpy, .rivals = { { &raw_guarded, { RATE_AT_LEAST, 0.9, 1 } } },                \
+    }
+
+static const bench_row rows[] = {
+    { .name = "launch with 4 arguments",
+      .work = &four_work,
+      .shape = &(const size_t){ GROUP },
+      .amount = BATCH,
+      .unit = &microseconds,
+      .ours = &ndr_four,
+      .rivals = { { &raw_four, { TIME_AT_MOST, 1.05, 1 } } } },
+    AXPY(1048576),
+    AXPY(1048583),
+};
+
+row_list launch_rows(void) { return (row_list){ rows, COUNT_OF(rows) }; }
