@@ -942,6 +942,16 @@ static void test_args__missing_are_listed(void **state)
                    "takes 3 arguments, but 0 are given");
 }
 
+static void test_args__of_local_memory_are_refused_where_there_are_no_groups(void **state)
+{
+    (void)state;
+    static const char ungrouped[] = "#include <ndr/item.clh>\n"
+                                    "kernel void alone(global int *x, local int *t, NDR_RANGE(1)) { x[0] = 1; }\n";
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel_of(ungrouped, "alone"), ndr_range_1d(1), victim, ndr_local(int32_t, 4)),
+                   "argument 1 \"t\"", "a range has none: write NDR_ND_RANGE");
+}
+
 static void test_args__too_many_are_refused(void **state)
 {
     (void)state;
@@ -1200,6 +1210,7 @@ int main(void)
         cmocka_unit_test(test_args__are_taken_when_the_launch_returns),
         cmocka_unit_test(test_args__are_those_of_their_own_launch),
         cmocka_unit_test(test_args__missing_are_listed),
+        cmocka_unit_test(test_args__of_local_memory_are_refused_where_there_are_no_groups),
         cmocka_unit_test(test_args__too_many_are_refused),
         cmocka_unit_test(test_args__may_be_32),
         cmocka_unit_test(test_args__may_not_be_33),

@@ -76,6 +76,8 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
 
 static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_bytes)
 {
+    if (p->kernel->form == NDR_FORM_RANGE)
+        return refuse(p, "is local memory, which belongs to a group, and a range has none: write NDR_ND_RANGE");
     if (p->arg->kind != NDR_ARG_LOCAL) return refuse_kind(p, "local memory (ndr_local)");
     const ndr_arg *arg = p->arg;
     if (arg->dtype && p->param->dtype && arg->dtype != p->param->dtype)

@@ -102,8 +102,10 @@ static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, s
     size_t cl_local[3];
     ndr_turn_dims(local->dims, local->size, cl_local);
     const size_t bytes = local->dims * sizeof cl_local[0];
-    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
-                                       bytes, cl_local, sizeof info->max_size, &info->max_size, NULL));
+    info->max_size = kernel->sub_group_size;
+    if (info->max_size == 0)
+        NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                                           bytes, cl_local, sizeof info->max_size, &info->max_size, NULL));
     info->max_size = ndr_max_size(1, ndr_min_size(info->max_size, items));
     info->count = ndr_ceil_div(items, info->max_size);
     return NDR_OK;
