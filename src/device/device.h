@@ -222,8 +222,9 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
 /* The work is enqueued: hand the event out. Takes over `first` and `last`. */
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
 
-/* One event of two pieces of work, from the start of `first` to the end of `last`; takes over both. */
-ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
+/* Two pieces of work end as one: where `status` is NDR_OK and an event is wanted, it spans from the start of `first` to
+ * the end of `last`. Takes over both (NULL where none was wanted) and passes `status` on. */
+ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted);
 
 /* ---- buffer.c ---- */
 

@@ -24,13 +24,16 @@ void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_even
     *wanted = made;
 }
 
-ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
+ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted)
 {
-    const cl_event start = last->first;
-    last->first = first->first;
-    first->first = start;
+    if (status == NDR_OK && wanted) {
+        const cl_event start = last->first;
+        last->first = first->first;
+        first->first = start;
+        *wanted = last;
+    }
     ndr_event_destroy(first);
-    return last;
+    return status;
 }
 
 void ndr_event_destroy(ndr_event *event)

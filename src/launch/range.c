@@ -203,9 +203,9 @@ static void choose_local(planning *p)
         for (unsigned d = 0; d < p->dims; ++d) p->edge_local[d] = 1;
 }
 
-static void adopt_required(planning *p)
+static void adopt_required(const planning *p, size_t local[3])
 {
-    for (unsigned d = 0; d < p->dims; ++d) p->local[d] = p->rules->required[3 - p->dims + d];
+    for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
 }
 
 /* ---- edges ---- */
@@ -302,8 +302,7 @@ static bool is_empty(const ndr_range *range)
 static void choose_group(const planning *p, size_t local[3])
 {
     for (unsigned d = 0; d < p->dims; ++d) local[d] = 1;
-    if (has_required(p->rules))
-        for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
+    if (has_required(p->rules)) adopt_required(p, local);
     else local[p->dims - 1] = ndr_min_size(COUNTED_GROUP, limit_of(p, p->dims - 1));
 }
 
@@ -331,7 +330,7 @@ static ndr_status count_items(const planning *p, ndr_nd_range *items)
 static ndr_status choose_or_check_local(planning *p, bool automatic)
 {
     if (automatic && has_required(p->rules)) {
-        adopt_required(p);
+        adopt_required(p, p->local);
         return check_required(p); /* a 1-D launch cannot adopt a 2-D size */
     }
     if (automatic) {

@@ -78,8 +78,9 @@ static ndr_status get_kernel(const product *p, const char *name, ndr_kernel **ke
         snprintf(options, sizeof options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u", type,
                  t->tile_m, t->tile_n, t->tile_k, t->item_m, t->item_n);
     else
-        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d", type, t->lanes,
-                 t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR, t->fetches_ahead);
+        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d",
+                 type, t->lanes, t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR,
+                 t->fetches_ahead);
     const ndr_kernel_desc desc = { .name = name,
                                    .bundled = t->variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl",
                                    .options = options };
@@ -149,9 +150,7 @@ static ndr_status pack_and_multiply(const product *p, ndr_kernel *pack, ndr_kern
         ndr_launch_event(p->queue, multiply, event ? &last : NULL, ndr_nd_range_1d(t->workers, 1), p->c.rows, p->c.cols,
                          depth_of(p), scalar(p, p->desc->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace,
                          scalar(p, p->desc->beta), p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
-    if (status == NDR_OK && event) *event = ndr_event_join(first, last);
-    else ndr_event_destroy(first);
-    return status;
+    return ndr_event_join(status, first, last, event);
 }
 
 static ndr_status multiply_packed(const product *p, ndr_event **event)

@@ -101,14 +101,6 @@ static ndr_status fold(const reduction *r, ndr_kernel *kernel, const ndr_operand
                             ndr_operand_arg(input), input->offset, input->cols, output->buffer, output->offset);
 }
 
-/* Two launches are one piece of work: its event starts with the first and ends with the last. */
-static ndr_status finish_two(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **event)
-{
-    if (status == NDR_OK && event) *event = ndr_event_join(first, last);
-    else ndr_event_destroy(first);
-    return status;
-}
-
 /* ---- the tree: partials, then one group over them ---- */
 
 static ndr_status fold_twice(const reduction *r, ndr_kernel *kernel, ndr_buffer *partials, ndr_event **event)
@@ -119,7 +111,7 @@ static ndr_status fold_twice(const reduction *r, ndr_kernel *kernel, ndr_buffer 
     ndr_event *first = NULL, *last = NULL;
     NDR_TRY(fold(r, kernel, &r->input, &middle, groups, event ? &first : NULL));
     const ndr_status status = fold(r, kernel, &middle, &r->output, 1, event ? &last : NULL);
-    return finish_two(status, first, last, event);
+    return ndr_event_join(status, first, last, event);
 }
 
 /* One launch: the last chunk to be done combines what all of them left in the queue's scratch. */
@@ -171,7 +163,7 @@ static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
     NDR_TRY(ndr_launch_event(r->queue, begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, r->output.buffer,
                              r->output.offset));
     const ndr_status status = fold_atomically(r, rest, event ? &last : NULL);
-    return finish_two(status, first, last, event);
+    return ndr_event_join(status, first, last, event);
 }
 
 /* ---- the textbook's recursion: a tree of one element an item, launched until one group is left ---- */
@@ -213,7 +205,7 @@ static ndr_status fold_until_one(const reduction *r, ndr_kernel *kernel, ndr_buf
         *event = last;
         return status;
     }
-    return finish_two(status, first, last, event);
+    return ndr_event_join(status, first, last, event);
 }
 
 static size_t elements_of_levels(size_t count, size_t group)

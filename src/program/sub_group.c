@@ -34,6 +34,12 @@ static bool takes_ptx(ndr_context *context)
 
 /* ---- choosing ---- */
 
+/* Whether the source includes them at all. */
+static bool uses_sub_groups(const ndr_program *program)
+{
+    return strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
+}
+
 static ndr_status check_native_size(const ndr_context *context, size_t requested)
 {
     const ndr_device_info *device = &context->caps.info;
@@ -55,7 +61,6 @@ static ndr_status check_native_size(const ndr_context *context, size_t requested
 ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_program *program, ndr_text *options)
 {
     const ndr_device_info *device = &context->caps.info;
-    const bool uses = strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
                    "a sub-group size of %zu is asked for, but device \"%s\" has groups of at most %zu", requested,
                    device->name, device->max_group_size);
@@ -63,7 +68,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_pro
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
-        if (requested && uses) NDR_TRY(check_native_size(context, requested));
+        if (requested && uses_sub_groups(program)) NDR_TRY(check_native_size(context, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
         ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
     } else if (takes_ptx(context) && (requested == 0 || requested == device->warp_size)) {
@@ -80,11 +85,11 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_pro
 
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program)
 {
-    const bool uses = strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
-    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !uses) return NDR_OK;
+    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !uses_sub_groups(program))
+        return NDR_OK;
     size_t size = 0;
-    const cl_int error = clGetKernelSubGroupInfo(kernel->cl, kernel->context->device,
-                                                 CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0, NULL, sizeof size, &size, NULL);
+    const cl_int error = clGetKernelSubGroupInfo(
+        kernel->cl, kernel->context->device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0, NULL, sizeof size, &size, NULL);
     if (error != CL_SUCCESS) return NDR_OK; /* a driver that takes the attribute need not know this question */
     NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, size == program->sub_group_size,
                    "kernel \"%s\": a sub-group size of %zu is asked for, but the kernel is built with %zu; write "
@@ -104,8 +109,9 @@ static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, s
     const size_t bytes = local->dims * sizeof cl_local[0];
     info->max_size = kernel->sub_group_size;
     if (info->max_size == 0)
-        NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
-                                           bytes, cl_local, sizeof info->max_size, &info->max_size, NULL));
+        NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device,
+                                           CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, bytes, cl_local,
+                                           sizeof info->max_size, &info->max_size, NULL));
     info->max_size = ndr_max_size(1, ndr_min_size(info->max_size, items));
     info->count = ndr_ceil_div(items, info->max_size);
     return NDR_OK;
