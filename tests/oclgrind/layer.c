@@ -1,8 +1,11 @@
-/* layer.c - an OpenCL layer around two faults of Oclgrind 21.10, either of which would have kernels reported for reading
+/* layer.c - an OpenCL layer around three faults of Oclgrind 21.10, each of which would have kernels reported for reading
  * what is initialised. Loaded through OPENCL_LAYERS.
  *
  * What clEnqueueFillBuffer writes it takes for uninitialised; what clEnqueueWriteBuffer writes it believes. So buffers are
  * filled by writing them.
+ *
+ * Of a buffer that clEnqueueWriteBuffer writes in part, it forgets that the rest is initialised. So all of it is written:
+ * what it has, with the part replaced. That makes uninitialised bytes initialised, in buffers written in part.
  *
  * A new buffer gets the number of one that is gone. If that was smaller, what kernels write past its end is taken for
  * uninitialised. So the last reference to a buffer is kept, and no number comes again. */
@@ -14,17 +17,43 @@
 static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
 static const struct _cl_icd_dispatch *below;
 
+/* NULL where the driver is to refuse the call in its own words. */
+static char *whole_of(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, size_t *whole)
+{
+    if (below->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *whole, whole, NULL) != CL_SUCCESS) return NULL;
+    if (size == 0 || offset > *whole || size > *whole - offset) return NULL;
+    char *bytes = malloc(*whole);
+    if (bytes && below->clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, *whole, bytes, 0, NULL, NULL) == CL_SUCCESS)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static cl_int CL_API_CALL write(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+                                const void *from, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    size_t whole;
+    if (wait_count) (void)below->clWaitForEvents(wait_count, wait);
+    char *bytes = from ? whole_of(queue, buffer, offset, size, &whole) : NULL;
+    if (!bytes)
+        return below->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, wait_count, wait, event);
+    memcpy(bytes + offset, from, size);
+    const cl_int error =
+        below->clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, whole, bytes, wait_count, wait, event);
+    free(bytes);
+    return error;
+}
+
 static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
                                size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
                                cl_event *event)
 {
     char *bytes = pattern && pattern_size && size && size % pattern_size == 0 ? malloc(size) : NULL;
-    if (!bytes) /* refused below in the driver's own words */
+    if (!bytes)
         return below->clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, wait_count, wait,
                                           event);
     for (size_t i = 0; i < size; i += pattern_size) memcpy(bytes + i, pattern, pattern_size);
-    const cl_int error = below->clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, bytes, wait_count,
-                                                     wait, event);
+    const cl_int error = write(queue, buffer, CL_TRUE, offset, size, bytes, wait_count, wait, event);
     free(bytes);
     return error;
 }
@@ -51,6 +80,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
     below = target;
     ours.clEnqueueFillBuffer = fill;
+    ours.clEnqueueWriteBuffer = write;
     ours.clReleaseMemObject = release;
     *entries_out = sizeof ours / sizeof(void *);
     *layer = &ours;
