@@ -8,7 +8,7 @@
  * what it has, with the part replaced. That makes uninitialised bytes initialised, in buffers written in part.
  *
  * A new buffer gets the number of one that is gone. If that was smaller, what kernels write past its end is taken for
- * uninitialised. So the last reference to a buffer is kept, and no number comes again. */
+ * uninitialised. So every buffer is kept, and no number comes again. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <stdlib.h>
@@ -58,11 +58,19 @@ static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void
     return error;
 }
 
-static cl_int CL_API_CALL release(cl_mem memory)
+static cl_mem CL_API_CALL create(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error)
 {
-    cl_uint references = 0;
-    (void)below->clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL);
-    return references == 1 ? CL_SUCCESS : below->clReleaseMemObject(memory);
+    const cl_mem buffer = below->clCreateBuffer(context, flags, size, host, error);
+    if (buffer) (void)below->clRetainMemObject(buffer);
+    return buffer;
+}
+
+/* Our own reference does not count. */
+static cl_int CL_API_CALL tell(cl_mem memory, cl_mem_info what, size_t capacity, void *value, size_t *needed)
+{
+    const cl_int error = below->clGetMemObjectInfo(memory, what, capacity, value, needed);
+    if (error == CL_SUCCESS && what == CL_MEM_REFERENCE_COUNT && value) --*(cl_uint *)value;
+    return error;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
@@ -81,7 +89,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     below = target;
     ours.clEnqueueFillBuffer = fill;
     ours.clEnqueueWriteBuffer = write;
-    ours.clReleaseMemObject = release;
+    ours.clCreateBuffer = create;
+    ours.clGetMemObjectInfo = tell;
     *entries_out = sizeof ours / sizeof(void *);
     *layer = &ours;
     return CL_SUCCESS;
