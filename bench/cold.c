@@ -22,6 +22,10 @@ typedef struct use {
 
 static const use uses[] = {
     { .name = "build of reduce_chunks.cl", .programs = 1, .file = "reduce_chunks.cl", .kernel = "reduce_chunks" },
+    { .name = "build of reduce_chunks_atomic.cl",
+      .programs = 1,
+      .file = "reduce_chunks_atomic.cl",
+      .kernel = "reduce_chunks_atomic" },
     { .name = "build of reduce_tree.cl", .programs = 1, .file = "reduce_tree.cl", .kernel = "reduce_tree" },
     { .name = "build of reduce_atomic.cl", .programs = 1, .file = "reduce_atomic.cl", .kernel = "reduce_atomic" },
     { .name = "build of reduce_recursive.cl", .programs = 1, .file = "reduce_recursive.cl", .kernel = "reduce_recursive" },

@@ -14,6 +14,9 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         { "fp64", NDR_DISABLE_FP64 },
         { "int64_atomics", NDR_DISABLE_INT64_ATOMICS },
         { "sub_groups", NDR_DISABLE_SUB_GROUPS },
+        { "float_atomics", NDR_DISABLE_FLOAT_ATOMICS },
+        { "memory_order", NDR_DISABLE_MEMORY_ORDER },
+        { "ptx", NDR_DISABLE_PTX },
     };
     enum { COUNT = sizeof table / sizeof table[0] };
 
@@ -22,7 +25,9 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         const size_t length = strcspn(word, ",");
         size_t i = 0;
         while (i < COUNT && !(strlen(table[i].word) == length && memcmp(table[i].word, word, length) == 0)) ++i;
-        NDR_REQUIRE(i < COUNT || length == 0, "NDR_DISABLE names \"%.*s\"; it knows fp64, int64_atomics and sub_groups",
+        NDR_REQUIRE(i < COUNT || length == 0,
+                    "NDR_DISABLE names \"%.*s\"; it knows fp64, int64_atomics, sub_groups, float_atomics, memory_order "
+                    "and ptx",
                     (int)length, word);
         if (i < COUNT) bits |= table[i].bit;
         word += length;

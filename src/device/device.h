@@ -54,6 +54,9 @@ typedef enum ndr_disable {
     NDR_DISABLE_FP64 = 1u << 0,
     NDR_DISABLE_INT64_ATOMICS = 1u << 1,
     NDR_DISABLE_SUB_GROUPS = 1u << 2,
+    NDR_DISABLE_FLOAT_ATOMICS = 1u << 3, /* sums by the device itself; compare-exchange takes their place */
+    NDR_DISABLE_MEMORY_ORDER = 1u << 4,  /* what goes past OpenCL 1.2's fences */
+    NDR_DISABLE_PTX = 1u << 5,           /* inline, and so warps as sub-groups */
 } ndr_disable;
 
 ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps);

@@ -157,7 +157,7 @@ static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
     const bool in_chunks = r->tuning.variant == NDR_REDUCE_CHUNKS;
     ndr_kernel *begin, *rest;
     NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &begin));
-    NDR_TRY(in_chunks ? get_kernel(r, "reduce_chunks.cl", "reduce_chunks_atomic", &rest)
+    NDR_TRY(in_chunks ? get_kernel(r, "reduce_chunks_atomic.cl", "reduce_chunks_atomic", &rest)
                       : get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
     ndr_event *first = NULL, *last = NULL;
     NDR_TRY(ndr_launch_event(r->queue, begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, r->output.buffer,

@@ -16,6 +16,8 @@ static void add_options(const ndr_caps *caps, const char *options, ndr_text *out
     if (caps->disabled & NDR_DISABLE_FP64) ndr_text_add(out, " -DNDR_DISABLE_FP64");
     if (caps->disabled & NDR_DISABLE_INT64_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_INT64_ATOMICS");
     if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
+    if (caps->disabled & NDR_DISABLE_FLOAT_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_FLOAT_ATOMICS");
+    if (caps->disabled & NDR_DISABLE_MEMORY_ORDER) ndr_text_add(out, " -DNDR_DISABLE_MEMORY_ORDER");
     if (*options) ndr_text_add(out, " %s", options);
 }
 

@@ -17,14 +17,20 @@ static bool takes_ptx(ndr_context *context)
 {
     int known = atomic_load(&context->takes_ptx);
     if (known == 0) {
-        static const char probe[] = "kernel void probe(global uint *x)\n"
-                                    "{\n"
-                                    "    uint lane;\n"
-                                    "    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));\n"
-                                    "    x[0] = lane;\n"
-                                    "}\n";
+        /* One of each kind that kernels/ndr uses; the last two came with compute capability 6 and 7. */
+        static const char probe[] =
+            "kernel void probe(global uint *x, global double *y)\n"
+            "{\n"
+            "    uint lane;\n"
+            "    double before;\n"
+            "    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));\n"
+            "    asm volatile(\"atom.global.add.f64 %0, [%1], %2;\" : \"=d\"(before) : \"l\"(y), \"d\"(1.0));\n"
+            "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
+            "    x[0] = lane;\n"
+            "}\n";
         cl_program program;
-        const bool built = context->caps.info.warp_size > 0 && ndr_build_quietly(context, probe, "", &program);
+        const bool asks = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
+        const bool built = asks && ndr_build_quietly(context, probe, "", &program);
         if (built) clReleaseProgram(program);
         known = built ? 2 : 1;
         atomic_store(&context->takes_ptx, known);
