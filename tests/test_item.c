@@ -1,6 +1,8 @@
 /* test_item.c - ndr/item.clh: what items of a range know about themselves, and what they cannot do. */
 #include "support.h"
 
+#include "launch/launch.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- every getter of every item ---- */
@@ -33,10 +35,11 @@ static const char kernels[] =
     "    kernel void record_##d(global ulong *out, global int *times, global int *outside, ulong ox, \\\n"
     "                           ulong oy, ulong oz, ulong nx, ulong ny, ulong nz, NDR_RANGE(d)) \\\n"
     "    { \\\n"
-    "        const ndr_item it = NDR_ITEM(d); \\\n"
     "        const place p = place_of(ox, oy, oz, nx, ny, nz); \\\n"
+    "        if (!p.inside) atomic_inc(&outside[0]); \\\n"
+    "        const ndr_item it = NDR_ITEM(d); \\\n"
     "        if (!p.inside) { \\\n"
-    "            atomic_inc(&outside[ndr_in_range(it) ? 1 : 0]); \\\n"
+    "            if (d > 0 || ndr_in_range(it)) atomic_inc(&outside[1]); \\\n"
     "            return; \\\n"
     "        } \\\n"
     "        atomic_inc(&times[p.at]); \\\n"
@@ -77,7 +80,7 @@ static const char kernels[] =
 
 typedef struct records {
     uint64_t (*rows)[FIELDS];
-    int32_t outside[2]; /* items that rounding up added; those of them that claim to be in range */
+    int32_t outside[2]; /* items that rounding up added; those of them that wrongly pass for others */
 } records;
 
 static size_t total_of(const ndr_nd_range *range)
@@ -214,7 +217,7 @@ static void check_rounded_up(ndr_range global)
     check_range(range);
 }
 
-static void test_item__tells_which_items_rounding_up_added(void **state)
+static void test_item__tells_or_ends_those_that_rounding_up_added(void **state)
 {
     (void)state;
     check_rounded_up(ndr_range_1d(quick() ? 37 : 1009));
@@ -250,6 +253,148 @@ static void test_item__has_linear_ids_with_the_last_dimension_contiguous(void **
         assert_int_equal(r.rows[i][LINEAR_ID], i);
     }
     free(r.rows);
+}
+
+/* ---- sizes that do not divide ---- */
+
+/* A count for each item, by linear id: an item past the range would show in another's, or behind the last. */
+static const char guarded[] =
+    "#include <ndr/item.clh>\n"
+    "kernel void count_0(global int *times, NDR_RANGE(0))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(0);\n"
+    "    atomic_inc(&times[ndr_global_linear_id(it)]);\n"
+    "}\n"
+    "kernel void count_1(global int *times, NDR_RANGE(1))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(1);\n"
+    "    atomic_inc(&times[ndr_global_linear_id(it)]);\n"
+    "}\n"
+    "kernel void count_2(global int *times, NDR_RANGE(2))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(2);\n"
+    "    atomic_inc(&times[ndr_global_linear_id(it)]);\n"
+    "}\n"
+    "kernel void count_3(global int *times, NDR_RANGE(3))\n"
+    "{\n"
+    "    const ndr_item it = NDR_ITEM(3);\n"
+    "    atomic_inc(&times[ndr_global_linear_id(it)]);\n"
+    "}\n"
+    "kernel void count_ids(global int *times, NDR_RANGE(1))\n"
+    "{\n"
+    "    const size_t i = ndr_global_id(NDR_ITEM(1), 0);\n"
+    "    atomic_inc(&times[i]);\n"
+    "}\n";
+
+/* How many OpenCL launches a range becomes. */
+static unsigned launches_of(const ndr_kernel *kernel, const ndr_nd_range *range)
+{
+    const ndr_range_rules rules = ndr_range_rules_of(kernel);
+    ndr_range_plan plan;
+    assert_ok(ndr_range_make_plan(range, &rules, &plan));
+    return plan.piece_count;
+}
+
+/* Each item of the range must count itself once, and nobody else. */
+static void check_counts(ndr_kernel *kernel, ndr_nd_range range)
+{
+    enum { BEHIND = 1024 }; /* more than rounding up adds */
+    const size_t total = total_of(&range);
+    int32_t *times = calloc(total + BEHIND, sizeof *times);
+    ndr_buffer *counts = buffer_of((total + BEHIND) * sizeof *times, times);
+    assert_ok(ndr_launch(queue, kernel, range, counts));
+    read_buffer(counts, times, (total + BEHIND) * sizeof *times);
+    for (size_t i = 0; i < total + BEHIND; ++i) assert_int_equal(times[i], i < total);
+    ndr_buffer_destroy(counts);
+    free(times);
+}
+
+static void check_one_launch(const char *name, ndr_nd_range range)
+{
+    ndr_kernel *kernel = kernel_of(guarded, name);
+    assert_int_equal(launches_of(kernel, &range), 1);
+    check_counts(kernel, range);
+}
+
+static void test_item__in_1_dimension_is_launched_once_for_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { 1, 2, 3, 255, 256, 257, 1009, 4097, 1048583 };
+    for (size_t i = 0; i < (quick() ? 6 : COUNT_OF(sizes)); ++i) {
+        check_one_launch("count_1", over(ndr_range_1d(sizes[i]), 0, 0, 0));
+        check_counts(kernel_of(guarded, "count_0"), over(ndr_range_1d(sizes[i]), 77, 0, 0));
+    }
+    check_one_launch("count_ids", over(ndr_range_1d(257), 0, 0, 0));
+}
+
+static void test_item__in_2_dimensions_is_launched_once_for_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[][2] = { { 17, 19 }, { 3, 257 }, { 257, 3 }, { 101, 103 }, { 31, 1009 }, { 1009, 31 } };
+    for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(sizes)); ++i) {
+        check_one_launch("count_2", over(ndr_range_2d(sizes[i][0], sizes[i][1]), 0, 0, 0));
+        check_counts(kernel_of(guarded, "count_0"), over(ndr_range_2d(sizes[i][0], sizes[i][1]), 3, 1000, 0));
+    }
+}
+
+static void test_item__in_3_dimensions_is_launched_once_for_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[][3] = { { 5, 7, 11 }, { 1, 1, 257 }, { 257, 1, 3 }, { 23, 29, 31 } };
+    for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(sizes)); ++i) {
+        check_one_launch("count_3", over(ndr_range_3d(sizes[i][0], sizes[i][1], sizes[i][2]), 0, 0, 0));
+        check_counts(kernel_of(guarded, "count_0"),
+                     over(ndr_range_3d(sizes[i][0], sizes[i][1], sizes[i][2]), 1, 20, 300));
+    }
+}
+
+static void test_item__far_away_is_launched_once_for_any_size(void **state)
+{
+    (void)state;
+    skip_without(device.address_bits == 64, "ids of 64 bits");
+    check_one_launch("count_1", over(ndr_range_1d(257), (size_t)1 << 33, 0, 0));
+    check_one_launch("count_2", over(ndr_range_2d(17, 19), (size_t)1 << 33, (size_t)1 << 34, 0));
+}
+
+/* The body of a kernel that counts as those above, but not so that we could see its guard. */
+static void check_several_launches(const char *source)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "#include <ndr/item.clh>\n%s\n", source);
+    ndr_kernel *kernel = kernel_of(text, "k");
+    const ndr_nd_range range = over(ndr_range_1d(257), 0, 0, 0);
+    assert_int_equal(launches_of(kernel, &range), 2);
+    check_counts(kernel, range);
+}
+
+static void test_item__runs_in_pieces_where_more_items_would_show(void **state)
+{
+    (void)state;
+    check_several_launches("kernel void k(global int *times, NDR_RANGE(1))\n"
+                           "{\n"
+                           "    atomic_inc(&times[get_global_id(0)]);\n"
+                           "    const ndr_item it = NDR_ITEM(1);\n"
+                           "    (void)ndr_global_id(it, 0);\n"
+                           "}");
+    check_several_launches("kernel void k(global int *times, NDR_RANGE(1)) { atomic_inc(&times[get_global_id(0)]); }");
+    check_several_launches("void count(global int *times, ndr_item it) { atomic_inc(&times[ndr_global_id(it, 0)]); }\n"
+                           "kernel void k(global int *times, NDR_RANGE(1)) { count(times, NDR_ITEM(1)); }");
+    check_several_launches("#define COUNT(name) kernel void name(global int *times, NDR_RANGE(1)) \\\n"
+                           "    { const ndr_item it = NDR_ITEM(1); atomic_inc(&times[ndr_global_id(it, 0)]); }\n"
+                           "COUNT(k)");
+    check_several_launches("kernel void k(global int *times, NDR_RANGE(1))\n"
+                           "{\n"
+                           "    const ndr_item it = NDR_ITEM(1);\n"
+                           "    if (get_global_size(0) <= 257) atomic_inc(&times[ndr_global_id(it, 0)]);\n"
+                           "}");
+    check_several_launches("#if 1\n"
+                           "kernel void k(global int *times, NDR_RANGE(1))\n"
+                           "{\n"
+                           "    atomic_inc(&times[get_global_id(0)]);\n"
+                           "}\n"
+                           "#else\n"
+                           "kernel void k(global int *times, NDR_RANGE(1)) { const ndr_item it = NDR_ITEM(1); }\n"
+                           "#endif");
 }
 
 /* ---- in kernels ---- */
@@ -345,9 +490,14 @@ int main(void)
         cmocka_unit_test(test_item__in_2_dimensions_knows_all_about_itself),
         cmocka_unit_test(test_item__in_3_dimensions_knows_all_about_itself),
         cmocka_unit_test(test_item__counts_ids_from_the_offset),
-        cmocka_unit_test(test_item__tells_which_items_rounding_up_added),
+        cmocka_unit_test(test_item__tells_or_ends_those_that_rounding_up_added),
         cmocka_unit_test(test_item__has_the_linear_ids_of_figure_4_1),
         cmocka_unit_test(test_item__has_linear_ids_with_the_last_dimension_contiguous),
+        cmocka_unit_test(test_item__in_1_dimension_is_launched_once_for_any_size),
+        cmocka_unit_test(test_item__in_2_dimensions_is_launched_once_for_any_size),
+        cmocka_unit_test(test_item__in_3_dimensions_is_launched_once_for_any_size),
+        cmocka_unit_test(test_item__far_away_is_launched_once_for_any_size),
+        cmocka_unit_test(test_item__runs_in_pieces_where_more_items_would_show),
         cmocka_unit_test(test_item__goes_into_functions),
         cmocka_unit_test(test_item__may_take_its_own_branch),
         cmocka_unit_test(test_item__may_be_the_only_one),

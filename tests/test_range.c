@@ -111,8 +111,9 @@ static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const n
         assert_int_equal(plan->group_range[d], ndr_ceil_div(range->global.size[d], plan->local_range[d]));
         if (range->local.dims && range->local.size[d])
             assert_int_equal(plan->local_range[d], range->local.size[d]);
-        extent[d] = range->edge == NDR_EDGE_ROUND_UP ? plan->group_range[d] * plan->local_range[d]
-                                                     : range->global.size[d];
+        extent[d] = range->edge == NDR_EDGE_ROUND_UP || rules->is_guarded
+                        ? plan->group_range[d] * plan->local_range[d]
+                        : range->global.size[d];
         items *= extent[d];
     }
     assert_in_range(items, 1, MOST_ITEMS);
@@ -688,6 +689,111 @@ static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(voi
     assert_int_equal(planned(rounded, rules_for(NDR_FORM_ND_RANGE)).local_range[0], 256);
 }
 
+/* ---- a kernel that turns away the items past its range ---- */
+
+static ndr_range_rules guarded(void)
+{
+    ndr_range_rules rules = rules_for(NDR_FORM_RANGE);
+    rules.is_guarded = true;
+    return rules;
+}
+
+/* In one piece, by an eighth more items at most. */
+static ndr_range_plan judged_one(ndr_nd_range range)
+{
+    const ndr_range_plan plan = judged(range, guarded());
+    assert_int_equal(plan.piece_count, 1);
+    size_t asked = 1, run = 1;
+    for (unsigned d = 0; d < plan.dims; ++d) {
+        asked *= range.global.size[d];
+        run *= plan.pieces[0].global[d];
+        assert_int_equal(plan.global_range[d], range.global.size[d]);
+    }
+    assert_true(run - asked <= asked / 8);
+    return plan;
+}
+
+static void test_guarded__range_is_one_piece_of_at_most_an_eighth_more(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 5000; ++n) judged_one(only(ndr_range_1d(n)));
+    for (size_t a = 1; a < 40; ++a)
+        for (size_t b = 1; b < 40; ++b) {
+            judged_one(with_offset(only(ndr_range_2d(a, 3 * b)), 7, a, 0));
+            judged_one(with_offset(only(ndr_range_3d(a, 3, b)), 0, 1, b));
+        }
+}
+
+static void test_guarded__range_has_large_groups_where_that_wastes_little(void **state)
+{
+    (void)state;
+    assert_sizes(judged_one(only(ndr_range_1d(65521))).local_range, 256, 0, 0);
+    assert_sizes(judged_one(only(ndr_range_1d(1000))).local_range, 256, 0, 0);
+    assert_sizes(judged_one(only(ndr_range_1d(257))).local_range, 32, 0, 0);
+    assert_sizes(judged_one(only(ndr_range_2d(61, 1009))).local_range, 1, 256, 0);
+    assert_sizes(judged_one(only(ndr_range_2d(100, 100))).local_range, 4, 16, 0);
+    assert_sizes(judged_one(only(ndr_range_2d(101, 103))).local_range, 8, 16, 0);
+    assert_sizes(judged_one(only(ndr_range_2d(10007, 3))).local_range, 256, 1, 0);
+}
+
+static void test_guarded__range_that_divides_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const size_t even[] = { 1, 7, 255, 256, 512, 768, 4096 };
+    for (size_t i = 0; i < sizeof even / sizeof even[0]; ++i) {
+        const ndr_range_plan plain = planned(only(ndr_range_1d(even[i])), rules_for(NDR_FORM_RANGE));
+        assert_int_equal(plain.piece_count, 1);
+        const ndr_range_plan plan = planned(only(ndr_range_1d(even[i])), guarded());
+        assert_memory_equal(&plan, &plain, sizeof plan);
+    }
+}
+
+static void test_guarded__range_keeps_to_small_limits(void **state)
+{
+    (void)state;
+    for (size_t limit = 1; limit < 20; ++limit)
+        for (unsigned d = 0; d < 4; ++d) {
+            ndr_range_rules rules = guarded();
+            if (d < 3) rules.max_local_size[d] = limit;
+            else rules.max_group_size = limit;
+            assert_int_equal(judged(only(ndr_range_3d(13, 17, 31)), rules).piece_count, 1);
+        }
+}
+
+static void assert_in_pieces(ndr_nd_range range, ndr_range_rules rules)
+{
+    const ndr_range_plan plan = planned(range, rules);
+    rules.is_guarded = false;
+    const ndr_range_plan plain = planned(range, rules);
+    assert_true(plan.piece_count > 1);
+    assert_memory_equal(&plan, &plain, sizeof plan);
+}
+
+/* Of ids or of items, at 32 bits as well, where some drivers end. */
+static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void **state)
+{
+    (void)state;
+    assert_in_pieces(only(ndr_range_1d(SIZE_MAX)), guarded());
+    assert_in_pieces(with_offset(only(ndr_range_1d(1000)), SIZE_MAX - 1010, 0, 0), guarded());
+    assert_in_pieces(only(ndr_range_2d((size_t)1 << 48, 65535)), guarded());
+    assert_in_pieces(only(ndr_range_1d(UINT32_MAX)), guarded());
+    assert_in_pieces(with_offset(only(ndr_range_1d(1000)), UINT32_MAX - 1010, 0, 0), guarded());
+    assert_int_equal(planned(with_offset(only(ndr_range_1d(1000)), UINT32_MAX - 500, 0, 0), guarded()).piece_count, 1);
+    assert_int_equal(planned(only(ndr_range_1d((size_t)UINT32_MAX + 2)), guarded()).piece_count, 1);
+    ndr_range_rules rules = guarded();
+    rules.address_bits = 32;
+    assert_in_pieces(only(ndr_range_1d(UINT32_MAX)), rules);
+    assert_in_pieces(only(ndr_range_2d(65535, 65537)), rules);
+}
+
+static void test_guarded__range_of_a_required_size_is_refused_as_ever(void **state)
+{
+    (void)state;
+    ndr_range_rules rules = requiring(NDR_FORM_RANGE, 1, 1, 8);
+    rules.is_guarded = true;
+    refused(NDR_BAD_RANGE, only(ndr_range_1d(60)), rules, "required local size 8");
+}
+
 /* ---- everything at once ---- */
 
 static void test_split__covers_each_item_once_for_all_small_sizes(void **state)
@@ -750,6 +856,7 @@ static void test_range__property_every_plan_covers_its_range_once(void **state)
     unsigned taken = 0;
     for (int round = 0; round < 3000; ++round) {
         ndr_range_rules rules = rules_for((ndr_form)roll(3));
+        rules.is_guarded = rules.form == NDR_FORM_RANGE && roll(2);
         const ndr_nd_range range = random_range(rules.form);
         ndr_range_plan plan;
         const ndr_status status = plan_of(range, rules, &plan);
@@ -812,6 +919,12 @@ int main(void)
         cmocka_unit_test(test_automatic__sizes_keep_to_small_limits),
         cmocka_unit_test(test_automatic__rounding_up_keeps_groups_near_the_size),
         cmocka_unit_test(test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one),
+        cmocka_unit_test(test_guarded__range_is_one_piece_of_at_most_an_eighth_more),
+        cmocka_unit_test(test_guarded__range_has_large_groups_where_that_wastes_little),
+        cmocka_unit_test(test_guarded__range_that_divides_stays_as_it_is),
+        cmocka_unit_test(test_guarded__range_keeps_to_small_limits),
+        cmocka_unit_test(test_guarded__range_is_not_rounded_up_past_what_can_be_counted),
+        cmocka_unit_test(test_guarded__range_of_a_required_size_is_refused_as_ever),
         cmocka_unit_test(test_split__covers_each_item_once_for_all_small_sizes),
         cmocka_unit_test(test_range__property_every_plan_covers_its_range_once),
     };

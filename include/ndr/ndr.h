@@ -362,7 +362,7 @@ NDR_API ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr
 typedef enum ndr_edge {
     NDR_EDGE_REJECT = 0,   /**< Refused, as SYCL asks. */
     NDR_EDGE_ROUND_UP = 1, /**< More items run; the kernel sees the true range and guards with
-                                ndr_in_range(). */
+                                ndr_in_range(), or with NDR_ITEM(), which ends them. */
     NDR_EDGE_SPLIT = 2     /**< Smaller groups along the far edges, with true ids, as OpenCL 2.0 has them;
                                 up to 8 launches, on any device. */
 } ndr_edge;

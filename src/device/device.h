@@ -139,6 +139,7 @@ struct ndr_kernel {
     ndr_form form;
     unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
     bool has_scratch; /* a hidden local argument, just before the record */
+    bool is_guarded;  /* items past its range return at once: it may be launched over more than there are */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;

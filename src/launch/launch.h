@@ -11,6 +11,7 @@ typedef struct ndr_range_rules {
     const char *kernel; /* its name, for sentences */
     ndr_form form;
     unsigned dims;           /* that the kernel is written for; 0 for any */
+    bool is_guarded;         /* more items than asked for do no harm */
     size_t max_group_size;   /* of the kernel */
     size_t max_local_size[3]; /* of the device */
     size_t required[3];      /* reqd_work_group_size; zeros where there is none */
@@ -25,8 +26,8 @@ typedef struct ndr_piece {
     size_t first_group[3];
 } ndr_piece;
 
-/* A range, checked and completed: one piece when its sizes divide evenly, up to eight when they do not,
- * none when it is empty. */
+/* A range, checked and completed: one piece when its sizes divide evenly or are rounded up, up to eight when they do
+ * not, none when it is empty. */
 typedef struct ndr_range_plan {
     unsigned dims;
     size_t global_range[3], offset[3], group_range[3], local_range[3];

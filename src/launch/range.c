@@ -30,6 +30,9 @@ static size_t limit_of(const planning *p, unsigned d)
     return ndr_min_size(p->rules->max_local_size[3 - p->dims + d], p->rules->max_group_size);
 }
 
+/* The largest id that the device can count to. */
+static size_t largest_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX; }
+
 static size_t largest_power_of_two(size_t limit)
 {
     size_t power = 1;
@@ -82,7 +85,7 @@ static ndr_status check_form(const planning *p)
 /* Ids and counts must fit the device's size_t and ours. */
 static ndr_status check_sizes(const planning *p)
 {
-    const size_t largest = p->rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX;
+    const size_t largest = largest_id(p->rules);
     size_t items = 1;
     bool is_empty = false;
     for (unsigned d = 0; d < p->dims; ++d) {
@@ -208,7 +211,7 @@ static void adopt_required(const planning *p, size_t local[3])
     for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
 }
 
-/* ---- edges ---- */
+/* ---- kernels that may run over more items ---- */
 
 static bool divides(const planning *p, unsigned *ragged)
 {
@@ -219,6 +222,53 @@ static bool divides(const planning *p, unsigned *ragged)
         }
     return true;
 }
+
+/* A double, which does not overflow. */
+static double rounded_up(size_t size, size_t local) { return (double)ndr_ceil_div(size, local) * (double)local; }
+
+/* Sizes by which the range, rounded up, grows by an eighth at most. */
+static void choose_rounding_local(const planning *p, size_t local[3])
+{
+    double asked = 1, run = 1;
+    size_t room = favourite_room(p);
+    for (unsigned d = p->dims; d-- > 0;) {
+        const size_t size = p->range->global.size[d];
+        asked *= (double)size;
+        local[d] = largest_power_of_two(ndr_min_size(size, ndr_min_size(room, limit_of(p, d))));
+        while (local[d] > 1 && run * rounded_up(size, local[d]) > 1.125 * asked) local[d] /= 2;
+        run *= rounded_up(size, local[d]);
+        room /= local[d];
+    }
+}
+
+/* Whether items and ids can still be counted, also by drivers that do it in 32 bits. */
+static bool may_grow_by(const planning *p, const size_t local[3])
+{
+    size_t items = 1;
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t size = p->range->global.size[d], offset = p->range->offset[d];
+        size_t rounded, end;
+        if (!ndr_mul_fits(ndr_ceil_div(size, local[d]), local[d], &rounded)) return false;
+        if (!ndr_mul_fits(items, rounded, &items) || items > largest_id(p->rules)) return false;
+        if (!ndr_add_fits(offset, rounded, &end)) return false;
+        if (end > UINT32_MAX && offset + size <= UINT32_MAX) return false;
+    }
+    return true;
+}
+
+/* One launch instead of several, where the kernel itself turns away the items that rounding up adds. */
+static void round_up_if_guarded(planning *p)
+{
+    unsigned ragged;
+    size_t local[3];
+    if (!p->rules->is_guarded || p->rounds_up || divides(p, &ragged)) return;
+    choose_rounding_local(p, local);
+    if (!may_grow_by(p, local)) return;
+    memcpy(p->local, local, p->dims * sizeof *local);
+    p->rounds_up = true;
+}
+
+/* ---- edges ---- */
 
 static ndr_status check_edges(const planning *p, bool automatic)
 {
@@ -264,7 +314,7 @@ static bool cut(const planning *p, const ndr_range_plan *plan, unsigned corner, 
 
 static ndr_status check_rounded(const planning *p, const ndr_range_plan *plan)
 {
-    const size_t largest = p->rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX;
+    const size_t largest = largest_id(p->rules);
     for (unsigned d = 0; d < p->dims && p->rounds_up; ++d) {
         size_t rounded;
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
@@ -335,6 +385,7 @@ static ndr_status choose_or_check_local(planning *p, bool automatic)
     }
     if (automatic) {
         choose_local(p);
+        round_up_if_guarded(p);
         return NDR_OK;
     }
     memcpy(p->local, p->range->local.size, sizeof p->local);
@@ -386,6 +437,7 @@ ndr_range_rules ndr_range_rules_of(const ndr_kernel *kernel)
     ndr_range_rules rules = { .kernel = kernel->name,
                               .form = kernel->form,
                               .dims = kernel->dims,
+                              .is_guarded = kernel->is_guarded,
                               .max_group_size = ndr_min_size(kernel->info.max_group_size, device->max_group_size),
                               .address_bits = device->address_bits };
     memcpy(rules.max_local_size, device->max_local_size, sizeof rules.max_local_size);

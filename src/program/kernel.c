@@ -116,7 +116,9 @@ static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, 
     made->sub_groups = program->sub_groups;
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
-    return ndr_signature_read(made, program);
+    NDR_TRY(ndr_signature_read(made, program));
+    made->is_guarded = made->form == NDR_FORM_RANGE && ndr_guard_is_first(program->text, program->options, name);
+    return NDR_OK;
 }
 
 static ndr_status make_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_kernel **kernel)

@@ -55,6 +55,12 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_pro
 /* With a built kernel in hand: has the device kept to the size asked for? */
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program);
 
+/* ---- guard.c ---- */
+
+/* Pure: whether the kernel `name` of an expanded text does nothing before NDR_ITEM(), which returns from it in items
+ * past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
+bool ndr_guard_is_first(const char *text, const char *options, const char *name);
+
 /* ---- signature.c ---- */
 
 /* Fill in what `kernel` (its cl, context and name are set) takes and allows. */

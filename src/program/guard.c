@@ -1,0 +1,204 @@
+/* guard.c - whether a kernel's items may be more than were asked for, because those past the end return before they
+ * do anything: read off the text.
+ *
+ * NDR_ITEM() returns from the kernel where the item is past the range. Where that is the first thing a kernel does, its
+ * launch may be rounded up. Pure, and careful: false for anything but the plain case, whose launch then runs as several
+ * pieces, as right and a little slower. */
+#include "program/program.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the text, reduced to code ---- */
+
+/* Whether `#line 1 "kernels/ndr/item.clh"` or the like opens a file of our vocabulary. */
+static bool opens_vocabulary(const char *mark)
+{
+    char name[64];
+    return sscanf(mark, "#line %*u \"kernels/%63[^\"]", name) == 1 && strncmp(name, "ndr/", 4) == 0
+           && ndr_source_find(name);
+}
+
+/* Append the program's own lines, as ndr_source_expand() has marked them. */
+static void add_own_lines(const char *text, ndr_text *out)
+{
+    for (bool is_ours = false; *text;) {
+        const char *end = strchr(text, '\n'), *next = end ? end + 1 : text + strlen(text);
+        if (strncmp(text, "#line ", 6) == 0) is_ours = opens_vocabulary(text);
+        else if (!is_ours) ndr_text_add_chars(out, text, (size_t)(next - text));
+        text = next;
+    }
+}
+
+/* The end of the string or character that starts at `at`. */
+static const char *skip_quoted(const char *at)
+{
+    const char quote = *at++;
+    while (*at && *at != quote && *at != '\n') at += at[0] == '\\' && at[1] ? 2 : 1;
+    return *at == quote ? at + 1 : at;
+}
+
+/* The same with a blank for each comment, and for each string "" that tells nothing. */
+static void add_code(const char *text, ndr_text *out)
+{
+    while (*text) {
+        if (text[0] == '\\' && text[1] == '\n') {
+            text += 2;
+        } else if (text[0] == '/' && text[1] == '/') {
+            while (*text && *text != '\n') text += text[0] == '\\' && text[1] ? 2 : 1;
+        } else if (text[0] == '/' && text[1] == '*') {
+            const char *end = strstr(text + 2, "*/");
+            text = end ? end + 2 : text + strlen(text);
+            ndr_text_add_chars(out, " ", 1);
+        } else if (*text == '"' || *text == '\'') {
+            text = skip_quoted(text);
+            ndr_text_add_chars(out, "\"\"", 2);
+        } else {
+            ndr_text_add_chars(out, text++, 1);
+        }
+    }
+}
+
+/* ---- words ---- */
+
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static const char *skip_space(const char *at)
+{
+    while (isspace((unsigned char)*at)) ++at;
+    return at;
+}
+
+/* Where `at` goes on behind `token` and blanks; NULL if something else stands there, or `at` is NULL already. */
+static const char *take(const char *at, const char *token)
+{
+    const size_t length = strlen(token);
+    if (!at || strncmp(at, token, length) != 0) return NULL;
+    if (is_word_char(token[length - 1]) && is_word_char(at[length])) return NULL;
+    return skip_space(at + length);
+}
+
+/* The same for any identifier. */
+static const char *take_word(const char *at)
+{
+    if (!at || !is_word_char(*at) || isdigit((unsigned char)*at)) return NULL;
+    while (is_word_char(*at)) ++at;
+    return skip_space(at);
+}
+
+/* The other way: where `word` starts that ends, blanks left out, before `at`; NULL if something else stands there. */
+static const char *take_back(const char *code, const char *at, const char *word)
+{
+    const size_t length = strlen(word);
+    while (at && at > code && isspace((unsigned char)at[-1])) --at;
+    if (!at || (size_t)(at - code) < length || strncmp(at - length, word, length) != 0) return NULL;
+    at -= length;
+    return at == code || !is_word_char(at[-1]) ? at : NULL;
+}
+
+/* The next place where a word starts with `start`, or NULL. */
+static const char *find_start(const char *code, const char *start)
+{
+    const char *at = strstr(code, start);
+    while (at && at > code && is_word_char(at[-1])) at = strstr(at + 1, start);
+    return at;
+}
+
+/* The next place of the whole word, or NULL. */
+static const char *find_word(const char *code, const char *word)
+{
+    const char *at = find_start(code, word);
+    while (at && is_word_char(at[strlen(word)])) at = find_start(at + 1, word);
+    return at;
+}
+
+/* ---- what does not go with more items ---- */
+
+/* No word that sees how many items or groups OpenCL launched, or waits for items that may have returned; and nothing
+ * that could hide one from us: words pasted together, files that only the compiler finds. */
+static bool is_plain(const char *code)
+{
+    static const char *const odd[] = { "get_global_size", "get_global_linear_id", "get_local_",  "get_enqueued_",
+                                       "get_num_",        "get_group_id",         "get_sub_",    "get_max_sub_",
+                                       "barrier",         "work_group_",          "sub_group_",  "intel_sub_group_",
+                                       "async_work_",     "wait_group_",          "include" };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i)
+        if (find_start(code, odd[i])) return false;
+    return !strstr(code, "##");
+}
+
+/* Whether a macro gives the word at `at` another meaning, in the text or with -D. */
+static bool is_redefined(const char *code, const char *options, const char *at)
+{
+    char option[64] = "-D";
+    size_t length = strlen(option);
+    while (is_word_char(*at) && length < sizeof option - 1) option[length++] = *at++;
+    if (length == sizeof option - 1) return true;
+    const char *word = option + strlen("-D");
+    if (find_word(options, option) || find_word(options, word)) return true;
+    for (const char *use = find_word(code, word); use; use = find_word(use + 1, word))
+        if (take_back(code, use, "define") || take_back(code, use, "undef")) return true;
+    return false;
+}
+
+/* ---- the kernel ---- */
+
+/* Whether a word is a kernel's name where it is defined, and not in a macro. */
+static bool is_defined_at(const char *code, const char *name)
+{
+    const char *type = take_back(code, name, "void");
+    if (!take_back(code, type, "kernel") && !take_back(code, type, "__kernel")) return false;
+    const char *line = name;
+    while (line > code && line[-1] != '\n') --line;
+    return *skip_space(line) != '#';
+}
+
+/* Behind the parenthesis that closes the one at `at`; NULL if there is none, or a directive comes between. */
+static const char *skip_parentheses(const char *at)
+{
+    size_t open = 0;
+    if (!at || *at != '(') return NULL;
+    do {
+        if (*at == '#') return NULL;
+        open += *at == '(';
+        open -= *at == ')';
+    } while (*at++ && open > 0);
+    return open ? NULL : skip_space(at);
+}
+
+/* `const ndr_item it = NDR_ITEM(1);` or `const size_t i = ndr_global_id(NDR_ITEM(1), 0);` */
+static bool starts_with_item(const char *code, const char *options, const char *body)
+{
+    const char *constant = take(body, "const"), *type = constant ? constant : body, *name = take_word(type);
+    const char *value = take(take_word(name), "=");
+    const char *inside = take(take(value, "ndr_global_id"), "(");
+    const char *item = inside ? inside : value;
+    const char *dims = take(take(item, "NDR_ITEM"), "("); /* that of 0 lets every item pass */
+    if (!take(dims, "1") && !take(dims, "2") && !take(dims, "3")) return false;
+    const char *const words[] = { body, type, name, value, item };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (is_redefined(code, options, words[i])) return false;
+    return true;
+}
+
+static bool starts_guarded(const char *code, const char *options, const char *name)
+{
+    const char *found = find_word(code, name);
+    if (!found || find_word(found + 1, name)) return false; /* a prototype, an #if, a macro: who knows */
+    if (find_word(options, name) || !is_defined_at(code, found)) return false;
+    const char *body = take(skip_parentheses(take(found, name)), "{");
+    return body && starts_with_item(code, options, body);
+}
+
+bool ndr_guard_is_first(const char *text, const char *options, const char *name)
+{
+    ndr_text own = { 0 }, code = { 0 };
+    add_own_lines(text, &own);
+    if (own.chars) add_code(own.chars, &code);
+    const bool known = code.chars && !own.failed && !code.failed;
+    const bool first = known && is_plain(code.chars) && is_plain(options) && starts_guarded(code.chars, options, name);
+    ndr_text_free(&own);
+    ndr_text_free(&code);
+    return first;
+}
