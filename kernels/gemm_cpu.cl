@@ -15,7 +15,7 @@
  * gemm_direct   reads A and B where they are: one launch, for matrices that stay in the cache.
  * gemm_packed   reads B from panels that gemm_pack_b laid out before: k rows of NR columns, one behind the other,
  *               so that the inner loop runs through memory in one line; A goes to local memory block by block in the
- *               order it is used in. For large matrices.
+ *               order it is used in. While one panel is used the next is fetched. For large matrices.
  * gemm_thin     for a few rows: keeps a strip of C in the first cache and runs along the rows of B, each read once.
  */
 #include "ndr/atomic.clh"
@@ -31,7 +31,8 @@
 #define VECTORS 3 /* registers of one row of the block: 3 * 8 accumulators, 3 of B and 1 of A fit 32 */
 #endif
 #ifndef DEPTH
-#define DEPTH 512 /* steps along k for which a block of A stays packed: MR * DEPTH elements fit the first cache */
+#define DEPTH 640 /* most steps along k for which a block of A stays packed, a multiple of 8: MR * DEPTH elements fit
+                   * the first cache, and the block the second */
 #endif
 
 #ifndef FETCH_AHEAD
@@ -45,8 +46,13 @@
 #define JOIN(a, b) JOIN2(a, b)
 #define V JOIN(T, LANES)
 #define T8 JOIN(T, 8)
-#define LOAD_ JOIN(vload, LANES)
-#define STORE_ JOIN(vstore, LANES)
+
+/* Vector `i` from `p` on, wherever that lies, to be read or set. vload16 and vstore16 may be taken apart by the
+ * compiler (PoCL: four pieces, which cost the inner loop an eighth); a member of a packed struct is one access. */
+typedef struct __attribute__((packed)) anywhere {
+    V v;
+} anywhere;
+#define AT(space, i, p) (((space anywhere *)(p))[i].v)
 
 /* Where C goes, and what it becomes: alpha * sum + beta * C. */
 typedef struct target {
@@ -58,27 +64,27 @@ typedef struct target {
 
 static inline void store_block(const target *to, V sum[MR][VECTORS])
 {
-    if (to->cols == NR) {
+    const uint whole = to->cols / LANES; /* vectors; the columns past them go one by one */
 #pragma unroll
-        for (uint r = 0; r < MR; ++r) {
-            if (r >= to->rows) break;
-            global T *const c = to->c + r * to->pitch;
+    for (uint r = 0; r < MR; ++r) {
+        if (r >= to->rows) break;
+        global T *const c = to->c + r * to->pitch;
 #pragma unroll
-            for (uint v = 0; v < VECTORS; ++v) {
-                V x = to->alpha * sum[r][v];
-                if (to->beta != (T)0) x += to->beta * LOAD_(v, c); /* beta == 0: C may hold anything, even NaN */
-                STORE_(x, v, c);
-            }
+        for (uint v = 0; v < VECTORS; ++v) {
+            if (v >= whole) break;
+            V x = to->alpha * sum[r][v];
+            if (to->beta != (T)0) x += to->beta * AT(global const, v, c); /* 0: C may hold anything, even NaN */
+            AT(global, v, c) = x;
         }
-        return;
     }
+    if (whole * LANES == to->cols) return;
     T flat[MR * NR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r)
 #pragma unroll
-        for (uint v = 0; v < VECTORS; ++v) STORE_(sum[r][v], r * VECTORS + v, flat);
+        for (uint v = 0; v < VECTORS; ++v) AT(private, r * VECTORS + v, flat) = sum[r][v];
     for (uint r = 0; r < to->rows; ++r)
-        for (uint j = 0; j < to->cols; ++j) {
+        for (uint j = whole * LANES; j < to->cols; ++j) {
             global T *const c = to->c + r * to->pitch + j;
             const T x = to->alpha * flat[r * NR + j];
             *c = to->beta == (T)0 ? x : x + to->beta * *c;
@@ -96,29 +102,43 @@ static inline void fetch_ahead(const target *to)
     (void)to;
 }
 
-/* sum = rows of A times columns of B, `depth` steps along k. Row r of A starts at a[r] (offsets from `a`) and its
- * elements lie `a_step` apart; rows of B lie `b_pitch` apart. */
-#define DEFINE_MULTIPLY(name, a_space, b_space)                                                              \
+/* What a step of a multiplication may do for what comes after: have `share` elements of `next` brought to the second
+ * cache, or nothing. */
+#define FETCH_NOTHING (void)next, (void)share
+#if FETCH_AHEAD
+#define FETCH_SHARE __builtin_prefetch(next, 0, 2), next += share
+#else
+#define FETCH_SHARE FETCH_NOTHING
+#endif
+
+/* sum = rows of A times the first `vectors` vectors of columns of B, `depth` steps along k; zero in the other columns.
+ * Row r of A starts at a[a_row[r]] and its elements lie `a_step` apart; rows of B lie `b_pitch` apart. */
+#define DEFINE_MULTIPLY(name, vectors, a_space, b_space, fetch)                                              \
     static inline void name(V sum[MR][VECTORS], a_space const T *a, const ulong a_row[MR], ulong a_step,      \
-                            b_space const T *b, ulong b_pitch, ulong depth)                                   \
+                            b_space const T *b, ulong b_pitch, ulong depth, global const T *next, ulong share) \
     {                                                                                                        \
         _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                      \
             _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = (V)(0);                         \
         for (ulong p = 0; p < depth; ++p) {                                                                  \
-            V x[VECTORS];                                                                                    \
-            _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) x[v] = LOAD_(v, b);                         \
+            V x[vectors];                                                                                    \
+            fetch;                                                                                           \
+            _Pragma("unroll") for (uint v = 0; v < vectors; ++v) x[v] = AT(b_space const, v, b);             \
             _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                  \
             {                                                                                                \
                 const V y = (V)(a[a_row[r]]);                                                                \
-                _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = fma(y, x[v], sum[r][v]);    \
+                _Pragma("unroll") for (uint v = 0; v < vectors; ++v) sum[r][v] = fma(y, x[v], sum[r][v]);    \
             }                                                                                                \
             a += a_step;                                                                                     \
             b += b_pitch;                                                                                    \
         }                                                                                                    \
     }
-DEFINE_MULTIPLY(multiply_global, global, global)
-DEFINE_MULTIPLY(multiply_edge, global, private)
-DEFINE_MULTIPLY(multiply_packed, local, global)
+DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_edge, VECTORS, global, private, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
+DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_SHARE)
+DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_SHARE)
 
 /* ---- direct ----------------------------------------------------------------------------------------- */
 
@@ -139,7 +159,11 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
 
     V sum[MR][VECTORS];
     if (to.cols == NR) {
-        multiply_global(sum, a, a_row, 1, b, b_pitch, k);
+        multiply_global(sum, a, a_row, 1, b, b_pitch, k, b, 0);
+    } else if (to.cols == 2 * LANES) {
+        multiply_global2(sum, a, a_row, 1, b, b_pitch, k, b, 0);
+    } else if (to.cols == LANES) {
+        multiply_global1(sum, a, a_row, 1, b, b_pitch, k, b, 0);
     } else {
         /* The edge of B, 16 rows at a time, filled up with zeros. */
         V total[MR][VECTORS];
@@ -152,7 +176,7 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
             T edge[16 * NR];
             for (uint q = 0; q < depth; ++q)
                 for (uint j = 0; j < NR; ++j) edge[q * NR + j] = j < to.cols ? b[(p + q) * b_pitch + j] : (T)0;
-            multiply_edge(sum, a + p, a_row, 1, edge, NR, depth);
+            multiply_edge(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
 #pragma unroll
             for (uint r = 0; r < MR; ++r)
 #pragma unroll
@@ -168,28 +192,32 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
 
 /* ---- packed ----------------------------------------------------------------------------------------- */
 
-#define PACK_ROWS 256 /* of B, for one item */
+#define PACK_ROWS 16 /* of B, for one item: few enough that their pages stay at hand while it goes along them, */
+#define PACK_PANELS 16 /* panel by panel */
 #define COUNTERS 64 /* uints in front of the panels; the first is the counter by which gemm_packed deals out its work */
 
 /* Lay B out in panels of NR columns, filled up with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
- * PACK_ROWS rows, panels) groups. */
+ * PACK_ROWS rows, blocks of PACK_PANELS panels) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global uint *workspace,
             NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
-    const ulong panel = ndr_group_id(it, 1), first = ndr_group_id(it, 0) * PACK_ROWS;
-    const ulong col = panel * NR, last = min(k, first + PACK_ROWS);
+    const ulong first = ndr_group_id(it, 0) * PACK_ROWS, last = min(k, first + PACK_ROWS);
+    const ulong col0 = ndr_group_id(it, 1) * PACK_PANELS * NR, col1 = min(n, col0 + PACK_PANELS * NR);
     if (ndr_global_linear_id(it) == 0) *workspace = 0;
-    b += b_offset + col;
-    global T *const panels = (global T *)(workspace + COUNTERS) + panel * k * NR;
-    if (col + NR <= n) {
-        for (ulong p = first; p < last; ++p)
+    b += b_offset;
+    for (ulong col = col0; col < col1; col += NR) {
+        global T *const panel = (global T *)(workspace + COUNTERS) + col * k;
+        if (col + NR <= n) {
+            for (ulong p = first; p < last; ++p)
 #pragma unroll
-            for (uint v = 0; v < VECTORS; ++v) STORE_(LOAD_(v, b + p * b_pitch), v, panels + p * NR);
-    } else {
-        for (ulong p = first; p < last; ++p)
-            for (uint j = 0; j < NR; ++j) panels[p * NR + j] = col + j < n ? b[p * b_pitch + j] : (T)0;
+                for (uint v = 0; v < VECTORS; ++v)
+                    AT(global, v, panel + p * NR) = AT(global const, v, b + p * b_pitch + col);
+        } else {
+            for (ulong p = first; p < last; ++p)
+                for (uint j = 0; j < NR; ++j) panel[p * NR + j] = col + j < n ? b[p * b_pitch + col + j] : (T)0;
+        }
     }
 }
 
@@ -244,22 +272,33 @@ gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
     for (uint r = 0; r < MR; ++r) a_row[r] = r;
     a += a_offset;
     c += c_offset;
+    const ulong passes = (k + DEPTH - 1) / DEPTH;
+    const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal passes: each reads and writes all of C */
+    const ulong share = (NR * MR + block_rows - 1) / block_rows; /* of the next panel, for each step with this one */
     for (;;) {
         const ulong row0 = ndr_atomic_fetch_add(workspace, 1u) * block_rows;
         if (row0 >= m) return;
         const ulong rows = min(block_rows, m - row0);
-        for (ulong p = 0; p < k; p += DEPTH) {
-            const uint depth = (uint)min((ulong)DEPTH, k - p);
+        for (ulong p = 0; p < k; p += step) {
+            const uint depth = (uint)min(step, k - p);
             const T now_beta = p == 0 ? beta : (T)1;
             pack_a(block, a + row0 * a_pitch + p, a_pitch, rows, depth);
             for (ulong col = 0; col < n; col += NR) {
                 global const T *const panel = panels + (col / NR * k + p) * NR;
+                global const T *next = col + NR < n ? panel + k * NR : panels + (p + depth) * NR;
                 for (ulong i = 0; i < rows; i += MR) {
                     const target to = { c + (row0 + i) * c_pitch + col, c_pitch, (uint)min((ulong)MR, rows - i),
                                         (uint)min((ulong)NR, n - col), alpha, now_beta };
                     V sum[MR][VECTORS];
                     fetch_ahead(&to);
-                    multiply_packed(sum, block + i * depth, a_row, MR, panel, NR, depth);
+                    local const T *const ribbon = block + i * depth;
+                    if (to.cols > 2 * LANES)
+                        multiply_packed(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                    else if (to.cols > LANES)
+                        multiply_packed2(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                    else
+                        multiply_packed1(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                    next += depth * share;
                     store_block(&to, sum);
                 }
             }
@@ -282,13 +321,13 @@ static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN
     for (uint v = 0; v < vectors; ++v) {
         V y[THIN_DEPTH];
 #pragma unroll
-        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = LOAD_(v, b + q * b_pitch);
+        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = AT(global const, v, b + q * b_pitch);
 #pragma unroll
         for (uint r = 0; r < THIN_ROWS; ++r) {
-            V sum = LOAD_(v, acc[r]);
+            V sum = AT(private, v, acc[r]);
 #pragma unroll
             for (uint q = 0; q < THIN_DEPTH; ++q) sum = fma((V)(x[r][q]), y[q], sum);
-            STORE_(sum, v, acc[r]);
+            AT(private, v, acc[r]) = sum;
         }
     }
 }

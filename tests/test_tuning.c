@@ -95,6 +95,7 @@ static void test_tuning__of_a_product_fits_local_memory_and_groups(void **state)
                     assert_int_equal(t.lanes * bytes, 64);
                     assert_true(t.block_rows * t.depth * bytes <= devices[d]->local_memory_bytes);
                     assert_int_equal(t.block_rows % NDR_GEMM_MR, 0);
+                    assert_int_equal(t.depth % 8, 0);
                     if (t.variant == NDR_GEMM_THIN) assert_true(sizes[i] <= t.thin_rows && t.thin_rows <= NDR_GEMM_MR);
                 }
 }

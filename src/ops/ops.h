@@ -64,7 +64,7 @@ typedef struct ndr_gemm_tuning {
     bool fetches_ahead;                              /* packed: asks for C while it is computed */
 } ndr_gemm_tuning;
 
-enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 256 }; /* as kernels/gemm_cpu.cl has them */
+enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 16, NDR_GEMM_PACK_PANELS = 16 }; /* as kernels/gemm_cpu.cl has them */
 
 /* Pure. Tiles and blocks always fit the device's local memory and groups. `forced` other than CHOOSE overrides the
  * choice of variant; THIN needs m <= 8, and is DIRECT where that does not hold. */

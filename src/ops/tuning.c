@@ -91,7 +91,7 @@ static size_t power_of_two_from(size_t value)
 static ndr_gemm_tuning tune_for_cpu(const ndr_device_info *device, ndr_gemm_variant variant, size_t element_bytes,
                                     size_t m)
 {
-    enum { REGISTER_BYTES = 64, DEPTH = 512, BLOCK_ROWS = 128 };
+    enum { REGISTER_BYTES = 64, DEPTH = 640, BLOCK_ROWS = 128 };
     ndr_gemm_tuning tuning = { .variant = variant,
                                .lanes = (unsigned)(REGISTER_BYTES / element_bytes),
                                .vectors = 3,
