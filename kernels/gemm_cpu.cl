@@ -136,6 +136,7 @@ DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_edge, VECTORS, global, private, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_edge1, 1, global, private, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_SHARE)
@@ -166,6 +167,8 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
         multiply_global1(sum, a, a_row, 1, b, b_pitch, k, b, 0);
     } else {
         /* The edge of B, 16 rows at a time, filled up with zeros. */
+        T edge[16 * NR];
+        for (uint q = 0; q < 16 * NR; ++q) edge[q] = (T)0;
         V total[MR][VECTORS];
 #pragma unroll
         for (uint r = 0; r < MR; ++r)
@@ -173,10 +176,10 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
             for (uint v = 0; v < VECTORS; ++v) total[r][v] = (V)(0);
         for (ulong p = 0; p < k; p += 16) {
             const uint depth = (uint)min((ulong)16, k - p);
-            T edge[16 * NR];
             for (uint q = 0; q < depth; ++q)
-                for (uint j = 0; j < NR; ++j) edge[q * NR + j] = j < to.cols ? b[(p + q) * b_pitch + j] : (T)0;
-            multiply_edge(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
+                for (uint j = 0; j < to.cols; ++j) edge[q * NR + j] = b[(p + q) * b_pitch + j];
+            if (to.cols < LANES) multiply_edge1(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
+            else multiply_edge(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
 #pragma unroll
             for (uint r = 0; r < MR; ++r)
 #pragma unroll
