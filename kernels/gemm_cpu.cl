@@ -52,7 +52,11 @@
 typedef struct __attribute__((packed)) anywhere {
     V v;
 } anywhere;
+typedef struct __attribute__((packed)) anywhere8 {
+    T8 v;
+} anywhere8;
 #define AT(space, i, p) (((space anywhere *)(p))[i].v)
+#define AT8(space, i, p) (((space anywhere8 *)(p))[i].v)
 
 /* Where C goes, and what it becomes: alpha * sum + beta * C. */
 typedef struct target {
@@ -224,22 +228,25 @@ gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, 
     }
 }
 
-/* 8 elements of 8 rows to 8 elements of 8 columns. */
+/* 8 elements of 8 rows to 8 elements of 8 columns: three times the upper half of the rows is zipped with the lower. */
 static inline void transpose_8x8(global const T *from, ulong pitch, local T *to)
 {
-    const T8 a = vload8(0, from), b = vload8(0, from + pitch), c = vload8(0, from + 2 * pitch),
-             d = vload8(0, from + 3 * pitch), e = vload8(0, from + 4 * pitch), f = vload8(0, from + 5 * pitch),
-             g = vload8(0, from + 6 * pitch), h = vload8(0, from + 7 * pitch);
-#define COLUMN(i) vstore8((T8)(a.s##i, b.s##i, c.s##i, d.s##i, e.s##i, f.s##i, g.s##i, h.s##i), i, to)
-    COLUMN(0);
-    COLUMN(1);
-    COLUMN(2);
-    COLUMN(3);
-    COLUMN(4);
-    COLUMN(5);
-    COLUMN(6);
-    COLUMN(7);
-#undef COLUMN
+    T8 x[8], y[8];
+#pragma unroll
+    for (uint r = 0; r < 8; ++r) x[r] = AT8(global const, 0, from + r * pitch);
+#pragma unroll
+    for (uint times = 0; times < 3; ++times) {
+#pragma unroll
+        for (uint r = 0; r < 4; ++r) {
+            const T8 u = x[r], l = x[r + 4];
+            y[2 * r] = (T8)(u.s0, l.s0, u.s1, l.s1, u.s2, l.s2, u.s3, l.s3);
+            y[2 * r + 1] = (T8)(u.s4, l.s4, u.s5, l.s5, u.s6, l.s6, u.s7, l.s7);
+        }
+#pragma unroll
+        for (uint r = 0; r < 8; ++r) x[r] = y[r];
+    }
+#pragma unroll
+    for (uint r = 0; r < 8; ++r) AT8(local, r, to) = x[r];
 }
 
 /* Bring rows [row, row + rows) of A, columns [p, p + depth), to `block`: MR rows side by side, step by step, one such

@@ -53,6 +53,7 @@ static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
     l->queue = queue;
     l->kernel = kernel;
     l->arg_count = arg_count;
+    l->first = l->last = NULL;
     l->scratch_bytes = scratch_for(kernel, &l->plan);
     return check_local_memory(kernel, local_bytes, l->scratch_bytes);
 }
@@ -128,7 +129,7 @@ static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                         size_t arg_count, ndr_event **event)
 {
-    launching l = { 0 };
+    launching l; /* filled in by check(): zeroing its two kilobytes first would show in a launch's time */
     NDR_TRY(check(queue, kernel, range, args, arg_count, &l));
     if (l.plan.piece_count == 0) return ndr_queue_mark(queue, event);
 

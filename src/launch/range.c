@@ -7,6 +7,7 @@
  */
 #include "launch/launch.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* Groups of about this many items suit the devices we know; see docs/decisions.md. */
@@ -106,22 +107,21 @@ static ndr_status check_sizes(const planning *p)
 static ndr_status check_given_local(const planning *p)
 {
     const char *kernel = p->rules->kernel;
-    const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
     size_t items = 1;
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t device_limit = p->rules->max_local_size[3 - p->dims + d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
                        "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
-                       local.chars, d);
+                       ndr_sizes_print(p->dims, p->local).chars, d);
         NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
                        "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u", kernel,
-                       local.chars, device_limit, d);
+                       ndr_sizes_print(p->dims, p->local).chars, device_limit, d);
         if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
     }
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
                    "kernel \"%s\": local size %s makes groups of %zu work-items; this kernel on this device takes at "
                    "most %zu",
-                   kernel, local.chars, items, p->rules->max_group_size);
+                   kernel, ndr_sizes_print(p->dims, p->local).chars, items, p->rules->max_group_size);
     return NDR_OK;
 }
 
@@ -295,31 +295,30 @@ static ndr_status check_edges(const planning *p, bool automatic)
 
 /* ---- cutting ---- */
 
-/* The piece at one corner: bit d of `corner` picks the far edge along dimension d. False if it is empty. */
-static bool cut(const planning *p, const ndr_range_plan *plan, unsigned corner, ndr_piece *piece)
+/* The piece at one corner: bit d of `corner` picks what dimension d has behind `full`. False if it is empty. */
+static bool cut(const planning *p, const size_t full[3], unsigned corner, ndr_piece *piece)
 {
     *piece = (ndr_piece){ { 0 }, { 0 }, { 0 }, { 0 } };
     for (unsigned d = 0; d < p->dims; ++d) {
-        const size_t local = p->local[d], size = p->range->global.size[d];
-        const size_t full = p->rounds_up ? plan->group_range[d] * local : size / local * local;
         const bool edge = corner >> d & 1;
-        piece->global[d] = edge ? (p->rounds_up ? 0 : size - full) : full;
-        piece->local[d] = edge ? (p->edge_local[d] ? p->edge_local[d] : piece->global[d]) : local;
-        piece->offset[d] = p->range->offset[d] + (edge ? full : 0);
-        piece->first_group[d] = edge ? full / local : 0;
+        const size_t size = p->range->global.size[d], left = size > full[d] ? size - full[d] : 0;
+        piece->global[d] = edge ? left : full[d];
         if (piece->global[d] == 0) return false;
+        piece->local[d] = !edge ? p->local[d] : p->edge_local[d] ? p->edge_local[d] : left;
+        piece->offset[d] = p->range->offset[d] + (edge ? full[d] : 0);
+        piece->first_group[d] = edge ? full[d] / p->local[d] : 0;
     }
     return true;
 }
 
-static ndr_status check_rounded(const planning *p, const ndr_range_plan *plan)
+static ndr_status check_rounded(const planning *p)
 {
     const size_t largest = largest_id(p->rules);
     for (unsigned d = 0; d < p->dims && p->rounds_up; ++d) {
         size_t rounded;
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
-                       ndr_mul_fits(plan->group_range[d], p->local[d], &rounded) && rounded <= largest
-                           && p->range->offset[d] <= largest - rounded,
+                       ndr_mul_fits(ndr_ceil_div(p->range->global.size[d], p->local[d]), p->local[d], &rounded)
+                           && rounded <= largest && p->range->offset[d] <= largest - rounded,
                        "kernel \"%s\": global size %zu rounded up to a multiple of %zu in dimension %u passes the "
                        "device's largest id, %zu",
                        p->rules->kernel, p->range->global.size[d], p->local[d], d, largest);
@@ -329,9 +328,14 @@ static ndr_status check_rounded(const planning *p, const ndr_range_plan *plan)
 
 static void cut_all(const planning *p, ndr_range_plan *plan)
 {
+    size_t full[3];
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t size = p->range->global.size[d];
+        full[d] = p->rounds_up ? plan->group_range[d] * p->local[d] : size - size % p->local[d];
+    }
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
         ndr_piece *piece = &plan->pieces[plan->piece_count];
-        if (!cut(p, plan, corner, piece)) continue;
+        if (!cut(p, full, corner, piece)) continue;
         size_t items = 1;
         for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
         plan->largest_group = ndr_max_size(plan->largest_group, items);
@@ -377,6 +381,13 @@ static ndr_status count_items(const planning *p, ndr_nd_range *items)
 
 /* ---- the plan ---- */
 
+/* A plan of no pieces; those there may be are zeroed one by one, as a launch needs one of the eight. */
+static void begin(const planning *p, ndr_range_plan *plan)
+{
+    memset(plan, 0, offsetof(ndr_range_plan, pieces));
+    plan->dims = p->dims;
+}
+
 static ndr_status choose_or_check_local(planning *p, bool automatic)
 {
     if (automatic && has_required(p->rules)) {
@@ -408,24 +419,23 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(check_sizes(&p));
 
     const bool automatic = is_automatic(range);
-    ndr_range_plan made = { .dims = p.dims };
     if (is_empty(&range->global)) {
         memcpy(p.local, range->local.size, sizeof p.local);
         if (!automatic) NDR_TRY(check_given_local(&p));
-        *plan = made;
+        begin(&p, plan);
         return NDR_OK;
     }
     NDR_TRY(choose_or_check_local(&p, automatic));
     NDR_TRY(check_edges(&p, automatic));
+    NDR_TRY(check_rounded(&p));
+    begin(&p, plan);
     for (unsigned d = 0; d < p.dims; ++d) {
-        made.global_range[d] = range->global.size[d];
-        made.offset[d] = range->offset[d];
-        made.local_range[d] = p.local[d];
-        made.group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
+        plan->global_range[d] = range->global.size[d];
+        plan->offset[d] = range->offset[d];
+        plan->local_range[d] = p.local[d];
+        plan->group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
     }
-    NDR_TRY(check_rounded(&p, &made));
-    cut_all(&p, &made);
-    *plan = made;
+    cut_all(&p, plan);
     return NDR_OK;
 }
 
