@@ -17,7 +17,7 @@ static bool reserve(ndr_text *text, size_t extra)
     }
     if (needed < text->capacity) return true;
 
-    size_t capacity = text->capacity ? text->capacity : 64;
+    size_t capacity = text->capacity ? text->capacity : 256;
     while (capacity <= needed) capacity *= 2;
     char *chars = realloc(text->chars, capacity);
     if (!chars) {

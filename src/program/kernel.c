@@ -28,17 +28,24 @@ static const char *title_of(const ndr_kernel_desc *desc)
     return desc->label ? desc->label : "source";
 }
 
-/* What makes two requests the same program: all of the above, and the text where it is given. */
+static void add_line(ndr_text *key, const char *line)
+{
+    ndr_text_add_chars(key, line, strlen(line));
+    ndr_text_add_chars(key, "\n", 1);
+}
+
+/* What makes two requests the same program: all of the above, and the text where it is given. Every operation asks for
+ * its kernels at every call, so nothing is printed that need not be. */
 static void add_key(const ndr_kernel_desc *desc, ndr_text *key)
 {
-    ndr_text_add(key, "%s%s\n%s\n",
-                 desc->file      ? "file "
-                 : desc->bundled ? "bundled "
-                                 : "source ",
-                 title_of(desc), options_of(desc));
-    ndr_text_add(key, "%zu\n", desc->sub_group_size);
-    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) ndr_text_add(key, "%s\n", *dir);
-    if (desc->source) ndr_text_add(key, "\n%s", desc->source);
+    add_line(key, desc->file ? "file" : desc->bundled ? "bundled" : "source");
+    add_line(key, title_of(desc));
+    add_line(key, options_of(desc));
+    if (desc->sub_group_size) ndr_text_add(key, "%zu", desc->sub_group_size);
+    add_line(key, "");
+    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) add_line(key, *dir);
+    add_line(key, "");
+    if (desc->source) add_line(key, desc->source);
 }
 
 /* ---- building ---- */
