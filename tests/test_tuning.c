@@ -29,6 +29,8 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     (void)state;
     assert_int_equal(ndr_tune_reduce(&cpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant, NDR_REDUCE_CHUNKS);
     assert_int_equal(ndr_tune_reduce(&gpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant, NDR_REDUCE_GROUPS);
+    assert_true(ndr_tune_reduce(&cpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).fetches_ahead);
+    assert_false(ndr_tune_reduce(&gpu, NDR_REDUCE_CHUNKS, NDR_REDUCE_TREE, 1000).fetches_ahead);
     assert_int_equal(ndr_tune_gemm(&gpu, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant, NDR_GEMM_TILED);
     assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant, NDR_GEMM_DIRECT);
     assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 2048, 2048, 2048).variant, NDR_GEMM_PACKED);

@@ -141,10 +141,10 @@ static ndr_status pack_and_multiply(const product *p, ndr_kernel *pack, ndr_kern
     const ndr_gemm_tuning *t = &p->tuning;
     const size_t panels = ndr_ceil_div(p->c.cols, panel_cols(p));
     ndr_event *first = NULL, *last = NULL;
-    NDR_TRY(ndr_launch_event(p->queue, pack, event ? &first : NULL,
-                             ndr_nd_range_2d(ndr_ceil_div(p->b.rows, NDR_GEMM_PACK_ROWS),
-                                             ndr_ceil_div(panels, NDR_GEMM_PACK_PANELS), 1, 1),
-                             p->b.cols, p->b.rows, p->b.buffer, p->b.offset, p->b.pitch, workspace));
+    NDR_TRY(ndr_launch_event(
+        p->queue, pack, event ? &first : NULL,
+        ndr_nd_range_2d(ndr_ceil_div(p->b.rows, NDR_GEMM_PACK_ROWS), ndr_ceil_div(panels, NDR_GEMM_PACK_PANELS), 1, 1),
+        p->b.cols, p->b.rows, p->b.buffer, p->b.offset, p->b.pitch, workspace));
     const size_t elements = t->block_rows * t->depth;
     const ndr_arg block = ndr_arg_local_(p->desc->dtype, p->c.element_bytes, 1, elements, 1, 1);
     const ndr_status status =

@@ -37,7 +37,8 @@ typedef enum ndr_reduce_variant {
 typedef struct ndr_reduce_tuning {
     ndr_reduce_variant variant;
     size_t group_size, group_count;
-    size_t chunk; /* elements of one group, where the variant has chunks */
+    size_t chunk;       /* elements of one group, where the variant has chunks */
+    bool fetches_ahead; /* there: asks for elements before it needs them */
 } ndr_reduce_tuning;
 
 /* Pure. The dealing depends on `count` alone, never on the number of compute units: the tree's bits must be the same

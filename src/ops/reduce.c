@@ -80,8 +80,8 @@ static void plan(reduction *r)
     const op_row *op = &ops[r->desc->op];
     r->tuning = ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method,
                                 r->desc->count);
-    snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s",
-             ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic);
+    snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic, r->tuning.fetches_ahead);
 }
 
 /* ---- steps ---- */

@@ -21,10 +21,10 @@ static ndr_reduce_tuning tune_groups(const ndr_device_info *device, size_t count
 }
 
 /* Chunks: long enough to be worth a group (some 5 ns) and a partial, short enough to keep a sum's rows short and to
- * spread over any number of cores; about 64 of them in between. */
-static ndr_reduce_tuning tune_chunks(ndr_reduce_method method, size_t count)
+ * spread over any number of cores; about 128 of them in between. */
+static ndr_reduce_tuning tune_chunks(const ndr_device_info *device, ndr_reduce_method method, size_t count)
 {
-    enum { SHORTEST = 1 << 14, LONGEST = 1 << 18, FAVOURITE_COUNT = 64, MOST_ATOMICS = 2048 };
+    enum { SHORTEST = 1 << 14, LONGEST = 1 << 18, FAVOURITE_COUNT = 128, MOST_ATOMICS = 2048 };
     /* As many partials as fit the scratch; fewer where they meet in one atomic, in one long row. */
     const size_t most = method == NDR_REDUCE_ATOMIC ? MOST_ATOMICS : NDR_SCRATCH_BYTES / sizeof(cl_ulong);
     const size_t share = clamp(ndr_ceil_div(count, FAVOURITE_COUNT), SHORTEST, LONGEST);
@@ -32,14 +32,16 @@ static ndr_reduce_tuning tune_chunks(ndr_reduce_method method, size_t count)
     return (ndr_reduce_tuning){ .variant = NDR_REDUCE_CHUNKS,
                                 .group_size = 1,
                                 .group_count = ndr_max_size(ndr_ceil_div(count, chunk), 1),
-                                .chunk = chunk };
+                                .chunk = chunk,
+                                .fetches_ahead = device->type == NDR_DEVICE_TYPE_CPU };
 }
 
 ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, ndr_reduce_method method,
                                   size_t count)
 {
     const ndr_reduce_variant chosen = device->type == NDR_DEVICE_TYPE_CPU ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS;
-    return (forced ? forced : chosen) == NDR_REDUCE_CHUNKS ? tune_chunks(method, count) : tune_groups(device, count);
+    return (forced ? forced : chosen) == NDR_REDUCE_CHUNKS ? tune_chunks(device, method, count)
+                                                           : tune_groups(device, count);
 }
 
 /* ---- matrices ---- */
