@@ -317,6 +317,16 @@ static void test_kernel__of_an_unknown_name_lists_those_there_are(void **state)
         run(get((ndr_kernel_desc){ .name = "add_one", .source = plain_kernels, .label = "mine" }), 1), 2);
 }
 
+static void test_kernel__called_like_a_built_in_is_found_or_said_to_be_renamed(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "dot", .source = "kernel void dot(global int *x) { x[0] = 1; }" };
+    ndr_kernel *kernel = NULL;
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    if (status == NDR_OK) assert_string_equal(kernel->name, "dot");
+    else assert_refused(NDR_NOT_FOUND, ndr_kernel_get(context, &desc, &kernel), "_cl_dot", "the driver has renamed it");
+}
+
 static void test_kernel__of_an_unknown_file_says_why(void **state)
 {
     (void)state;
@@ -633,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_kernel__refuses_a_forgotten_name),
         cmocka_unit_test(test_kernel__refuses_no_source_and_more_than_one),
         cmocka_unit_test(test_kernel__of_an_unknown_name_lists_those_there_are),
+        cmocka_unit_test(test_kernel__called_like_a_built_in_is_found_or_said_to_be_renamed),
         cmocka_unit_test(test_kernel__of_an_unknown_file_says_why),
         cmocka_unit_test(test_kernel__of_an_unknown_bundled_file_is_refused),
         cmocka_unit_test(test_kernel__that_does_not_compile_brings_the_log),

@@ -654,20 +654,24 @@ static unsigned chosen_here(void)
     return ndr_tune_gemm(&info, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant;
 }
 
+/* What each variant has to show. */
+#define RESULTS \
+    cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32), \
+    cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64), \
+    cmocka_unit_test(test_matmul__keeps_to_its_elements_with_any_pitch_and_offset), \
+    cmocka_unit_test(test_matmul__scales_by_alpha_and_beta), \
+    cmocka_unit_test(test_matmul__of_whole_numbers_is_exact), \
+    cmocka_unit_test(test_matmul__gives_the_same_bits_every_time), \
+    cmocka_unit_test(test_matmul__without_beta_does_not_read_c), \
+    cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b), \
+    cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads), \
+    cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column), \
+    cmocka_unit_test(test_matmul__over_no_columns_only_scales_c)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32),
-        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64),
-        cmocka_unit_test(test_matmul__keeps_to_its_elements_with_any_pitch_and_offset),
-        cmocka_unit_test(test_matmul__scales_by_alpha_and_beta),
-        cmocka_unit_test(test_matmul__of_whole_numbers_is_exact),
-        cmocka_unit_test(test_matmul__gives_the_same_bits_every_time),
-        cmocka_unit_test(test_matmul__without_beta_does_not_read_c),
-        cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b),
-        cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads),
-        cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column),
-        cmocka_unit_test(test_matmul__over_no_columns_only_scales_c),
+        RESULTS,
         cmocka_unit_test(test_matmul__over_no_columns_needs_no_buffers_for_a_and_b),
         cmocka_unit_test(test_matmul__of_no_rows_or_columns_does_nothing),
         cmocka_unit_test(test_matmul__gives_an_event_that_ends_and_tells_its_time),
@@ -684,19 +688,7 @@ int main(void)
         cmocka_unit_test(test_matmul__leaves_the_event_alone_when_refused),
         cmocka_unit_test(test_matmul__refuses_f64_where_the_device_has_none),
     };
-    const struct CMUnitTest results[] = {
-        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32),
-        cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64),
-        cmocka_unit_test(test_matmul__keeps_to_its_elements_with_any_pitch_and_offset),
-        cmocka_unit_test(test_matmul__scales_by_alpha_and_beta),
-        cmocka_unit_test(test_matmul__of_whole_numbers_is_exact),
-        cmocka_unit_test(test_matmul__gives_the_same_bits_every_time),
-        cmocka_unit_test(test_matmul__without_beta_does_not_read_c),
-        cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b),
-        cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads),
-        cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column),
-        cmocka_unit_test(test_matmul__over_no_columns_only_scales_c),
-    };
+    const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
     for (forced = NDR_GEMM_TILED; forced <= NDR_GEMM_THIN; ++forced)
         if (forced != chosen_here())

@@ -803,27 +803,31 @@ static unsigned chosen_here(void)
     return ndr_tune_reduce(&info, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant;
 }
 
+/* What each variant has to show. */
+#define RESULTS \
+    cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers), \
+    cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers), \
+    cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f32), \
+    cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f64), \
+    cmocka_unit_test(test_reduce__of_a_million_agrees_with_a_loop), \
+    cmocka_unit_test(test_reduce__reads_exactly_its_elements), \
+    cmocka_unit_test(test_reduce__finds_an_extreme_wherever_it_stands), \
+    cmocka_unit_test(test_reduce__of_nothing_is_the_identity), \
+    cmocka_unit_test(test_reduce__wraps_integer_sums), \
+    cmocka_unit_test(test_reduce__adds_whole_floats_exactly), \
+    cmocka_unit_test(test_reduce__keeps_float_sums_within_their_bound), \
+    cmocka_unit_test(test_reduce__keeps_sums_that_cancel_within_their_bound), \
+    cmocka_unit_test(test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums), \
+    cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan), \
+    cmocka_unit_test(test_reduce__counts_infinities_as_numbers), \
+    cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal), \
+    cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f32),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f64),
-        cmocka_unit_test(test_reduce__of_a_million_agrees_with_a_loop),
-        cmocka_unit_test(test_reduce__reads_exactly_its_elements),
-        cmocka_unit_test(test_reduce__finds_an_extreme_wherever_it_stands),
-        cmocka_unit_test(test_reduce__of_nothing_is_the_identity),
-        cmocka_unit_test(test_reduce__wraps_integer_sums),
-        cmocka_unit_test(test_reduce__adds_whole_floats_exactly),
-        cmocka_unit_test(test_reduce__keeps_float_sums_within_their_bound),
-        cmocka_unit_test(test_reduce__keeps_sums_that_cancel_within_their_bound),
-        cmocka_unit_test(test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums),
-        cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan),
-        cmocka_unit_test(test_reduce__counts_infinities_as_numbers),
-        cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal),
+        RESULTS,
         cmocka_unit_test(test_reduce__by_recursion_would_take_groups_of_any_size),
-        cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset),
         cmocka_unit_test(test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_every_offset),
         cmocka_unit_test(test_reduce__gives_an_event_that_ends_and_tells_its_time),
         cmocka_unit_test(test_reduce__sees_what_the_queue_did_before),
@@ -842,25 +846,7 @@ int main(void)
         cmocka_unit_test(test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack),
         cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
     };
-    const struct CMUnitTest results[] = {
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f32),
-        cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_f64),
-        cmocka_unit_test(test_reduce__of_a_million_agrees_with_a_loop),
-        cmocka_unit_test(test_reduce__reads_exactly_its_elements),
-        cmocka_unit_test(test_reduce__finds_an_extreme_wherever_it_stands),
-        cmocka_unit_test(test_reduce__of_nothing_is_the_identity),
-        cmocka_unit_test(test_reduce__wraps_integer_sums),
-        cmocka_unit_test(test_reduce__adds_whole_floats_exactly),
-        cmocka_unit_test(test_reduce__keeps_float_sums_within_their_bound),
-        cmocka_unit_test(test_reduce__keeps_sums_that_cancel_within_their_bound),
-        cmocka_unit_test(test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums),
-        cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan),
-        cmocka_unit_test(test_reduce__counts_infinities_as_numbers),
-        cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal),
-        cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset),
-    };
+    const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
     for (forced = NDR_REDUCE_GROUPS; forced <= NDR_REDUCE_CHUNKS; ++forced)
         if (forced != chosen_here())

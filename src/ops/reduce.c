@@ -118,12 +118,12 @@ static ndr_status fold_twice(const reduction *r, ndr_kernel *kernel, ndr_buffer 
 static ndr_status reduce_chunks(const reduction *r, ndr_event **event)
 {
     ndr_kernel *kernel;
-    ndr_buffer *scratch;
+    ndr_buffer *scratch = NULL; /* one group needs none */
     NDR_TRY(get_kernel(r, "reduce_chunks.cl", "reduce_chunks", &kernel));
-    NDR_TRY(ndr_queue_get_scratch(r->queue, &scratch));
+    if (r->tuning.group_count > 1) NDR_TRY(ndr_queue_get_scratch(r->queue, &scratch));
     return ndr_launch_event(r->queue, kernel, event, ndr_nd_range_1d(r->tuning.group_count, 1),
-                            ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk, scratch,
-                            r->output.buffer, r->output.offset);
+                            ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk,
+                            scratch ? ndr_arg_of(scratch) : ndr_null, r->output.buffer, r->output.offset);
 }
 
 static ndr_status reduce_tree(const reduction *r, ndr_event **event)

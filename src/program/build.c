@@ -1,6 +1,7 @@
 /* build.c - text in, program out; the compiler's log into the error sentence. */
 #include "program/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,16 @@ bool ndr_build_quietly(ndr_context *context, const char *text, const char *optio
 
 /* ---- taking kernels ---- */
 
+/* PoCL puts _cl_ in front of a kernel that is called like a built-in function. */
+static const char *hint_for_name(const char *names, const char *name)
+{
+    char renamed[80];
+    const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
+    return names && length < (int)sizeof renamed && strstr(names, renamed)
+               ? "; the driver has renamed it, as a built-in function is called so: call it otherwise"
+               : "";
+}
+
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
     size_t bytes = 0;
@@ -120,8 +131,8 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
         else ndr_text_add_chars(&list, c, 1);
     }
     const ndr_status status =
-        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s",
-                           title, name, list.length ? list.chars : "none");
+        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
+                           title, name, list.length ? list.chars : "none", hint_for_name(names, name));
     ndr_text_free(&list);
     free(names);
     return status;
