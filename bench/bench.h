@@ -97,6 +97,7 @@ typedef struct bench_settings {
     double slow_s;     /* whose call takes longer is timed in the first `slow_rounds` only */
     size_t slow_rounds;
     double settle_s; /* sleep before each timing, until everybody's idle threads sleep too */
+    double warm_s;   /* then calls that do not count, for so long */
 } bench_settings;
 
 typedef struct measured {

@@ -51,10 +51,11 @@ static options read_options(int argc, char **argv)
                   .rows = "",
                   .settings = { .rounds = 15,
                                 .seed = (uint64_t)time(NULL),
-                                .shortest_s = 5e-3,
+                                .shortest_s = 10e-3,
                                 .slow_s = 1,
                                 .slow_rounds = 3,
-                                .settle_s = 30e-3 } };
+                                .settle_s = 30e-3,
+                                .warm_s = 30e-3 } };
     for (int i = 1; i < argc; ++i) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "--help") == 0) {

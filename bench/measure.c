@@ -67,12 +67,19 @@ static void list(const bench_row *row, bench_result *result)
 
 /* ---- rounds ---- */
 
+/* Threads that have just been woken may share a core until the system spreads them, for some 10 ms. */
+static size_t warm(const contender *who, void *job, double for_s)
+{
+    size_t calls = 0;
+    for (double spent = 0; spent < for_s; ++calls) spent += time_calls(who, job, 1);
+    return calls;
+}
+
 static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m, size_t round)
 {
     make_ready(row, job, m->who);
     sleep_s(settings->settle_s);
-    const size_t warm_up = m->is_slow || m->who->time ? 0 : 1;
-    (void)time_calls(m->who, job, warm_up);
+    const size_t warm_up = m->is_slow || m->who->time ? 0 : warm(m->who, job, settings->warm_s);
     const size_t launches = launches_so_far();
     m->seconds[round] = time_calls(m->who, job, m->repeats) / (double)m->repeats;
     m->launches = (launches_so_far() - launches) / m->repeats;

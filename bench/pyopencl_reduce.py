@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl.array
 from pyopencl.reduction import ReductionKernel
 
-SHORTEST_S = 5e-3
+SHORTEST_S = 10e-3
 TYPES = {"f32": (np.float32, "float"), "f64": (np.float64, "double"), "i32": (np.int32, "int")}
 OPS = {
     "sum": ("0", "a+b", np.sum),

@@ -1,6 +1,8 @@
 /* test_guard.c - which kernels may run over more items than there are: read off the text, where it is plain. */
 #include "support.h"
 
+#include <sys/stat.h>
+
 #include "program/program.h"
 
 static bool is_first_in(const char *title, const char *text, const char *options, const char *name)
@@ -63,6 +65,21 @@ static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
     assert_true(is_first_in("kernels/ndr/mine.clh", INCLUDE PLAIN, "", "k"));
 }
 
+/* A folder of the program's may be called as ours is; what lies in it is still the program's own. */
+static void test_guard__is_not_looked_for_behind_our_names(void **state)
+{
+    (void)state;
+    (void)mkdir("kernels", 0777); /* may be there from an earlier run */
+    (void)mkdir("kernels/ndr", 0777);
+    write_file("kernels/ndr/item.clh", "#define NDR_ITEM(dims) another\n");
+    const ndr_source source = { .title = "main.cl", .text = "#include \"kernels/ndr/item.clh\"\n" PLAIN, .is_file = true };
+    ndr_text expanded = { 0 };
+    assert_ok(ndr_source_expand(&source, &expanded));
+    assert_false(ndr_guard_is_first(expanded.chars, "", "k"));
+    assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
+    ndr_text_free(&expanded);
+}
+
 /* ---- not plain to see ---- */
 
 static void test_guard__is_not_seen_behind_other_code(void **state)
@@ -79,6 +96,8 @@ static void test_guard__is_not_seen_behind_other_code(void **state)
     assert_not_first(HEAD "{ const int y = atomic_inc(x), z = 1; " ITEM REST);
     assert_not_first(HEAD "{ x[ndr_global_id(NDR_ITEM(1), 0)] = 1; }");
     assert_not_first(HEAD "{ f(NDR_ITEM(1)); }");
+    assert_not_first(HEAD "{ const size_t i = ndr_global_id(NDR_ITEM(1), atomic_inc(x) * 0); x[i] = 1; }");
+    assert_not_first(HEAD "{ const size_t i = ndr_global_id(NDR_ITEM(1), 0 * atomic_inc(x)); x[i] = 1; }");
     assert_not_first("kernel void k(global int *x, NDR_RANGE(0)) { const ndr_item it = NDR_ITEM(0);" REST);
     assert_not_first("kernel void k(global int *x, NDR_RANGE(DIMS)) { const ndr_item it = NDR_ITEM(DIMS);" REST);
     assert_not_first(HEAD ";");
@@ -181,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_guard__is_seen_where_the_item_is_first),
         cmocka_unit_test(test_guard__is_seen_through_blanks_and_comments),
         cmocka_unit_test(test_guard__is_looked_for_in_the_programs_own_text),
+        cmocka_unit_test(test_guard__is_not_looked_for_behind_our_names),
         cmocka_unit_test(test_guard__is_not_seen_behind_other_code),
         cmocka_unit_test(test_guard__is_not_seen_in_other_kernels),
         cmocka_unit_test(test_guard__is_not_seen_where_the_name_stands_twice),

@@ -19,7 +19,13 @@ static const ndr_device_info least = { .type = NDR_DEVICE_TYPE_ACCELERATOR,
                                        .max_group_size = 1,
                                        .max_local_size = { 1, 1, 1 },
                                        .local_memory_bytes = 32 << 10 };
-static const ndr_device_info *const devices[] = { &cpu, &gpu, &least };
+/* An embedded one may have less. */
+static const ndr_device_info tiny = { .type = NDR_DEVICE_TYPE_CPU,
+                                      .compute_units = 1,
+                                      .max_group_size = 1,
+                                      .max_local_size = { 1, 1, 1 },
+                                      .local_memory_bytes = 1 << 10 };
+static const ndr_device_info *const devices[] = { &cpu, &gpu, &least, &tiny };
 
 static const size_t counts[] = { 0, 1, 2, 63, 64, 16383, 16384, 16385, 1000003, (size_t)1 << 28, ((size_t)1 << 34) + 1,
                                  SIZE_MAX / 16 };
@@ -40,7 +46,7 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
 static void test_tuning__of_a_reduction_fits_every_device_and_count(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < 3; ++d)
+    for (size_t d = 0; d < sizeof devices / sizeof devices[0]; ++d)
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
             for (unsigned variant = NDR_REDUCE_GROUPS; variant <= NDR_REDUCE_CHUNKS; ++variant) {
                 const ndr_reduce_tuning t =
@@ -82,7 +88,7 @@ static void test_tuning__of_a_product_fits_local_memory_and_groups(void **state)
 {
     (void)state;
     static const size_t sizes[] = { 1, 7, 8, 9, 64, 1000, 4096 };
-    for (size_t d = 0; d < 3; ++d)
+    for (size_t d = 0; d < sizeof devices / sizeof devices[0]; ++d)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
             for (size_t bytes = 4; bytes <= 8; bytes += 4)
                 for (unsigned forced = NDR_GEMM_CHOOSE; forced <= NDR_GEMM_THIN; ++forced) {

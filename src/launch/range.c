@@ -244,7 +244,7 @@ static void choose_rounding_local(const planning *p, size_t local[3])
 /* Whether items and ids can still be counted, also by drivers that do it in 32 bits. */
 static bool may_grow_by(const planning *p, const size_t local[3])
 {
-    size_t items = 1;
+    size_t items = 1, asked = 1; /* what was asked for is known to be countable */
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         size_t rounded, end;
@@ -252,8 +252,9 @@ static bool may_grow_by(const planning *p, const size_t local[3])
         if (!ndr_mul_fits(items, rounded, &items) || items > largest_id(p->rules)) return false;
         if (!ndr_add_fits(offset, rounded, &end)) return false;
         if (end > UINT32_MAX && offset + size <= UINT32_MAX) return false;
+        asked *= size;
     }
-    return true;
+    return items <= UINT32_MAX || asked > UINT32_MAX;
 }
 
 /* One launch instead of several, where the kernel itself turns away the items that rounding up adds. */
@@ -262,7 +263,8 @@ static void round_up_if_guarded(planning *p)
     unsigned ragged;
     size_t local[3];
     if (!p->rules->is_guarded || p->rounds_up || divides(p, &ragged)) return;
-    choose_rounding_local(p, local);
+    if (has_required(p->rules)) memcpy(local, p->local, sizeof local);
+    else choose_rounding_local(p, local);
     if (!may_grow_by(p, local)) return;
     memcpy(p->local, local, p->dims * sizeof *local);
     p->rounds_up = true;
@@ -392,10 +394,11 @@ static ndr_status choose_or_check_local(planning *p, bool automatic)
 {
     if (automatic && has_required(p->rules)) {
         adopt_required(p, p->local);
-        return check_required(p); /* a 1-D launch cannot adopt a 2-D size */
+        NDR_TRY(check_required(p)); /* a 1-D launch cannot adopt a 2-D size */
+    } else if (automatic) {
+        choose_local(p);
     }
     if (automatic) {
-        choose_local(p);
         round_up_if_guarded(p);
         return NDR_OK;
     }

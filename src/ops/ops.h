@@ -62,7 +62,7 @@ typedef struct ndr_gemm_tuning {
     unsigned lanes, vectors, depth;                  /* the others: NR = vectors * lanes; MR is 8 */
     unsigned thin_rows;                              /* thin */
     size_t block_rows, workers;                      /* packed */
-    bool fetches_ahead;                              /* packed: asks for C while it is computed */
+    bool fetches_ahead;                              /* packed: asks for C, and for the next panel of B */
 } ndr_gemm_tuning;
 
 enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 16, NDR_GEMM_PACK_PANELS = 16 }; /* as kernels/gemm_cpu.cl has them */

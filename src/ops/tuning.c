@@ -106,7 +106,8 @@ static ndr_gemm_tuning tune_for_cpu(const ndr_device_info *device, ndr_gemm_vari
     while (rows > NDR_GEMM_MR
            && (rows * DEPTH * element_bytes > device->local_memory_bytes || m / rows < device->compute_units))
         rows /= 2;
-    while ((size_t)tuning.depth * rows * element_bytes > device->local_memory_bytes) tuning.depth /= 2;
+    while (tuning.depth > 8 && (size_t)tuning.depth * rows * element_bytes > device->local_memory_bytes)
+        tuning.depth = tuning.depth / 16 * 8; /* stays a multiple of 8 */
     tuning.block_rows = rows;
     return tuning;
 }

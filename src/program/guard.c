@@ -87,6 +87,14 @@ static const char *take_word(const char *at)
     return skip_space(at);
 }
 
+/* The same for a number in digits. */
+static const char *take_number(const char *at)
+{
+    if (!at || !isdigit((unsigned char)*at)) return NULL;
+    while (isdigit((unsigned char)*at)) ++at;
+    return skip_space(at);
+}
+
 /* The other way: where `word` starts that ends, blanks left out, before `at`; NULL if something else stands there. */
 static const char *take_back(const char *code, const char *at, const char *word)
 {
@@ -119,10 +127,11 @@ static const char *find_word(const char *code, const char *word)
  * that could hide one from us: words pasted together, files that only the compiler finds. */
 static bool is_plain(const char *code)
 {
-    static const char *const odd[] = { "get_global_size", "get_global_linear_id", "get_local_",  "get_enqueued_",
-                                       "get_num_",        "get_group_id",         "get_sub_",    "get_max_sub_",
-                                       "barrier",         "work_group_",          "sub_group_",  "intel_sub_group_",
-                                       "async_work_",     "wait_group_",          "include" };
+    static const char *const odd[] = { "get_global_size", "get_global_linear_id", "get_local_", "get_enqueued_",
+                                       "get_num_",        "get_group_id",         "get_sub_",   "get_max_sub_",
+                                       "barrier",         "work_group_",          "sub_group_", "intel_sub_group_",
+                                       "async_work_",     "wait_group_",          "include",    "import",
+                                       "imacros" };
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i)
         if (find_start(code, odd[i])) return false;
     return !strstr(code, "##");
@@ -175,7 +184,12 @@ static bool starts_with_item(const char *code, const char *options, const char *
     const char *inside = take(take(value, "ndr_global_id"), "(");
     const char *item = inside ? inside : value;
     const char *dims = take(take(item, "NDR_ITEM"), "("); /* that of 0 lets every item pass */
-    if (!take(dims, "1") && !take(dims, "2") && !take(dims, "3")) return false;
+    const char *behind = take(dims, "1");
+    if (!behind) behind = take(dims, "2");
+    if (!behind) behind = take(dims, "3");
+    behind = take(behind, ")");
+    if (inside) behind = take_number(take(behind, ",")); /* nothing else that might be done first */
+    if (!behind || (inside && *behind != ')')) return false;
     const char *const words[] = { body, type, name, value, item };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (is_redefined(code, options, words[i])) return false;

@@ -161,6 +161,7 @@ static bool find_on_disk(const expansion *x, const char *title, bool beside, con
     if (beside) {
         const char *slash = strrchr(title, '/');
         if (slash) ndr_text_add_chars(path, title, (size_t)(slash - title) + 1);
+        else if (strncmp(name, "kernels/", 8) == 0) ndr_text_add(path, "./"); /* not to be taken for an embedded file */
         ndr_text_add(path, "%s", name);
         if (!path->failed && exists(path->chars)) return true;
     }

@@ -2,7 +2,7 @@
  * what is initialised. Loaded through OPENCL_LAYERS.
  *
  * What clEnqueueFillBuffer writes it takes for uninitialised; what clEnqueueWriteBuffer writes it believes. So buffers are
- * filled by writing them.
+ * filled by writing them, and writing always waits.
  *
  * Of a buffer that clEnqueueWriteBuffer writes in part, it forgets that the rest is initialised. So all of it is written:
  * what it has, with the part replaced. That makes uninitialised bytes initialised, in buffers written in part.
@@ -11,6 +11,7 @@
  * uninitialised. So every buffer is kept, and no number comes again. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,8 @@ static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void
                                size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
                                cl_event *event)
 {
-    char *bytes = pattern && pattern_size && size && size % pattern_size == 0 ? malloc(size) : NULL;
+    const bool is_meant = pattern && pattern_size && pattern_size <= 128 && (pattern_size & (pattern_size - 1)) == 0;
+    char *bytes = is_meant && size && size % pattern_size == 0 && offset % pattern_size == 0 ? malloc(size) : NULL;
     if (!bytes)
         return below->clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, wait_count, wait,
                                           event);
