@@ -78,6 +78,13 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     assert_false(ndr_guard_is_first(expanded.chars, "", "k"));
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
     ndr_text_free(&expanded);
+
+    const char *const dirs[] = { "kernels/ndr", NULL }; /* found by way of a folder */
+    const ndr_source other = { .title = "main.cl", .text = "#include <item.clh>\n" PLAIN, .include_dirs = dirs };
+    assert_ok(ndr_source_expand(&other, &expanded));
+    assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
+    assert_false(ndr_guard_is_first(expanded.chars, "", "k"));
+    ndr_text_free(&expanded);
 }
 
 /* ---- not plain to see ---- */

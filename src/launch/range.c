@@ -392,19 +392,19 @@ static void begin(const planning *p, ndr_range_plan *plan)
 
 static ndr_status choose_or_check_local(planning *p, bool automatic)
 {
-    if (automatic && has_required(p->rules)) {
+    if (!automatic) {
+        memcpy(p->local, p->range->local.size, sizeof p->local);
+        NDR_TRY(check_given_local(p));
+        return check_required(p);
+    }
+    if (has_required(p->rules)) {
         adopt_required(p, p->local);
         NDR_TRY(check_required(p)); /* a 1-D launch cannot adopt a 2-D size */
-    } else if (automatic) {
+    } else {
         choose_local(p);
     }
-    if (automatic) {
-        round_up_if_guarded(p);
-        return NDR_OK;
-    }
-    memcpy(p->local, p->range->local.size, sizeof p->local);
-    NDR_TRY(check_given_local(p));
-    return check_required(p);
+    round_up_if_guarded(p);
+    return NDR_OK;
 }
 
 ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)

@@ -115,9 +115,12 @@ static ndr_status paste(expansion *x, const char *title, const char *text, bool 
 
 static ndr_status paste_file(expansion *x, const char *path)
 {
-    ndr_text text = { 0 };
+    ndr_text text = { 0 }, title = { 0 };
     ndr_status status = ndr_source_read(path, &text);
-    if (status == NDR_OK) status = paste(x, path, text.chars, true);
+    /* Whichever way it was found: not to be taken for a file of the vocabulary. */
+    ndr_text_add(&title, "%s%s", strncmp(path, "kernels/ndr/", 12) == 0 ? "./" : "", path);
+    if (status == NDR_OK) status = paste(x, title.chars ? title.chars : path, text.chars, true);
+    ndr_text_free(&title);
     ndr_text_free(&text);
     return status;
 }
@@ -161,7 +164,6 @@ static bool find_on_disk(const expansion *x, const char *title, bool beside, con
     if (beside) {
         const char *slash = strrchr(title, '/');
         if (slash) ndr_text_add_chars(path, title, (size_t)(slash - title) + 1);
-        else if (strncmp(name, "kernels/", 8) == 0) ndr_text_add(path, "./"); /* not to be taken for an embedded file */
         ndr_text_add(path, "%s", name);
         if (!path->failed && exists(path->chars)) return true;
     }
