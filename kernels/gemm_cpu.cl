@@ -26,6 +26,7 @@
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
 #endif
+#include "vectors.clh"
 
 #ifndef VECTORS
 #define VECTORS 3 /* registers of one row of the block: 3 * 8 accumulators, 3 of B and 1 of A fit 32 */
@@ -35,27 +36,14 @@
                    * the first cache, and the block the second */
 #endif
 
-#ifndef FETCH_AHEAD
-#define FETCH_AHEAD 0 /* 1 where the compiler is known to have __builtin_prefetch: on CPUs */
-#endif
-
 #define MR 8
 #define NR (VECTORS * LANES)
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define V JOIN(T, LANES)
+/* The same for 8 elements, whatever a register holds. */
 #define T8 JOIN(T, 8)
-
-/* Vector `i` from `p` on, wherever that lies, to be read or set. vload16 and vstore16 may be taken apart by the
- * compiler (PoCL: four pieces, which cost the inner loop an eighth); a member of a packed struct is one access. */
-typedef struct __attribute__((packed)) anywhere {
-    V v;
-} anywhere;
 typedef struct __attribute__((packed)) anywhere8 {
     T8 v;
 } anywhere8;
-#define AT(space, i, p) (((space anywhere *)(p))[i].v)
 #define AT8(space, i, p) (((space anywhere8 *)(p))[i].v)
 
 /* Where C goes, and what it becomes: alpha * sum + beta * C. */
