@@ -142,15 +142,36 @@ static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, s
     return NDR_OK;
 }
 
+/* Whether to wait for an event instead of inside the call: it is looked at before the host sleeps. */
+static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
+{
+    return queue && size_bytes > 0 && queue->context->caps.waits_asleep;
+}
+
+static ndr_status wait_and_destroy(ndr_event *event)
+{
+    const ndr_status status = ndr_event_wait(event);
+    ndr_event_destroy(event);
+    return status;
+}
+
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                             const void *host)
 {
-    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+    if (!waits_by_event(queue, size_bytes))
+        return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+    ndr_event *done;
+    NDR_TRY(write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
+    return wait_and_destroy(done);
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
-    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+    if (!waits_by_event(queue, size_bytes))
+        return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+    ndr_event *done;
+    NDR_TRY(read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
+    return wait_and_destroy(done);
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
@@ -229,6 +250,21 @@ static ndr_mapping *forget(ndr_buffer *buffer, const void *host)
     return found;
 }
 
+static cl_int map_and_wait(ndr_queue *queue, ndr_buffer *buffer, cl_map_flags flags, size_t offset_bytes,
+                           size_t size_bytes, void **host)
+{
+    cl_int error;
+    cl_event done;
+    *host =
+        clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags, offset_bytes, size_bytes, 0, NULL, &done, &error);
+    if (error != CL_SUCCESS) return error;
+    ndr_watch(queue->context, done);
+    error = clWaitForEvents(1, &done);
+    if (error != CL_SUCCESS) (void)clEnqueueUnmapMemObject(queue->cl, buffer->cl, *host, 0, NULL, NULL);
+    clReleaseEvent(done);
+    return error;
+}
+
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
                           size_t size_bytes, void **host)
 {
@@ -242,10 +278,8 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
                                           [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
     ndr_mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
-    cl_int error;
     mapping->access = access;
-    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_TRUE, flags[access], offset_bytes, size_bytes, 0, NULL,
-                                       NULL, &error);
+    const cl_int error = map_and_wait(queue, buffer, flags[access], offset_bytes, size_bytes, &mapping->host);
     if (error != CL_SUCCESS) {
         free(mapping);
         return ndr_fail_cl(error, "clEnqueueMapBuffer");

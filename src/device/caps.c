@@ -174,6 +174,8 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
         info->has_int64_atomics =
             has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
         info->has_sub_groups = sub_groups > 0;
+        caps->waits_asleep =
+            info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
         read_vendor_limits(device, info);
     }
     free(extensions);

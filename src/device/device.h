@@ -47,6 +47,7 @@ typedef struct ndr_caps {
     ndr_device_info info;
     unsigned c_version;   /* OpenCL C to build with where the user names none: 120 or 300 */
     size_t align_bytes;   /* of sub-buffers and of host memory used in place */
+    bool waits_asleep;    /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
     unsigned disabled;    /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
 } ndr_caps;
 
@@ -80,6 +81,27 @@ ndr_status ndr_catalog_read(ndr_catalog_entry **entries, size_t *count);
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices,
                               size_t count, size_t *chosen);
 
+/* ---- wait.c ---- */
+
+/* What a context has learnt about looking at work before sleeping until it is done. */
+typedef struct ndr_patience {
+    atomic_uint pause; /* waits to be left out after the next one that looks in vain */
+    atomic_uint left;  /* of those */
+} ndr_patience;
+
+/* Where a waiting thread would sleep: look for a while whether `event` is there already. Returns once it is, or else
+ * soon; whoever called asks the driver then, who also knows how the work ended. */
+void ndr_watch(ndr_context *context, cl_event event);
+
+/* Whether the next launch should leave its event with ndr_queue_keep_last(). */
+bool ndr_queue_keeps_last(ndr_queue *queue);
+
+/* Share `event` for ndr_queue_watch(). NULL: forget the one from before. */
+void ndr_queue_keep_last(ndr_queue *queue, cl_event event);
+
+/* ndr_watch() for all that was launched, before the queue is finished. */
+void ndr_queue_watch(ndr_queue *queue);
+
 /* ---- context.c ---- */
 
 struct ndr_context {
@@ -89,6 +111,7 @@ struct ndr_context {
     cl_context cl;
     ndr_caps caps;
     struct ndr_store *store;
+    ndr_patience patience;
     struct {
         unsigned reduce, gemm; /* the ops floor's variants; 0: as tuning chooses. For tests. */
     } forced;
@@ -191,6 +214,8 @@ struct ndr_queue {
     ndr_buffer *scratch;  /* NULL until it is needed */
     pthread_mutex_t workspace_lock; /* held by whoever has borrowed the workspace */
     ndr_buffer *workspace;          /* NULL until it is needed */
+    _Atomic(cl_event) last; /* launch, while they are few since the queue was finished; NULL: none */
+    atomic_uint launches;   /* since then; stops where they are no longer few */
 };
 
 /* Put a queue round `cl`, whose reference it takes over if it succeeds. */
@@ -223,7 +248,7 @@ struct ndr_event {
  * `wanted` NULL: no event is made, and `*made` is NULL. */
 ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made);
 
-/* The work is enqueued: hand the event out. Takes over `first` and `last`. */
+/* The work is enqueued: hand the event out, if one was made. Takes over `first` and `last`. */
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
 
 /* Two pieces of work end as one: where `status` is NDR_OK and an event is wanted, it spans from the start of `first` to

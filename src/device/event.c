@@ -15,9 +15,18 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
     return NDR_OK;
 }
 
+static void release(cl_event event)
+{
+    if (event) clReleaseEvent(event);
+}
+
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
 {
-    if (!made) return;
+    if (!made) {
+        release(first);
+        release(last);
+        return;
+    }
     made->first = first;
     made->last = last ? last : first;
     if (!last) clRetainEvent(first);
@@ -39,8 +48,8 @@ ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, 
 void ndr_event_destroy(ndr_event *event)
 {
     if (!event) return;
-    if (event->first) clReleaseEvent(event->first);
-    if (event->last) clReleaseEvent(event->last);
+    release(event->first);
+    release(event->last);
     ndr_context_destroy(event->context);
     free(event);
 }
@@ -67,6 +76,7 @@ ndr_status ndr_event_wait(ndr_event *event)
 {
     NDR_REQUIRE_SET(event);
     const cl_event both[] = { event->first, event->last };
+    ndr_watch(event->context, event->last);
     const cl_int error = clWaitForEvents(2, both);
     if (error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY_CL_AS("clWaitForEvents", error);
     return check_end(event);

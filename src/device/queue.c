@@ -33,6 +33,7 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
 void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!queue) return;
+    ndr_queue_keep_last(queue, NULL);
     ndr_buffer_destroy(queue->scratch);
     ndr_buffer_destroy(queue->workspace);
     clReleaseCommandQueue(queue->cl);
@@ -95,6 +96,7 @@ ndr_status ndr_queue_flush(ndr_queue *queue)
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
     NDR_REQUIRE_SET(queue);
+    ndr_queue_watch(queue);
     NDR_TRY_CL(clFinish(queue->cl));
     return NDR_OK;
 }

@@ -64,7 +64,8 @@ static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
  * record adds it by itself, and the driver gets none. */
 static bool adds_offset_itself(const launching *l, const ndr_piece *piece, unsigned d)
 {
-    return l->kernel->form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
+    return l->kernel->form != NDR_FORM_PLAIN
+           && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
 }
 
 static ndr_status bind_record(const launching *l, const ndr_piece *piece)
@@ -135,14 +136,16 @@ ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
 
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
+    const bool is_kept = ndr_queue_keeps_last(queue);
     pthread_mutex_lock(&kernel->lock);
-    const ndr_status status = bind_and_enqueue(&l, made != NULL);
+    const ndr_status status = bind_and_enqueue(&l, made || is_kept);
     pthread_mutex_unlock(&kernel->lock);
     if (status != NDR_OK) {
         if (l.first) clReleaseEvent(l.first);
         ndr_event_destroy(made);
         return status;
     }
+    if (is_kept) ndr_queue_keep_last(queue, l.last ? l.last : l.first);
     ndr_event_hand_out(made, l.first, l.last, event);
     return NDR_OK;
 }

@@ -1,0 +1,83 @@
+/* wait.c - how the host waits for the device.
+ *
+ * A driver that runs kernels on threads of its own lays the one that waits for them to sleep. To wake it takes longer
+ * than many a kernel runs: some 20 us, on a virtual machine 50. So there the host looks for a while whether the work is
+ * done, each time giving its core to whoever wants it, and only then lets the driver wait. Work that turns out to be
+ * long is slept for at once; now and then it is looked at again, in case it has become shorter. Looking all the time
+ * would not do: the core that the host keeps busy is one that the driver's threads are not spread to.
+ *
+ * Drivers that let the waiting thread run kernels as well are left alone, and so are devices with cores of their own. */
+#include "device/device.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum { LOOK_NS = 100000, LONGEST_PAUSE = 1023 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Work that has failed has ended, and so has what the driver cannot tell: it says why where it is waited for. */
+static bool has_ended(cl_event event)
+{
+    cl_int state = CL_COMPLETE;
+    const cl_int error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    return error != CL_SUCCESS || state <= CL_COMPLETE;
+}
+
+static bool ends_soon(cl_event event)
+{
+    const int64_t end = now_ns() + LOOK_NS;
+    do {
+        if (has_ended(event)) return true;
+        sched_yield();
+    } while (now_ns() < end);
+    return false;
+}
+
+/* Of several threads that count at a time one may be lost, which costs a look. */
+void ndr_watch(ndr_context *context, cl_event event)
+{
+    ndr_patience *p = &context->patience;
+    if (!context->caps.waits_asleep) return;
+    const unsigned left = atomic_load(&p->left);
+    if (left > 0) {
+        atomic_store(&p->left, left - 1);
+        return;
+    }
+    const unsigned longer = 2 * atomic_load(&p->pause) + 1;
+    const unsigned pause = ends_soon(event) ? 0 : longer < LONGEST_PAUSE ? longer : LONGEST_PAUSE;
+    atomic_store(&p->pause, pause);
+    atomic_store(&p->left, pause);
+}
+
+/* ---- what a queue is waited for by ---- */
+
+/* Events take the driver time. After more launches than this the wait is long, too. */
+enum { FEW_LAUNCHES = 4 };
+
+bool ndr_queue_keeps_last(ndr_queue *queue)
+{
+    if (!queue->context->caps.waits_asleep || atomic_load(&queue->launches) > FEW_LAUNCHES) return false;
+    return atomic_fetch_add(&queue->launches, 1) < FEW_LAUNCHES;
+}
+
+void ndr_queue_keep_last(ndr_queue *queue, cl_event event)
+{
+    if (event) clRetainEvent(event);
+    const cl_event before = atomic_exchange(&queue->last, event);
+    if (before) clReleaseEvent(before);
+}
+
+void ndr_queue_watch(ndr_queue *queue)
+{
+    const bool is_few = atomic_exchange(&queue->launches, 0) <= FEW_LAUNCHES;
+    const cl_event last = atomic_exchange(&queue->last, NULL);
+    if (!last) return;
+    if (is_few) ndr_watch(queue->context, last);
+    clReleaseEvent(last);
+}
