@@ -32,7 +32,7 @@ static const use uses[] = {
     { .name = "build of gemm_cpu.cl", .programs = 1, .file = "gemm_cpu.cl", .kernel = "gemm_packed" },
     { .name = "build of gemm_tiled.cl", .programs = 1, .file = "gemm_tiled.cl", .kernel = "gemm_tiled" },
     { .name = "first sum", .programs = 1, .count = 1000000, .method = NDR_REDUCE_TREE },
-    { .name = "first sum atomic", .programs = 2, .count = 1000000, .method = NDR_REDUCE_ATOMIC },
+    { .name = "first sum atomic", .programs = 1, .count = 1000000, .method = NDR_REDUCE_ATOMIC },
     { .name = "first sum recursive", .programs = 1, .count = 1000000, .method = NDR_REDUCE_RECURSIVE },
     { .name = "first sgemm 64", .programs = 1, .m = 64, .n = 64, .k = 64 },
     { .name = "first sgemm 1000", .programs = 1, .m = 1000, .n = 1000, .k = 1000 },

@@ -1,7 +1,6 @@
 /* reduce_chunks.cl - many elements to one on CPUs, in one launch and with the same bits each time.
  *
  * Each group leaves one partial; the last to arrive combines them in the order of their chunks. */
-#include "ndr/atomic.clh"
 #include "reduce_chunks.clh"
 
 #define SCRATCH_COUNTERS 64 /* as src/device/device.h has it */
@@ -30,20 +29,14 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, global uint *scratch, global T *output,
               ulong output_offset, NDR_ND_RANGE(1))
 {
-    global uint *const arrived = scratch;
     global T *const partials = (global T *)(scratch + SCRATCH_COUNTERS);
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const ulong groups = ndr_group_range(g, 0);
     const T own = reduce_own_chunk(g, input + offset, count, chunk);
-    if (groups == 1) {
+    if (ndr_group_range(g, 0) == 1) {
         output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
         return;
     }
     partials[ndr_group_id(g, 0)] = own;
-    mem_fence(CLK_GLOBAL_MEM_FENCE); /* the partial before the news of it */
-    if (ndr_atomic_fetch_add(arrived, 1u) + 1 < groups) return;
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    output[output_offset] = reduce_partials(partials, groups);
-    ndr_atomic_store(arrived, 0u);
+    if (arrives_last(g, scratch)) output[output_offset] = reduce_partials(partials, ndr_group_range(g, 0));
 }

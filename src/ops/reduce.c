@@ -80,8 +80,10 @@ static void plan(reduction *r)
     const op_row *op = &ops[r->desc->op];
     r->tuning = ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method,
                                 r->desc->count);
-    snprintf(r->options, sizeof r->options, "-DT=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(r->desc->dtype)->cl_name, op->name, op->op, op->atomic, r->tuning.fetches_ahead);
+    snprintf(r->options, sizeof r->options,
+             "-DT=%s -DWORD=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(r->desc->dtype)->cl_name, r->input.element_bytes == 8 ? "ulong" : "uint", op->name,
+             op->op, op->atomic, r->tuning.fetches_ahead);
 }
 
 /* ---- steps ---- */
@@ -115,11 +117,11 @@ static ndr_status fold_twice(const reduction *r, ndr_kernel *kernel, ndr_buffer 
 }
 
 /* One launch: the last chunk to be done combines what all of them left in the queue's scratch. */
-static ndr_status reduce_chunks(const reduction *r, ndr_event **event)
+static ndr_status reduce_chunks(const reduction *r, const char *file, const char *name, ndr_event **event)
 {
     ndr_kernel *kernel;
     ndr_buffer *scratch = NULL; /* one group needs none */
-    NDR_TRY(get_kernel(r, "reduce_chunks.cl", "reduce_chunks", &kernel));
+    NDR_TRY(get_kernel(r, file, name, &kernel));
     if (r->tuning.group_count > 1) NDR_TRY(ndr_queue_get_scratch(r->queue, &scratch));
     return ndr_launch_event(r->queue, kernel, event, ndr_nd_range_1d(r->tuning.group_count, 1),
                             ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk,
@@ -128,7 +130,7 @@ static ndr_status reduce_chunks(const reduction *r, ndr_event **event)
 
 static ndr_status reduce_tree(const reduction *r, ndr_event **event)
 {
-    if (r->tuning.variant == NDR_REDUCE_CHUNKS) return reduce_chunks(r, event);
+    if (r->tuning.variant == NDR_REDUCE_CHUNKS) return reduce_chunks(r, "reduce_chunks.cl", "reduce_chunks", event);
     ndr_kernel *kernel;
     NDR_TRY(get_kernel(r, "reduce_tree.cl", "reduce_tree", &kernel));
     const size_t groups = r->tuning.group_count;
@@ -141,28 +143,19 @@ static ndr_status reduce_tree(const reduction *r, ndr_event **event)
     return status;
 }
 
-/* ---- the atomic: a start value, then every group adds its own ---- */
-
-static ndr_status fold_atomically(const reduction *r, ndr_kernel *kernel, ndr_event **event)
-{
-    if (r->tuning.variant == NDR_REDUCE_GROUPS)
-        return fold(r, kernel, &r->input, &r->output, r->tuning.group_count, event);
-    return ndr_launch_event(r->queue, kernel, event, ndr_nd_range_1d(r->tuning.group_count, 1),
-                            ndr_operand_arg(&r->input), r->input.offset, r->input.cols, r->tuning.chunk,
-                            r->output.buffer, r->output.offset);
-}
+/* ---- the atomic: every group combines its own with one cell ---- */
 
 static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
 {
-    const bool in_chunks = r->tuning.variant == NDR_REDUCE_CHUNKS;
+    if (r->tuning.variant == NDR_REDUCE_CHUNKS)
+        return reduce_chunks(r, "reduce_chunks_atomic.cl", "reduce_chunks_atomic", event);
     ndr_kernel *begin, *rest;
-    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &begin));
-    NDR_TRY(in_chunks ? get_kernel(r, "reduce_chunks_atomic.cl", "reduce_chunks_atomic", &rest)
-                      : get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
+    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &begin)); /* writes the cell's start value */
+    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
     ndr_event *first = NULL, *last = NULL;
     NDR_TRY(ndr_launch_event(r->queue, begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, r->output.buffer,
                              r->output.offset));
-    const ndr_status status = fold_atomically(r, rest, event ? &last : NULL);
+    const ndr_status status = fold(r, rest, &r->input, &r->output, r->tuning.group_count, event ? &last : NULL);
     return ndr_event_join(status, first, last, event);
 }
 
