@@ -185,6 +185,67 @@ static void test_launch__runs_saxpy(void **state)
     ndr_buffer_destroy(dy);
 }
 
+/* What OpenCL's kernel holds already is not set again: each of these changes one thing, or nothing. */
+static void test_launch__takes_its_own_arguments_after_any_others(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "#include \"ndr/nd_item.clh\"\n"
+        "kernel void tell(global int *out, int a, float b, wide c, local int *room, NDR_ND_RANGE(1))\n"
+        "{\n"
+        "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+        "    const size_t items = ndr_local_range(it, 0);\n"
+        "    room[ndr_local_id(it, 0)] = 1;\n"
+        "    ndr_group_barrier(ndr_get_group(it));\n"
+        "    if (ndr_global_id(it, 0) > 0) return;\n"
+        "    out[0] = a;\n"
+        "    out[1] = as_int(b);\n"
+        "    out[2] = (int)c;\n"
+        "    out[3] = (int)ndr_global_range(it, 0);\n"
+        "    for (size_t i = 0; i < items; ++i) out[4] += room[i];\n"
+        "}\n";
+    const struct {
+        int a;
+        float b;
+        int64_t c;
+        size_t n, group;
+        enum { SAME, RENEWED, ANOTHER } buffer;
+    } steps[] = { { 1, 2, 3, 64, 16, SAME },    { 1, 2, 3, 64, 16, SAME },    { 2, 2, 3, 64, 16, SAME },
+                  { 2, 0.0f, 3, 64, 16, SAME }, { 2, -0.0f, 3, 64, 16, SAME }, { 2, -0.0f, 4, 64, 16, SAME },
+                  { 2, -0.0f, 4, 32, 16, SAME }, { 2, -0.0f, 4, 32, 32, SAME }, { 2, -0.0f, 4, 33, 32, SAME },
+                  { 2, -0.0f, 4, 33, 32, RENEWED }, { 2, -0.0f, 4, 33, 32, ANOTHER }, { -1, -0.0f, 4, 33, 32, RENEWED },
+                  { -1, -0.0f, -1, 33, 32, ANOTHER } };
+    ndr_kernel *tell;
+    const ndr_kernel_desc desc = { .name = "tell", .source = text, .options = "-Dwide=long" };
+    assert_ok(ndr_kernel_get(context, &desc, &tell));
+    ndr_buffer *out = buffer_of(5 * sizeof(int), NULL);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        const int zeros[5] = { 0 };
+        if (steps[i].buffer == RENEWED) { /* it may well get the handle of the one that goes */
+            ndr_buffer_destroy(out);
+            out = buffer_of(5 * sizeof(int), NULL);
+        } else if (steps[i].buffer == ANOTHER) {
+            ndr_buffer *before = out;
+            out = buffer_of(5 * sizeof(int), NULL);
+            ndr_buffer_destroy(before);
+        }
+        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros));
+        ndr_nd_range range = ndr_nd_range_1d(steps[i].n, steps[i].group);
+        range.edge = NDR_EDGE_SPLIT;
+        assert_ok(ndr_launch(queue, tell, range, out, steps[i].a, steps[i].b, steps[i].c,
+                             ndr_local(int, steps[i].group)));
+        int told[5], bits;
+        read_buffer(out, told, sizeof told);
+        memcpy(&bits, &steps[i].b, sizeof bits);
+        assert_int_equal(told[0], steps[i].a);
+        assert_int_equal(told[1], bits);
+        assert_int_equal(told[2], (int)steps[i].c);
+        assert_int_equal(told[3], (int)steps[i].n);
+        assert_int_equal(told[4], (int)steps[i].group);
+    }
+    ndr_buffer_destroy(out);
+}
+
 static void test_launch__gives_an_event_if_one_is_wanted(void **state)
 {
     (void)state;
@@ -1157,6 +1218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launch__runs_saxpy),
+        cmocka_unit_test(test_launch__takes_its_own_arguments_after_any_others),
         cmocka_unit_test(test_launch__gives_an_event_if_one_is_wanted),
         cmocka_unit_test(test_launch__needs_no_arguments),
         cmocka_unit_test(test_launch__of_a_plain_kernel_adopts_its_required_size),

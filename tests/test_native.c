@@ -1,7 +1,7 @@
 /* test_native.c - OpenCL's own handles: out of our objects, and in from a program's. */
 #include "support.h"
 
-#include "device/device.h"
+#include "launch/launch.h"
 #include "ndr/ndr_cl.h"
 
 /* ---- counting references ---- */
@@ -135,6 +135,36 @@ static void test_native__kernel_has_its_name(void **state)
     const cl_kernel cl = ndr_kernel_cl(kernel_of(plain_kernels, "add_one"));
     assert_int_equal(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL), CL_SUCCESS);
     assert_string_equal(name, "add_one");
+}
+
+static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void **state)
+{
+    (void)state;
+    static const char text[] = "#include \"ndr/item.clh\"\n"
+                               "kernel void put(global int *out, int a, global int *more, NDR_RANGE(1))\n"
+                               "{\n"
+                               "    const ndr_item it = NDR_ITEM(1);\n"
+                               "    out[ndr_global_id(it, 0)] = a + more[0] + (int)ndr_global_range(it, 0);\n"
+                               "}\n";
+    const int zero = 0, hundred = 100, other = 7;
+    ndr_kernel *put = kernel_of(text, "put");
+    ndr_buffer *out = buffer_of(sizeof zero, &zero), *more = buffer_of(sizeof zero, &zero);
+    ndr_buffer *much = buffer_of(sizeof hundred, &hundred);
+    int told;
+    assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 5, more));
+    const cl_kernel cl = ndr_kernel_cl(put);
+    const ndr_launch_record record = { .global_range = { 1000 }, .dims = 1 };
+    for (int turn = 0; turn < 2; ++turn) { /* it may be set again at any time after it was asked for */
+        assert_int_equal(clSetKernelArg(cl, 1, sizeof other, &other), CL_SUCCESS);
+        assert_int_equal(clSetKernelArg(cl, 2, sizeof much->cl, &much->cl), CL_SUCCESS);
+        assert_int_equal(clSetKernelArg(cl, 3, sizeof record, &record), CL_SUCCESS);
+        assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 5, more));
+        read_buffer(out, &told, sizeof told);
+        assert_int_equal(told, 6);
+    }
+    ndr_buffer_destroy(out);
+    ndr_buffer_destroy(more);
+    ndr_buffer_destroy(much);
 }
 
 /* ---- contexts in ---- */
@@ -402,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_native__buffer_of_0_bytes_has_one),
         cmocka_unit_test(test_native__event_is_that_of_the_last_piece),
         cmocka_unit_test(test_native__kernel_has_its_name),
+        cmocka_unit_test(test_native__kernel_that_others_may_set_is_set_at_each_launch),
         cmocka_unit_test(test_context_from_cl__shares_the_opencl_context),
         cmocka_unit_test(test_context_from_cl__has_a_reference_of_its_own),
         cmocka_unit_test(test_context_from_cl__launches_and_lives_on_when_yours_is_released),

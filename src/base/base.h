@@ -8,11 +8,11 @@
 
 /* Record why, and return `status`, so that one line both explains and fails. The sentence may quote
  * ndr_last_error(). */
-ndr_status ndr_fail(ndr_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ndr_status ndr_fail(ndr_status status, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 /* The same, remembering the OpenCL code behind it. */
 ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* Stop here if `call` failed; whoever failed has already said why. */
 #define NDR_TRY(call)                                  \

@@ -5,6 +5,8 @@
 
 /* ---- making ---- */
 
+static atomic_ullong buffers_so_far;
+
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer)
 {
     ndr_buffer *made = calloc(1, sizeof *made);
@@ -12,6 +14,7 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
     made->cl = cl;
     made->context = ndr_context_keep(context);
     made->size_bytes = size_bytes;
+    made->identity = atomic_fetch_add(&buffers_so_far, 1) + 1;
     pthread_mutex_init(&made->lock, NULL);
     *buffer = made;
     return NDR_OK;

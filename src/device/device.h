@@ -25,7 +25,7 @@ const char *ndr_cl_error_name(cl_int error);
 
 /* Fail with the status that fits `error`, naming it and the call it came from. `call` may go on with the
  * call's arguments; they are not printed. */
-ndr_status ndr_fail_cl(cl_int error, const char *call);
+ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
 /* Stop here if an OpenCL call failed. */
 #define NDR_TRY_CL(call)                                                     \
@@ -148,7 +148,11 @@ typedef struct ndr_param {
     size_t size_bytes;
     bool is_const; /* the kernel only reads through it */
     char *name, *type_name;
+    size_t held_bytes; /* of the argument that OpenCL's kernel holds; 0: none that is known. With the kernel's lock */
+    uint64_t held;     /* which one: a number's bits, a buffer's identity */
 } ndr_param;
+
+enum { NDR_RECORD_WORDS = 19 }; /* of a launch record */
 
 /* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
  * enqueues holds `lock` meanwhile. */
@@ -167,6 +171,8 @@ struct ndr_kernel {
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
     pthread_mutex_t lock;
+    atomic_bool is_handed_out; /* somebody else may set arguments */
+    cl_ulong record[NDR_RECORD_WORDS]; /* that OpenCL's kernel holds; zeros: none. With the lock */
 };
 
 /* A built program and the kernels taken from it so far. */
@@ -268,6 +274,7 @@ struct ndr_buffer {
     ndr_context *context;
     cl_mem cl;
     size_t size_bytes;
+    uint64_t identity;    /* which no other buffer of the process has had, unlike `cl`; from 1 */
     pthread_mutex_t lock; /* guards `mappings` */
     ndr_mapping *mappings;
     atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */

@@ -10,7 +10,13 @@ cl_device_id ndr_context_cl_device(const ndr_context *context) { return context 
 cl_command_queue ndr_queue_cl(const ndr_queue *queue) { return queue ? queue->cl : NULL; }
 cl_mem ndr_buffer_cl(const ndr_buffer *buffer) { return buffer ? buffer->cl : NULL; }
 cl_event ndr_event_cl(const ndr_event *event) { return event ? event->last : NULL; }
-cl_kernel ndr_kernel_cl(const ndr_kernel *kernel) { return kernel ? kernel->cl : NULL; }
+
+cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
+{
+    if (!kernel) return NULL;
+    atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->is_handed_out, true);
+    return kernel->cl;
+}
 
 /* ---- in ---- */
 

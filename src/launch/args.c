@@ -60,6 +60,7 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     out->value = &out->held.mem;
     if (p->arg->kind == NDR_ARG_NULL) {
         out->held.mem = NULL;
+        out->identity = 0;
         return NDR_OK;
     }
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
@@ -69,6 +70,7 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     if (!ndr_buffer_is_free(buffer, !p->param->is_const && p->param->kind == NDR_PARAM_GLOBAL))
         return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->held.mem = buffer->cl;
+    out->identity = buffer->identity;
     return NDR_OK;
 }
 
@@ -92,6 +94,7 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
     if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
     out->size_bytes = bytes;
     out->value = NULL;
+    out->identity = 0;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
     return NDR_OK;
 }
@@ -171,11 +174,14 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
 
 static ndr_status pass_number(const passing *p, ndr_bound *out)
 {
+    out->held.integer = 0;
     switch (p->param->dtype) {
-    case NDR_DTYPE_F32: return pass_float(p, out);
-    case NDR_DTYPE_F64: return pass_double(p, out);
-    default: return pass_integer(p, out);
+    case NDR_DTYPE_F32: NDR_TRY(pass_float(p, out)); break;
+    case NDR_DTYPE_F64: NDR_TRY(pass_double(p, out)); break;
+    default: NDR_TRY(pass_integer(p, out)); break;
     }
+    out->identity = (uint64_t)out->held.integer;
+    return NDR_OK;
 }
 
 /* ---- vectors and structs ---- */
@@ -261,10 +267,23 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
     return NDR_OK;
 }
 
-ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
+/* OpenCL's kernel holds its arguments from one launch to the next: what it holds already is not set again. */
+static cl_int set(ndr_kernel *kernel, size_t index, const ndr_bound *bound)
+{
+    ndr_param *param = &kernel->params[index];
+    if (param->held_bytes == bound->size_bytes && param->held == bound->identity
+        && !atomic_load(&kernel->is_handed_out))
+        return CL_SUCCESS;
+    const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)index, bound->size_bytes, bound->value);
+    param->held_bytes = error == CL_SUCCESS && param->kind != NDR_PARAM_BYTES ? bound->size_bytes : 0;
+    param->held = bound->identity;
+    return error;
+}
+
+ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
-        const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
+        const cl_int error = set(kernel, i, &bound[i]);
         if (error != CL_SUCCESS)
             return ndr_fail_with_code(
                 NDR_BAD_KERNEL_ARGUMENT, error,
@@ -272,5 +291,23 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_
                 i, kernel->params[i].name, kernel->params[i].type_name, bound[i].size_bytes, ndr_cl_error_name(error),
                 (int)error);
     }
+    return NDR_OK;
+}
+
+ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes)
+{
+    const ndr_bound scratch = { .size_bytes = size_bytes };
+    NDR_TRY_CL_AS("clSetKernelArg", set(kernel, kernel->arg_count - 2, &scratch));
+    return NDR_OK;
+}
+
+ndr_status ndr_args_bind_record(ndr_kernel *kernel, const ndr_launch_record *record)
+{
+    _Static_assert(sizeof *record == sizeof kernel->record, "NDR_RECORD_WORDS");
+    if (memcmp(kernel->record, record, sizeof *record) == 0 && !atomic_load(&kernel->is_handed_out)) return NDR_OK;
+    const cl_int error = clSetKernelArg(kernel->cl, kernel->arg_count - 1, sizeof *record, record);
+    if (error == CL_SUCCESS) memcpy(kernel->record, record, sizeof *record);
+    else memset(kernel->record, 0, sizeof *record);
+    NDR_TRY_CL_AS("clSetKernelArg", error);
     return NDR_OK;
 }

@@ -80,8 +80,7 @@ static ndr_status bind_record(const launching *l, const ndr_piece *piece)
         record.local_range[d] = l->plan.local_range[d];
         record.base[d] = adds_offset_itself(l, piece, d) ? piece->offset[d] : 0;
     }
-    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 1, sizeof record, &record));
-    return NDR_OK;
+    return ndr_args_bind_record(l->kernel, &record);
 }
 
 static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_event *done)
@@ -121,7 +120,7 @@ static ndr_status enqueue_all(launching *l, bool wants_events)
 static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 {
     NDR_TRY(ndr_args_bind(l->kernel, l->bound, l->arg_count));
-    if (l->scratch_bytes) NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
+    if (l->scratch_bytes) NDR_TRY(ndr_args_bind_scratch(l->kernel, l->scratch_bytes));
     return enqueue_all(l, wants_events);
 }
 

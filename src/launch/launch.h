@@ -55,18 +55,14 @@ typedef struct ndr_bound {
         int32_t i32;
         float f32;
         double f64;
-    } held; /* what `value` points to, unless it is a struct of the caller's */
+    } held;            /* what `value` points to, unless it is a struct of the caller's */
+    uint64_t identity; /* equal for equal arguments of a size; structs have none */
 } ndr_bound;
 
 /* Check each argument against the kernel's signature and turn it into `bound`; nothing is set yet.
  * `*local_bytes` is what they ask for in local memory. */
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
                           ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes);
-
-/* Set them; with the kernel's lock held. */
-ndr_status ndr_args_bind(const ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count);
-
-/* ---- launch.c ---- */
 
 /* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
 typedef struct ndr_launch_record {
@@ -78,5 +74,10 @@ typedef struct ndr_launch_record {
     cl_ulong base[3];
     cl_ulong dims;
 } ndr_launch_record;
+
+/* Set them, the hidden scratch, the hidden record; with the kernel's lock held. */
+ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count);
+ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes);
+ndr_status ndr_args_bind_record(ndr_kernel *kernel, const ndr_launch_record *record);
 
 #endif
