@@ -92,6 +92,7 @@ enum { MOST_ROUNDS = 200, MOST_CONTENDERS = 9 };
 
 typedef struct bench_settings {
     size_t rounds;
+    double row_s; /* a row that takes less time goes on for more rounds */
     uint64_t seed;
     double shortest_s; /* of one timing: faster calls are repeated */
     double slow_s;     /* whose call takes longer is timed in the first `slow_rounds` only */
@@ -102,9 +103,10 @@ typedef struct bench_settings {
 
 typedef struct measured {
     const contender *who;
-    size_t repeats, rounds, launches; /* launches of one call */
-    bool is_slow;                     /* too slow to warm up before each timing */
-    double seconds[MOST_ROUNDS];      /* of one call, in each round */
+    size_t repeats, launches;    /* launches of one call */
+    size_t rounds, most_rounds;  /* so far; at the end */
+    bool is_slow;                /* too slow to warm up before each timing */
+    double seconds[MOST_ROUNDS]; /* of one call, in each round */
     bool is_right;
 } measured;
 

@@ -20,7 +20,7 @@ static const char help[] =
     "bench - libndr beside others, and beside what it is held to; docs/performance.md explains the table\n"
     "\n"
     "  --rows REGEX    only rows whose names match (extended, as grep -E)\n"
-    "  --rounds N      rounds of each row, 15 unless said otherwise, at most 200\n"
+    "  --rounds N      rounds of each row, at most 200; 15 unless said otherwise, or more in 15 s\n"
     "  --quick         3 rounds, to see whether everything runs\n"
     "  --csv FILE      the table as CSV, too\n"
     "  --clblast FILE  CLBlast with the parameters that its tuner left in FILE.json\n"
@@ -41,7 +41,8 @@ static size_t to_number(const char *text, size_t most)
 {
     char *end;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || value == 0 || value > most) refuse("this is no number that will do:", text);
+    if (*text < '0' || *text > '9' || *end || value == 0 || value > most)
+        refuse("this is no number that will do:", text);
     return (size_t)value;
 }
 
@@ -50,6 +51,7 @@ static options read_options(int argc, char **argv)
     options o = { .device = "Portable Computing Language",
                   .rows = "",
                   .settings = { .rounds = 15,
+                                .row_s = 15,
                                 .seed = (uint64_t)time(NULL),
                                 .shortest_s = 10e-3,
                                 .slow_s = 1,
@@ -62,16 +64,20 @@ static options read_options(int argc, char **argv)
             fputs(help, stdout);
             exit(0);
         }
-        if (strcmp(name, "--quick") == 0) o.settings.rounds = 3;
-        else if (strcmp(name, "--list") == 0) o.lists = true;
+        if (strcmp(name, "--quick") == 0) {
+            o.settings.rounds = 3;
+            o.settings.row_s = 0;
+        } else if (strcmp(name, "--list") == 0) o.lists = true;
         else if (!value) refuse("unknown, or nothing follows:", name);
         else if (strcmp(name, "--rows") == 0) o.rows = argv[++i];
         else if (strcmp(name, "--csv") == 0) o.csv = argv[++i];
         else if (strcmp(name, "--clblast") == 0) o.clblast = argv[++i];
         else if (strcmp(name, "--device") == 0) o.device = argv[++i];
         else if (strcmp(name, "--cold") == 0) o.cold = argv[++i]; /* not for people: cold.c calls itself */
-        else if (strcmp(name, "--rounds") == 0) o.settings.rounds = to_number(argv[++i], MOST_ROUNDS);
-        else if (strcmp(name, "--seed") == 0) o.settings.seed = to_number(argv[++i], SIZE_MAX);
+        else if (strcmp(name, "--rounds") == 0) {
+            o.settings.rounds = to_number(argv[++i], MOST_ROUNDS);
+            o.settings.row_s = 0;
+        } else if (strcmp(name, "--seed") == 0) o.settings.seed = to_number(argv[++i], SIZE_MAX);
         else refuse("there is no option", name);
     }
     return o;
@@ -109,7 +115,8 @@ static int bench(const options *o)
     if (o->csv && !report_to_csv(o->csv)) refuse("cannot write to", o->csv);
     machine_describe();
     if (o->clblast) clblast_tune(o->clblast);
-    printf("rounds    %zu, seed %llu\n", o->settings.rounds, (unsigned long long)o->settings.seed);
+    printf("rounds    %zu, or as many as %.0f s hold, seed %llu\n", o->settings.rounds, o->settings.row_s,
+           (unsigned long long)o->settings.seed);
     report_head();
     for_each_row(o, measure_and_report);
     printf("\n%zu short of what they are held to\n", report_shorts());

@@ -37,8 +37,7 @@ static double time_calls(const contender *who, void *job, size_t repeats)
 static void calibrate(const bench_row *row, void *job, const bench_settings *settings, measured *m)
 {
     m->repeats = 1;
-    m->rounds = settings->rounds;
-    if (row->most_rounds && m->rounds > row->most_rounds) m->rounds = row->most_rounds;
+    m->most_rounds = row->most_rounds ? row->most_rounds : MOST_ROUNDS;
     if (m->who->time) return; /* which needs neither */
     make_ready(row, job, m->who);
     (void)time_calls(m->who, job, 1);
@@ -46,7 +45,7 @@ static void calibrate(const bench_row *row, void *job, const bench_settings *set
         make_ready(row, job, m->who);
         const double seconds = time_calls(m->who, job, m->repeats);
         m->is_slow = seconds > settings->slow_s;
-        if (m->is_slow && m->rounds > settings->slow_rounds) m->rounds = settings->slow_rounds;
+        if (m->is_slow && m->most_rounds > settings->slow_rounds) m->most_rounds = settings->slow_rounds;
         if (seconds >= settings->shortest_s) return;
         const double factor = ceil(1.1 * settings->shortest_s / fmax(seconds, 1e-7));
         m->repeats *= (size_t)fmin(fmax(factor, 2), 1000);
@@ -75,16 +74,17 @@ static size_t warm(const contender *who, void *job, double for_s)
     return calls;
 }
 
-static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m, size_t round)
+static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m)
 {
     make_ready(row, job, m->who);
     sleep_s(settings->settle_s);
     const size_t warm_up = m->is_slow || m->who->time ? 0 : warm(m->who, job, settings->warm_s);
     const size_t launches = launches_so_far();
-    m->seconds[round] = time_calls(m->who, job, m->repeats) / (double)m->repeats;
+    m->seconds[m->rounds] = time_calls(m->who, job, m->repeats) / (double)m->repeats;
     m->launches = (launches_so_far() - launches) / m->repeats;
     row->work->hand_over(job, false);
-    if (!row->work->check(job, m->who, warm_up + m->repeats, round == 0)) m->is_right = false;
+    if (!row->work->check(job, m->who, warm_up + m->repeats, m->rounds == 0)) m->is_right = false;
+    ++m->rounds;
 }
 
 static void shuffle(size_t *order, size_t count, uint64_t *state)
@@ -97,6 +97,24 @@ static void shuffle(size_t *order, size_t count, uint64_t *state)
     }
 }
 
+/* One round; false if nobody had a turn left. */
+static bool take_turns(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
+                       uint64_t *state)
+{
+    size_t order[MOST_CONTENDERS];
+    bool anybody = false;
+    shuffle(order, result->count, state);
+    row->work->hand_over(job, false);
+    row->work->refill(job, chance(state));
+    for (size_t i = 0; i < result->count; ++i) {
+        measured *m = &result->of[order[i]];
+        if (m->rounds >= m->most_rounds) continue;
+        take_turn(row, job, settings, m);
+        anybody = true;
+    }
+    return anybody;
+}
+
 void measure(const bench_row *row, const bench_settings *settings, bench_result *result)
 {
     uint64_t state = settings->seed;
@@ -104,15 +122,10 @@ void measure(const bench_row *row, const bench_settings *settings, bench_result 
     void *job = row->work->begin(row->shape);
     row->work->refill(job, chance(&state));
     for (size_t i = 0; i < result->count; ++i) calibrate(row, job, settings, &result->of[i]);
-    for (size_t round = 0; round < settings->rounds; ++round) {
-        size_t order[MOST_CONTENDERS];
-        shuffle(order, result->count, &state);
-        row->work->hand_over(job, false);
-        row->work->refill(job, chance(&state));
-        for (size_t i = 0; i < result->count; ++i) {
-            measured *m = &result->of[order[i]];
-            if (round < m->rounds) take_turn(row, job, settings, m, round);
-        }
+    const double start = now_s();
+    for (size_t round = 0; round < MOST_ROUNDS; ++round) {
+        if (round >= settings->rounds && now_s() - start >= settings->row_s) break;
+        if (!take_turns(row, job, settings, result, &state)) break;
     }
     row->work->end(job);
 }
