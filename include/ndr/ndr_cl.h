@@ -24,7 +24,8 @@ NDR_API cl_command_queue ndr_queue_cl(const ndr_queue *queue);       /**< Finish
 NDR_API cl_mem ndr_buffer_cl(const ndr_buffer *buffer);              /**< A buffer of 0 bytes has 1 here. */
 /** The event of the last piece of the work. */
 NDR_API cl_event ndr_event_cl(const ndr_event *event);
-/** The kernel; do not set its arguments while another thread launches it. */
+/** The kernel; do not set its arguments while another thread launches it. Those you set hold for your own launches:
+ * from here on ndr_launch() sets all of its own each time, where it otherwise leaves out what has not changed. */
 NDR_API cl_kernel ndr_kernel_cl(const ndr_kernel *kernel);
 
 /* ---- in: each takes a reference of its own (clRetain); you keep yours. ---- */
