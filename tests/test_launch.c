@@ -246,6 +246,58 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
     ndr_buffer_destroy(out);
 }
 
+/* What was planned for the launch before serves the next over the same range, and no other. */
+static void test_launch__runs_over_its_own_range_after_any_other(void **state)
+{
+    (void)state;
+    static const char text[] = "#include \"ndr/nd_item.clh\"\n"
+                               "kernel void where(global uint *out, NDR_ND_RANGE(0))\n"
+                               "{\n"
+                               "    const ndr_nd_item it = NDR_ND_ITEM(0);\n"
+                               "    atomic_inc(out);\n"
+                               "    if (ndr_global_linear_id(it) > 0) return;\n"
+                               "    out[1] = ndr_dims(it);\n"
+                               "    out[2] = (uint)ndr_global_range(it, 0);\n"
+                               "    out[3] = (uint)ndr_local_range(it, 0);\n"
+                               "    out[4] = (uint)ndr_global_id(it, 0);\n"
+                               "}\n";
+    enum { WORDS_OUT = 5 };
+    const struct {
+        ndr_nd_range range;
+        cl_uint out[WORDS_OUT]; /* items run, dimensions, global and local size, first id */
+    } steps[] = {
+#define OF(n, l) .global = { .dims = 1, .size = { n } }, .local = { .dims = 1, .size = { l } }
+        { { OF(64, 16) }, { 64, 1, 64, 16, 0 } },
+        { { OF(64, 16) }, { 64, 1, 64, 16, 0 } },
+        { { OF(48, 16) }, { 48, 1, 48, 16, 0 } },
+        { { OF(48, 8) }, { 48, 1, 48, 8, 0 } },
+        { { OF(48, 8), .counts_groups = true }, { 384, 1, 384, 8, 0 } },
+        { { OF(48, 8) }, { 48, 1, 48, 8, 0 } },
+        { { OF(48, 8), .offset = { 5 } }, { 48, 1, 48, 8, 5 } },
+        { { OF(50, 8), .edge = NDR_EDGE_SPLIT }, { 50, 1, 50, 8, 0 } },
+        { { OF(50, 8), .edge = NDR_EDGE_ROUND_UP }, { 56, 1, 50, 8, 0 } },
+        { { OF(0, 8) }, { 0, 0, 0, 0, 0 } },
+        { { OF(8, 8) }, { 8, 1, 8, 8, 0 } },
+        { { .global = { .dims = 2, .size = { 8, 3 } }, .local = { .dims = 2, .size = { 8, 1 } } }, { 24, 2, 8, 8, 0 } },
+        { { .global = { .dims = 2, .size = { 8, 4 } }, .local = { .dims = 2, .size = { 8, 1 } } }, { 32, 2, 8, 8, 0 } },
+        { { OF(8, 8) }, { 8, 1, 8, 8, 0 } },
+#undef OF
+    };
+    ndr_kernel *where = kernel_of(text, "where");
+    ndr_buffer *out = buffer_of(sizeof steps[0].out, NULL);
+    const ndr_nd_range none = { .global = { .dims = 0 } }; /* also where none came before */
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, where, none, out), "1 to 3 dimensions");
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        const cl_uint zeros[WORDS_OUT] = { 0 };
+        cl_uint told[WORDS_OUT];
+        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros));
+        assert_ok(ndr_launch(queue, where, steps[i].range, out));
+        read_buffer(out, told, sizeof told);
+        for (int w = 0; w < WORDS_OUT; ++w) assert_int_equal(told[w], steps[i].out[w]);
+    }
+    ndr_buffer_destroy(out);
+}
+
 static void test_launch__gives_an_event_if_one_is_wanted(void **state)
 {
     (void)state;
@@ -1219,6 +1271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launch__runs_saxpy),
         cmocka_unit_test(test_launch__takes_its_own_arguments_after_any_others),
+        cmocka_unit_test(test_launch__runs_over_its_own_range_after_any_other),
         cmocka_unit_test(test_launch__gives_an_event_if_one_is_wanted),
         cmocka_unit_test(test_launch__needs_no_arguments),
         cmocka_unit_test(test_launch__of_a_plain_kernel_adopts_its_required_size),

@@ -173,6 +173,7 @@ struct ndr_kernel {
     pthread_mutex_t lock;
     atomic_bool is_handed_out; /* somebody else may set arguments */
     cl_ulong record[NDR_RECORD_WORDS]; /* that OpenCL's kernel holds; zeros: none. With the lock */
+    struct ndr_last_plan *last_plan;   /* of the launch before; NULL: none. With the lock */
 };
 
 /* A built program and the kernels taken from it so far. */

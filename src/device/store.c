@@ -26,6 +26,7 @@ void ndr_kernel_free(ndr_kernel *kernel)
     }
     free(kernel->params);
     free(kernel->name);
+    free(kernel->last_plan);
     pthread_mutex_destroy(&kernel->lock);
     free(kernel);
 }

@@ -1,13 +1,14 @@
 /* launch.c - the one place where kernels are enqueued. */
 #include "launch/launch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A launch that has passed its checks. */
 typedef struct launching {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    ndr_range_plan plan;
+    const ndr_range_plan *plan; /* the kernel's; with its lock */
     size_t arg_count;
     ndr_bound bound[NDR_MOST_ARGS];
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
@@ -38,24 +39,56 @@ static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments,
     return NDR_OK;
 }
 
-static ndr_status check(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                        size_t arg_count, launching *l)
+/* A range and its plan, which most launches of a kernel have in common with the one before. */
+typedef struct ndr_last_plan {
+    ndr_nd_range range; /* dims 0: the plan is of none */
+    ndr_range_plan plan;
+} ndr_last_plan;
+
+static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
+{
+    if (a->global.dims == 0 || a->global.dims != b->global.dims || a->local.dims != b->local.dims || a->edge != b->edge
+        || a->counts_groups != b->counts_groups)
+        return false;
+    for (unsigned d = 0; d < a->global.dims; ++d)
+        if (a->global.size[d] != b->global.size[d] || a->offset[d] != b->offset[d]) return false;
+    for (unsigned d = 0; d < a->local.dims; ++d)
+        if (a->local.size[d] != b->local.size[d]) return false;
+    return true;
+}
+
+static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_range_plan **plan)
+{
+    if (!kernel->last_plan) kernel->last_plan = calloc(1, sizeof *kernel->last_plan);
+    ndr_last_plan *last = kernel->last_plan;
+    if (!last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
+    *plan = &last->plan;
+    if (is_same(&last->range, range)) return NDR_OK;
+    last->range.global.dims = 0;
+    const ndr_range_rules rules = ndr_range_rules_of(kernel);
+    NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));
+    last->range = *range;
+    return NDR_OK;
+}
+
+static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_nd_range *range)
 {
     NDR_REQUIRE(queue, "ndr_launch: queue is NULL");
     NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL");
     NDR_REQUIRE(range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(kernel->context == queue->context, "kernel \"%s\" and the queue belong to different contexts",
                 kernel->name);
-    const ndr_range_rules rules = ndr_range_rules_of(kernel);
-    NDR_TRY(ndr_range_make_plan(range, &rules, &l->plan));
+    return NDR_OK;
+}
+
+static ndr_status check(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+{
+    NDR_TRY(plan_or_reuse(l->kernel, range, &l->plan));
     size_t local_bytes;
-    NDR_TRY(ndr_args_check(kernel, args, arg_count, l->bound, &local_bytes));
-    l->queue = queue;
-    l->kernel = kernel;
+    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->bound, &local_bytes));
     l->arg_count = arg_count;
-    l->first = l->last = NULL;
-    l->scratch_bytes = scratch_for(kernel, &l->plan);
-    return check_local_memory(kernel, local_bytes, l->scratch_bytes);
+    l->scratch_bytes = scratch_for(l->kernel, l->plan);
+    return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
 }
 
 /* ---- enqueueing, with the kernel's lock held ---- */
@@ -71,13 +104,13 @@ static bool adds_offset_itself(const launching *l, const ndr_piece *piece, unsig
 static ndr_status bind_record(const launching *l, const ndr_piece *piece)
 {
     if (l->kernel->form == NDR_FORM_PLAIN) return NDR_OK;
-    ndr_launch_record record = { .dims = l->plan.dims };
-    for (unsigned d = 0; d < l->plan.dims; ++d) {
-        record.global_range[d] = l->plan.global_range[d];
-        record.offset[d] = l->plan.offset[d];
-        record.group_range[d] = l->plan.group_range[d];
+    ndr_launch_record record = { .dims = l->plan->dims };
+    for (unsigned d = 0; d < l->plan->dims; ++d) {
+        record.global_range[d] = l->plan->global_range[d];
+        record.offset[d] = l->plan->offset[d];
+        record.group_range[d] = l->plan->group_range[d];
         record.first_group[d] = piece->first_group[d];
-        record.local_range[d] = l->plan.local_range[d];
+        record.local_range[d] = l->plan->local_range[d];
         record.base[d] = adds_offset_itself(l, piece, d) ? piece->offset[d] : 0;
     }
     return ndr_args_bind_record(l->kernel, &record);
@@ -87,12 +120,12 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
 {
     NDR_TRY(bind_record(l, piece));
     size_t passed[3], global[3], local[3], offset[3];
-    for (unsigned d = 0; d < l->plan.dims; ++d) passed[d] = adds_offset_itself(l, piece, d) ? 0 : piece->offset[d];
-    ndr_turn_dims(l->plan.dims, piece->global, global);
-    ndr_turn_dims(l->plan.dims, piece->local, local);
-    ndr_turn_dims(l->plan.dims, passed, offset);
+    for (unsigned d = 0; d < l->plan->dims; ++d) passed[d] = adds_offset_itself(l, piece, d) ? 0 : piece->offset[d];
+    ndr_turn_dims(l->plan->dims, piece->global, global);
+    ndr_turn_dims(l->plan->dims, piece->local, local);
+    ndr_turn_dims(l->plan->dims, passed, offset);
     const cl_int error =
-        clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan.dims, offset, global, local, 0, NULL, done);
+        clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan->dims, offset, global, local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
 }
@@ -100,18 +133,19 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
 /* The driver had the last word after all: say how far it went. */
 static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
 {
-    return ndr_fail_with_code(
-        status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
-        ndr_sizes_print(l->plan.dims, l->plan.global_range).chars,
-        ndr_sizes_print(l->plan.dims, l->plan.pieces[piece].local).chars, ndr_last_error(), piece, l->plan.piece_count);
+    return ndr_fail_with_code(status, ndr_last_cl_error(),
+                              "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
+                              ndr_sizes_print(l->plan->dims, l->plan->global_range).chars,
+                              ndr_sizes_print(l->plan->dims, l->plan->pieces[piece].local).chars, ndr_last_error(),
+                              piece, l->plan->piece_count);
 }
 
 static ndr_status enqueue_all(launching *l, bool wants_events)
 {
-    const unsigned count = l->plan.piece_count;
+    const unsigned count = l->plan->piece_count;
     for (unsigned i = 0; i < count; ++i) {
         cl_event *done = !wants_events ? NULL : i == 0 ? &l->first : i + 1 == count ? &l->last : NULL;
-        const ndr_status status = enqueue_piece(l, &l->plan.pieces[i], done);
+        const ndr_status status = enqueue_piece(l, &l->plan->pieces[i], done);
         if (status != NDR_OK) return fail_at(l, i, status);
     }
     return NDR_OK;
@@ -126,23 +160,34 @@ static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 
 /* ---- launching ---- */
 
+/* With the kernel's lock held. `*is_empty`: there was nothing to enqueue. */
+static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
+                         bool wants_events, bool *is_empty)
+{
+    NDR_TRY(check(l, range, args, arg_count));
+    *is_empty = l->plan->piece_count == 0;
+    return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
+}
+
 ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                         size_t arg_count, ndr_event **event)
 {
-    launching l; /* filled in by check(): zeroing its two kilobytes first would show in a launch's time */
-    NDR_TRY(check(queue, kernel, range, args, arg_count, &l));
-    if (l.plan.piece_count == 0) return ndr_queue_mark(queue, event);
-
+    NDR_TRY(check_objects(queue, kernel, range));
+    launching l; /* zeroing its kilobyte first would show in a launch's time */
+    l.queue = queue;
+    l.kernel = kernel;
+    l.first = l.last = NULL;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     const bool is_kept = ndr_queue_keeps_last(queue);
+    bool is_empty = false;
     pthread_mutex_lock(&kernel->lock);
-    const ndr_status status = bind_and_enqueue(&l, made || is_kept);
+    const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
     pthread_mutex_unlock(&kernel->lock);
-    if (status != NDR_OK) {
+    if (status != NDR_OK || is_empty) {
         if (l.first) clReleaseEvent(l.first);
         ndr_event_destroy(made);
-        return status;
+        return status != NDR_OK ? status : ndr_queue_mark(queue, event);
     }
     if (is_kept) ndr_queue_keep_last(queue, l.last ? l.last : l.first);
     ndr_event_hand_out(made, l.first, l.last, event);
