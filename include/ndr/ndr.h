@@ -194,7 +194,7 @@ NDR_API ndr_status ndr_queue_flush(ndr_queue *queue);
 /** Wait until everything enqueued has ended. Work that failed late (after its launch was accepted)
  * shows here or at its event.
  *
- * On CPUs whoever waits, here, for an event or for a transfer, first looks for up to 0.1 ms whether it is done, giving
+ * On CPUs whoever waits, here, for an event or for a transfer, first looks for up to 0.2 ms whether it is done, giving
  * way to other threads: small work is over sooner than a sleeping thread wakes. Long work is slept for at once. */
 NDR_API ndr_status ndr_queue_finish(ndr_queue *queue);
 

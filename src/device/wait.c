@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <time.h>
 
-enum { LOOK_NS = 100000, LONGEST_PAUSE = 1023 };
+enum { LOOK_NS = 200000, LONGEST_PAUSE = 1023 };
 
 static int64_t now_ns(void)
 {
