@@ -19,8 +19,7 @@ typedef struct planning {
     const ndr_range_rules *rules;
     unsigned dims;
     size_t local[3];
-    size_t whole_groups[3]; /* that fit the range, once `local` is settled */
-    size_t edge_local[3];   /* of the pieces along the far edge; 0: as long as the edge is */
+    size_t edge_local[3]; /* of the pieces along the far edge; 0: as long as the edge is */
     bool rounds_up;
 } planning;
 
@@ -273,22 +272,10 @@ static void round_up_if_guarded(planning *p)
 
 /* ---- edges ---- */
 
-static void count_whole_groups(planning *p)
-{
-    for (unsigned d = 0; d < p->dims; ++d) p->whole_groups[d] = p->range->global.size[d] / p->local[d];
-}
-
-/* Items in dimension d behind its whole groups. */
-static size_t rest_of(const planning *p, unsigned d)
-{
-    return p->range->global.size[d] - p->whole_groups[d] * p->local[d];
-}
-
 static ndr_status check_edges(const planning *p, bool automatic)
 {
     unsigned d = 0;
-    while (d < p->dims && rest_of(p, d) == 0) ++d;
-    if (p->rounds_up || d == p->dims) return NDR_OK;
+    if (p->rounds_up || divides(p, &d)) return NDR_OK;
     const char *kernel = p->rules->kernel;
     const ndr_size_text global = ndr_sizes_print(p->dims, p->range->global.size);
     const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
@@ -316,12 +303,12 @@ static bool cut(const planning *p, const size_t full[3], unsigned corner, ndr_pi
     *piece = (ndr_piece){ { 0 }, { 0 }, { 0 }, { 0 } };
     for (unsigned d = 0; d < p->dims; ++d) {
         const bool edge = corner >> d & 1;
-        const size_t left = p->range->global.size[d] - full[d];
+        const size_t size = p->range->global.size[d], left = size > full[d] ? size - full[d] : 0;
         piece->global[d] = edge ? left : full[d];
         if (piece->global[d] == 0) return false;
         piece->local[d] = !edge ? p->local[d] : p->edge_local[d] ? p->edge_local[d] : left;
         piece->offset[d] = p->range->offset[d] + (edge ? full[d] : 0);
-        piece->first_group[d] = edge ? p->whole_groups[d] : 0;
+        piece->first_group[d] = edge ? full[d] / p->local[d] : 0;
     }
     return true;
 }
@@ -344,14 +331,13 @@ static ndr_status check_rounded(const planning *p)
 static void cut_all(const planning *p, ndr_range_plan *plan)
 {
     size_t full[3];
-    unsigned edges = 0; /* bit d: dimension d has one */
     for (unsigned d = 0; d < p->dims; ++d) {
-        full[d] = (p->rounds_up ? plan->group_range[d] : p->whole_groups[d]) * p->local[d];
-        if (full[d] < p->range->global.size[d]) edges |= 1u << d;
+        const size_t size = p->range->global.size[d];
+        full[d] = p->rounds_up ? plan->group_range[d] * p->local[d] : size - size % p->local[d];
     }
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
         ndr_piece *piece = &plan->pieces[plan->piece_count];
-        if ((corner & ~edges) || !cut(p, full, corner, piece)) continue;
+        if (!cut(p, full, corner, piece)) continue;
         size_t items = 1;
         for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
         plan->largest_group = ndr_max_size(plan->largest_group, items);
@@ -443,7 +429,6 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
         return NDR_OK;
     }
     NDR_TRY(choose_or_check_local(&p, automatic));
-    count_whole_groups(&p);
     NDR_TRY(check_edges(&p, automatic));
     NDR_TRY(check_rounded(&p));
     begin(&p, plan);
@@ -451,7 +436,7 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
         plan->global_range[d] = range->global.size[d];
         plan->offset[d] = range->offset[d];
         plan->local_range[d] = p.local[d];
-        plan->group_range[d] = p.whole_groups[d] + (rest_of(&p, d) > 0);
+        plan->group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
     }
     cut_all(&p, plan);
     return NDR_OK;
