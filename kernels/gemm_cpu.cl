@@ -94,12 +94,18 @@ static inline void fetch_ahead(const target *to)
     (void)to;
 }
 
-/* What a step of a multiplication may do for what comes after: have `share` elements of `next` brought to the second
- * cache, or nothing. */
-#define FETCH_NOTHING (void)next, (void)share
+/* What a step of a multiplication may do for what comes after: nothing, have the rows of B that are ROWS_AHEAD steps
+ * away brought to the first cache, or have `share` elements of `next` brought to the second. */
+#define ROWS_AHEAD 8
+#define FETCH_NOTHING(vectors) (void)next, (void)share
 #if FETCH_AHEAD
-#define FETCH_SHARE __builtin_prefetch(next, 0, 2), next += share
+#define FETCH_ROW(vectors)                                      \
+    FETCH_NOTHING(vectors);                                     \
+    _Pragma("unroll") for (uint v = 0; v < vectors; ++v)        \
+        __builtin_prefetch(b + ROWS_AHEAD * b_pitch + v * LANES, 0, 3)
+#define FETCH_SHARE(vectors) __builtin_prefetch(next, 0, 2), next += share
 #else
+#define FETCH_ROW FETCH_NOTHING
 #define FETCH_SHARE FETCH_NOTHING
 #endif
 
@@ -113,7 +119,7 @@ static inline void fetch_ahead(const target *to)
             _Pragma("unroll") for (uint v = 0; v < VECTORS; ++v) sum[r][v] = (V)(0);                         \
         for (ulong p = 0; p < depth; ++p) {                                                                  \
             V x[vectors];                                                                                    \
-            fetch;                                                                                           \
+            fetch(vectors);                                                                                  \
             _Pragma("unroll") for (uint v = 0; v < vectors; ++v) x[v] = AT(b_space const, v, b);             \
             _Pragma("unroll") for (uint r = 0; r < MR; ++r)                                                  \
             {                                                                                                \
@@ -124,9 +130,9 @@ static inline void fetch_ahead(const target *to)
             b += b_pitch;                                                                                    \
         }                                                                                                    \
     }
-DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_NOTHING)
-DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_NOTHING)
-DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_ROW)
+DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_ROW)
+DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_ROW)
 DEFINE_MULTIPLY(multiply_edge, VECTORS, global, private, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_edge1, 1, global, private, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
