@@ -76,6 +76,7 @@ typedef struct bench_row {
     bench_rival rivals[8]; /* ended by one without a goal and without a name */
     size_t most_launches; /* of one call of ours; 0: any number */
     size_t most_rounds;   /* 0: any number */
+    bool alternates;      /* all in one timing, call by call: for rivals on one driver, told apart by a few per cent */
 } bench_row;
 
 /* Rows that belong together. */

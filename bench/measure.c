@@ -74,6 +74,16 @@ static size_t warm(const contender *who, void *job, double for_s)
     return calls;
 }
 
+static void shuffle(size_t *order, size_t count, uint64_t *state)
+{
+    for (size_t i = 0; i < count; ++i) order[i] = i;
+    for (size_t i = count; i > 1; --i) {
+        const size_t other = chance(state) % i, last = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = last;
+    }
+}
+
 static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m)
 {
     make_ready(row, job, m->who);
@@ -87,13 +97,31 @@ static void take_turn(const bench_row *row, void *job, const bench_settings *set
     ++m->rounds;
 }
 
-static void shuffle(size_t *order, size_t count, uint64_t *state)
+/* Everybody's calls in one timing, one of each after the other, again in random order; then what each computes. */
+static void take_turn_together(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
+                               uint64_t *state)
 {
-    for (size_t i = 0; i < count; ++i) order[i] = i;
-    for (size_t i = count; i > 1; --i) {
-        const size_t other = chance(state) % i, last = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = last;
+    double sums[MOST_CONTENDERS] = { 0 };
+    make_ready(row, job, result->of[0].who);
+    sleep_s(settings->settle_s);
+    for (size_t i = 0; i < result->count; ++i) (void)warm(result->of[i].who, job, settings->warm_s);
+    const size_t calls = result->of[0].repeats;
+    for (size_t call = 0; call < calls; ++call) {
+        size_t order[MOST_CONTENDERS];
+        shuffle(order, result->count, state);
+        for (size_t i = 0; i < result->count; ++i)
+            sums[order[i]] += time_calls(result->of[order[i]].who, job, 1);
+    }
+    for (size_t i = 0; i < result->count; ++i) {
+        measured *m = &result->of[i];
+        m->seconds[m->rounds] = sums[i] / (double)calls;
+        make_ready(row, job, m->who);
+        const size_t launches = launches_so_far();
+        (void)time_calls(m->who, job, 1);
+        m->launches = launches_so_far() - launches;
+        row->work->hand_over(job, false);
+        if (!row->work->check(job, m->who, 1, m->rounds == 0)) m->is_right = false;
+        ++m->rounds;
     }
 }
 
@@ -106,6 +134,10 @@ static bool take_turns(const bench_row *row, void *job, const bench_settings *se
     shuffle(order, result->count, state);
     row->work->hand_over(job, false);
     row->work->refill(job, chance(state));
+    if (row->alternates) {
+        take_turn_together(row, job, settings, result, state);
+        return true;
+    }
     for (size_t i = 0; i < result->count; ++i) {
         measured *m = &result->of[order[i]];
         if (m->rounds >= m->most_rounds) continue;
