@@ -191,7 +191,8 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
     (void)state;
     static const char text[] =
         "#include \"ndr/nd_item.clh\"\n"
-        "kernel void tell(global int *out, int a, float b, wide c, local int *room, NDR_ND_RANGE(1))\n"
+        "typedef struct { int first, second; } pair;\n"
+        "kernel void tell(global int *out, int a, float b, wide c, pair d, local int *room, NDR_ND_RANGE(1))\n"
         "{\n"
         "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
         "    const size_t items = ndr_local_range(it, 0);\n"
@@ -200,10 +201,13 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
         "    if (ndr_global_id(it, 0) > 0) return;\n"
         "    out[0] = a;\n"
         "    out[1] = as_int(b);\n"
-        "    out[2] = (int)c;\n"
+        "    out[2] = (int)c + d.second;\n"
         "    out[3] = (int)ndr_global_range(it, 0);\n"
         "    for (size_t i = 0; i < items; ++i) out[4] += room[i];\n"
         "}\n";
+    typedef struct {
+        int first, second;
+    } pair;
     const struct {
         int a;
         float b;
@@ -232,17 +236,54 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
         assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros));
         ndr_nd_range range = ndr_nd_range_1d(steps[i].n, steps[i].group);
         range.edge = NDR_EDGE_SPLIT;
+        const pair of_step = { 5, (int)i };
         assert_ok(ndr_launch(queue, tell, range, out, steps[i].a, steps[i].b, steps[i].c,
-                             ndr_local(int, steps[i].group)));
+                             ndr_struct(pair, of_step), ndr_local(int, steps[i].group)));
         int told[5], bits;
         read_buffer(out, told, sizeof told);
         memcpy(&bits, &steps[i].b, sizeof bits);
         assert_int_equal(told[0], steps[i].a);
         assert_int_equal(told[1], bits);
-        assert_int_equal(told[2], (int)steps[i].c);
+        assert_int_equal(told[2], (int)steps[i].c + (int)i);
         assert_int_equal(told[3], (int)steps[i].n);
         assert_int_equal(told[4], (int)steps[i].group);
     }
+    ndr_buffer_destroy(out);
+}
+
+/* Bits that the kernel holds already are no pass for an argument of another kind, nor is a buffer for good. */
+static void test_launch__refuses_after_what_fits_what_does_not(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel void put(global int *out, int a, float b, wide c) { out[0] = a + (int)b + (int)c; }\n";
+    ndr_kernel *put;
+    const ndr_kernel_desc desc = { .name = "put", .source = text, .options = "-Dwide=long" };
+    assert_ok(ndr_kernel_get(context, &desc, &put));
+    ndr_buffer *out = buffer_of(sizeof(int), NULL);
+    const ndr_range one = ndr_range_1d(1);
+    assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, UINT64_MAX, 2.0f, -1LL), "argument 1 \"a\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 0x40000000, -1LL), "argument 2 \"b\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0, -1LL), "argument 2 \"b\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0f, UINT64_MAX), "argument 3 \"c\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, (ndr_buffer *)NULL, -1, 2.0f, -1LL),
+                   "argument 0 \"out\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, 1, -1, 2.0f, -1LL), "argument 0 \"out\"");
+
+    void *mapped;
+    assert_ok(ndr_buffer_map(queue, out, NDR_MAP_READ, 0, sizeof(int), &mapped));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0f, -1LL), "mapped");
+    assert_ok(ndr_buffer_unmap(queue, out, mapped));
+
+    const int seven = 7;
+    int told;
+    assert_ok(ndr_buffer_write(queue, out, 0, sizeof seven, &seven));
+    assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL)); /* and nothing of all this is held */
+    read_buffer(out, &told, sizeof told);
+    assert_int_equal(told, 0);
+    assert_ok(ndr_launch(queue, put, one, out, 40, 2.0f, (int64_t)0));
+    read_buffer(out, &told, sizeof told);
+    assert_int_equal(told, 42);
     ndr_buffer_destroy(out);
 }
 
@@ -1271,6 +1312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launch__runs_saxpy),
         cmocka_unit_test(test_launch__takes_its_own_arguments_after_any_others),
+        cmocka_unit_test(test_launch__refuses_after_what_fits_what_does_not),
         cmocka_unit_test(test_launch__runs_over_its_own_range_after_any_other),
         cmocka_unit_test(test_launch__gives_an_event_if_one_is_wanted),
         cmocka_unit_test(test_launch__needs_no_arguments),

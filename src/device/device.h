@@ -35,9 +35,9 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
     } while (0)
 
 /* The same for a code already at hand. */
-#define NDR_TRY_CL_AS(call_name, error)                                     \
-    do {                                                                    \
-        if ((error) != CL_SUCCESS) return ndr_fail_cl((error), call_name);  \
+#define NDR_TRY_CL_AS(call_name, error)                                    \
+    do {                                                                   \
+        if ((error) != CL_SUCCESS) return ndr_fail_cl((error), call_name); \
     } while (0)
 
 /* ---- caps.c ---- */
@@ -45,10 +45,10 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 /* What a device can do, asked once. Plain data: floors above decide from it, and tests make some up. */
 typedef struct ndr_caps {
     ndr_device_info info;
-    unsigned c_version;   /* OpenCL C to build with where the user names none: 120 or 300 */
-    size_t align_bytes;   /* of sub-buffers and of host memory used in place */
-    bool waits_asleep;    /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
-    unsigned disabled;    /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
+    unsigned c_version; /* OpenCL C to build with where the user names none: 120 or 300 */
+    size_t align_bytes; /* of sub-buffers and of host memory used in place */
+    bool waits_asleep; /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
+    unsigned disabled; /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
 } ndr_caps;
 
 typedef enum ndr_disable {
@@ -78,8 +78,8 @@ ndr_status ndr_catalog_read(ndr_catalog_entry **entries, size_t *count);
 
 /* Pure: which of `count` >= 1 devices the words mean; NULL or "" means the default. `source` says whose
  * words they are, for the sentence. */
-ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices,
-                              size_t count, size_t *chosen);
+ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
+                              size_t *chosen);
 
 /* ---- wait.c ---- */
 
@@ -142,14 +142,20 @@ typedef enum ndr_param_kind {
     NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
 } ndr_param_kind;
 
+/* An argument, as far as it takes to see that the next one is the same. */
+typedef struct ndr_held {
+    ndr_arg_kind kind; /* NONE: none that is known, and like no other */
+    size_t size_bytes; /* on the device; of local memory what is asked for */
+    uint64_t value;    /* a number's bits as they were given, a buffer's identity */
+} ndr_held;
+
 typedef struct ndr_param {
     ndr_param_kind kind;
     ndr_dtype dtype; /* of the number, or of what the pointer points to; NONE where that is no number */
     size_t size_bytes;
     bool is_const; /* the kernel only reads through it */
     char *name, *type_name;
-    size_t held_bytes; /* of the argument that OpenCL's kernel holds; 0: none that is known. With the kernel's lock */
-    uint64_t held;     /* which one: a number's bits, a buffer's identity */
+    ndr_held held; /* by OpenCL's kernel. With the kernel's lock */
 } ndr_param;
 
 enum { NDR_RECORD_WORDS = 19 }; /* of a launch record */
@@ -171,7 +177,7 @@ struct ndr_kernel {
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
     pthread_mutex_t lock;
-    atomic_bool is_handed_out; /* somebody else may set arguments */
+    atomic_bool is_handed_out;         /* somebody else may set arguments */
     cl_ulong record[NDR_RECORD_WORDS]; /* that OpenCL's kernel holds; zeros: none. With the lock */
     struct ndr_last_plan *last_plan;   /* of the launch before; NULL: none. With the lock */
 };
@@ -217,12 +223,12 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
-    pthread_mutex_t lock; /* guards `scratch` */
-    ndr_buffer *scratch;  /* NULL until it is needed */
+    pthread_mutex_t lock;           /* guards `scratch` */
+    ndr_buffer *scratch;            /* NULL until it is needed */
     pthread_mutex_t workspace_lock; /* held by whoever has borrowed the workspace */
     ndr_buffer *workspace;          /* NULL until it is needed */
-    _Atomic(cl_event) last; /* launch, while they are few since the queue was finished; NULL: none */
-    atomic_uint launches;   /* since then; stops where they are no longer few */
+    _Atomic(cl_event) last;         /* launch, while they are few since the queue was finished; NULL: none */
+    atomic_uint launches;           /* since then; stops where they are no longer few */
 };
 
 /* Put a queue round `cl`, whose reference it takes over if it succeeds. */

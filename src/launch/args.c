@@ -54,23 +54,27 @@ static ndr_status refuse_kind(const passing *p, const char *wanted)
 
 /* ---- buffers ---- */
 
+static bool is_free_for(const ndr_param *param, const ndr_buffer *buffer)
+{
+    return ndr_buffer_is_free(buffer, !param->is_const && param->kind == NDR_PARAM_GLOBAL);
+}
+
 static ndr_status pass_buffer(const passing *p, ndr_bound *out)
 {
-    out->size_bytes = sizeof out->held.mem;
-    out->value = &out->held.mem;
+    out->size_bytes = sizeof out->copy.mem;
+    out->value = &out->copy.mem;
     if (p->arg->kind == NDR_ARG_NULL) {
-        out->held.mem = NULL;
-        out->identity = 0;
+        out->copy.mem = NULL;
+        out->given.value = 0;
         return NDR_OK;
     }
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     const ndr_buffer *buffer = p->arg->as.buffer;
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context) return refuse(p, "is a buffer of another context than the kernel's");
-    if (!ndr_buffer_is_free(buffer, !p->param->is_const && p->param->kind == NDR_PARAM_GLOBAL))
-        return refuse(p, "is a buffer that the host has mapped; unmap it first");
-    out->held.mem = buffer->cl;
-    out->identity = buffer->identity;
+    if (!is_free_for(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
+    out->copy.mem = buffer->cl;
+    out->given.value = buffer->identity;
     return NDR_OK;
 }
 
@@ -94,12 +98,20 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
     if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
     out->size_bytes = bytes;
     out->value = NULL;
-    out->identity = 0;
+    out->given.value = 0;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
     return NDR_OK;
 }
 
 /* ---- numbers ---- */
+
+static uint64_t number_bits(const ndr_arg *arg)
+{
+    uint32_t bits;
+    if (arg->kind != NDR_ARG_FLOAT) return arg->as.u;
+    memcpy(&bits, &arg->as.f, sizeof bits);
+    return bits;
+}
 
 static ndr_status refuse_value(const passing *p, const char *value)
 {
@@ -132,12 +144,12 @@ static ndr_status pass_integer(const passing *p, ndr_bound *out)
     /* The same bits whether signed or not, cut to the parameter's width. */
     const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
     out->size_bytes = type->size_bytes;
-    out->value = &out->held;
+    out->value = &out->copy;
     switch (type->size_bytes) {
-    case 1: out->held.i8 = (int8_t)value; break;
-    case 2: out->held.i16 = (int16_t)value; break;
-    case 4: out->held.i32 = (int32_t)value; break;
-    default: out->held.integer = value; break;
+    case 1: out->copy.i8 = (int8_t)value; break;
+    case 2: out->copy.i16 = (int16_t)value; break;
+    case 4: out->copy.i32 = (int32_t)value; break;
+    default: out->copy.integer = value; break;
     }
     return NDR_OK;
 }
@@ -152,9 +164,9 @@ static ndr_status pass_float(const passing *p, ndr_bound *out)
                         place_of(p).chars, arg->as.d);
     if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a float, as in 2.0f");
     if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
-    out->size_bytes = sizeof out->held.f32;
-    out->value = &out->held;
-    out->held.f32 = arg->as.f;
+    out->size_bytes = sizeof out->copy.f32;
+    out->value = &out->copy;
+    out->copy.f32 = arg->as.f;
     return NDR_OK;
 }
 
@@ -166,22 +178,20 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
                         place_of(p).chars, (double)arg->as.f);
     if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a double, as in 2.0");
     if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
-    out->size_bytes = sizeof out->held.f64;
-    out->value = &out->held;
-    out->held.f64 = arg->as.d;
+    out->size_bytes = sizeof out->copy.f64;
+    out->value = &out->copy;
+    out->copy.f64 = arg->as.d;
     return NDR_OK;
 }
 
 static ndr_status pass_number(const passing *p, ndr_bound *out)
 {
-    out->held.integer = 0;
+    out->given.value = number_bits(p->arg);
     switch (p->param->dtype) {
-    case NDR_DTYPE_F32: NDR_TRY(pass_float(p, out)); break;
-    case NDR_DTYPE_F64: NDR_TRY(pass_double(p, out)); break;
-    default: NDR_TRY(pass_integer(p, out)); break;
+    case NDR_DTYPE_F32: return pass_float(p, out);
+    case NDR_DTYPE_F64: return pass_double(p, out);
+    default: return pass_integer(p, out);
     }
-    out->identity = (uint64_t)out->held.integer;
-    return NDR_OK;
 }
 
 /* ---- vectors and structs ---- */
@@ -255,34 +265,65 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     return NDR_OK;
 }
 
+/* ---- what OpenCL's kernel holds from one launch to the next ---- */
+
+/* As far as is known: somebody else may have set arguments. */
+static bool knows_what_it_holds(const ndr_kernel *kernel) { return !atomic_load(&kernel->is_handed_out); }
+
+static bool is_same(const ndr_held *held, const ndr_held *given)
+{
+    return held->kind != NDR_ARG_NONE && held->kind == given->kind && held->size_bytes == given->size_bytes
+           && held->value == given->value;
+}
+
+/* What has passed its checks in an earlier launch passes them again, but that buffers are mapped and unmapped. */
+static bool holds(const ndr_param *param, const ndr_arg *arg)
+{
+    if (param->held.kind == NDR_ARG_NONE || param->held.kind != arg->kind) return false;
+    if (param->kind == NDR_PARAM_NUMBER) return param->held.value == number_bits(arg);
+    if (arg->kind != NDR_ARG_BUFFER || !arg->as.buffer || param->held.value != arg->as.buffer->identity) return false;
+    return is_free_for(param, arg->as.buffer);
+}
+
+static ndr_status check_arg(const passing *p, bool knows, ndr_bound *out, size_t *local_bytes)
+{
+    NDR_TRY(pass(p, out, local_bytes));
+    out->given.kind = p->param->kind == NDR_PARAM_BYTES ? NDR_ARG_NONE : p->arg->kind;
+    out->given.size_bytes = out->size_bytes;
+    out->is_held = knows && is_same(&p->param->held, &out->given);
+    return NDR_OK;
+}
+
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
                           ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes)
 {
     NDR_TRY(check_count(kernel, args, arg_count));
+    const bool knows = knows_what_it_holds(kernel);
     *local_bytes = 0;
     for (size_t i = 0; i < arg_count; ++i) {
+        bound[i].is_held = knows && holds(&kernel->params[i], &args[i]);
+        if (bound[i].is_held) continue;
         const passing p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
-        NDR_TRY(pass(&p, &bound[i], local_bytes));
+        NDR_TRY(check_arg(&p, knows, &bound[i], local_bytes));
     }
     return NDR_OK;
 }
 
-/* OpenCL's kernel holds its arguments from one launch to the next: what it holds already is not set again. */
+/* ---- setting ---- */
+
 static cl_int set(ndr_kernel *kernel, size_t index, const ndr_bound *bound)
 {
-    ndr_param *param = &kernel->params[index];
-    if (param->held_bytes == bound->size_bytes && param->held == bound->identity
-        && !atomic_load(&kernel->is_handed_out))
-        return CL_SUCCESS;
+    ndr_held *held = &kernel->params[index].held;
     const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)index, bound->size_bytes, bound->value);
-    param->held_bytes = error == CL_SUCCESS && param->kind != NDR_PARAM_BYTES ? bound->size_bytes : 0;
-    param->held = bound->identity;
+    *held = bound->given;
+    if (error != CL_SUCCESS) held->kind = NDR_ARG_NONE;
     return error;
 }
 
 ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
+        if (bound[i].is_held) continue;
         const cl_int error = set(kernel, i, &bound[i]);
         if (error != CL_SUCCESS)
             return ndr_fail_with_code(
@@ -296,15 +337,17 @@ ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_
 
 ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes)
 {
-    const ndr_bound scratch = { .size_bytes = size_bytes };
-    NDR_TRY_CL_AS("clSetKernelArg", set(kernel, kernel->arg_count - 2, &scratch));
+    const unsigned index = kernel->arg_count - 2;
+    const ndr_bound scratch = { .size_bytes = size_bytes, .given = { NDR_ARG_LOCAL, size_bytes, 0 } };
+    if (knows_what_it_holds(kernel) && is_same(&kernel->params[index].held, &scratch.given)) return NDR_OK;
+    NDR_TRY_CL_AS("clSetKernelArg", set(kernel, index, &scratch));
     return NDR_OK;
 }
 
 ndr_status ndr_args_bind_record(ndr_kernel *kernel, const ndr_launch_record *record)
 {
     _Static_assert(sizeof *record == sizeof kernel->record, "NDR_RECORD_WORDS");
-    if (memcmp(kernel->record, record, sizeof *record) == 0 && !atomic_load(&kernel->is_handed_out)) return NDR_OK;
+    if (knows_what_it_holds(kernel) && memcmp(kernel->record, record, sizeof *record) == 0) return NDR_OK;
     const cl_int error = clSetKernelArg(kernel->cl, kernel->arg_count - 1, sizeof *record, record);
     if (error == CL_SUCCESS) memcpy(kernel->record, record, sizeof *record);
     else memset(kernel->record, 0, sizeof *record);

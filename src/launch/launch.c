@@ -4,11 +4,81 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- planning, with the kernel's lock held ---- */
+
+/* A piece of a plan as OpenCL takes it: sizes in its order, and what the kernel is told of it. */
+typedef struct cl_piece {
+    size_t offset[3], global[3], local[3];
+    ndr_launch_record record;
+} cl_piece;
+
+/* A range and what became of it, which most launches of a kernel have in common with the one before. */
+typedef struct ndr_last_plan {
+    ndr_nd_range range; /* dims 0: there was none */
+    ndr_range_plan plan;
+    cl_piece pieces[NDR_MOST_PIECES];
+} ndr_last_plan;
+
+static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
+{
+    if (a->global.dims == 0 || a->global.dims != b->global.dims || a->local.dims != b->local.dims || a->edge != b->edge
+        || a->counts_groups != b->counts_groups)
+        return false;
+    for (unsigned d = 0; d < a->global.dims; ++d)
+        if (a->global.size[d] != b->global.size[d] || a->offset[d] != b->offset[d]) return false;
+    for (unsigned d = 0; d < a->local.dims; ++d)
+        if (a->local.size[d] != b->local.size[d]) return false;
+    return true;
+}
+
+/* Some drivers count global ids in 32 bits without a word. Where an offset would take them further, a kernel with a
+ * record adds it by itself, and the driver gets none. */
+static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d)
+{
+    return form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
+}
+
+static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const ndr_piece *piece)
+{
+    cl_piece out = { .record.dims = plan->dims };
+    size_t passed[3];
+    for (unsigned d = 0; d < plan->dims; ++d) {
+        const bool is_own = adds_offset_itself(form, piece, d);
+        passed[d] = is_own ? 0 : piece->offset[d];
+        out.record.global_range[d] = plan->global_range[d];
+        out.record.offset[d] = plan->offset[d];
+        out.record.group_range[d] = plan->group_range[d];
+        out.record.first_group[d] = piece->first_group[d];
+        out.record.local_range[d] = plan->local_range[d];
+        out.record.base[d] = is_own ? piece->offset[d] : 0;
+    }
+    ndr_turn_dims(plan->dims, passed, out.offset);
+    ndr_turn_dims(plan->dims, piece->global, out.global);
+    ndr_turn_dims(plan->dims, piece->local, out.local);
+    return out;
+}
+
+static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_last_plan **planned)
+{
+    if (!kernel->last_plan) kernel->last_plan = calloc(1, sizeof *kernel->last_plan);
+    ndr_last_plan *last = kernel->last_plan;
+    if (!last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
+    *planned = last;
+    if (is_same(&last->range, range)) return NDR_OK;
+    last->range.global.dims = 0;
+    const ndr_range_rules rules = ndr_range_rules_of(kernel);
+    NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));
+    for (unsigned i = 0; i < last->plan.piece_count; ++i)
+        last->pieces[i] = piece_for_cl(kernel->form, &last->plan, &last->plan.pieces[i]);
+    last->range = *range;
+    return NDR_OK;
+}
+
 /* A launch that has passed its checks. */
 typedef struct launching {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    const ndr_range_plan *plan; /* the kernel's; with its lock */
+    const ndr_last_plan *planned; /* the kernel's; with its lock */
     size_t arg_count;
     ndr_bound bound[NDR_MOST_ARGS];
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
@@ -39,38 +109,6 @@ static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments,
     return NDR_OK;
 }
 
-/* A range and its plan, which most launches of a kernel have in common with the one before. */
-typedef struct ndr_last_plan {
-    ndr_nd_range range; /* dims 0: the plan is of none */
-    ndr_range_plan plan;
-} ndr_last_plan;
-
-static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
-{
-    if (a->global.dims == 0 || a->global.dims != b->global.dims || a->local.dims != b->local.dims || a->edge != b->edge
-        || a->counts_groups != b->counts_groups)
-        return false;
-    for (unsigned d = 0; d < a->global.dims; ++d)
-        if (a->global.size[d] != b->global.size[d] || a->offset[d] != b->offset[d]) return false;
-    for (unsigned d = 0; d < a->local.dims; ++d)
-        if (a->local.size[d] != b->local.size[d]) return false;
-    return true;
-}
-
-static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_range_plan **plan)
-{
-    if (!kernel->last_plan) kernel->last_plan = calloc(1, sizeof *kernel->last_plan);
-    ndr_last_plan *last = kernel->last_plan;
-    if (!last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
-    *plan = &last->plan;
-    if (is_same(&last->range, range)) return NDR_OK;
-    last->range.global.dims = 0;
-    const ndr_range_rules rules = ndr_range_rules_of(kernel);
-    NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));
-    last->range = *range;
-    return NDR_OK;
-}
-
 static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_nd_range *range)
 {
     NDR_REQUIRE(queue, "ndr_launch: queue is NULL");
@@ -83,49 +121,21 @@ static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel
 
 static ndr_status check(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
 {
-    NDR_TRY(plan_or_reuse(l->kernel, range, &l->plan));
+    NDR_TRY(plan_or_reuse(l->kernel, range, &l->planned));
     size_t local_bytes;
     NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->bound, &local_bytes));
     l->arg_count = arg_count;
-    l->scratch_bytes = scratch_for(l->kernel, l->plan);
+    l->scratch_bytes = scratch_for(l->kernel, &l->planned->plan);
     return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
 }
 
 /* ---- enqueueing, with the kernel's lock held ---- */
 
-/* Some drivers count global ids in 32 bits without a word. Where an offset would take them further, a kernel with a
- * record adds it by itself, and the driver gets none. */
-static bool adds_offset_itself(const launching *l, const ndr_piece *piece, unsigned d)
+static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_event *done)
 {
-    return l->kernel->form != NDR_FORM_PLAIN
-           && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
-}
-
-static ndr_status bind_record(const launching *l, const ndr_piece *piece)
-{
-    if (l->kernel->form == NDR_FORM_PLAIN) return NDR_OK;
-    ndr_launch_record record = { .dims = l->plan->dims };
-    for (unsigned d = 0; d < l->plan->dims; ++d) {
-        record.global_range[d] = l->plan->global_range[d];
-        record.offset[d] = l->plan->offset[d];
-        record.group_range[d] = l->plan->group_range[d];
-        record.first_group[d] = piece->first_group[d];
-        record.local_range[d] = l->plan->local_range[d];
-        record.base[d] = adds_offset_itself(l, piece, d) ? piece->offset[d] : 0;
-    }
-    return ndr_args_bind_record(l->kernel, &record);
-}
-
-static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_event *done)
-{
-    NDR_TRY(bind_record(l, piece));
-    size_t passed[3], global[3], local[3], offset[3];
-    for (unsigned d = 0; d < l->plan->dims; ++d) passed[d] = adds_offset_itself(l, piece, d) ? 0 : piece->offset[d];
-    ndr_turn_dims(l->plan->dims, piece->global, global);
-    ndr_turn_dims(l->plan->dims, piece->local, local);
-    ndr_turn_dims(l->plan->dims, passed, offset);
-    const cl_int error =
-        clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->plan->dims, offset, global, local, 0, NULL, done);
+    if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(ndr_args_bind_record(l->kernel, &piece->record));
+    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->planned->plan.dims, piece->offset,
+                                                piece->global, piece->local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
 }
@@ -133,19 +143,19 @@ static ndr_status enqueue_piece(const launching *l, const ndr_piece *piece, cl_e
 /* The driver had the last word after all: say how far it went. */
 static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
 {
-    return ndr_fail_with_code(status, ndr_last_cl_error(),
-                              "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
-                              ndr_sizes_print(l->plan->dims, l->plan->global_range).chars,
-                              ndr_sizes_print(l->plan->dims, l->plan->pieces[piece].local).chars, ndr_last_error(),
-                              piece, l->plan->piece_count);
+    const ndr_range_plan *plan = &l->planned->plan;
+    return ndr_fail_with_code(
+        status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
+        ndr_sizes_print(plan->dims, plan->global_range).chars,
+        ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
 }
 
 static ndr_status enqueue_all(launching *l, bool wants_events)
 {
-    const unsigned count = l->plan->piece_count;
+    const unsigned count = l->planned->plan.piece_count;
     for (unsigned i = 0; i < count; ++i) {
         cl_event *done = !wants_events ? NULL : i == 0 ? &l->first : i + 1 == count ? &l->last : NULL;
-        const ndr_status status = enqueue_piece(l, &l->plan->pieces[i], done);
+        const ndr_status status = enqueue_piece(l, &l->planned->pieces[i], done);
         if (status != NDR_OK) return fail_at(l, i, status);
     }
     return NDR_OK;
@@ -165,7 +175,7 @@ static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg 
                          bool wants_events, bool *is_empty)
 {
     NDR_TRY(check(l, range, args, arg_count));
-    *is_empty = l->plan->piece_count == 0;
+    *is_empty = l->planned->plan.piece_count == 0;
     return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
 }
 

@@ -10,11 +10,11 @@
 typedef struct ndr_range_rules {
     const char *kernel; /* its name, for sentences */
     ndr_form form;
-    unsigned dims;           /* that the kernel is written for; 0 for any */
-    bool is_guarded;         /* more items than asked for do no harm */
-    size_t max_group_size;   /* of the kernel */
+    unsigned dims;            /* that the kernel is written for; 0 for any */
+    bool is_guarded;          /* more items than asked for do no harm */
+    size_t max_group_size;    /* of the kernel */
     size_t max_local_size[3]; /* of the device */
-    size_t required[3];      /* reqd_work_group_size; zeros where there is none */
+    size_t required[3];       /* reqd_work_group_size; zeros where there is none */
     unsigned address_bits;
 } ndr_range_rules;
 
@@ -26,6 +26,8 @@ typedef struct ndr_piece {
     size_t first_group[3];
 } ndr_piece;
 
+enum { NDR_MOST_PIECES = 8 };
+
 /* A range, checked and completed: one piece when its sizes divide evenly or are rounded up, up to eight when they do
  * not, none when it is empty. */
 typedef struct ndr_range_plan {
@@ -33,7 +35,7 @@ typedef struct ndr_range_plan {
     size_t global_range[3], offset[3], group_range[3], local_range[3];
     size_t largest_group; /* work-items */
     unsigned piece_count;
-    ndr_piece pieces[8];
+    ndr_piece pieces[NDR_MOST_PIECES];
 } ndr_range_plan;
 
 /* Pure: needs no device. */
@@ -45,6 +47,7 @@ enum { NDR_MOST_ARGS = 32 };
 
 /* One argument as clSetKernelArg wants it. */
 typedef struct ndr_bound {
+    bool is_held; /* by OpenCL's kernel already; then the rest need not be there */
     size_t size_bytes;
     const void *value; /* NULL for local memory */
     union {
@@ -55,8 +58,8 @@ typedef struct ndr_bound {
         int32_t i32;
         float f32;
         double f64;
-    } held;            /* what `value` points to, unless it is a struct of the caller's */
-    uint64_t identity; /* equal for equal arguments of a size; structs have none */
+    } copy; /* what `value` points to, unless it is a struct of the caller's */
+    ndr_held given;
 } ndr_bound;
 
 /* Check each argument against the kernel's signature and turn it into `bound`; nothing is set yet.
