@@ -115,8 +115,9 @@ static int bench(const options *o)
     if (o->csv && !report_to_csv(o->csv)) refuse("cannot write to", o->csv);
     machine_describe();
     if (o->clblast) clblast_tune(o->clblast);
-    printf("rounds    %zu, or as many as %.0f s hold, seed %llu\n", o->settings.rounds, o->settings.row_s,
-           (unsigned long long)o->settings.seed);
+    printf("rounds    %zu", o->settings.rounds);
+    if (o->settings.row_s > 0) printf(", or as many as %.0f s hold", o->settings.row_s);
+    printf(", seed %llu\n", (unsigned long long)o->settings.seed);
     report_head();
     for_each_row(o, measure_and_report);
     printf("\n%zu short of what they are held to\n", report_shorts());

@@ -255,17 +255,21 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
 static void test_launch__refuses_after_what_fits_what_does_not(void **state)
 {
     (void)state;
-    static const char text[] = "kernel void put(global int *out, int a, float b, wide c) { out[0] = a + (int)b + (int)c; }\n";
+    static const char text[] =
+        "kernel void put(global int *out, int a, float b, wide c) { out[0] = a + (int)b + (int)c; }\n";
     ndr_kernel *put;
     const ndr_kernel_desc desc = { .name = "put", .source = text, .options = "-Dwide=long" };
     assert_ok(ndr_kernel_get(context, &desc, &put));
     ndr_buffer *out = buffer_of(sizeof(int), NULL);
     const ndr_range one = ndr_range_1d(1);
     assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL));
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, UINT64_MAX, 2.0f, -1LL), "argument 1 \"a\"");
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 0x40000000, -1LL), "argument 2 \"b\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, UINT64_MAX, 2.0f, -1LL),
+                   "argument 1 \"a\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 0x40000000, -1LL),
+                   "argument 2 \"b\"");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0, -1LL), "argument 2 \"b\"");
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0f, UINT64_MAX), "argument 3 \"c\"");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0f, UINT64_MAX),
+                   "argument 3 \"c\"");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, (ndr_buffer *)NULL, -1, 2.0f, -1LL),
                    "argument 0 \"out\"");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, 1, -1, 2.0f, -1LL), "argument 0 \"out\"");

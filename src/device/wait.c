@@ -1,10 +1,11 @@
 /* wait.c - how the host waits for the device.
  *
- * A driver that runs kernels on threads of its own lays the one that waits for them to sleep. To wake it takes longer
- * than many a kernel runs: some 20 us, on a virtual machine 50. So there the host looks for a while whether the work is
- * done, each time giving its core to whoever wants it, and only then lets the driver wait. Work that turns out to be
- * long is slept for at once; now and then it is looked at again, in case it has become shorter. Looking all the time
- * would not do: the core that the host keeps busy is one that the driver's threads are not spread to.
+ * A driver that runs kernels on threads of its own lays the one that waits for them to sleep. To wake it takes
+ * longer than many a kernel runs: some 20 us, on a virtual machine 50. So there the host looks for a while whether
+ * the work is done, each time giving its core to whoever wants it, and only then lets the driver wait. Work that
+ * turns out to be long is slept for at once; now and then it is looked at again, in case it has become shorter.
+ * Looking all the time would not do: the core that the host keeps busy is one that the driver's threads are not
+ * spread to.
  *
  * Drivers that let the waiting thread run kernels as well are left alone, and so are devices with cores of their own. */
 #include "device/device.h"
