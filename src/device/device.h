@@ -28,16 +28,13 @@ const char *ndr_cl_error_name(cl_int error);
 ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
 /* Stop here if an OpenCL call failed. */
-#define NDR_TRY_CL(call)                                                     \
-    do {                                                                     \
-        const cl_int try_error_ = (call);                                    \
-        if (try_error_ != CL_SUCCESS) return ndr_fail_cl(try_error_, #call); \
-    } while (0)
+#define NDR_TRY_CL(call) NDR_TRY_CL_AS(#call, (call))
 
-/* The same for a code already at hand. */
-#define NDR_TRY_CL_AS(call_name, error)                                    \
-    do {                                                                   \
-        if ((error) != CL_SUCCESS) return ndr_fail_cl((error), call_name); \
+/* The same for a code already at hand, or a call with another name. */
+#define NDR_TRY_CL_AS(call_name, error)                                          \
+    do {                                                                         \
+        const cl_int try_error_ = (error);                                       \
+        if (try_error_ != CL_SUCCESS) return ndr_fail_cl(try_error_, call_name); \
     } while (0)
 
 /* ---- caps.c ---- */
