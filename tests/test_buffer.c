@@ -1,6 +1,8 @@
 /* test_buffer.c - device memory: made, filled, copied, read, mapped; and what is refused with nothing written. */
 #include "support.h"
 
+#include <sched.h>
+
 #include "device/device.h"
 
 enum { BYTES = 256 };
@@ -602,11 +604,22 @@ static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **stat
     assert_holds_and_destroy(buffer, counting, BYTES);
 }
 
+/* What a count comes to: PoCL 3.1 counts a mapping off after it has woken whoever waits for the unmapping. */
+static cl_uint count_of(cl_mem cl, cl_mem_info what, cl_uint wanted)
+{
+    cl_uint count = 0;
+    for (size_t looks = 0; looks < 1000000; ++looks) {
+        assert_int_equal(clGetMemObjectInfo(cl, what, sizeof count, &count, NULL), CL_SUCCESS);
+        if (count == wanted) break;
+        sched_yield();
+    }
+    return count;
+}
+
 static void test_buffer__destroyed_while_mapped_is_unmapped(void **state)
 {
     (void)state;
     ndr_buffer *buffer = counting_buffer();
-    cl_uint references = 0, maps = 99;
     void *host;
     assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, BYTES, &host));
     assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 128, 64, &host));
@@ -614,11 +627,8 @@ static void test_buffer__destroyed_while_mapped_is_unmapped(void **state)
     assert_int_equal(clRetainMemObject(cl), CL_SUCCESS);
     ndr_buffer_destroy(buffer);
     assert_ok(ndr_queue_finish(queue));
-    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_MAP_COUNT, sizeof maps, &maps, NULL), CL_SUCCESS);
-    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL),
-                     CL_SUCCESS);
-    assert_int_equal(maps, 0);
-    assert_int_equal(references, 1);
+    assert_int_equal(count_of(cl, CL_MEM_MAP_COUNT, 0), 0);
+    assert_int_equal(count_of(cl, CL_MEM_REFERENCE_COUNT, 1), 1);
     clReleaseMemObject(cl);
 }
 
