@@ -142,8 +142,7 @@ typedef enum ndr_param_kind {
 /* An argument, as far as it takes to see that the next one is the same. */
 typedef struct ndr_held {
     ndr_arg_kind kind; /* NONE: none that is known, and like no other */
-    size_t size_bytes; /* on the device; of local memory what is asked for */
-    uint64_t value;    /* a number's bits as they were given, a buffer's identity */
+    uint64_t value;    /* a number's bits as they were given, a buffer's identity, the bytes of local memory */
 } ndr_held;
 
 typedef struct ndr_param {

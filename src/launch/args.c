@@ -98,7 +98,7 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
     if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
     out->size_bytes = bytes;
     out->value = NULL;
-    out->given.value = 0;
+    out->given.value = bytes;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
     return NDR_OK;
 }
@@ -272,8 +272,7 @@ static bool knows_what_it_holds(const ndr_kernel *kernel) { return !atomic_load(
 
 static bool is_same(const ndr_held *held, const ndr_held *given)
 {
-    return held->kind != NDR_ARG_NONE && held->kind == given->kind && held->size_bytes == given->size_bytes
-           && held->value == given->value;
+    return held->kind != NDR_ARG_NONE && held->kind == given->kind && held->value == given->value;
 }
 
 /* What has passed its checks in an earlier launch passes them again, but that buffers are mapped and unmapped. */
@@ -289,7 +288,6 @@ static ndr_status check_arg(const passing *p, bool knows, ndr_bound *out, size_t
 {
     NDR_TRY(pass(p, out, local_bytes));
     out->given.kind = p->param->kind == NDR_PARAM_BYTES ? NDR_ARG_NONE : p->arg->kind;
-    out->given.size_bytes = out->size_bytes;
     out->is_held = knows && is_same(&p->param->held, &out->given);
     return NDR_OK;
 }
@@ -338,7 +336,7 @@ ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_
 ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes)
 {
     const unsigned index = kernel->arg_count - 2;
-    const ndr_bound scratch = { .size_bytes = size_bytes, .given = { NDR_ARG_LOCAL, size_bytes, 0 } };
+    const ndr_bound scratch = { .size_bytes = size_bytes, .given = { NDR_ARG_LOCAL, size_bytes } };
     if (knows_what_it_holds(kernel) && is_same(&kernel->params[index].held, &scratch.given)) return NDR_OK;
     NDR_TRY_CL_AS("clSetKernelArg", set(kernel, index, &scratch));
     return NDR_OK;
