@@ -184,7 +184,8 @@ static const contender raw_guarded = { .name = "raw OpenCL", .on_device = true, 
 #define AXPY(n)                                                                                                          \
     {                                                                                                                    \
         .name = "axpy of one item each " #n, .work = &axpy_work, .shape = &(const size_t){ n }, .amount = 12.0 * (n),    \
-        .unit = &gigabytes, .ours = &ndr_axpy, .alternates = true, .rivals = { { &raw_guarded, { RATE_AT_LEAST, 0.9, 1 } } },                \
+        .unit = &gigabytes, .ours = &ndr_axpy, .alternates = true,                                                       \
+        .rivals = { { &raw_guarded, { RATE_AT_LEAST, 0.9, 1 } } },                                                       \
     }
 
 static const bench_row rows[] = {

@@ -84,6 +84,14 @@ static void shuffle(size_t *order, size_t count, uint64_t *state)
     }
 }
 
+/* What a turn's calls since make_ready() have computed. */
+static void end_turn(const bench_row *row, void *job, measured *m, size_t calls)
+{
+    row->work->hand_over(job, false);
+    if (!row->work->check(job, m->who, calls, m->rounds == 0)) m->is_right = false;
+    ++m->rounds;
+}
+
 static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m)
 {
     make_ready(row, job, m->who);
@@ -92,9 +100,7 @@ static void take_turn(const bench_row *row, void *job, const bench_settings *set
     const size_t launches = launches_so_far();
     m->seconds[m->rounds] = time_calls(m->who, job, m->repeats) / (double)m->repeats;
     m->launches = (launches_so_far() - launches) / m->repeats;
-    row->work->hand_over(job, false);
-    if (!row->work->check(job, m->who, warm_up + m->repeats, m->rounds == 0)) m->is_right = false;
-    ++m->rounds;
+    end_turn(row, job, m, warm_up + m->repeats);
 }
 
 /* Everybody's calls in one timing, one of each after the other, again in random order; then what each computes. */
@@ -119,9 +125,7 @@ static void take_turn_together(const bench_row *row, void *job, const bench_sett
         const size_t launches = launches_so_far();
         (void)time_calls(m->who, job, 1);
         m->launches = launches_so_far() - launches;
-        row->work->hand_over(job, false);
-        if (!row->work->check(job, m->who, 1, m->rounds == 0)) m->is_right = false;
-        ++m->rounds;
+        end_turn(row, job, m, 1);
     }
 }
 
