@@ -61,7 +61,6 @@ static void sum(const use *u, const shared *input, const shared *output)
 static void multiply(const use *u, const shared *a, const shared *b, const shared *c)
 {
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                                   .alpha = 1,
                                    .a = { a->buffer, 0, u->m, u->k, 0 },
                                    .b = { b->buffer, 0, u->k, u->n, 0 },
                                    .c = { c->buffer, 0, u->m, u->n, 0 } };

@@ -215,8 +215,7 @@ static void run_libndr(void *job)
     const matmul *j = job;
     const shape *s = &j->of;
     const ndr_matmul_desc desc = { .dtype = s->dtype,
-                                   .alpha = s->alpha,
-                                   .beta = s->beta,
+                                   .scaling = ndr_scaling_of(s->alpha, s->beta),
                                    .a = { j->a.buffer, 0, s->m, s->k, j->a_pitch },
                                    .b = { j->b.buffer, 0, s->k, s->n, j->b_pitch },
                                    .c = { j->c.buffer, 0, s->m, s->n, j->c_pitch } };

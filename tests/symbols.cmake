@@ -1,4 +1,4 @@
-# The shared library exports what the public headers mark NDR_API, and nothing else.
+# The shared library exports what the public headers mark NDR_API or NDR_MUST_CHECK, and nothing else.
 # Run as: cmake -D NM=... -D LIBRARY=... -D INCLUDE=... -P symbols.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -6,7 +6,7 @@ set(declared "")
 file(GLOB headers "${INCLUDE}/ndr/*.h")
 foreach(header IN LISTS headers)
   file(READ "${header}" text)
-  string(REGEX MATCHALL "\nNDR_API [^(;]*\\(" starts "${text}")
+  string(REGEX MATCHALL "\n(NDR_API|NDR_MUST_CHECK) [^(;]*\\(" starts "${text}")
   foreach(start IN LISTS starts)
     if(NOT start MATCHES "([A-Za-z0-9_]+)\\($")
       message(FATAL_ERROR "${header}: no function's name in: ${start}")

@@ -300,7 +300,6 @@ static ndr_status multiply(operation *o, ndr_event **event)
 {
     const size_t m = context->forced.gemm == NDR_GEMM_THIN ? 8 : M;
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                                   .alpha = 1,
                                    .a = { o->a, 0, m, K, 0 },
                                    .b = { o->b, 0, K, N, 0 },
                                    .c = { o->c, 0, m, N, 0 } };

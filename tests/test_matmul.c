@@ -77,7 +77,7 @@ static void check_element(double alpha, const host_matrix *a, const host_matrix 
 static void check_product(double alpha, const host_matrix *a, const host_matrix *b, double beta,
                           const host_matrix *c)
 {
-    ndr_matmul_desc desc = { .dtype = c->dtype, .alpha = alpha, .beta = beta };
+    ndr_matmul_desc desc = { .dtype = c->dtype, .scaling = ndr_scaling_of(alpha, beta) };
     desc.a = on_device(a);
     desc.b = on_device(b);
     desc.c = on_device(c);
@@ -189,8 +189,7 @@ static void test_matmul__of_whole_numbers_is_exact(void **state)
     const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, 8, 9, 10, 11, 12 }, c[] = { 1, 1, 1, 1 };
     ndr_buffer *buffers[] = { buffer_of(sizeof a, a), buffer_of(sizeof b, b), buffer_of(sizeof c, c) };
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                                   .alpha = 2,
-                                   .beta = -1,
+                                   .scaling = ndr_scaling_of(2, -1),
                                    .a = { buffers[0], 0, 2, 3, 0 },
                                    .b = { buffers[1], 0, 3, 2, 0 },
                                    .c = { buffers[2], 0, 2, 2, 0 } };
@@ -208,7 +207,7 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
     const size_t n = quick() ? 5 : 70;
     host_matrix a = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 4);
     ndr_matrix on = on_device(&a), c = { buffer_of(n * n * sizeof(float), NULL), 0, n, n, 0 };
-    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .alpha = 1, .a = on, .b = on, .c = c }; /* a * a */
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .a = on, .b = on, .c = c }; /* a * a */
     float *first = malloc(n * n * sizeof(float)), *again = malloc(n * n * sizeof(float));
     for (unsigned run = 0; run < (quick() ? 2 : 20); ++run) {
         assert_ok(ndr_matmul(queue, &desc, NULL));
@@ -306,8 +305,7 @@ static void test_matmul__over_no_columns_needs_no_buffers_for_a_and_b(void **sta
     const float before[] = { 1, 2, 3, 4, 5, 6 };
     ndr_buffer *c = buffer_of(sizeof before, before);
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                                   .alpha = 1,
-                                   .beta = 2,
+                                   .scaling = ndr_scaling_of(1, 2),
                                    .a = { NULL, 0, 2, 0, 0 },
                                    .b = { NULL, 0, 0, 3, 0 },
                                    .c = { c, 0, 2, 3, 0 } };
@@ -324,7 +322,7 @@ static void test_matmul__of_no_rows_or_columns_does_nothing(void **state)
     const shape empty[] = { { 0, 0, 0 }, { 0, 7, 8 }, { 7, 0, 8 }, { 0, 0, 8 }, { 0, 7, 0 } };
     for (size_t i = 0; i < COUNT_OF(empty); ++i) check_shape(NDR_DTYPE_F32, empty[i], i % 2, 1, 0);
     ndr_event *event = NULL;
-    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .alpha = 1 }; /* all 0 x 0, without buffers */
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32 }; /* all 0 x 0, without buffers */
     assert_ok(ndr_matmul(queue, &desc, &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
@@ -347,7 +345,6 @@ static bench bench_of(void)
                 .b = buffer_of(sizeof bench_b, bench_b),
                 .c = buffer_of(sizeof bench_c, bench_c) };
     b.desc = (ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
-                                .alpha = 1,
                                 .a = { b.a, 0, 2, 3, 0 },
                                 .b = { b.b, 0, 3, 2, 0 },
                                 .c = { b.c, 0, 2, 2, 0 } };
@@ -377,6 +374,39 @@ static void close_bench(bench *b)
     ndr_buffer_destroy(b->c);
 }
 
+/* An alpha that a program computed, and that came out as 0, must not become 1. */
+static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    b.desc.scaling = ndr_scaling_of(0, 3);
+    assert_ok(ndr_matmul(queue, &b.desc, NULL));
+    check_c(&b, (const float[]){ -3, -3, -3, -3 });
+    b.desc.scaling = ndr_scaling_of(0, 0);
+    assert_ok(ndr_matmul(queue, &b.desc, NULL));
+    check_c(&b, (const float[]){ 0, 0, 0, 0 });
+    b.desc.scaling = (ndr_scaling){ 0 };
+    assert_ok(ndr_matmul(queue, &b.desc, NULL));
+    check_c(&b, bench_product);
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    close_bench(&b);
+}
+
+static void test_matmul__refuses_factors_that_are_not_set(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    b.desc.scaling = (ndr_scaling){ .alpha = 2 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL),
+                   "ndr_matmul: scaling has alpha 2 and beta 0, but is_set is false; write .scaling = ndr_scaling_of(2, 0)");
+    b.desc.scaling = (ndr_scaling){ .beta = -0.5 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL), "alpha 0 and beta -0.5", "is_set is false");
+    b.desc.scaling = (ndr_scaling){ .alpha = NAN };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL), "alpha nan", "is_set is false");
+    b.desc.scaling = (ndr_scaling){ 0 };
+    close_bench(&b);
+}
+
 static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **state)
 {
     (void)state;
@@ -401,7 +431,6 @@ static void test_matmul__sees_what_the_queue_did_before(void **state)
     const float fibonacci[] = { 1, 1, 1, 0 };
     ndr_buffer *first = buffer_of(sizeof fibonacci, fibonacci), *second = buffer_of(2 * sizeof fibonacci, NULL);
     ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                             .alpha = 1,
                              .a = { first, 0, 2, 2, 0 },
                              .b = { first, 0, 2, 2, 0 },
                              .c = { second, 0, 2, 2, 0 } };
@@ -615,7 +644,6 @@ static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
     assert_ok(ndr_buffer_create_from(poor, 2 * sizeof(double), (const float[]){ 2, 3, 0, 0 }, &ab));
     assert_ok(ndr_buffer_create_from(poor, sizeof(double), (const float[]){ -1, -1 }, &c));
     ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F64,
-                             .alpha = 1,
                              .a = { ab, 0, 1, 1, 0 },
                              .b = { ab, 1, 1, 1, 0 },
                              .c = { c, 0, 1, 1, 0 } };
@@ -674,6 +702,8 @@ int main(void)
         RESULTS,
         cmocka_unit_test(test_matmul__over_no_columns_needs_no_buffers_for_a_and_b),
         cmocka_unit_test(test_matmul__of_no_rows_or_columns_does_nothing),
+        cmocka_unit_test(test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out),
+        cmocka_unit_test(test_matmul__refuses_factors_that_are_not_set),
         cmocka_unit_test(test_matmul__gives_an_event_that_ends_and_tells_its_time),
         cmocka_unit_test(test_matmul__sees_what_the_queue_did_before),
         cmocka_unit_test(test_matmul__refuses_a_missing_queue_or_desc),

@@ -86,7 +86,6 @@ int main(int argc, char **argv)
     ndr_queue *queue;
     open_device(device, true, &context, &queue);
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
-                                   .alpha = 1,
                                    .a = make_matrix(context, queue, m, k, 1),
                                    .b = make_matrix(context, queue, k, n, 2),
                                    .c = make_matrix(context, queue, m, n, 3) };

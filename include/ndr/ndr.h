@@ -8,7 +8,8 @@
  *   Order     The object acted on, then what you give, then what you get.
  *   Errors    A call that can fail returns ndr_status, 0 when all went well. On failure outputs are
  *             untouched, nothing was enqueued or written unless the sentence says so, every object
- *             still works, and ndr_last_error() says in one sentence what went wrong.
+ *             still works, and ndr_last_error() says in one sentence what went wrong. The compiler
+ *             warns where a status is ignored; NDR_IGNORE() says that it is meant.
  *   NULL      An object or output that must be there and is NULL is refused with NDR_BAD_ARGUMENT.
  *             Where NULL has a meaning, the comment says which.
  *   Owning    What ndr_X_create gives you, you hand to ndr_X_destroy, in any order; it takes NULL, and
@@ -36,6 +37,12 @@
 #else
 #define NDR_API /**< Marks an exported function. */
 #endif
+
+/** Marks an exported function whose status must be looked at: the compiler warns where it is not. */
+#define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
+
+/** Say that the status of `call` is ignored on purpose: NDR_IGNORE(ndr_queue_flush(queue)). */
+#define NDR_IGNORE(call) ((void)!(call))
 
 #ifdef __cplusplus
 extern "C" {
@@ -151,7 +158,7 @@ NDR_API const char *ndr_device_type_name(ndr_device_type type);
 /** List the devices of every driver: the first `capacity` of them go to `devices` (may be NULL when
  * `capacity` is 0), their number to `count`. The place in this list is the index that NDR_DEVICE takes.
  * NDR_NO_DRIVER or NDR_NO_DEVICE when there is none to list. */
-NDR_API ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
+NDR_MUST_CHECK ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
 
 /* ---- contexts ------------------------------------------------------------------------------------ */
 
@@ -164,13 +171,13 @@ typedef struct ndr_context ndr_context;
  * is unset or empty, for the default: the first GPU, else the first accelerator, else the first CPU; "" stands for that
  * default too.
  * What cannot be had is refused rather than replaced. */
-NDR_API ndr_status ndr_context_create(const char *device, ndr_context **context);
+NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **context);
 
 /** Let go of a context. Its queues, buffers, events and kernels keep what they need of it. */
 NDR_API void ndr_context_destroy(ndr_context *context);
 
 /** Describe the context's device. */
-NDR_API ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
+NDR_MUST_CHECK ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
@@ -183,20 +190,20 @@ typedef struct ndr_queue_desc {
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
-NDR_API ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
+NDR_MUST_CHECK ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
 
 /** Let go of a queue; what it holds still runs. */
 NDR_API void ndr_queue_destroy(ndr_queue *queue);
 
 /** Hand everything enqueued to the device now, without waiting. */
-NDR_API ndr_status ndr_queue_flush(ndr_queue *queue);
+NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 
 /** Wait until everything enqueued has ended. Work that failed late (after its launch was accepted)
  * shows here or at its event.
  *
  * On CPUs whoever waits, here, for an event or for a transfer, first looks for up to 0.2 ms whether it is done, giving
  * way to other threads: small work is over sooner than a sleeping thread wakes. Long work is slept for at once. */
-NDR_API ndr_status ndr_queue_finish(ndr_queue *queue);
+NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
@@ -214,13 +221,13 @@ typedef enum ndr_event_state {
 } ndr_event_state;
 
 /** Wait until the work has ended; an error if it ended badly. */
-NDR_API ndr_status ndr_event_wait(ndr_event *event);
+NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 
 /** Ask how far it has come, without waiting. */
-NDR_API ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
+NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
 /** Wait, then tell how long the device worked on it. The queue must have been made with `profiling`. */
-NDR_API ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
+NDR_MUST_CHECK ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
 
 /** Let go of an event; the work goes on. */
 NDR_API void ndr_event_destroy(ndr_event *event);
@@ -233,17 +240,17 @@ typedef struct ndr_buffer ndr_buffer;
 /** Make a buffer; its contents are undefined until written. More than the device's max_buffer_bytes is
  * refused with NDR_LIMIT_EXCEEDED. Drivers may take the memory later, so that NDR_OUT_OF_DEVICE_MEMORY
  * can also come from its first use. */
-NDR_API ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer);
+NDR_MUST_CHECK ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer);
 
 /** Make a buffer that starts as a copy of `size_bytes` bytes at `host`. */
-NDR_API ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host,
-                                          ndr_buffer **buffer);
+NDR_MUST_CHECK ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host,
+                                                 ndr_buffer **buffer);
 
 /** Make a buffer over `size_bytes` bytes at `host`, without a copy where the device shares the host's
  * memory. The memory must outlive the buffer and the work that uses it, and the host looks at it only
  * between ndr_buffer_map() and ndr_buffer_unmap(). Page-aligned memory serves most drivers best. */
-NDR_API ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
-                                          ndr_buffer **buffer);
+NDR_MUST_CHECK ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
+                                                 ndr_buffer **buffer);
 
 /** Let go of a buffer; work in flight keeps it until it has ended. Where it is still mapped it is unmapped first, on
  * the queue of the mapping: host memory under ndr_buffer_create_over() must then last until that queue has finished. */
@@ -253,30 +260,30 @@ NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
 /** Copy host memory into a buffer; returns when `host` may be reused. Zero bytes: nothing happens. */
-NDR_API ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                    size_t size_bytes, const void *host);
+NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                           size_t size_bytes, const void *host);
 
 /** Copy a buffer into host memory; returns when the bytes are there, all work before it done. */
-NDR_API ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                   size_t size_bytes, void *host);
+NDR_MUST_CHECK ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                          size_t size_bytes, void *host);
 
 /** As ndr_buffer_write() without waiting: `host` stays untouched until the event has completed. */
-NDR_API ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                          size_t size_bytes, const void *host, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                                 size_t size_bytes, const void *host, ndr_event **event);
 
 /** As ndr_buffer_read() without waiting: `host` holds the bytes once the event has completed. */
-NDR_API ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                         size_t size_bytes, void *host, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                                size_t size_bytes, void *host, ndr_event **event);
 
 /** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. */
-NDR_API ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                   size_t size_bytes, const void *pattern, size_t pattern_bytes,
-                                   ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                                          size_t size_bytes, const void *pattern, size_t pattern_bytes,
+                                          ndr_event **event);
 
 /** Copy between buffers of one context; within one buffer the two spans must not meet. */
-NDR_API ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes,
-                                   ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
-                                   ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes,
+                                          ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
+                                          ndr_event **event);
 
 /** What the host will do with mapped memory. */
 typedef enum ndr_map_access {
@@ -288,11 +295,11 @@ typedef enum ndr_map_access {
 /** Lend a span of the buffer to the host, after all work before it; `host` gets its address. Copies
  * nothing where the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
  * buffer is refused, unless both only read. A span of 0 bytes is refused: it has no address. */
-NDR_API ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
-                                  size_t offset_bytes, size_t size_bytes, void **host);
+NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
+                                         size_t offset_bytes, size_t size_bytes, void **host);
 
 /** Give the span at `host` back to the device. */
-NDR_API ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
+NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
@@ -318,7 +325,7 @@ typedef struct ndr_kernel_desc {
 
 /** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
  * one build; asking again costs a look-up. NDR_NOT_FOUND lists the kernels that the source does have. */
-NDR_API ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
+NDR_MUST_CHECK ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
 /** What a kernel needs and allows on its device. */
 typedef struct ndr_kernel_info {
@@ -331,7 +338,7 @@ typedef struct ndr_kernel_info {
 } ndr_kernel_info;
 
 /** Describe a kernel. */
-NDR_API ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
 
 /** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
 typedef struct ndr_range {
@@ -356,8 +363,8 @@ typedef struct ndr_sub_group_info {
 } ndr_sub_group_info;
 
 /** Ask for a kernel's sub-groups in groups of `local`. */
-NDR_API ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
-                                             ndr_sub_group_info *info);
+NDR_MUST_CHECK ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
+                                                    ndr_sub_group_info *info);
 
 /* ---- ranges -------------------------------------------------------------------------------------- */
 
@@ -442,8 +449,8 @@ static inline ndr_nd_range ndr_nd_range_3d(size_t planes, size_t rows, size_t co
 }
 
 /** The local size that an automatic launch of this kernel over `global` would get, in groups. */
-NDR_API ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, const ndr_range *global,
-                                            ndr_range *local);
+NDR_MUST_CHECK ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, const ndr_range *global,
+                                                   ndr_range *local);
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 
@@ -490,8 +497,8 @@ typedef struct ndr_arg {
 /** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
  * anything is enqueued: the range against device and kernel, each argument against the kernel's own
  * signature, local memory against the device. At most 32 arguments. */
-NDR_API ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
-                                const ndr_arg *args, size_t arg_count, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
+                                       const ndr_arg *args, size_t arg_count, ndr_event **event);
 
 /* ndr_launch(queue, kernel, range, args...) is ndr_launch_v() for people: `range` is an ndr_range or an
  * ndr_nd_range by value, and each argument goes through ndr_arg_of(). ndr_launch_event(queue, kernel,
@@ -538,7 +545,7 @@ typedef struct ndr_reduce_desc {
 } ndr_reduce_desc;
 
 /** Enqueue a reduction. */
-NDR_API ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
 
 /** A row-major matrix in a buffer. */
 typedef struct ndr_matrix {
@@ -549,21 +556,35 @@ typedef struct ndr_matrix {
     size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. */
 } ndr_matrix;
 
+/** The factors of a product: alpha * a * b + beta * c. Not set (all zeros) means alpha 1 and beta 0; make one
+ * with ndr_scaling_of(), so that a factor that was computed and is 0 stays 0. */
+typedef struct ndr_scaling {
+    bool is_set;  /**< False: the plain product; `alpha` and `beta` must be 0 then. */
+    double alpha; /**< Rounded to the product's dtype. */
+    double beta;  /**< Rounded to the product's dtype. */
+} ndr_scaling;
+
+/** The factors alpha and beta. */
+static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
+{
+    ndr_scaling scaling = { true, alpha, beta };
+    return scaling;
+}
+
 /** c = alpha * a * b + beta * c.
  *
  * beta == 0 never reads c, so that a NaN there stays out; alpha == 0 or no columns in a reads neither a
  * nor b. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
 typedef struct ndr_matmul_desc {
-    ndr_dtype dtype; /**< F32 or F64. */
-    double alpha;    /**< Rounded to `dtype`. 0 means 0, not a default. */
-    double beta;     /**< Rounded to `dtype`. */
-    ndr_matrix a;    /**< m x k */
-    ndr_matrix b;    /**< k x n */
-    ndr_matrix c;    /**< m x n; its bytes must not meet those of a or b. */
+    ndr_dtype dtype;     /**< F32 or F64. */
+    ndr_scaling scaling; /**< Default: alpha 1, beta 0. */
+    ndr_matrix a;        /**< m x k */
+    ndr_matrix b;        /**< k x n */
+    ndr_matrix c;        /**< m x n; its bytes must not meet those of a or b. */
 } ndr_matmul_desc;
 
 /** Enqueue a matrix multiplication. */
-NDR_API ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
 #ifdef __cplusplus
 }

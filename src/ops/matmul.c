@@ -7,6 +7,7 @@
 typedef struct product {
     ndr_queue *queue;
     const ndr_matmul_desc *desc;
+    double alpha, beta;
     ndr_operand a, b, c;
     ndr_gemm_tuning tuning;
 } product;
@@ -48,14 +49,27 @@ static ndr_status check_shapes(const product *p)
     return NDR_OK;
 }
 
+/* A factor without is_set is a forgotten ndr_scaling_of(): dropping it would give a wrong product. */
+static ndr_status check_scaling(const ndr_scaling *scaling)
+{
+    NDR_REQUIRE(scaling->is_set || (scaling->alpha == 0 && scaling->beta == 0),
+                "ndr_matmul: scaling has alpha %g and beta %g, but is_set is false; write .scaling = ndr_scaling_of(%g, "
+                "%g)",
+                scaling->alpha, scaling->beta, scaling->alpha, scaling->beta);
+    return NDR_OK;
+}
+
 static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, product *p)
 {
     NDR_REQUIRE(queue, "ndr_matmul: queue is NULL");
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
     NDR_TRY(check_type(queue, desc));
+    NDR_TRY(check_scaling(&desc->scaling));
     const size_t element_bytes = ndr_dtype_size(desc->dtype);
     *p = (product){ .queue = queue,
                     .desc = desc,
+                    .alpha = desc->scaling.is_set ? desc->scaling.alpha : 1,
+                    .beta = desc->scaling.beta,
                     .a = operand("a", &desc->a, element_bytes),
                     .b = operand("b", &desc->b, element_bytes),
                     .c = operand("c", &desc->c, element_bytes) };
@@ -93,7 +107,7 @@ static ndr_arg scalar(const product *p, double value)
 }
 
 /* Without alpha, a and b must not be read: a product over no columns is zero. */
-static size_t depth_of(const product *p) { return p->desc->alpha == 0 ? 0 : p->a.cols; }
+static size_t depth_of(const product *p) { return p->alpha == 0 ? 0 : p->a.cols; }
 
 /* ---- one launch ---- */
 
@@ -103,8 +117,8 @@ static ndr_status multiply_over(const product *p, const char *name, ndr_nd_range
     ndr_kernel *kernel;
     NDR_TRY(get_kernel(p, name, &kernel));
     return ndr_launch_event(p->queue, kernel, event, range, p->c.rows, p->c.cols, depth_of(p),
-                            scalar(p, p->desc->alpha), ndr_operand_arg(&p->a), p->a.offset, p->a.pitch,
-                            ndr_operand_arg(&p->b), p->b.offset, p->b.pitch, scalar(p, p->desc->beta), p->c.buffer,
+                            scalar(p, p->alpha), ndr_operand_arg(&p->a), p->a.offset, p->a.pitch,
+                            ndr_operand_arg(&p->b), p->b.offset, p->b.pitch, scalar(p, p->beta), p->c.buffer,
                             p->c.offset, p->c.pitch);
 }
 
@@ -149,8 +163,8 @@ static ndr_status pack_and_multiply(const product *p, ndr_kernel *pack, ndr_kern
     const ndr_arg block = ndr_arg_local_(p->desc->dtype, p->c.element_bytes, 1, elements, 1, 1);
     const ndr_status status =
         ndr_launch_event(p->queue, multiply, event ? &last : NULL, ndr_nd_range_1d(t->workers, 1), p->c.rows, p->c.cols,
-                         depth_of(p), scalar(p, p->desc->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace,
-                         scalar(p, p->desc->beta), p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
+                         depth_of(p), scalar(p, p->alpha), p->a.buffer, p->a.offset, p->a.pitch, workspace,
+                         scalar(p, p->beta), p->c.buffer, p->c.offset, p->c.pitch, t->block_rows, block);
     return ndr_event_join(status, first, last, event);
 }
 

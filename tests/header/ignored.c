@@ -1,0 +1,14 @@
+/* ignored.c - a status that is ignored draws a warning in each of the lines marked `warns`, and nowhere else. */
+#include <ndr/ndr.h>
+
+void ignore(ndr_queue *queue, ndr_kernel *kernel, ndr_event *event);
+
+void ignore(ndr_queue *queue, ndr_kernel *kernel, ndr_event *event)
+{
+    ndr_launch(queue, kernel, ndr_range_1d(8), 1, 2.0f); /* warns */
+    ndr_launch_event(queue, kernel, &event, ndr_range_1d(8), 1); /* warns */
+    ndr_queue_finish(queue); /* warns */
+    (void)ndr_event_wait(event); /* warns */
+    NDR_IGNORE(ndr_queue_finish(queue));
+    NDR_IGNORE(ndr_launch(queue, kernel, ndr_range_1d(8), 1, 2.0f));
+}
