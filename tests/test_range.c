@@ -335,14 +335,15 @@ static void test_range__of_a_required_size_may_be_rounded_up(void **state)
 static void test_range__refuses_an_offset_that_passes_the_largest_id(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(2)), SIZE_MAX - 1, 0, 0),
-            rules_for(NDR_FORM_RANGE),
-            "global size 2 from offset 18446744073709551614 in dimension 0 passes the device's largest id");
-    refused(NDR_BAD_RANGE, with_offset(ndr_nd_range_2d(2, 2, 1, 1), 0, SIZE_MAX, 0),
+    const size_t largest = SIZE_MAX / 2;
+    refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(2)), largest - 1, 0, 0), rules_for(NDR_FORM_RANGE),
+            "global size 2 from offset 9223372036854775806 in dimension 0 passes the device's largest id, "
+            "9223372036854775807");
+    refused(NDR_BAD_RANGE, with_offset(ndr_nd_range_2d(2, 2, 1, 1), 0, largest, 0),
             rules_for(NDR_FORM_ND_RANGE), "in dimension 1");
     const ndr_range_plan plan =
-        planned(with_offset(only(ndr_range_1d(2)), SIZE_MAX - 2, 0, 0), rules_for(NDR_FORM_RANGE));
-    assert_true(plan.offset[0] == SIZE_MAX - 2);
+        planned(with_offset(only(ndr_range_1d(2)), largest - 2, 0, 0), rules_for(NDR_FORM_RANGE));
+    assert_true(plan.offset[0] == largest - 2);
 }
 
 static void test_range__refuses_more_items_than_can_be_counted(void **state)
@@ -351,9 +352,43 @@ static void test_range__refuses_more_items_than_can_be_counted(void **state)
     const size_t half = (size_t)1 << 32;
     refused(NDR_BAD_RANGE, only(ndr_range_2d(half, half)), rules_for(NDR_FORM_RANGE),
             "global size (4294967296, 4294967296) has more work-items than the device can count");
-    refused(NDR_BAD_RANGE, only(ndr_range_3d(half, half / 2, 2)), rules_for(NDR_FORM_PLAIN),
+    refused(NDR_BAD_RANGE, only(ndr_range_3d(half, half / 4, 2)), rules_for(NDR_FORM_PLAIN),
             "more work-items");
-    (void)planned(only(ndr_range_2d(half, half - 1)), rules_for(NDR_FORM_RANGE));
+}
+
+/* A count that a program computed, and that came out below 0. */
+static void test_range__refuses_negative_numbers_in_every_place(void **state)
+{
+    (void)state;
+    const size_t minus_1 = (size_t)-1, lowest = SIZE_MAX / 2 + 1;
+    const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
+    refused(NDR_BAD_RANGE, only(ndr_range_1d(minus_1)), rules_for(NDR_FORM_RANGE),
+            "kernel \"k\": global size 18446744073709551615 in dimension 0 is too large; it is the negative number -1 as "
+            "a size_t");
+    refused(NDR_BAD_RANGE, only(ndr_range_3d(1, 1, lowest)), rules_for(NDR_FORM_RANGE),
+            "global size 9223372036854775808 in dimension 2", "-9223372036854775808");
+    refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 8, minus_1), rules, "local size", "in dimension 1", "-1");
+    refused(NDR_BAD_RANGE, with_offset(ndr_nd_range_1d(8, 8), (size_t)-7, 0, 0), rules, "offset", "-7");
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(minus_1), ndr_range_1d(8)), rules, "global size", "-1");
+    refused(NDR_BAD_RANGE, only(ndr_range_2d(0, minus_1)), rules_for(NDR_FORM_RANGE), "in dimension 1", "-1");
+}
+
+/* Drivers count groups in 32 bits, and end the process past that. */
+static void test_range__refuses_more_groups_than_a_launch_can_count(void **state)
+{
+    (void)state;
+    const size_t most = INT32_MAX;
+    const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
+    (void)planned(ndr_nd_range_1d(most * 64, 64), rules);
+    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d((most + 1) * 64, 64), rules,
+            "kernel \"k\": global size 137438953472 in groups of 64 makes 2147483648 groups of one launch; it takes at "
+            "most 2147483647: make groups larger, or launch parts of the range with an offset");
+    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(65536, 65536, 1, 1), rules, "(65536, 65536) in groups of (1, 1)",
+            "4294967296 groups");
+    refused(NDR_LIMIT_EXCEEDED, with_edge(ndr_nd_range_2d(most + 1, 3, 1, 2), NDR_EDGE_SPLIT), rules,
+            "2147483648 groups");
+    refused(NDR_LIMIT_EXCEEDED, ndr_groups_of(ndr_range_1d(most + 1), ndr_range_1d(1)), rules, "2147483648 groups");
+    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d((most + 1) * 4, 4), rules_for(NDR_FORM_PLAIN), "2147483648 groups");
 }
 
 static void test_range__of_a_32_bit_device_ends_at_32_bits(void **state)
@@ -373,10 +408,10 @@ static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
 {
     (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
-    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(SIZE_MAX, 256), NDR_EDGE_ROUND_UP), rules,
-            "global size 18446744073709551615 rounded up to a multiple of 256 in dimension 0 passes");
+    refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(SIZE_MAX / 2, 256), NDR_EDGE_ROUND_UP), rules,
+            "global size 9223372036854775807 rounded up to a multiple of 256 in dimension 0 passes");
     refused(NDR_BAD_RANGE,
-            with_offset(with_edge(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP), SIZE_MAX - 110, 0, 0),
+            with_offset(with_edge(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP), SIZE_MAX / 2 - 110, 0, 0),
             rules, "global size 100 rounded up to a multiple of 64");
     rules.address_bits = 32;
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(UINT32_MAX, 256), NDR_EDGE_ROUND_UP), rules,
@@ -411,12 +446,25 @@ static void test_range__of_nothing_needs_no_count_of_items(void **state)
     assert_int_equal(planned(only(ndr_range_3d(0, half, half)), rules_for(NDR_FORM_RANGE)).piece_count, 0);
 }
 
-static void test_range__of_nothing_is_checked_all_the_same(void **state)
+/* Programs compute local = min(global, k): for a global size of 0 nothing runs and no local size is judged. */
+static void test_range__of_nothing_takes_any_local_size(void **state)
 {
     (void)state;
-    refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(0, 4096), rules_for(NDR_FORM_ND_RANGE), "at most 1024");
-    refused(NDR_BAD_RANGE, ndr_nd_range_2d(0, 8, 0, 8), rules_for(NDR_FORM_ND_RANGE),
-            "is 0 in dimension 0");
+    static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_ND_RANGE };
+    for (size_t f = 0; f < 2; ++f)
+        for (int edge = NDR_EDGE_REJECT; edge <= NDR_EDGE_SPLIT; ++edge) {
+            const ndr_nd_range ranges[] = { ndr_nd_range_1d(0, 0),       ndr_nd_range_1d(0, 4096),
+                                            ndr_nd_range_2d(0, 8, 0, 8), ndr_nd_range_2d(8, 0, 8, 0),
+                                            ndr_nd_range_2d(0, 7, 5, 3), ndr_nd_range_3d(0, 0, 0, 0, 4, 0),
+                                            ndr_groups_of(ndr_range_2d(0, 3), ndr_range_2d(0, 5)),
+                                            ndr_groups_of(ndr_range_1d(0), ndr_range_1d(4096)) };
+            for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; ++i)
+                assert_int_equal(planned(with_edge(ranges[i], (ndr_edge)edge), rules_for(forms[f])).piece_count, 0);
+        }
+    ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
+    rules.required[0] = rules.required[1] = 1;
+    rules.required[2] = 64;
+    assert_int_equal(planned(ndr_nd_range_1d(0, 3), rules).piece_count, 0);
     refused(NDR_BAD_RANGE, only(ndr_range_1d(0)), rules_for(NDR_FORM_ND_RANGE), "works in groups");
 }
 
@@ -427,7 +475,7 @@ static void test_range__refuses_a_ragged_global_unless_told_otherwise(void **sta
     (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(1000, 256), rules_for(NDR_FORM_ND_RANGE),
             "global size 1000 is not a multiple of local size 256 in dimension 0",
-            "NDR_EDGE_ROUND_UP or NDR_EDGE_SPLIT");
+            "make it one, or set edge to NDR_EDGE_ROUND_UP and guard with ndr_in_range(it), or to NDR_EDGE_SPLIT");
     refused(NDR_BAD_RANGE, ndr_nd_range_3d(4, 6, 7, 2, 3, 2), rules_for(NDR_FORM_PLAIN),
             "global size (4, 6, 7) is not a multiple of local size (2, 3, 2) in dimension 2");
 }
@@ -684,15 +732,20 @@ static void test_automatic__rounding_up_keeps_groups_near_the_size(void **state)
 static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(void **state)
 {
     (void)state;
-    static const size_t huge[] = { SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 2, SIZE_MAX - 4096 };
-    for (size_t i = 0; i < 4; ++i) {
-        assert_int_equal(planned(only(ndr_range_1d(huge[i])), rules_for(NDR_FORM_RANGE)).local_range[0],
-                         256);
-        assert_int_equal(planned(ndr_nd_range_1d(huge[i], 0), rules_for(NDR_FORM_ND_RANGE)).local_range[0],
-                         256);
+    /* 1024 where 256 would make more groups than a launch counts. */
+    const size_t groups = INT32_MAX, of_256 = groups * 256;
+    const struct {
+        size_t size, local;
+    } huge[] = { { of_256, 256 }, { of_256 - 4095, 256 }, { of_256 + 1, 1024 }, { groups * 1024, 1024 } };
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; ++i) {
+        assert_int_equal(planned(only(ndr_range_1d(huge[i].size)), rules_for(NDR_FORM_RANGE)).local_range[0],
+                         huge[i].local);
+        assert_int_equal(planned(ndr_nd_range_1d(huge[i].size, 0), rules_for(NDR_FORM_ND_RANGE)).local_range[0],
+                         huge[i].local);
     }
-    const ndr_nd_range rounded = with_edge(ndr_nd_range_1d(SIZE_MAX / 2 + 2, 0), NDR_EDGE_ROUND_UP);
+    const ndr_nd_range rounded = with_edge(ndr_nd_range_1d(of_256 - 5, 0), NDR_EDGE_ROUND_UP);
     assert_int_equal(planned(rounded, rules_for(NDR_FORM_ND_RANGE)).local_range[0], 256);
+    refused(NDR_LIMIT_EXCEEDED, only(ndr_range_1d(groups * 1024 + 1024)), rules_for(NDR_FORM_RANGE), "2147483648 groups");
 }
 
 /* ---- a kernel that turns away the items past its range ---- */
@@ -779,9 +832,7 @@ static void assert_in_pieces(ndr_nd_range range, ndr_range_rules rules)
 static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void **state)
 {
     (void)state;
-    assert_in_pieces(only(ndr_range_1d(SIZE_MAX)), guarded());
-    assert_in_pieces(with_offset(only(ndr_range_1d(1000)), SIZE_MAX - 1010, 0, 0), guarded());
-    assert_in_pieces(only(ndr_range_2d((size_t)1 << 48, 65535)), guarded());
+    assert_in_pieces(with_offset(only(ndr_range_1d(1000)), SIZE_MAX / 2 - 1010, 0, 0), guarded());
     assert_in_pieces(only(ndr_range_1d(UINT32_MAX)), guarded());
     assert_in_pieces(only(ndr_range_2d(65535, 65537)), guarded());
     assert_in_pieces(with_offset(only(ndr_range_1d(1000)), UINT32_MAX - 1010, 0, 0), guarded());
@@ -891,10 +942,12 @@ int main(void)
         cmocka_unit_test(test_range__refuses_an_offset_that_passes_the_largest_id),
         cmocka_unit_test(test_range__refuses_more_items_than_can_be_counted),
         cmocka_unit_test(test_range__of_a_32_bit_device_ends_at_32_bits),
+        cmocka_unit_test(test_range__refuses_negative_numbers_in_every_place),
+        cmocka_unit_test(test_range__refuses_more_groups_than_a_launch_can_count),
         cmocka_unit_test(test_range__refuses_rounding_up_past_the_largest_id),
         cmocka_unit_test(test_range__of_nothing_has_no_pieces),
         cmocka_unit_test(test_range__of_nothing_needs_no_count_of_items),
-        cmocka_unit_test(test_range__of_nothing_is_checked_all_the_same),
+        cmocka_unit_test(test_range__of_nothing_takes_any_local_size),
         cmocka_unit_test(test_range__refuses_a_ragged_global_unless_told_otherwise),
         cmocka_unit_test(test_range__that_divides_is_one_piece_whatever_its_edge),
         cmocka_unit_test(test_range__is_split_along_the_far_edge),

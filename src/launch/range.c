@@ -13,6 +13,12 @@
 /* Groups of about this many items suit the devices we know; see docs/decisions.md. */
 enum { FAVOURITE_GROUP = 256, COUNTED_GROUP = 64 };
 
+/* Groups of one OpenCL launch: drivers count them in 32 bits, some of those with a sign. */
+enum { MOST_GROUPS = INT32_MAX };
+
+/* A size or offset above this is a negative number that became a size_t. */
+#define LARGEST_SIZE (SIZE_MAX / 2)
+
 /* What is known while a plan is made. */
 typedef struct planning {
     const ndr_nd_range *range;
@@ -32,7 +38,7 @@ static size_t limit_of(const planning *p, unsigned d)
 }
 
 /* The largest id that the device can count to. */
-static size_t largest_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : SIZE_MAX; }
+static size_t largest_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : LARGEST_SIZE; }
 
 static size_t largest_power_of_two(size_t limit)
 {
@@ -83,21 +89,36 @@ static ndr_status check_form(const planning *p)
     return NDR_OK;
 }
 
+static ndr_status check_not_negative(const planning *p, const char *what, const size_t sizes[3], unsigned dims)
+{
+    for (unsigned d = 0; d < dims; ++d)
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, sizes[d] <= LARGEST_SIZE,
+                       "kernel \"%s\": %s %zu in dimension %u is too large; it is the negative number %td as a size_t",
+                       p->rules->kernel, what, sizes[d], d, (ptrdiff_t)sizes[d]);
+    return NDR_OK;
+}
+
+static ndr_status check_signs(const planning *p)
+{
+    const ndr_nd_range *range = p->range;
+    NDR_TRY(check_not_negative(p, "global size", range->global.size, p->dims));
+    NDR_TRY(check_not_negative(p, "local size", range->local.size, range->local.dims));
+    return check_not_negative(p, "offset", range->offset, p->dims);
+}
+
 /* Ids and counts must fit the device's size_t and ours. */
 static ndr_status check_sizes(const planning *p)
 {
     const size_t largest = largest_id(p->rules);
     size_t items = 1;
-    bool is_empty = false;
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, size <= largest && offset <= largest - size,
                        "kernel \"%s\": global size %zu from offset %zu in dimension %u passes the device's largest "
                        "id, %zu",
                        p->rules->kernel, size, offset, d, largest);
-        is_empty |= size == 0;
     }
-    for (unsigned d = 0; d < p->dims && !is_empty; ++d)
+    for (unsigned d = 0; d < p->dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(items, p->range->global.size[d], &items) && items <= largest,
                        "kernel \"%s\": global size %s has more work-items than the device can count, %zu",
                        p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars, largest);
@@ -166,9 +187,19 @@ static size_t low_waste_power(size_t size, size_t limit)
     return power;
 }
 
+/* check_sizes() saw to it that they can be counted. */
+static size_t item_count(const planning *p)
+{
+    size_t items = 1;
+    for (unsigned d = 0; d < p->dims; ++d) items *= p->range->global.size[d];
+    return items;
+}
+
+/* Larger groups only where there would be too many. */
 static size_t favourite_room(const planning *p)
 {
-    return largest_power_of_two(ndr_min_size(FAVOURITE_GROUP, p->rules->max_group_size));
+    const size_t favourite = ndr_ceil_div(item_count(p), FAVOURITE_GROUP) <= MOST_GROUPS ? FAVOURITE_GROUP : SIZE_MAX;
+    return largest_power_of_two(ndr_min_size(favourite, p->rules->max_group_size));
 }
 
 /* Sizes for dimension d with room for `room` items, by what may happen at the edges. */
@@ -191,12 +222,9 @@ static size_t choose_size(const planning *p, unsigned d, size_t room)
  * divisors; a prime size would leave the others with groups of one. */
 static void choose_local(planning *p)
 {
-    size_t items = 1;
-    for (unsigned d = 0; d < p->dims; ++d)
-        if (!ndr_mul_fits(items, p->range->global.size[d], &items)) items = SIZE_MAX;
     size_t room = favourite_room(p);
     /* A range of less than one group runs as single items: one launch, no size that was not built before. */
-    if (p->rules->form == NDR_FORM_RANGE && !p->rounds_up && items < room) room = 1;
+    if (p->rules->form == NDR_FORM_RANGE && !p->rounds_up && item_count(p) < room) room = 1;
     for (unsigned d = p->dims; d-- > 0;) {
         p->local[d] = choose_size(p, d, room);
         room /= p->local[d];
@@ -250,7 +278,7 @@ static bool may_grow_by(const planning *p, const size_t local[3])
         size_t rounded, end;
         if (!ndr_mul_fits(ndr_ceil_div(size, local[d]), local[d], &rounded)) return false;
         if (!ndr_mul_fits(items, rounded, &items) || items > largest_id(p->rules)) return false;
-        if (!ndr_add_fits(offset, rounded, &end)) return false;
+        if (!ndr_add_fits(offset, rounded, &end) || end > largest_id(p->rules)) return false;
         if (end > UINT32_MAX && offset + size <= UINT32_MAX) return false;
         asked *= size;
     }
@@ -279,19 +307,22 @@ static ndr_status check_edges(const planning *p, bool automatic)
     const char *kernel = p->rules->kernel;
     const ndr_size_text global = ndr_sizes_print(p->dims, p->range->global.size);
     const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
+    const char *guard = p->rules->form == NDR_FORM_PLAIN ? "get_global_id(0) < n" : "ndr_in_range(it)";
     NDR_REQUIRE_AS(NDR_BAD_RANGE, !has_required(p->rules),
                    "kernel \"%s\": global size %s is not a multiple of the required local size %s in dimension %u, and "
-                   "such a kernel cannot have smaller groups; make it one, or use NDR_EDGE_ROUND_UP",
-                   kernel, global.chars, local.chars, d);
+                   "such a kernel cannot have smaller groups; make it one, or set edge to NDR_EDGE_ROUND_UP and "
+                   "guard with %s",
+                   kernel, global.chars, local.chars, d, guard);
     if (p->rules->form != NDR_FORM_PLAIN && automatic) return NDR_OK;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->range->edge == NDR_EDGE_SPLIT,
                    "kernel \"%s\": global size %s is not a multiple of local size %s in dimension %u; make it one, or "
-                   "set edge to NDR_EDGE_ROUND_UP or NDR_EDGE_SPLIT",
-                   kernel, global.chars, local.chars, d);
+                   "set edge to NDR_EDGE_ROUND_UP and guard with %s%s",
+                   kernel, global.chars, local.chars, d, guard,
+                   p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller" : "");
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->form != NDR_FORM_PLAIN,
                    "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would not "
-                   "know their ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP",
-                   kernel, local.chars);
+                   "know their ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP and guard with %s",
+                   kernel, local.chars, guard);
     return NDR_OK;
 }
 
@@ -328,13 +359,37 @@ static ndr_status check_rounded(const planning *p)
     return NDR_OK;
 }
 
+/* What the groups of full size cover. */
+static void find_full(const planning *p, size_t full[3])
+{
+    for (unsigned d = 0; d < p->dims; ++d) {
+        const size_t size = p->range->global.size[d];
+        full[d] = p->rounds_up ? ndr_ceil_div(size, p->local[d]) * p->local[d] : size - size % p->local[d];
+    }
+}
+
+static ndr_status check_group_count(const planning *p)
+{
+    size_t full[3];
+    find_full(p, full);
+    for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
+        ndr_piece piece;
+        size_t groups = 1;
+        if (!cut(p, full, corner, &piece)) continue;
+        for (unsigned d = 0; d < p->dims; ++d) groups *= piece.global[d] / piece.local[d];
+        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, groups <= MOST_GROUPS,
+                       "kernel \"%s\": global size %s in groups of %s makes %zu groups of one launch; it takes at most "
+                       "%d: make groups larger, or launch parts of the range with an offset",
+                       p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars,
+                       ndr_sizes_print(p->dims, piece.local).chars, groups, (int)MOST_GROUPS);
+    }
+    return NDR_OK;
+}
+
 static void cut_all(const planning *p, ndr_range_plan *plan)
 {
     size_t full[3];
-    for (unsigned d = 0; d < p->dims; ++d) {
-        const size_t size = p->range->global.size[d];
-        full[d] = p->rounds_up ? plan->group_range[d] * p->local[d] : size - size % p->local[d];
-    }
+    find_full(p, full);
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
         ndr_piece *piece = &plan->pieces[plan->piece_count];
         if (!cut(p, full, corner, piece)) continue;
@@ -414,6 +469,11 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     };
     NDR_TRY(check_dims(&p));
     NDR_TRY(check_form(&p));
+    NDR_TRY(check_signs(&p));
+    if (is_empty(&range->global)) { /* nothing runs, so no local size is judged */
+        begin(&p, plan);
+        return NDR_OK;
+    }
     if (range->counts_groups) {
         ndr_nd_range items;
         NDR_TRY(count_items(&p, &items));
@@ -422,15 +482,10 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(check_sizes(&p));
 
     const bool automatic = is_automatic(range);
-    if (is_empty(&range->global)) {
-        memcpy(p.local, range->local.size, sizeof p.local);
-        if (!automatic) NDR_TRY(check_given_local(&p));
-        begin(&p, plan);
-        return NDR_OK;
-    }
     NDR_TRY(choose_or_check_local(&p, automatic));
     NDR_TRY(check_edges(&p, automatic));
     NDR_TRY(check_rounded(&p));
+    NDR_TRY(check_group_count(&p));
     begin(&p, plan);
     for (unsigned d = 0; d < p.dims; ++d) {
         plan->global_range[d] = range->global.size[d];
