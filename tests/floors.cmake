@@ -6,6 +6,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(floors base device program launch ops) # bottom to top
+set(environment base/system.c) # alone reads the environment
 set(wrong "")
 
 file(GLOB folders LIST_DIRECTORIES true RELATIVE "${SRC}" "${SRC}/*")
@@ -42,6 +43,12 @@ foreach(floor IN LISTS floors)
         string(APPEND wrong "  src/${file} includes \"${target}\" rather than \"${door}\"\n")
       endif()
     endforeach()
+  endforeach()
+  foreach(file IN LISTS files)
+    file(STRINGS "${SRC}/${file}" lines REGEX "(^|[^a-z_])(secure_)?getenv *\\(")
+    if(lines AND NOT file STREQUAL environment)
+      string(APPEND wrong "  src/${file} reads the environment by itself; ${environment} does that for all: ${lines}\n")
+    endif()
   endforeach()
   list(REMOVE_DUPLICATES seen)
   list(LENGTH files count)

@@ -56,6 +56,18 @@ ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 
+/* ---- system.c ---- */
+
+/* The environment variable's value, or NULL. A program that has more rights than whoever started it (set-user-ID) has
+ * none: its environment is another's. The only place that reads the environment. */
+const char *ndr_environment(const char *name);
+
+/* What an errno means: strerror() may be called by one thread at a time only, this by any number. */
+typedef struct ndr_errno_text {
+    char chars[128];
+} ndr_errno_text;
+ndr_errno_text ndr_errno_print(int error);
+
 /* ---- dtype.c ---- */
 
 typedef struct ndr_dtype_info {

@@ -185,7 +185,7 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
 ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps)
 {
     ndr_caps read = { .c_version = 120 };
-    NDR_TRY(ndr_caps_parse_disable(getenv("NDR_DISABLE"), &read.disabled));
+    NDR_TRY(ndr_caps_parse_disable(ndr_environment("NDR_DISABLE"), &read.disabled));
     NDR_TRY(read_names(platform, device, &read.info));
     NDR_TRY(read_limits(device, &read));
     read.c_version = c_version_of(device, read.info.opencl);

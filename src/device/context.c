@@ -71,7 +71,7 @@ static ndr_status choose_and_open(const char *words, const char *source, const n
 ndr_status ndr_context_create(const char *device, ndr_context **context)
 {
     NDR_REQUIRE_SET(context);
-    const char *words = device ? device : getenv("NDR_DEVICE");
+    const char *words = device ? device : ndr_environment("NDR_DEVICE");
     ndr_catalog_entry *entries;
     size_t count;
     NDR_TRY(ndr_catalog_read(&entries, &count));
