@@ -198,6 +198,37 @@ static void test_last_error__is_each_thread_s_own(void **state)
     assert_int_equal(ndr_last_cl_error(), 0);
 }
 
+static pthread_key_t ends_later;
+static bool was_kept_to_the_end;
+
+static void fail_at_the_end(void *unused)
+{
+    (void)unused;
+    ndr_fail(NDR_BAD_ARGUMENT, "%4000s", "at the end");
+    was_kept_to_the_end = strlen(ndr_last_error()) == 4000;
+}
+
+static void *fail_and_end(void *unused)
+{
+    (void)unused;
+    ndr_fail(NDR_BAD_ARGUMENT, "%3000s", "before");
+    assert_int_equal(pthread_setspecific(ends_later, &ends_later), 0);
+    return NULL;
+}
+
+/* A destructor that runs after libndr's own has freed the thread's sentence. */
+static void test_last_error__may_be_made_while_its_thread_ends(void **state)
+{
+    (void)state;
+    ndr_fail(NDR_BAD_ARGUMENT, "%3000s", "libndr has its key");
+    assert_int_equal(pthread_key_create(&ends_later, fail_at_the_end), 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, fail_and_end, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(was_kept_to_the_end);
+    assert_int_equal(pthread_key_delete(ends_later), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_cl_error__becomes_a_status_and_a_sentence),
         cmocka_unit_test(test_last_error__begins_as_no_error_in_every_thread),
         cmocka_unit_test(test_last_error__is_each_thread_s_own),
+        cmocka_unit_test(test_last_error__may_be_made_while_its_thread_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

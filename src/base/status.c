@@ -1,7 +1,9 @@
 /* status.c - how the library says no: a code to branch on, a sentence to read.
  *
  * The sentence is kept per thread, first in a fixed array, on the heap when it is longer (a build log).
- * A pthread key frees that heap memory when the thread ends. */
+ * A pthread key frees that heap memory when the thread ends; the library, when it is unloaded, that of the thread which
+ * unloads it. The destructor leaves other threads' alone: it also runs at the end of the process, where they may still be
+ * reading theirs. */
 #include "base/base.h"
 
 #include <pthread.h>
@@ -21,21 +23,30 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool key_exists;
 
-static void make_key(void) { key_exists = pthread_key_create(&key, free) == 0; }
-
-/* An unloaded library must leave no pointer to itself with pthread. */
-__attribute__((destructor)) static void forget_key(void)
+/* For other keys' destructors may fail after ours, in a thread that ends. */
+static void forget_longer(void *longer)
 {
-    if (key_exists) pthread_key_delete(key);
+    free(longer);
+    last.longer = NULL;
 }
 
-/* Keep `longer` (may be NULL) for this thread and drop the one before. */
+static void make_key(void) { key_exists = pthread_key_create(&key, forget_longer) == 0; }
+
+/* Keep `longer` (may be NULL) for this thread and drop the one before. What no key would free is not kept. */
 static void keep_longer(char *longer)
 {
     pthread_once(&key_once, make_key);
-    free(last.longer);
-    last.longer = longer;
-    if (key_exists) pthread_setspecific(key, longer);
+    forget_longer(last.longer);
+    const bool is_kept = key_exists && pthread_setspecific(key, longer) == 0;
+    if (is_kept) last.longer = longer;
+    else free(longer);
+}
+
+/* An unloaded library must leave pthread no pointer to itself, and no text that nobody can reach. */
+__attribute__((destructor)) static void forget_key(void)
+{
+    forget_longer(last.longer);
+    if (key_exists) pthread_key_delete(key);
 }
 
 const char *ndr_status_name(ndr_status status)
