@@ -1,10 +1,22 @@
 /* test_source.c - source text with its #includes followed: what is pasted, what is left, which line is named. */
 #include "support.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "program/program.h"
+
+/* libndr's texts grow through realloc(), whose calls the linker sends here (tests/CMakeLists.txt). */
+void *__real_realloc(void *memory, size_t size_bytes);
+void *__wrap_realloc(void *memory, size_t size_bytes);
+static size_t failing_realloc; /* counted from 1; 0: none */
+static size_t reallocs;
+
+void *__wrap_realloc(void *memory, size_t size_bytes)
+{
+    return ++reallocs == failing_realloc ? NULL : __real_realloc(memory, size_bytes);
+}
 
 /* The folders and files that the tests below find. */
 static int make_files(void **state)
@@ -309,6 +321,103 @@ static void test_include__of_itself_ends(void **state)
     free(got);
 }
 
+/* ---- an include that is there and cannot be read ---- */
+
+static const char *const both_dirs[] = { "include_a", "include_b", NULL };
+
+static ndr_status expand_include(const char *text, const char *const *include_dirs, ndr_text *out)
+{
+    const ndr_source source = { .title = "sub/main.cl", .text = text, .is_file = true, .include_dirs = include_dirs };
+    return ndr_source_expand(&source, out);
+}
+
+/* include_b has one of that name too, which must not take its place. */
+static void assert_stands_in_the_way(const char *folder, ndr_status status, const char *reason)
+{
+    const char *const dirs[] = { folder, "include_b", NULL };
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "kernel file \"%s/both.clh\" %s", folder, reason);
+    ndr_text out = { 0 };
+    assert_refused(status, expand_include("#include <both.clh>\n", dirs, &out), sentence);
+    ndr_text_free(&out);
+}
+
+static void test_include__that_cannot_be_read_is_refused_rather_than_passed_over(void **state)
+{
+    (void)state;
+    static const char *const folders[] = { "loop", "folder", "pipe" };
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) (void)mkdir(folders[i], 0777);
+    (void)symlink("both.clh", "loop/both.clh");
+    (void)mkdir("folder/both.clh", 0777);
+    (void)mkfifo("pipe/both.clh", 0666);
+    assert_stands_in_the_way("loop", NDR_NOT_FOUND, "cannot be read: Too many levels of symbolic links");
+    assert_stands_in_the_way("folder", NDR_NOT_FOUND, "cannot be read: Is a directory");
+    assert_stands_in_the_way("pipe", NDR_BAD_ARGUMENT, "is a device or a pipe; only regular files are read");
+}
+
+static void test_include__beside_its_file_that_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    (void)symlink("loop.clh", "sub/loop.clh");
+    write_file("include_a/loop.clh", "a loop\n");
+    ndr_text out = { 0 };
+    assert_refused(NDR_NOT_FOUND, expand_include("#include \"loop.clh\"\n", both_dirs, &out),
+                   "kernel file \"sub/loop.clh\" cannot be read: Too many levels");
+    ndr_text_free(&out);
+}
+
+static void test_include__passes_over_folders_that_are_not_there(void **state)
+{
+    (void)state;
+    const char *const dirs[] = { "nowhere", "include_a/both.clh", "include_b", NULL }; /* the second is a file */
+    ndr_text out = { 0 };
+    assert_ok(expand_include("#include <both.clh>\n", dirs, &out));
+    assert_non_null(strstr(out.chars, "b both"));
+    ndr_text_free(&out);
+}
+
+/* Nothing more can be opened: a matter of this moment, and no reason to take another file. */
+static void test_include__without_a_descriptor_left_is_out_of_host_memory(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    ndr_text out = { 0 };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const ndr_status of_include = expand_include("#include <both.clh>\n", both_dirs, &out);
+    const ndr_status of_file = ndr_source_read("sub/beside.clh", &out);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(of_include, NDR_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, of_file, "kernel file \"sub/beside.clh\" cannot be read: Too many open files");
+    ndr_text_free(&out);
+}
+
+/* Each allocation fails once: a refusal, or the same text as ever. */
+static void test_include__without_memory_is_refused_and_nothing_else_is_taken(void **state)
+{
+    (void)state;
+    const char text[] = "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n";
+    char *wanted = expanded_from("sub/main.cl", text, true, both_dirs);
+    size_t refusals = 0;
+    for (size_t n = 1;; ++n) {
+        ndr_text out = { 0 };
+        reallocs = 0;
+        failing_realloc = n;
+        const ndr_status status = expand_include(text, both_dirs, &out);
+        failing_realloc = 0;
+        if (status == NDR_OK) assert_string_equal(out.chars, wanted);
+        else assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
+        ndr_text_free(&out);
+        refusals += status != NDR_OK;
+        if (reallocs < n) break;
+        assert_int_not_equal(status, NDR_OK);
+    }
+    assert_true(refusals >= 8);
+    free(wanted);
+}
+
 /* ---- line marks ---- */
 
 static void test_include__is_followed_by_the_number_of_the_next_line(void **state)
@@ -384,6 +493,43 @@ static void test_source_read__refuses_a_folder(void **state)
     ndr_text_free(&out);
 }
 
+static void test_source_read__refuses_devices_and_pipes_at_once(void **state)
+{
+    (void)state;
+    (void)mkfifo("fifo.cl", 0666);
+    ndr_text out = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_source_read("/dev/zero", &out),
+                   "kernel file \"/dev/zero\" is a device or a pipe; only regular files are read");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_source_read("fifo.cl", &out), "kernel file \"fifo.cl\" is a device or a pipe");
+    ndr_text_free(&out);
+}
+
+static void test_source_read__takes_16_mib_and_not_a_byte_more(void **state)
+{
+    (void)state;
+    enum { MOST = 16 << 20 };
+    char *text = malloc(MOST + 2);
+    assert_non_null(text);
+    memset(text, ' ', MOST + 1);
+    text[MOST + 1] = '\0';
+    write_file("too_large.cl", text);
+    text[MOST] = '\0';
+    write_file("large.cl", text);
+    ndr_text out = { 0 };
+    ndr_text_add(&out, "before"); /* does not count */
+    assert_ok(ndr_source_read("large.cl", &out));
+    assert_int_equal(out.length, MOST + 6);
+    ndr_text_free(&out);
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_source_read("too_large.cl", &out),
+                   "kernel file \"too_large.cl\" has more than 16777216 bytes, the most that libndr reads");
+    ndr_text_free(&out);
+    assert_refused(NDR_LIMIT_EXCEEDED, expand_include("#include \"../too_large.cl\"\n", NULL, &out),
+                   "has more than 16777216 bytes");
+    ndr_text_free(&out);
+    assert_int_equal(remove("large.cl") + remove("too_large.cl"), 0);
+    free(text);
+}
+
 static void test_source_read__refuses_a_0_byte(void **state)
 {
     (void)state;
@@ -450,11 +596,18 @@ int main(void)
         cmocka_unit_test(test_include__in_a_circle_ends),
         cmocka_unit_test(test_include__in_a_circle_of_longer_and_longer_paths_ends),
         cmocka_unit_test(test_include__of_itself_ends),
+        cmocka_unit_test(test_include__that_cannot_be_read_is_refused_rather_than_passed_over),
+        cmocka_unit_test(test_include__beside_its_file_that_cannot_be_read_is_refused),
+        cmocka_unit_test(test_include__passes_over_folders_that_are_not_there),
+        cmocka_unit_test(test_include__without_a_descriptor_left_is_out_of_host_memory),
+        cmocka_unit_test(test_include__without_memory_is_refused_and_nothing_else_is_taken),
         cmocka_unit_test(test_include__is_followed_by_the_number_of_the_next_line),
         cmocka_unit_test(test_include__too_deep_is_refused),
         cmocka_unit_test(test_include__that_doubles_without_end_is_refused),
         cmocka_unit_test(test_source_read__refuses_a_file_that_is_not_there),
         cmocka_unit_test(test_source_read__refuses_a_folder),
+        cmocka_unit_test(test_source_read__refuses_devices_and_pipes_at_once),
+        cmocka_unit_test(test_source_read__takes_16_mib_and_not_a_byte_more),
         cmocka_unit_test(test_source_read__refuses_a_0_byte),
         cmocka_unit_test(test_source_read__appends_the_whole_file),
         cmocka_unit_test(test_source_find__knows_the_embedded_files_only),

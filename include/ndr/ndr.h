@@ -311,13 +311,15 @@ typedef struct ndr_kernel ndr_kernel;
 typedef struct ndr_kernel_desc {
     const char *name;    /**< The kernel function's name. */
     const char *source;  /**< OpenCL C text, or */
-    const char *file;    /**< the path of a file of it, read once for each context, or */
+    const char *file;    /**< the path of a regular file of it, at most 16 MiB and read once for each
+                              context, or */
     const char *bundled; /**< a file of the library's own, such as "reduce_tree.cl". */
     const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without a -cl-std=
                               the library passes the device's own OpenCL C version. */
     const char *const *include_dirs; /**< Folders to look in for included files, ended by a NULL; NULL for
                                           none. A file's own folder is looked in first, and "ndr/..." is
-                                          always the library's vocabulary. */
+                                          always the library's vocabulary. A file that is there and cannot be
+                                          read is refused, even if a later folder has one of its name. */
     const char *label; /**< What build logs call `source`; NULL means "source". */
     size_t sub_group_size; /**< Work-items of a sub-group, for kernels that use them; 0: the device's own. A
                                 size that the device cannot do is refused with NDR_UNSUPPORTED. */

@@ -18,7 +18,7 @@ extern const ndr_source_file ndr_embedded_files[]; /* ends with a NULL name */
 /* The embedded file of that name, or NULL. */
 const ndr_source_file *ndr_source_find(const char *name);
 
-/* Append a whole file to `out`; NDR_NOT_FOUND says why it cannot be read. */
+/* Append a whole regular file of up to 16 MiB to `out`; a refusal says why it cannot be read. */
 ndr_status ndr_source_read(const char *path, ndr_text *out);
 
 /* Where included files are looked for, and what logs call the text itself. */

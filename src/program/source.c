@@ -8,9 +8,11 @@
 #include "program/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20 };
 
@@ -31,28 +33,61 @@ const ndr_source_file *ndr_source_find(const char *name)
 
 /* ---- reading ---- */
 
-static bool read_all(FILE *file, ndr_text *out)
+/* A file that is there and cannot be read; or the process is out of memory or descriptors, and a later try may work. */
+static ndr_status fail_to_read(const char *path, int reason)
 {
-    char chunk[4096];
-    size_t got;
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) ndr_text_add_chars(out, chunk, got);
-    ndr_text_add_chars(out, "", 0);
-    return !ferror(file);
+    const bool is_lack = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
+    return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s", path,
+                    ndr_errno_print(reason).chars);
+}
+
+/* To the end, which a file like /proc/self/environ or one that still grows does not tell beforehand. */
+static ndr_status read_to_end(int file, const char *path, ndr_text *out)
+{
+    const size_t before = out->length;
+    for (;;) {
+        char chunk[16384];
+        const ssize_t got = read(file, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_to_read(path, errno);
+        ndr_text_add_chars(out, chunk, (size_t)got);
+        NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
+        if (got == 0) return NDR_OK;
+        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, out->length - before <= LARGEST_BYTES,
+                       "kernel file \"%s\" has more than %d bytes, the most that libndr reads", path, LARGEST_BYTES);
+    }
+}
+
+static ndr_status read_open(int file, const char *path, ndr_text *out)
+{
+    struct stat about;
+    const size_t before = out->length;
+    if (fstat(file, &about) != 0) return fail_to_read(path, errno);
+    if (S_ISDIR(about.st_mode)) return fail_to_read(path, EISDIR);
+    NDR_REQUIRE(S_ISREG(about.st_mode), "kernel file \"%s\" is a device or a pipe; only regular files are read", path);
+    NDR_TRY(read_to_end(file, path, out));
+    NDR_REQUIRE(strlen(out->chars + before) == out->length - before,
+                "kernel file \"%s\" holds a 0 byte: it is no source text", path);
+    return NDR_OK;
+}
+
+/* Append a whole file; where there is none, `*missing` is the errno that says so, and otherwise 0. */
+static ndr_status read_if_there(const char *path, ndr_text *out, int *missing)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a pipe would wait for its writer */
+    *missing = file < 0 && (errno == ENOENT || errno == ENOTDIR) ? errno : 0;
+    if (*missing) return NDR_OK;
+    if (file < 0) return fail_to_read(path, errno);
+    const ndr_status status = read_open(file, path, out);
+    close(file);
+    return status;
 }
 
 ndr_status ndr_source_read(const char *path, ndr_text *out)
 {
-    FILE *file = fopen(path, "rb");
-    NDR_REQUIRE_AS(NDR_NOT_FOUND, file, "kernel file \"%s\" cannot be read: %s", path, strerror(errno));
-    const size_t before = out->length;
-    const bool whole = read_all(file, out);
-    const int reason = errno;
-    fclose(file);
-    NDR_REQUIRE_AS(NDR_NOT_FOUND, whole, "kernel file \"%s\" cannot be read: %s", path, strerror(reason));
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
-    NDR_REQUIRE(!out->chars || strlen(out->chars + before) == out->length - before,
-                "kernel file \"%s\" holds a 0 byte: it is no source text", path);
-    return NDR_OK;
+    int missing;
+    NDR_TRY(read_if_there(path, out, &missing));
+    return missing ? fail_to_read(path, missing) : NDR_OK;
 }
 
 /* ---- one line ---- */
@@ -113,15 +148,14 @@ static void add_line_mark(ndr_text *out, size_t line, const char *title)
 
 static ndr_status paste(expansion *x, const char *title, const char *text, bool is_file);
 
-static ndr_status paste_file(expansion *x, const char *path)
+static ndr_status paste_file(expansion *x, const char *path, const char *text)
 {
-    ndr_text text = { 0 }, title = { 0 };
-    ndr_status status = ndr_source_read(path, &text);
+    ndr_text title = { 0 };
     /* Whichever way it was found: not to be taken for a file of the vocabulary. */
     ndr_text_add(&title, "%s%s", strncmp(path, "kernels/ndr/", 12) == 0 ? "./" : "", path);
-    if (status == NDR_OK) status = paste(x, title.chars ? title.chars : path, text.chars, true);
+    const ndr_status status = title.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", path)
+                                           : paste(x, title.chars, text, true);
     ndr_text_free(&title);
-    ndr_text_free(&text);
     return status;
 }
 
@@ -147,32 +181,49 @@ static bool is_open(const expansion *x, const char *title)
     return false;
 }
 
-static bool exists(const char *path)
+/* Where an include was found, and what it says. */
+typedef struct included {
+    ndr_text path, text;
+    bool is_there;
+} included;
+
+/* Read the file at `file->path`. One that is there and cannot be read is refused: another of that name, in a later
+ * folder, is not the one that is meant. */
+static ndr_status try_path(included *file)
 {
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !file->path.failed, "no memory for an include's path");
+    int missing;
+    NDR_TRY(read_if_there(file->path.chars, &file->text, &missing));
+    file->is_there = !missing;
+    return NDR_OK;
 }
 
-/* The path of `name` as seen from `title`: beside it if it is a file, then in the include folders. */
-static bool find_on_disk(const expansion *x, const char *title, bool beside, const char *name, ndr_text *path)
+static ndr_status try_beside(const char *title, const char *name, included *file)
 {
-    if (name[0] == '/') {
-        ndr_text_add(path, "%s", name);
-        return !path->failed && exists(path->chars);
+    const char *slash = strrchr(title, '/');
+    if (slash) ndr_text_add_chars(&file->path, title, (size_t)(slash - title) + 1);
+    ndr_text_add(&file->path, "%s", name);
+    return try_path(file);
+}
+
+/* What `name` means as seen from `title`: beside it if it is a file, then in the include folders. */
+static ndr_status find_on_disk(const expansion *x, const char *title, bool beside, const char *name, included *file)
+{
+    const bool is_absolute = name[0] == '/';
+    if (is_absolute || beside) NDR_TRY(try_beside(is_absolute ? "" : title, name, file));
+    if (is_absolute) return NDR_OK;
+    for (const char *const *dir = x->include_dirs; !file->is_there && dir && *dir; ++dir) {
+        ndr_text_clear(&file->path);
+        ndr_text_add(&file->path, "%s/%s", *dir, name);
+        NDR_TRY(try_path(file));
     }
-    if (beside) {
-        const char *slash = strrchr(title, '/');
-        if (slash) ndr_text_add_chars(path, title, (size_t)(slash - title) + 1);
-        ndr_text_add(path, "%s", name);
-        if (!path->failed && exists(path->chars)) return true;
-    }
-    for (const char *const *dir = x->include_dirs; dir && *dir; ++dir) {
-        ndr_text_clear(path);
-        ndr_text_add(path, "%s/%s", *dir, name);
-        if (!path->failed && exists(path->chars)) return true;
-    }
-    return false;
+    return NDR_OK;
+}
+
+static ndr_status find_and_paste(expansion *x, const char *title, bool beside, const char *name, included *file)
+{
+    NDR_TRY(find_on_disk(x, title, beside, name, file));
+    return file->is_there && !is_open(x, file->path.chars) ? paste_file(x, file->path.chars, file->text.chars) : NDR_OK;
 }
 
 /* Paste what `name` means here; `*found` false leaves the line to the compiler. */
@@ -186,11 +237,11 @@ static ndr_status include(expansion *x, const char *title, bool beside, const ch
         snprintf(embedded_title, sizeof embedded_title, "kernels/%s", embedded->name);
         return is_open(x, embedded_title) ? NDR_OK : paste(x, embedded_title, embedded->text, false);
     }
-    ndr_text path = { 0 };
-    *found = find_on_disk(x, title, beside, name, &path);
-    ndr_status status = NDR_OK;
-    if (*found && !is_open(x, path.chars)) status = paste_file(x, path.chars);
-    ndr_text_free(&path);
+    included file = { .is_there = false };
+    const ndr_status status = find_and_paste(x, title, beside, name, &file);
+    *found = file.is_there;
+    ndr_text_free(&file.path);
+    ndr_text_free(&file.text);
     return status;
 }
 
