@@ -651,6 +651,24 @@ static void test_nd_item__is_no_group(void **state)
                    "a barrier takes a group: ndr_group_barrier(ndr_get_group(it))");
 }
 
+/* Its type has to tell the compiler which one it is. */
+static void test_nd_item__keeps_no_fence_in_a_variable(void **state)
+{
+    (void)state;
+    const char source[] = "#include <ndr/nd_item.clh>\n"
+                          "kernel void wrong(NDR_ND_RANGE(1))\n"
+                          "{\n"
+                          "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                          "    const ndr_fence fence = NDR_FENCE_LOCAL;\n"
+                          "    ndr_group_barrier(ndr_get_group(it), fence);\n"
+                          "}\n";
+    ndr_kernel *kernel;
+    assert_refused(NDR_BUILD_FAILED,
+                   ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "wrong", .source = source }, &kernel),
+                   "a fence cannot be kept in a variable; name it in the call: NDR_FENCE_LOCAL, NDR_FENCE_GLOBAL or "
+                   "NDR_FENCE_BOTH");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -675,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_nd_item__comes_in_any_number_of_groups),
         cmocka_unit_test(test_nd_item__is_not_launched_over_a_range),
         cmocka_unit_test(test_nd_item__is_no_group),
+        cmocka_unit_test(test_nd_item__keeps_no_fence_in_a_variable),
     };
     return cmocka_run_group_tests_name("nd_item", tests, open_device, close_device);
 }
