@@ -89,7 +89,7 @@ static inline void fetch_ahead(const target *to)
 #if FETCH_AHEAD
     for (uint r = 0; r < to->rows; ++r)
 #pragma unroll
-        for (uint v = 0; v < VECTORS; ++v) __builtin_prefetch(to->c + r * to->pitch + v * LANES, 1, 3);
+        for (uint v = 0; v < VECTORS; ++v) FETCH(to->c + r * to->pitch + v * LANES, 1, 3);
 #endif
     (void)to;
 }
@@ -102,8 +102,8 @@ static inline void fetch_ahead(const target *to)
 #define FETCH_ROW(vectors)                                      \
     FETCH_NOTHING(vectors);                                     \
     _Pragma("unroll") for (uint v = 0; v < vectors; ++v)        \
-        __builtin_prefetch(b + ROWS_AHEAD * b_pitch + v * LANES, 0, 3)
-#define FETCH_SHARE(vectors) __builtin_prefetch(next, 0, 2), next += share
+        FETCH(b + ROWS_AHEAD * b_pitch + v * LANES, 0, 3)
+#define FETCH_SHARE(vectors) FETCH(next, 0, 2), next += share
 #else
 #define FETCH_ROW FETCH_NOTHING
 #define FETCH_SHARE FETCH_NOTHING
