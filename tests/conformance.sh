@@ -17,7 +17,7 @@ awk -F '|' '
     /^\| [AE][0-9]+s? \|/ {
         row = trim($2)
         if (++seen[row] > 1) say(row ": there twice")
-        if (NF != 10) say(row ": " NF - 2 " columns instead of 8")
+        if (NF != 12) say(row ": " NF - 2 " columns instead of 10")
         named = 0
         rest = $4
         while (match(rest, /test_[A-Za-z0-9_]+/)) {
