@@ -645,6 +645,78 @@ static void test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_sa
     ndr_buffer_destroy(buffer);
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 4, SHARE = 48 };
+
+typedef struct mapper {
+    ndr_buffer *buffer;
+    ndr_queue *line;
+    size_t rounds, share; /* the thread's own bytes of the buffer */
+    const char *wrong;    /* what went wrong first; CMocka's checks are the main thread's */
+} mapper;
+
+/* The bytes that nobody writes, which all threads map at one address. */
+static const char *look_at_the_last(const mapper *m)
+{
+    void *host = NULL;
+    const size_t from = THREADS * SHARE;
+    if (ndr_buffer_map(m->line, m->buffer, NDR_MAP_READ, from, BYTES - from, &host) != NDR_OK) return "map to read";
+    const bool same = memcmp(host, counting + from, BYTES - from) == 0;
+    if (ndr_buffer_unmap(m->line, m->buffer, host) != NDR_OK) return "unmap what was read";
+    return same ? NULL : "bytes that are not the buffer's";
+}
+
+/* Every byte of the thread's own share was `before`, and is one more afterwards. */
+static const char *count_up_its_share(const mapper *m, unsigned char before)
+{
+    unsigned char *host = NULL;
+    bool same = true;
+    if (ndr_buffer_map(m->line, m->buffer, NDR_MAP_READ_WRITE, m->share, SHARE, (void **)&host) != NDR_OK)
+        return "map to write";
+    for (size_t i = 0; i < SHARE; ++i) same = same && host[i]++ == before;
+    if (ndr_buffer_unmap(m->line, m->buffer, host) != NDR_OK) return "unmap what was written";
+    return same ? NULL : "bytes that are not those written before";
+}
+
+static void *map_again_and_again(void *given)
+{
+    mapper *m = given;
+    for (size_t round = 0; round < m->rounds && !m->wrong; ++round) {
+        m->wrong = look_at_the_last(m);
+        if (!m->wrong) m->wrong = count_up_its_share(m, (unsigned char)round);
+    }
+    return NULL;
+}
+
+/* Two of them share a queue, the others have their own. */
+static void test_buffer__is_mapped_by_several_threads_at_a_time(void **state)
+{
+    (void)state;
+    const size_t rounds = quick() ? 50 : 2000;
+    ndr_buffer *buffer = counting_buffer();
+    mapper mappers[THREADS];
+    pthread_t threads[THREADS];
+    const unsigned char zero = 0;
+    assert_ok(ndr_buffer_fill(queue, buffer, 0, THREADS * SHARE, &zero, 1, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    for (size_t i = 0; i < THREADS; ++i) {
+        mappers[i] = (mapper){ .buffer = buffer, .rounds = rounds, .share = i * SHARE, .line = queue };
+        if (i >= 2) assert_ok(ndr_queue_create(context, NULL, &mappers[i].line));
+    }
+    for (size_t i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, map_again_and_again, &mappers[i]), 0);
+    for (size_t i = 0; i < THREADS; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (size_t i = 0; i < THREADS; ++i) {
+        if (mappers[i].wrong) fail_msg("thread %zu met %s", i, mappers[i].wrong);
+        if (i >= 2) ndr_queue_destroy(mappers[i].line);
+    }
+    unsigned char ends[BYTES];
+    memcpy(ends, counting, BYTES);
+    memset(ends, (unsigned char)rounds, THREADS * SHARE);
+    assert_holds_and_destroy(buffer, ends, BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -686,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_buffer__unmap_refuses_an_address_that_is_not_mapped),
         cmocka_unit_test(test_buffer__destroyed_while_mapped_is_unmapped),
         cmocka_unit_test(test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_same),
+        cmocka_unit_test(test_buffer__is_mapped_by_several_threads_at_a_time),
     };
     return cmocka_run_group_tests(tests, open_and_count, close_device);
 }

@@ -151,30 +151,29 @@ static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
     return queue && size_bytes > 0 && queue->context->caps.waits_asleep;
 }
 
-static ndr_status wait_and_destroy(ndr_event *event)
+/* A call that has failed at the driver may have enqueued its work before that; what libndr refuses has no code. */
+static ndr_status end_of(ndr_queue *queue, ndr_status status)
 {
-    const ndr_status status = ndr_event_wait(event);
-    ndr_event_destroy(event);
-    return status;
+    return status == NDR_OK || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                             const void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+        return end_of(queue, write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL));
     ndr_event *done;
     NDR_TRY(write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
-    return wait_and_destroy(done);
+    return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL);
+        return end_of(queue, read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL));
     ndr_event *done;
     NDR_TRY(read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
-    return wait_and_destroy(done);
+    return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
@@ -225,47 +224,82 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     return NDR_OK;
 }
 
-/* ---- mapping ---- */
+/* ---- mapping ----
+ *
+ * A driver keeps a buffer's mappings in a list, and tells those at one address apart by their order only. With the lock
+ * held a mapping is complete in the driver before another thread maps or unmaps: PoCL 3.1 would take the other thread's
+ * and free it in the middle of its making. */
 
 static void remember(ndr_buffer *buffer, ndr_mapping *mapping)
 {
-    pthread_mutex_lock(&buffer->lock);
     mapping->next = buffer->mappings;
     buffer->mappings = mapping;
     atomic_fetch_add(&buffer->mapped, 1);
     if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&buffer->mapped_for_writing, 1);
-    pthread_mutex_unlock(&buffer->lock);
 }
 
-/* The mapping at `host`, taken off the list, or NULL. */
-static ndr_mapping *forget(ndr_buffer *buffer, const void *host)
+/* Where the list leads to the mapping at `host`, or to NULL. */
+static ndr_mapping **find(ndr_buffer *buffer, const void *host)
 {
-    pthread_mutex_lock(&buffer->lock);
     ndr_mapping **link = &buffer->mappings;
     while (*link && (*link)->host != host) link = &(*link)->next;
-    ndr_mapping *found = *link;
-    if (found) {
-        *link = found->next;
-        atomic_fetch_sub(&buffer->mapped, 1);
-        if (found->access != NDR_MAP_READ) atomic_fetch_sub(&buffer->mapped_for_writing, 1);
-    }
-    pthread_mutex_unlock(&buffer->lock);
-    return found;
+    return link;
 }
 
-static cl_int map_and_wait(ndr_queue *queue, ndr_buffer *buffer, cl_map_flags flags, size_t offset_bytes,
-                           size_t size_bytes, void **host)
+static void forget(ndr_buffer *buffer, ndr_mapping **link)
 {
+    ndr_mapping *found = *link;
+    *link = found->next;
+    atomic_fetch_sub(&buffer->mapped, 1);
+    if (found->access != NDR_MAP_READ) atomic_fetch_sub(&buffer->mapped_for_writing, 1);
+    free_mapping(found);
+}
+
+static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, ndr_mapping **mapping)
+{
+    ndr_mapping *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
+    const cl_int error = clRetainCommandQueue(queue->cl);
+    if (error != CL_SUCCESS) {
+        free(made);
+        return ndr_fail_cl(error, "clRetainCommandQueue");
+    }
+    made->queue = queue->cl;
+    made->access = access;
+    *mapping = made;
+    return NDR_OK;
+}
+
+static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                              ndr_mapping *mapping, ndr_event **event)
+{
+    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
+                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
+                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    cl_event done = NULL;
     cl_int error;
-    cl_event done;
-    *host =
-        clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags, offset_bytes, size_bytes, 0, NULL, &done, &error);
-    if (error != CL_SUCCESS) return error;
-    ndr_watch(queue->context, done);
-    error = clWaitForEvents(1, &done);
-    if (error != CL_SUCCESS) (void)clEnqueueUnmapMemObject(queue->cl, buffer->cl, *host, 0, NULL, NULL);
-    clReleaseEvent(done);
-    return error;
+    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags[mapping->access], offset_bytes,
+                                       size_bytes, 0, NULL, &done, &error);
+    if (error != CL_SUCCESS) {
+        ndr_event_destroy(made);
+        return ndr_fail_cl(error, "clEnqueueMapBuffer");
+    }
+    ndr_event_hand_out(made, done, NULL, event);
+    return NDR_OK;
+}
+
+/* With the lock held. */
+static ndr_status map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                      ndr_mapping *mapping)
+{
+    ndr_event *done;
+    NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));
+    const ndr_status status = ndr_event_wait_and_destroy(done, queue);
+    if (status == NDR_OK) remember(buffer, mapping);
+    else (void)clEnqueueUnmapMemObject(queue->cl, buffer->cl, mapping->host, 0, NULL, NULL); /* all that can be done */
+    return status;
 }
 
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
@@ -276,32 +310,31 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE, "ndr_buffer_map: %d is not an ndr_map_access",
                 (int)access);
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address");
-    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
-                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
-                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
-    ndr_mapping *mapping = calloc(1, sizeof *mapping);
-    if (!mapping) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
-    mapping->access = access;
-    const cl_int error = map_and_wait(queue, buffer, flags[access], offset_bytes, size_bytes, &mapping->host);
-    if (error != CL_SUCCESS) {
-        free(mapping);
-        return ndr_fail_cl(error, "clEnqueueMapBuffer");
-    }
-    mapping->queue = queue->cl;
-    clRetainCommandQueue(queue->cl);
-    remember(buffer, mapping);
-    *host = mapping->host;
+    ndr_mapping *mapping;
+    NDR_TRY(make_mapping(queue, access, &mapping));
+    pthread_mutex_lock(&buffer->lock);
+    const ndr_status status = map(queue, buffer, offset_bytes, size_bytes, mapping);
+    if (status == NDR_OK) *host = mapping->host;
+    pthread_mutex_unlock(&buffer->lock);
+    if (status != NDR_OK) free_mapping(mapping);
+    return status;
+}
+
+/* With the lock held. */
+static ndr_status unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
+{
+    ndr_mapping **link = find(buffer, host);
+    NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped", host);
+    NDR_TRY_CL(clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL));
+    forget(buffer, link);
     return NDR_OK;
 }
 
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
-    ndr_mapping *mapping = forget(buffer, host);
-    NDR_REQUIRE(mapping, "ndr_buffer_unmap: %p is not where this buffer is mapped", host);
-    const cl_int error = clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL);
-    if (error == CL_SUCCESS) free_mapping(mapping);
-    else remember(buffer, mapping);
-    NDR_TRY_CL_AS("clEnqueueUnmapMemObject", error);
-    return NDR_OK;
+    pthread_mutex_lock(&buffer->lock);
+    const ndr_status status = unmap(queue, buffer, host);
+    pthread_mutex_unlock(&buffer->lock);
+    return status;
 }

@@ -93,7 +93,7 @@ void ndr_watch(ndr_context *context, cl_event event);
 /* Whether the next launch should leave its event with ndr_queue_keep_last(). */
 bool ndr_queue_keeps_last(ndr_queue *queue);
 
-/* Share `event` for ndr_queue_watch(). NULL: forget the one from before. */
+/* Share `event` for ndr_queue_watch(), if the driver counts it. NULL: forget the one from before. */
 void ndr_queue_keep_last(ndr_queue *queue, cl_event event);
 
 /* ndr_watch() for all that was launched, before the queue is finished. */
@@ -249,7 +249,7 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
 struct ndr_event {
     ndr_context *context;
-    cl_event first, last; /* the same one for work of one piece; each counted where set */
+    cl_event first, last; /* `last` NULL: the work is one piece; each counted where set */
     bool profiling;
 };
 
@@ -259,6 +259,16 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
 
 /* The work is enqueued: hand the event out, if one was made. Takes over `first` and `last`. */
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
+
+/* The one that completes last. */
+cl_event ndr_event_end(const ndr_event *event);
+
+/* Wait, for work on memory that is the caller's again afterwards, however that ends: where the wait itself fails, the
+ * queue is finished; where that fails, too, the sentence says so. */
+ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue);
+
+/* The same for a call that should have waited and failed with `status`, which it passes on. */
+ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status);
 
 /* Two pieces of work end as one: where `status` is NDR_OK and an event is wanted, it spans from the start of `first` to
  * the end of `last`. Takes over both (NULL where none was wanted) and passes `status` on. */
@@ -278,7 +288,7 @@ struct ndr_buffer {
     cl_mem cl;
     size_t size_bytes;
     uint64_t identity;    /* which no other buffer of the process has had, unlike `cl`; from 1 */
-    pthread_mutex_t lock; /* guards `mappings` */
+    pthread_mutex_t lock; /* guards `mappings`, and held while the driver maps and unmaps */
     ndr_mapping *mappings;
     atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */
 };

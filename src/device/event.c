@@ -28,17 +28,19 @@ void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_even
         return;
     }
     made->first = first;
-    made->last = last ? last : first;
-    if (!last) clRetainEvent(first);
+    made->last = last;
     *wanted = made;
 }
+
+cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->last : event->first; }
 
 ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted)
 {
     if (status == NDR_OK && wanted) {
-        const cl_event start = last->first;
+        if (last->last) release(last->first);
+        else last->last = last->first;
         last->first = first->first;
-        first->first = start;
+        first->first = NULL;
         *wanted = last;
     }
     ndr_event_destroy(first);
@@ -65,21 +67,58 @@ static ndr_status check_end(const ndr_event *event)
 {
     cl_int first = 0, last = 0;
     NDR_TRY(read_state(event->first, &first));
-    NDR_TRY(read_state(event->last, &last));
+    NDR_TRY(read_state(ndr_event_end(event), &last));
     if (first >= 0 && last >= 0) return NDR_OK;
     const cl_int code = first < 0 ? first : last;
     return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the work was accepted, but ended badly: %s (%d)",
                               ndr_cl_error_name(code), (int)code);
 }
 
+/* How the work ended says more than that the wait failed for it. */
+static ndr_status wait_for(const ndr_event *event)
+{
+    const cl_event both[] = { event->first, ndr_event_end(event) };
+    ndr_watch(event->context, both[1]);
+    const cl_int error = clWaitForEvents(2, both);
+    if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
+    NDR_TRY_CL_AS("clWaitForEvents", error);
+    return NDR_OK;
+}
+
+/* Whether the work is known to have ended, well or not. */
+static bool has_ended(const ndr_event *event)
+{
+    cl_int state = CL_QUEUED;
+    return clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)
+               == CL_SUCCESS
+           && state <= CL_COMPLETE;
+}
+
+static ndr_status fail_unended(ndr_status status)
+{
+    return ndr_fail_with_code(status, ndr_last_cl_error(),
+                              "%s; the work may still be running: its memory must stay until ndr_queue_finish() succeeds",
+                              ndr_last_error());
+}
+
 ndr_status ndr_event_wait(ndr_event *event)
 {
     NDR_REQUIRE_SET(event);
-    const cl_event both[] = { event->first, event->last };
-    ndr_watch(event->context, event->last);
-    const cl_int error = clWaitForEvents(2, both);
-    if (error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY_CL_AS("clWaitForEvents", error);
-    return check_end(event);
+    const ndr_status status = wait_for(event);
+    return status == NDR_OK || has_ended(event) ? status : fail_unended(status);
+}
+
+ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
+{
+    const ndr_status status = wait_for(event);
+    const bool is_over = status == NDR_OK || has_ended(event);
+    ndr_event_destroy(event);
+    return is_over ? status : ndr_queue_end(queue, status);
+}
+
+ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
+{
+    return clFinish(queue->cl) == CL_SUCCESS ? status : fail_unended(status);
 }
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
@@ -88,7 +127,7 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
     NDR_REQUIRE_SET(state);
     cl_int first = 0, last = 0;
     NDR_TRY(read_state(event->first, &first));
-    NDR_TRY(read_state(event->last, &last));
+    NDR_TRY(read_state(ndr_event_end(event), &last));
     if (first < 0 || last < 0) *state = NDR_EVENT_FAILED;
     else if (last == CL_COMPLETE) *state = NDR_EVENT_COMPLETE;
     else if (first == CL_RUNNING || first == CL_COMPLETE) *state = NDR_EVENT_RUNNING;
@@ -105,7 +144,7 @@ ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns)
     NDR_TRY(ndr_event_wait(event));
     cl_ulong start = 0, end = 0;
     NDR_TRY_CL(clGetEventProfilingInfo(event->first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
-    NDR_TRY_CL(clGetEventProfilingInfo(event->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    NDR_TRY_CL(clGetEventProfilingInfo(ndr_event_end(event), CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     *elapsed_ns = end > start ? end - start : 0;
     return NDR_OK;
 }

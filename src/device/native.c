@@ -9,7 +9,7 @@ cl_context ndr_context_cl(const ndr_context *context) { return context ? context
 cl_device_id ndr_context_cl_device(const ndr_context *context) { return context ? context->device : NULL; }
 cl_command_queue ndr_queue_cl(const ndr_queue *queue) { return queue ? queue->cl : NULL; }
 cl_mem ndr_buffer_cl(const ndr_buffer *buffer) { return buffer ? buffer->cl : NULL; }
-cl_event ndr_event_cl(const ndr_event *event) { return event ? event->last : NULL; }
+cl_event ndr_event_cl(const ndr_event *event) { return event ? ndr_event_end(event) : NULL; }
 
 cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
 {

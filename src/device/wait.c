@@ -69,7 +69,7 @@ bool ndr_queue_keeps_last(ndr_queue *queue)
 
 void ndr_queue_keep_last(ndr_queue *queue, cl_event event)
 {
-    if (event) clRetainEvent(event);
+    if (event && clRetainEvent(event) != CL_SUCCESS) event = NULL;
     const cl_event before = atomic_exchange(&queue->last, event);
     if (before) clReleaseEvent(before);
 }
