@@ -1,10 +1,42 @@
 /* test_kernel.c - kernels from text, files and the library: built once, known by their signature. */
 #include "support.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "program/program.h"
+
+/* ---- the memory that libndr holds: the linker sends its calls here (tests/CMakeLists.txt), not the driver's ---- */
+
+static atomic_size_t bytes_held;
+
+void *__real_malloc(size_t size_bytes);
+void *__real_calloc(size_t count, size_t size_bytes);
+void *__real_realloc(void *memory, size_t size_bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t size_bytes);
+void *__wrap_calloc(size_t count, size_t size_bytes);
+void *__wrap_realloc(void *memory, size_t size_bytes);
+void __wrap_free(void *memory);
+
+static void *held(void *memory)
+{
+    bytes_held += malloc_usable_size(memory);
+    return memory;
+}
+
+static void *let_go(void *memory)
+{
+    bytes_held -= malloc_usable_size(memory);
+    return memory;
+}
+
+void *__wrap_malloc(size_t size_bytes) { return held(__real_malloc(size_bytes)); }
+void *__wrap_calloc(size_t count, size_t size_bytes) { return held(__real_calloc(count, size_bytes)); }
+void *__wrap_realloc(void *memory, size_t size_bytes) { return held(__real_realloc(let_go(memory), size_bytes)); }
+void __wrap_free(void *memory) { __real_free(let_go(memory)); }
 
 /* Kernels of every sort, one source. */
 static const char many[] =
@@ -59,12 +91,7 @@ static ndr_kernel *get(const ndr_kernel_desc desc)
     } while (0)
 #define DESC(...) { __VA_ARGS__ }
 
-static size_t program_count(void)
-{
-    size_t count = 0;
-    for (const ndr_program *p = context->store->programs; p; p = p->next) ++count;
-    return count;
-}
+static size_t program_count(void) { return context->store->programs.count; }
 
 static ndr_kernel_info info_of(const char *name)
 {
@@ -226,6 +253,37 @@ static void test_kernel__of_other_options_or_label_is_another(void **state)
     assert_ptr_not_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .options = "-DX" }), bare);
     assert_ptr_not_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .label = "other" }), bare);
     assert_ptr_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .options = "" }), bare);
+}
+
+/* Requests whose parts, one to a line, would read the same. */
+static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
+{
+    (void)state;
+    static const char source[] = "\n#ifndef X\n#define X 0\n#endif\nkernel void k(global int *x) { x[0] = X; }\n";
+    ndr_kernel *zero = get((ndr_kernel_desc){ .name = "k", .source = source + 1, .label = "a\n-DX=1" });
+    ndr_kernel *one = get((ndr_kernel_desc){ .name = "k", .source = source, .label = "a", .options = "-DX=1" });
+    assert_ptr_not_equal(zero, one);
+    assert_int_equal(run(zero, 7), 0);
+    assert_int_equal(run(one, 7), 1);
+    const char *const two_dirs[] = { "a", "b", NULL }, *const one_dir[] = { "a\nb", NULL };
+    assert_ptr_not_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .include_dirs = two_dirs }),
+                         get((ndr_kernel_desc){ .name = "k", .source = source, .include_dirs = one_dir }));
+}
+
+/* Its text is some hundred KiB with the whole vocabulary, and a program that tunes itself has thousands of them. */
+static void test_kernel__leaves_no_text_behind(void **state)
+{
+    (void)state;
+    enum { PROGRAMS = 4, MOST_BYTES = 16 << 10 };
+    static const char source[] = "#include <ndr/ndr.clh>\nkernel void k(global int *x, NDR_RANGE(1)) { x[0] = N; }\n";
+    for (int i = 0; i <= PROGRAMS; ++i) {
+        char options[16];
+        snprintf(options, sizeof options, "-DN=%d", i);
+        const size_t before = bytes_held;
+        (void)get((ndr_kernel_desc){ .name = "k", .source = source, .options = options });
+        const size_t more = bytes_held - before;
+        if (i > 0) assert_in_range(more, 1, MOST_BYTES); /* the first may bring the device's own things along */
+    }
 }
 
 static void test_kernel__of_another_context_is_another(void **state)
@@ -637,6 +695,8 @@ int main(void)
         cmocka_unit_test(test_kernel__asked_for_again_is_the_same),
         cmocka_unit_test(test_kernel__of_one_source_share_one_build),
         cmocka_unit_test(test_kernel__of_other_options_or_label_is_another),
+        cmocka_unit_test(test_kernel__of_parts_that_join_to_the_same_is_another),
+        cmocka_unit_test(test_kernel__leaves_no_text_behind),
         cmocka_unit_test(test_kernel__of_another_context_is_another),
         cmocka_unit_test(test_kernel__asked_for_by_many_threads_is_built_once),
         cmocka_unit_test(test_kernel__refuses_null),

@@ -56,6 +56,16 @@ ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 
+/* ---- hash.c ---- */
+
+/* What stands for a text that need not be kept. */
+typedef struct ndr_hash {
+    uint64_t words[2];
+} ndr_hash;
+
+ndr_hash ndr_hash_bytes(const void *bytes, size_t count, uint32_t seed);
+bool ndr_hash_equal(ndr_hash a, ndr_hash b);
+
 /* ---- system.c ---- */
 
 /* The environment variable's value, or NULL. A program that has more rights than whoever started it (set-user-ID) has

@@ -159,8 +159,8 @@ enum { NDR_RECORD_WORDS = 19 }; /* of a launch record */
 /* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
  * enqueues holds `lock` meanwhile. */
 struct ndr_kernel {
-    struct ndr_kernel *next; /* of the same program */
-    ndr_context *context;    /* not counted: the context owns the kernel */
+    ndr_hash key;         /* what it was asked for by */
+    ndr_context *context; /* not counted: the context owns the kernel */
     cl_kernel cl;
     char *name;
     ndr_param *params;
@@ -178,36 +178,43 @@ struct ndr_kernel {
     struct ndr_last_plan *last_plan;   /* of the launch before; NULL: none. With the lock */
 };
 
-/* A built program and the kernels taken from it so far. */
+/* A built program. Its text is the driver's to keep: ndr_build_get_text(). */
 typedef struct ndr_program {
-    struct ndr_program *next;
+    ndr_hash key; /* what it was asked for by */
     cl_program cl;
-    char *key;   /* what it was asked for by */
     char *title; /* what sentences and logs call it */
-    char *text;  /* the source as the compiler saw it, includes pasted in */
     char *options;
     ndr_sub_group_kind sub_groups;
-    size_t sub_group_size; /* asked for, or the warp's; 0 for the device's own */
-    ndr_kernel *kernels;
+    size_t sub_group_size;  /* asked for, or the warp's; 0 for the device's own */
+    bool uses_sub_groups; /* its text has the vocabulary's */
 } ndr_program;
 
-/* Programs under their keys. It keeps; it does not build. */
+/* Values under their keys, found in a step or two however many there are: a hash table with open addressing. */
+typedef struct ndr_table {
+    size_t count, capacity; /* a power of two, at least twice `count`; or 0 */
+    struct ndr_table_slot {
+        ndr_hash key;
+        void *value; /* NULL: the slot is free */
+    } *slots;
+} ndr_table;
+
+/* Programs and kernels under their keys. It keeps; it does not build. */
 typedef struct ndr_store {
-    pthread_mutex_t lock;       /* held for look-ups and changes of the lists */
+    pthread_mutex_t lock;       /* held for look-ups and changes of the tables */
     pthread_mutex_t build_lock; /* held while one thread builds, so that nothing is built twice */
-    ndr_program *programs;
+    ndr_table programs, kernels;
 } ndr_store;
 
 ndr_status ndr_store_create(ndr_store **store);
 void ndr_store_destroy(ndr_store *store);
 
 /* What is kept, or NULL. */
-ndr_program *ndr_store_find(ndr_store *store, const char *key);
-ndr_kernel *ndr_store_find_kernel(ndr_store *store, const ndr_program *program, const char *name);
+ndr_program *ndr_store_find(ndr_store *store, ndr_hash key);
+ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
 
-/* Hand over. */
-void ndr_store_keep(ndr_store *store, ndr_program *program);
-void ndr_store_keep_kernel(ndr_store *store, ndr_program *program, ndr_kernel *kernel);
+/* Hand over; where that fails for want of memory, the caller still has it. */
+ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);
+ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel);
 
 /* Free what was never handed over; NULL is fine. */
 void ndr_program_free(ndr_program *program);

@@ -1,10 +1,48 @@
 /* store.c - built programs and their kernels, kept so that no source is compiled twice.
  *
- * Lists, not hash tables: a process builds tens of kernels, and walking them is nothing beside a launch. */
+ * Hash tables, for a program that tunes itself builds thousands of option sets, and every operation asks for its kernels
+ * at every call. */
 #include "device/device.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a table ---- */
+
+enum { FIRST_CAPACITY = 16 };
+
+/* Where `key` is, or the free slot where it would be. Half of them are free at least, so there is one. */
+static struct ndr_table_slot *slot_of(const ndr_table *table, ndr_hash key)
+{
+    size_t at = (size_t)key.words[0] & (table->capacity - 1);
+    while (table->slots[at].value && !ndr_hash_equal(table->slots[at].key, key)) at = (at + 1) & (table->capacity - 1);
+    return &table->slots[at];
+}
+
+static void *look_up(const ndr_table *table, ndr_hash key) { return table->capacity ? slot_of(table, key)->value : NULL; }
+
+static ndr_status make_room(ndr_table *table)
+{
+    if (2 * (table->count + 1) <= table->capacity) return NDR_OK;
+    ndr_table larger = { table->count, table->capacity ? 2 * table->capacity : FIRST_CAPACITY, NULL };
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to keep one more kernel");
+    for (size_t i = 0; i < table->capacity; ++i)
+        if (table->slots[i].value) *slot_of(&larger, table->slots[i].key) = table->slots[i];
+    free(table->slots);
+    *table = larger;
+    return NDR_OK;
+}
+
+static ndr_status insert(ndr_table *table, ndr_hash key, void *value)
+{
+    NDR_TRY(make_room(table));
+    *slot_of(table, key) = (struct ndr_table_slot){ key, value };
+    ++table->count;
+    return NDR_OK;
+}
+
+/* ---- what is kept ---- */
 
 ndr_status ndr_store_create(ndr_store **store)
 {
@@ -34,14 +72,8 @@ void ndr_kernel_free(ndr_kernel *kernel)
 void ndr_program_free(ndr_program *program)
 {
     if (!program) return;
-    for (ndr_kernel *kernel = program->kernels, *next; kernel; kernel = next) {
-        next = kernel->next;
-        ndr_kernel_free(kernel);
-    }
     if (program->cl) clReleaseProgram(program->cl);
-    free(program->key);
     free(program->title);
-    free(program->text);
     free(program->options);
     free(program);
 }
@@ -49,45 +81,43 @@ void ndr_program_free(ndr_program *program)
 void ndr_store_destroy(ndr_store *store)
 {
     if (!store) return;
-    for (ndr_program *program = store->programs, *next; program; program = next) {
-        next = program->next;
-        ndr_program_free(program);
-    }
+    for (size_t i = 0; i < store->kernels.capacity; ++i) ndr_kernel_free(store->kernels.slots[i].value);
+    for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
+    free(store->kernels.slots);
+    free(store->programs.slots);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->build_lock);
     free(store);
 }
 
-ndr_program *ndr_store_find(ndr_store *store, const char *key)
+/* ---- finding and keeping ---- */
+
+static void *find(ndr_store *store, const ndr_table *table, ndr_hash key)
 {
     pthread_mutex_lock(&store->lock);
-    ndr_program *program = store->programs;
-    while (program && strcmp(program->key, key) != 0) program = program->next;
+    void *found = look_up(table, key);
     pthread_mutex_unlock(&store->lock);
-    return program;
+    return found;
 }
 
-ndr_kernel *ndr_store_find_kernel(ndr_store *store, const ndr_program *program, const char *name)
+ndr_program *ndr_store_find(ndr_store *store, ndr_hash key) { return find(store, &store->programs, key); }
+
+ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find(store, &store->kernels, key); }
+
+static ndr_status keep(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
 {
     pthread_mutex_lock(&store->lock);
-    ndr_kernel *kernel = program->kernels;
-    while (kernel && strcmp(kernel->name, name) != 0) kernel = kernel->next;
+    const ndr_status status = insert(table, key, value);
     pthread_mutex_unlock(&store->lock);
-    return kernel;
+    return status;
 }
 
-void ndr_store_keep(ndr_store *store, ndr_program *program)
+ndr_status ndr_store_keep(ndr_store *store, ndr_program *program)
 {
-    pthread_mutex_lock(&store->lock);
-    program->next = store->programs;
-    store->programs = program;
-    pthread_mutex_unlock(&store->lock);
+    return keep(store, &store->programs, program->key, program);
 }
 
-void ndr_store_keep_kernel(ndr_store *store, ndr_program *program, ndr_kernel *kernel)
+ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel)
 {
-    pthread_mutex_lock(&store->lock);
-    kernel->next = program->kernels;
-    program->kernels = kernel;
-    pthread_mutex_unlock(&store->lock);
+    return keep(store, &store->kernels, kernel->key, kernel);
 }

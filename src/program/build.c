@@ -107,6 +107,19 @@ bool ndr_build_quietly(ndr_context *context, const char *text, const char *optio
     return built;
 }
 
+ndr_status ndr_build_get_text(cl_program program, char **text)
+{
+    size_t bytes = 0;
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &bytes));
+    char *made = calloc(bytes + 1, 1);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's text");
+    const cl_int error = clGetProgramInfo(program, CL_PROGRAM_SOURCE, bytes, made, NULL);
+    if (error == CL_SUCCESS) *text = made;
+    else free(made);
+    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    return NDR_OK;
+}
+
 /* ---- taking kernels ---- */
 
 /* PoCL puts _cl_ in front of a kernel that is called like a built-in function. */

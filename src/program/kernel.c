@@ -28,24 +28,47 @@ static const char *title_of(const ndr_kernel_desc *desc)
     return desc->label ? desc->label : "source";
 }
 
-static void add_line(ndr_text *key, const char *line)
+/* What a request is known by. */
+typedef struct request {
+    ndr_hash program; /* where from, options, folders, text: the same program */
+    ndr_hash kernel;  /* the same kernel of it */
+} request;
+
+/* With its length in front, so that no two lists of pieces make one key. */
+static void add_piece(ndr_text *key, const void *piece, size_t length)
 {
-    ndr_text_add_chars(key, line, strlen(line));
-    ndr_text_add_chars(key, "\n", 1);
+    ndr_text_add_chars(key, (const char *)&length, sizeof length);
+    ndr_text_add_chars(key, piece, length);
 }
 
-/* What makes two requests the same program: all of the above, and the text where it is given. Every operation asks for
- * its kernels at every call, so nothing is printed that need not be. */
-static void add_key(const ndr_kernel_desc *desc, ndr_text *key)
+static void add_string(ndr_text *key, const char *string) { add_piece(key, string, strlen(string)); }
+
+/* Every operation asks for its kernels at every call, so nothing is printed here, and a source is not copied. */
+static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
 {
-    add_line(key, desc->file ? "file" : desc->bundled ? "bundled" : "source");
-    add_line(key, title_of(desc));
-    add_line(key, options_of(desc));
-    if (desc->sub_group_size) ndr_text_add(key, "%zu", desc->sub_group_size);
-    add_line(key, "");
-    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) add_line(key, *dir);
-    add_line(key, "");
-    if (desc->source) add_line(key, desc->source);
+    add_string(key, desc->file ? "file" : desc->bundled ? "bundled" : "source");
+    add_string(key, title_of(desc));
+    add_string(key, options_of(desc));
+    add_piece(key, &desc->sub_group_size, sizeof desc->sub_group_size);
+    size_t dirs = 0;
+    while (desc->include_dirs && desc->include_dirs[dirs]) ++dirs;
+    add_piece(key, &dirs, sizeof dirs);
+    for (size_t i = 0; i < dirs; ++i) add_string(key, desc->include_dirs[i]);
+    if (!desc->source) return;
+    const ndr_hash source = ndr_hash_bytes(desc->source, strlen(desc->source), 0);
+    add_piece(key, &source, sizeof source);
+}
+
+static ndr_status read_request(const ndr_kernel_desc *desc, request *r)
+{
+    ndr_text key = { 0 };
+    add_program(desc, &key);
+    r->program = ndr_hash_bytes(key.chars, key.length, 0);
+    add_string(&key, desc->name);
+    r->kernel = ndr_hash_bytes(key.chars, key.length, 0);
+    const bool failed = key.failed;
+    ndr_text_free(&key);
+    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to look for kernel \"%s\"", desc->name) : NDR_OK;
 }
 
 /* ---- building ---- */
@@ -85,33 +108,44 @@ static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
     return status;
 }
 
-static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, const char *key, ndr_program *made)
+static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, const char *text, ndr_program *made)
 {
-    ndr_text text = { 0 };
-    const ndr_status status = expand(desc, &text);
-    made->text = text.chars; /* freed with the program, whatever happens */
-    NDR_TRY(status);
-    made->key = copy_text(key);
     made->title = copy_text(title_of(desc));
     ndr_text options = { 0 };
     ndr_text_add(&options, "%s", options_of(desc));
-    const ndr_status chosen = ndr_sub_groups_choose(context, desc->sub_group_size, made, &options);
-    made->options = options.chars;
+    const ndr_status chosen = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
+    made->options = options.chars; /* freed with the program, whatever happens */
     NDR_TRY(chosen);
-    if (options.failed || !made->key || !made->title || !made->options)
-        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
-    return ndr_build(context, made->title, made->text, made->options, &made->cl);
+    if (options.failed || !made->title) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    return ndr_build(context, made->title, text, made->options, &made->cl);
 }
 
-static ndr_status make_program(ndr_context *context, const ndr_kernel_desc *desc, const char *key,
-                               ndr_program **program)
+static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
+{
+    ndr_text text = { 0 };
+    ndr_status status = expand(desc, &text);
+    if (status == NDR_OK) status = build_from(context, desc, text.chars, made);
+    ndr_text_free(&text);
+    return status;
+}
+
+static ndr_status make_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_hash key, ndr_program **program)
 {
     ndr_program *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
-    const ndr_status status = fill_program(context, desc, key, made);
+    made->key = key;
+    ndr_status status = fill_program(context, desc, made);
+    if (status == NDR_OK) status = ndr_store_keep(context->store, made);
     if (status == NDR_OK) *program = made;
     else ndr_program_free(made);
     return status;
+}
+
+static ndr_status read_text(const ndr_program *program, const char *text, ndr_kernel *made)
+{
+    NDR_TRY(ndr_signature_read(made, program, text));
+    made->is_guarded = made->form == NDR_FORM_RANGE && ndr_guard_is_first(text, program->options, made->name);
+    return NDR_OK;
 }
 
 static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_kernel *made)
@@ -123,17 +157,22 @@ static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, 
     made->sub_groups = program->sub_groups;
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
-    NDR_TRY(ndr_signature_read(made, program));
-    made->is_guarded = made->form == NDR_FORM_RANGE && ndr_guard_is_first(program->text, program->options, name);
-    return NDR_OK;
+    char *text;
+    NDR_TRY(ndr_build_get_text(program->cl, &text));
+    const ndr_status status = read_text(program, text, made);
+    free(text);
+    return status;
 }
 
-static ndr_status make_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_kernel **kernel)
+static ndr_status make_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_hash key,
+                              ndr_kernel **kernel)
 {
     ndr_kernel *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
     pthread_mutex_init(&made->lock, NULL);
-    const ndr_status status = fill_kernel(context, program, name, made);
+    made->key = key;
+    ndr_status status = fill_kernel(context, program, name, made);
+    if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);
     return status;
@@ -141,49 +180,29 @@ static ndr_status make_kernel(ndr_context *context, const ndr_program *program, 
 
 /* ---- getting ---- */
 
-static ndr_kernel *find(ndr_store *store, const char *key, const char *name, ndr_program **program)
-{
-    *program = ndr_store_find(store, key);
-    return *program ? ndr_store_find_kernel(store, *program, name) : NULL;
-}
-
 /* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const char *key, ndr_kernel **kernel)
+static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const request *r, ndr_kernel **kernel)
 {
-    ndr_program *program;
-    *kernel = find(context->store, key, desc->name, &program);
+    *kernel = ndr_store_find_kernel(context->store, r->kernel);
     if (*kernel) return NDR_OK;
-    if (!program) {
-        NDR_TRY(make_program(context, desc, key, &program));
-        ndr_store_keep(context->store, program);
-    }
-    NDR_TRY(make_kernel(context, program, desc->name, kernel));
-    ndr_store_keep_kernel(context->store, program, *kernel);
-    return NDR_OK;
-}
-
-static ndr_status get(ndr_context *context, const ndr_kernel_desc *desc, const char *key, ndr_kernel **kernel)
-{
-    ndr_program *program;
-    ndr_kernel *found = find(context->store, key, desc->name, &program);
-    ndr_status status = NDR_OK;
-    if (!found) {
-        pthread_mutex_lock(&context->store->build_lock);
-        status = find_or_build(context, desc, key, &found);
-        pthread_mutex_unlock(&context->store->build_lock);
-    }
-    if (status == NDR_OK) *kernel = found;
-    return status;
+    ndr_program *program = ndr_store_find(context->store, r->program);
+    if (!program) NDR_TRY(make_program(context, desc, r->program, &program));
+    return make_kernel(context, program, desc->name, r->kernel, kernel);
 }
 
 ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel)
 {
     NDR_TRY(check(context, desc, kernel));
-    ndr_text key = { 0 };
-    add_key(desc, &key);
-    const ndr_status status =
-        key.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a key") : get(context, desc, key.chars, kernel);
-    ndr_text_free(&key);
+    request r;
+    NDR_TRY(read_request(desc, &r));
+    ndr_kernel *found = ndr_store_find_kernel(context->store, r.kernel);
+    ndr_status status = NDR_OK;
+    if (!found) {
+        pthread_mutex_lock(&context->store->build_lock);
+        status = find_or_build(context, desc, &r, &found);
+        pthread_mutex_unlock(&context->store->build_lock);
+    }
+    if (status == NDR_OK) *kernel = found;
     return status;
 }
 

@@ -43,14 +43,18 @@ ndr_status ndr_build(ndr_context *context, const char *title, const char *text, 
 /* The same for a text that may well not build: false, and nothing is said. */
 bool ndr_build_quietly(ndr_context *context, const char *text, const char *options, cl_program *program);
 
+/* The text that a program was built from, which the driver keeps; free() it. */
+ndr_status ndr_build_get_text(cl_program program, char **text);
+
 /* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
 
 /* ---- sub_group.c ---- */
 
-/* Decide where a program's sub-groups come from, and add to its options what kernels/ndr/sub_group.clh needs to know.
+/* Decide where the sub-groups of a program of that text come from, and add to its options what kernels/ndr/sub_group.clh needs to know.
  * `requested` 0 leaves the size to the device. */
-ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_program *program, ndr_text *options);
+ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
+                                 ndr_text *options);
 
 /* With a built kernel in hand: has the device kept to the size asked for? */
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program);
@@ -63,8 +67,8 @@ bool ndr_guard_is_first(const char *text, const char *options, const char *name)
 
 /* ---- signature.c ---- */
 
-/* Fill in what `kernel` (its cl, context and name are set) takes and allows. */
-ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program);
+/* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. */
+ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text);
 
 /* Pure: the number called `type_name` in OpenCL C, or NONE; and a vector's bytes, or 0. */
 ndr_dtype ndr_signature_dtype_named(const char *type_name);

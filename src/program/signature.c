@@ -189,13 +189,13 @@ static void learn(ndr_kernel *kernel, cl_program program)
 }
 
 /* A probe that does not build leaves sizes unknown; the kernel itself is none the worse. */
-static void probe_types(ndr_kernel *kernel, const ndr_program *program)
+static void probe_types(ndr_kernel *kernel, const ndr_program *program, const char *source)
 {
     bool any = false;
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) any |= needs_probe(&kernel->params[i]);
     if (!any) return;
     ndr_text text = { 0 };
-    ndr_text_add(&text, "%s", program->text);
+    ndr_text_add(&text, "%s", source);
     add_probes(kernel, &text);
     cl_program probes;
     if (!text.failed && ndr_build_quietly(kernel->context, text.chars, program->options, &probes)) {
@@ -225,7 +225,7 @@ static ndr_status read_limits(ndr_kernel *kernel)
     return NDR_OK;
 }
 
-ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program)
+ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text)
 {
     cl_uint count = 0;
     NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
@@ -236,6 +236,6 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program)
     kernel->info.arg_count = count;
     for (cl_uint i = 0; i < count; ++i) NDR_TRY(read_param(kernel->cl, i, &kernel->params[i]));
     recognise_record(kernel);
-    probe_types(kernel, program);
+    probe_types(kernel, program, text);
     return read_limits(kernel);
 }

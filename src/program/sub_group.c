@@ -41,9 +41,9 @@ static bool takes_ptx(ndr_context *context)
 /* ---- choosing ---- */
 
 /* Whether the source includes them at all. */
-static bool uses_sub_groups(const ndr_program *program)
+static bool includes_sub_groups(const char *text)
 {
-    return strstr(program->text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
+    return strstr(text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
 }
 
 static ndr_status check_native_size(const ndr_context *context, size_t requested)
@@ -64,7 +64,8 @@ static ndr_status check_native_size(const ndr_context *context, size_t requested
     return status;
 }
 
-ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_program *program, ndr_text *options)
+ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
+                                 ndr_text *options)
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
@@ -73,8 +74,9 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_pro
     if (takes_ptx(context)) ndr_text_add(options, " -DNDR_PTX=1");
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
+    program->uses_sub_groups = includes_sub_groups(text);
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
-        if (requested && uses_sub_groups(program)) NDR_TRY(check_native_size(context, requested));
+        if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(context, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
         ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
     } else if (takes_ptx(context) && (requested == 0 || requested == device->warp_size)) {
@@ -91,7 +93,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, ndr_pro
 
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program)
 {
-    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !uses_sub_groups(program))
+    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !program->uses_sub_groups)
         return NDR_OK;
     size_t size = 0;
     const cl_int error = clGetKernelSubGroupInfo(

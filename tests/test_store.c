@@ -1,0 +1,109 @@
+/* test_store.c - what a context keeps: found whatever else is kept, and as fast. */
+#include "support.h"
+
+#include "program/program.h"
+
+enum { MANY = 10000 };
+
+static ndr_hash key_of(size_t i) { return ndr_hash_bytes(&i, sizeof i, 0); }
+
+static ndr_program *program_of(ndr_hash key)
+{
+    ndr_program *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    made->key = key;
+    return made;
+}
+
+static ndr_store *store_of_many(ndr_program **programs)
+{
+    ndr_store *store;
+    assert_ok(ndr_store_create(&store));
+    for (size_t i = 0; i < MANY; ++i) {
+        programs[i] = program_of(key_of(i));
+        assert_ok(ndr_store_keep(store, programs[i]));
+    }
+    return store;
+}
+
+static void test_store__finds_each_of_many(void **state)
+{
+    (void)state;
+    static ndr_program *programs[MANY];
+    ndr_store *store = store_of_many(programs);
+    for (size_t i = 0; i < MANY; ++i) assert_ptr_equal(ndr_store_find(store, key_of(i)), programs[i]);
+    for (size_t i = MANY; i < 2 * MANY; ++i) assert_null(ndr_store_find(store, key_of(i)));
+    ndr_store_destroy(store);
+}
+
+static void test_store__that_is_empty_finds_nothing(void **state)
+{
+    (void)state;
+    ndr_store *store;
+    assert_ok(ndr_store_create(&store));
+    assert_null(ndr_store_find(store, key_of(0)));
+    assert_null(ndr_store_find_kernel(store, key_of(0)));
+    ndr_store_destroy(store);
+}
+
+/* Keys that start in one slot, in the last one, and that share 64 bits: told apart all the same. */
+static void test_store__tells_keys_apart_that_meet(void **state)
+{
+    (void)state;
+    enum { KEYS = 40 };
+    static const uint64_t starts[] = { 0, 15, UINT64_MAX };
+    for (size_t s = 0; s < 3; ++s) {
+        ndr_store *store;
+        ndr_program *programs[KEYS];
+        assert_ok(ndr_store_create(&store));
+        for (uint64_t i = 0; i < KEYS; ++i) {
+            programs[i] = program_of((ndr_hash){ { starts[s], i } });
+            assert_ok(ndr_store_keep(store, programs[i]));
+        }
+        for (uint64_t i = 0; i < KEYS; ++i)
+            assert_ptr_equal(ndr_store_find(store, (ndr_hash){ { starts[s], i } }), programs[i]);
+        assert_null(ndr_store_find(store, (ndr_hash){ { starts[s], KEYS } }));
+        ndr_store_destroy(store);
+    }
+}
+
+/* How many keys a look-up compares: as many as there are taken slots from where the key would stand. */
+static size_t comparisons_for(const ndr_table *table, ndr_hash key)
+{
+    size_t count = 0, at = (size_t)key.words[0] & (table->capacity - 1);
+    for (; table->slots[at].value; at = (at + 1) & (table->capacity - 1)) {
+        ++count;
+        if (ndr_hash_equal(table->slots[at].key, key)) break;
+    }
+    return count;
+}
+
+static void test_store__compares_few_keys_however_many_there_are(void **state)
+{
+    (void)state;
+    static ndr_program *programs[MANY];
+    ndr_store *store = store_of_many(programs);
+    size_t all = 0, most = 0;
+    for (size_t i = 0; i < 2 * MANY; ++i) { /* the second half is not there */
+        const size_t count = comparisons_for(&store->programs, key_of(i));
+        all += count;
+        most = count > most ? count : most;
+    }
+    print_message("%zu look-ups among %d programs: %zu comparisons, at most %zu\n", (size_t)(2 * MANY), MANY, all, most);
+    assert_true(all <= 4 * MANY); /* 2 a look-up */
+    assert_true(most <= 64);
+    assert_int_equal(store->programs.count, MANY);
+    assert_true(store->programs.capacity <= 8 * MANY);
+    ndr_store_destroy(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store__finds_each_of_many),
+        cmocka_unit_test(test_store__that_is_empty_finds_nothing),
+        cmocka_unit_test(test_store__tells_keys_apart_that_meet),
+        cmocka_unit_test(test_store__compares_few_keys_however_many_there_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
