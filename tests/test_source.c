@@ -135,6 +135,40 @@ static void test_include__of_the_vocabulary_follows_its_own_includes(void **stat
     free(got);
 }
 
+/* Several of its files include the same ones; a program of 400 KiB and one of 160 KiB mean the same. */
+static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void **state)
+{
+    (void)state;
+    char *got = expanded_from("t", "#include <ndr/ndr.clh>\n", false, NULL);
+    for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
+        char mark[128];
+        snprintf(mark, sizeof mark, "#line 1 \"kernels/%s\"\n", file->name);
+        assert_true(count_of(got, mark) <= 1);
+    }
+    assert_non_null(strstr(got, "#line 1 \"kernels/ndr/item.clh\"\n"));
+    assert_non_null(strstr(got, "#line 1 \"kernels/ndr/hierarchy.clh\"\n"));
+    free(got);
+}
+
+/* The reason why once is enough: inside a file of it nothing but its own guard stands round an #include. */
+static void test_include__in_the_vocabulary_has_no_conditions(void **state)
+{
+    (void)state;
+    size_t includes = 0;
+    for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
+        int depth = 0;
+        if (strncmp(file->name, "ndr/", 4) != 0) continue;
+        for (const char *line = file->text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+            depth += strncmp(line, "#if", 3) == 0;
+            depth -= strncmp(line, "#endif", 6) == 0;
+            if (strncmp(line, "#include", 8) != 0) continue;
+            assert_int_equal(depth, 1);
+            ++includes;
+        }
+    }
+    assert_true(includes > 10);
+}
+
 static void test_include__of_the_vocabulary_needs_no_folder(void **state)
 {
     (void)state;
@@ -577,6 +611,8 @@ int main(void)
         cmocka_unit_test(test_source__is_appended_to_what_is_there),
         cmocka_unit_test(test_include__of_the_vocabulary_is_known_in_every_spelling),
         cmocka_unit_test(test_include__of_the_vocabulary_follows_its_own_includes),
+        cmocka_unit_test(test_include__of_the_vocabulary_pastes_each_of_its_files_once),
+        cmocka_unit_test(test_include__in_the_vocabulary_has_no_conditions),
         cmocka_unit_test(test_include__of_the_vocabulary_needs_no_folder),
         cmocka_unit_test(test_include__is_found_beside_its_file),
         cmocka_unit_test(test_include__is_found_beside_the_file_that_includes_it),

@@ -4,7 +4,8 @@
  * driver, and its log says "kernels/ndr/group.clh:21" instead of naming a temporary file.
  *
  * A file is pasted at each of its #includes, for what stands inside an #if may be skipped there: include
- * guards do their work as ever. Only a file that is being pasted already is left out. */
+ * guards do their work as ever. Only a file that is being pasted already is left out, and inside the vocabulary what it
+ * has had before. */
 #include "program/program.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20 };
+enum { DEEPEST = 32, LARGEST_BYTES = 16 << 20, VOCABULARY_FILES = 32 };
 
 typedef struct expansion {
     ndr_text *out;
@@ -22,6 +23,9 @@ typedef struct expansion {
     bool is_bundled;
     const char *open[DEEPEST]; /* the files being pasted, outermost first */
     size_t depth;
+    size_t vocabulary_depth; /* how many of them are the vocabulary's */
+    size_t pasted_count;     /* of the vocabulary, inside the outermost of those */
+    const ndr_source_file *pasted[VOCABULARY_FILES];
 } expansion;
 
 const ndr_source_file *ndr_source_find(const char *name)
@@ -226,17 +230,36 @@ static ndr_status find_and_paste(expansion *x, const char *title, bool beside, c
     return file->is_there && !is_open(x, file->path.chars) ? paste_file(x, file->path.chars, file->text.chars) : NDR_OK;
 }
 
+/* Whether this file of the vocabulary was pasted before; if not, it is noted down. The vocabulary includes itself without
+ * conditions, so that once is enough. */
+static bool is_repeated(expansion *x, const ndr_source_file *file)
+{
+    if (x->vocabulary_depth == 0) x->pasted_count = 0; /* an #if of the user's may skip what was pasted before */
+    for (size_t i = 0; i < x->pasted_count; ++i)
+        if (x->pasted[i] == file) return true;
+    if (x->pasted_count < VOCABULARY_FILES) x->pasted[x->pasted_count++] = file;
+    return false;
+}
+
+static ndr_status paste_embedded(expansion *x, const ndr_source_file *file)
+{
+    char title[128];
+    snprintf(title, sizeof title, "kernels/%s", file->name);
+    const bool is_vocabulary = strncmp(file->name, "ndr/", 4) == 0;
+    if (is_open(x, title) || (is_vocabulary && is_repeated(x, file))) return NDR_OK;
+    x->vocabulary_depth += is_vocabulary;
+    const ndr_status status = paste(x, title, file->text, false);
+    x->vocabulary_depth -= is_vocabulary;
+    return status;
+}
+
 /* Paste what `name` means here; `*found` false leaves the line to the compiler. */
 static ndr_status include(expansion *x, const char *title, bool beside, const char *name, bool *found)
 {
     *found = true;
     const bool is_ours = strncmp(name, "ndr/", 4) == 0 || x->is_bundled;
     const ndr_source_file *embedded = is_ours ? ndr_source_find(name) : NULL;
-    if (embedded) {
-        char embedded_title[128];
-        snprintf(embedded_title, sizeof embedded_title, "kernels/%s", embedded->name);
-        return is_open(x, embedded_title) ? NDR_OK : paste(x, embedded_title, embedded->text, false);
-    }
+    if (embedded) return paste_embedded(x, embedded);
     included file = { .is_there = false };
     const ndr_status status = find_and_paste(x, title, beside, name, &file);
     *found = file.is_there;
