@@ -1,150 +1,9 @@
-/* test_driver.c - what the driver refuses although all checks were passed: each of its calls once, and then none.
- *
- * The functions below stand before the ICD loader's and pass calls on, but for the one that the test has chosen. */
-#define _GNU_SOURCE
-#include "support.h"
-
-#include <dlfcn.h>
+/* test_driver.c - what the driver refuses although all checks were passed: each of its calls once, and then none. */
+#include "between/between.h"
 
 #include "ops/ops.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-/* ---- between libndr and the driver ---- */
-
-typedef enum call {
-    NO_CALL,
-    CREATE_QUEUE,
-    CREATE_BUFFER,
-    CREATE_PROGRAM,
-    BUILD,
-    CREATE_KERNEL,
-    SET_ARG,
-    ENQUEUE,
-    MARK,
-    WRITE,
-    READ,
-    FILL,
-    COPY,
-    MAP,
-    UNMAP,
-    FINISH
-} call;
-
-/* The call to refuse: the one after `passing` others of its kind. */
-static struct {
-    call kind;
-    size_t passing;
-    cl_int code;
-    bool has_refused;
-} plan;
-
-static size_t items_enqueued;
-
-static void refuse(call kind, size_t passing, cl_int code)
-{
-    plan.kind = kind;
-    plan.passing = passing;
-    plan.code = code;
-    plan.has_refused = false;
-}
-
-static bool refuse_none(void)
-{
-    plan.kind = NO_CALL;
-    return plan.has_refused;
-}
-
-static bool is_refused(call kind)
-{
-    if (plan.kind != kind || plan.has_refused) return false;
-    plan.has_refused = plan.passing == 0;
-    if (!plan.has_refused) --plan.passing;
-    return plan.has_refused;
-}
-
-/* ISO C knows no cast from an object's address to a function's. */
-static void find_next(const char *name, void *function)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found) fail_msg("the ICD loader has no %s", name);
-    memcpy(function, &found, sizeof found);
-}
-
-#define STANDS_BEFORE(kind, name, parameters, ...)  \
-    CL_API_ENTRY cl_int CL_API_CALL name parameters \
-    {                                               \
-        cl_int(CL_API_CALL *next) parameters;       \
-        if (is_refused(kind)) return plan.code;     \
-        find_next(#name, &next);                    \
-        return next(__VA_ARGS__);                   \
-    }
-
-/* Of those that return what they make, and the code through their last parameter. */
-#define STANDS_BEFORE_MAKING(type, kind, name, parameters, ...)      \
-    CL_API_ENTRY type CL_API_CALL name parameters                    \
-    {                                                                \
-        type(CL_API_CALL *next) parameters;                          \
-        if (is_refused(kind)) return *error = plan.code, (type)NULL; \
-        find_next(#name, &next);                                     \
-        return next(__VA_ARGS__);                                    \
-    }
-
-STANDS_BEFORE_MAKING(cl_command_queue, CREATE_QUEUE, clCreateCommandQueue,
-                     (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error), c, d, p, error)
-STANDS_BEFORE_MAKING(cl_mem, CREATE_BUFFER, clCreateBuffer,
-                     (cl_context c, cl_mem_flags f, size_t bytes, void *host, cl_int *error), c, f, bytes, host, error)
-STANDS_BEFORE_MAKING(cl_program, CREATE_PROGRAM, clCreateProgramWithSource,
-                     (cl_context c, cl_uint count, const char **texts, const size_t *lengths, cl_int *error), c, count,
-                     texts, lengths, error)
-STANDS_BEFORE_MAKING(cl_kernel, CREATE_KERNEL, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name,
-                     error)
-STANDS_BEFORE_MAKING(void *, MAP, clEnqueueMapBuffer,
-                     (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, size_t offset, size_t bytes,
-                      cl_uint count, const cl_event *list, cl_event *event, cl_int *error),
-                     q, m, waits, f, offset, bytes, count, list, event, error)
-STANDS_BEFORE(BUILD, clBuildProgram,
-              (cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
-               void(CL_CALLBACK *then)(cl_program, void *), void *data),
-              p, count, devices, options, then, data)
-STANDS_BEFORE(SET_ARG, clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes,
-              value)
-STANDS_BEFORE(MARK, clEnqueueMarkerWithWaitList,
-              (cl_command_queue q, cl_uint count, const cl_event *list, cl_event *event), q, count, list, event)
-STANDS_BEFORE(WRITE, clEnqueueWriteBuffer,
-              (cl_command_queue q, cl_mem m, cl_bool waits, size_t offset, size_t bytes, const void *host,
-               cl_uint count, const cl_event *list, cl_event *event),
-              q, m, waits, offset, bytes, host, count, list, event)
-STANDS_BEFORE(READ, clEnqueueReadBuffer,
-              (cl_command_queue q, cl_mem m, cl_bool waits, size_t offset, size_t bytes, void *host, cl_uint count,
-               const cl_event *list, cl_event *event),
-              q, m, waits, offset, bytes, host, count, list, event)
-STANDS_BEFORE(FILL, clEnqueueFillBuffer,
-              (cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes, size_t offset, size_t bytes,
-               cl_uint count, const cl_event *list, cl_event *event),
-              q, m, pattern, pattern_bytes, offset, bytes, count, list, event)
-STANDS_BEFORE(COPY, clEnqueueCopyBuffer,
-              (cl_command_queue q, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t bytes,
-               cl_uint count, const cl_event *list, cl_event *event),
-              q, from, to, from_offset, to_offset, bytes, count, list, event)
-STANDS_BEFORE(UNMAP, clEnqueueUnmapMemObject,
-              (cl_command_queue q, cl_mem m, void *mapped, cl_uint count, const cl_event *list, cl_event *event), q, m,
-              mapped, count, list, event)
-STANDS_BEFORE(FINISH, clFinish, (cl_command_queue q), q)
-
-/* The global size, once its items are counted. */
-static const size_t *counted(cl_uint dims, const size_t *global)
-{
-    size_t items = 1;
-    for (cl_uint d = 0; d < dims; ++d) items *= global[d];
-    items_enqueued += items;
-    return global;
-}
-
-STANDS_BEFORE(ENQUEUE, clEnqueueNDRangeKernel,
-              (cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
-               const size_t *local, cl_uint count, const cl_event *list, cl_event *event),
-              q, k, dims, offset, counted(dims, global), local, count, list, event)
 
 /* ---- launches ---- */
 
@@ -437,6 +296,196 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     ndr_buffer_destroy(y);
 }
 
+/* ---- waiting ---- */
+
+enum { INTS = 1000 };
+
+/* Work that whatever is enqueued behind it has to wait for. */
+static void keep_busy(ndr_buffer *spun)
+{
+    assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "spin"), ndr_nd_range_1d(1, 1), spun,
+                         quick() ? 100 : 20000000));
+}
+
+static void assert_all(const int *got, int wanted)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], wanted);
+}
+
+static void set_all(int *x, int value)
+{
+    for (size_t i = 0; i < INTS; ++i) x[i] = value;
+}
+
+/* The wait for an event that is refused; the call that should have waited and says that it failed, having enqueued. */
+static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
+{
+    context->caps.waits_asleep = waits_by_event;
+    if (waits_by_event) refuse(WAIT, 0, code);
+    else refuse_afterwards(transfer, 0, code);
+}
+
+static const cl_int wait_codes[] = { CL_OUT_OF_RESOURCES, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                                     CL_INVALID_EVENT };
+
+static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    set_all(host, 1);
+    ndr_buffer *x = buffer_of(sizeof host, host), *spun = buffer_of(sizeof(int), &(const int){ 0 });
+    for (int by_event = 0; by_event < 2; ++by_event)
+        for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+            keep_busy(spun);
+            refuse_to_wait_for(READ, by_event, wait_codes[i]);
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host),
+                           by_event ? "clWaitForEvents gave" : "clEnqueueReadBuffer gave",
+                           ndr_cl_error_name(wait_codes[i]));
+            assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
+            assert_null(strstr(ndr_last_error(), "may still be running"));
+            assert_true(refuse_none());
+            set_all(host, 9); /* the caller's again: nobody writes there any more */
+            assert_ok(ndr_queue_finish(queue));
+            assert_all(host, 9);
+        }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(spun);
+}
+
+static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    ndr_buffer *x = buffer_of(sizeof host, NULL), *spun = buffer_of(sizeof(int), &(const int){ 0 });
+    for (int by_event = 0; by_event < 2; ++by_event)
+        for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+            keep_busy(spun);
+            set_all(host, 7);
+            refuse_to_wait_for(WRITE, by_event, wait_codes[i]);
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host),
+                           by_event ? "clWaitForEvents gave" : "clEnqueueWriteBuffer gave");
+            assert_true(refuse_none());
+            set_all(host, 9); /* nobody reads there any more */
+            read_buffer(x, host, sizeof host);
+            assert_all(host, 7);
+        }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(spun);
+}
+
+/* Neither the wait nor the queue's end can be had: no promise, and the sentence says so. */
+static void test_driver__says_where_work_may_still_be_running(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    ndr_buffer *x = buffer_of(sizeof host, NULL);
+    static const char said[] = "the work may still be running: its memory must stay until ndr_queue_finish() succeeds";
+    for (int by_event = 0; by_event < 2; ++by_event) {
+        refuse_to_wait_for(READ, by_event, CL_OUT_OF_RESOURCES);
+        refuse_also(FINISH);
+        refuse_also(GET_EVENT_INFO);
+        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host), said);
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
+        assert_ok(ndr_queue_finish(queue));
+    }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+}
+
+/* Whatever the event itself says: here, that all is well. */
+static void test_driver__passes_on_that_a_wait_failed(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
+    for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+        ndr_event *done;
+        assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
+        assert_ok(ndr_queue_finish(queue));
+        refuse(WAIT, 0, wait_codes[i]);
+        assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(done), "clWaitForEvents gave",
+                       ndr_cl_error_name(wait_codes[i]));
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
+        assert_null(strstr(ndr_last_error(), "may still be running")); /* the event says that it is not */
+        assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+    }
+    ndr_buffer_destroy(x);
+}
+
+static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(void **state)
+{
+    (void)state;
+    const int before[2] = { 1, 2 };
+    ndr_buffer *x = buffer_of(sizeof before, before);
+    void *const nothing = &x, *mapped = nothing;
+    const alive then = now;
+    for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+        refuse(WAIT, 0, wait_codes[i]);
+        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 0, sizeof before, &mapped),
+                       "clWaitForEvents gave", ndr_cl_error_name(wait_codes[i]));
+        assert_true(refuse_none());
+        assert_ptr_equal(mapped, nothing);
+        assert_memory_equal(&now, &then, sizeof now);
+        assert_ok(ndr_buffer_write(queue, x, 0, sizeof before, before));
+    }
+    ndr_buffer_destroy(x);
+}
+
+/* ---- counting references ---- */
+
+static void test_driver__needs_no_second_count_of_an_event(void **state)
+{
+    (void)state;
+    ndr_kernel *const add_one = kernel_of(plain_kernels, "add_one");
+    ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
+    const alive then = now;
+    for (int wants_event = 0; wants_event < 2; ++wants_event) {
+        ndr_queue *line;
+        ndr_event *done = NULL;
+        assert_ok(ndr_queue_create(context, NULL, &line));
+        refuse(RETAIN_EVENT, 0, CL_OUT_OF_HOST_MEMORY);
+        assert_ok(ndr_launch_event(line, add_one, wants_event ? &done : NULL, ndr_range_1d(1), x));
+        refuse_none(); /* a driver that is not watched has nothing to count */
+        if (done) assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+        assert_ok(ndr_queue_finish(line));
+        ndr_queue_destroy(line);
+        assert_memory_equal(&now, &then, sizeof now);
+    }
+    ndr_buffer_destroy(x);
+}
+
+static void test_driver__counts_a_queue_before_it_maps(void **state)
+{
+    (void)state;
+    const int before[2] = { 1, 2 };
+    ndr_buffer *x = buffer_of(sizeof before, before);
+    ndr_queue *line;
+    void *const nothing = &x, *mapped = nothing;
+    const alive then = now;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    refuse(RETAIN_QUEUE, 0, CL_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped),
+                   "clRetainCommandQueue gave CL_OUT_OF_HOST_MEMORY");
+    assert_true(refuse_none());
+    assert_ptr_equal(mapped, nothing);
+    assert_int_equal(now.mappings, then.mappings);
+    assert_ok(ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped));
+    assert_memory_equal(mapped, before, sizeof before);
+    ndr_queue_destroy(line); /* the mapping keeps it */
+    ndr_buffer_destroy(x);
+    assert_int_equal(now.queues, then.queues);
+    assert_int_equal(now.events, then.events);
+    assert_int_equal(now.mappings, then.mappings);
+}
+
 /* A source that nothing else has built in this context. */
 static void test_driver__refuses_to_build_and_then_builds(void **state)
 {
@@ -476,6 +525,13 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_a_step_of_a_reduction),
         cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),
         cmocka_unit_test(test_driver__refuses_transfers_and_the_next_works),
+        cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
+        cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
+        cmocka_unit_test(test_driver__says_where_work_may_still_be_running),
+        cmocka_unit_test(test_driver__passes_on_that_a_wait_failed),
+        cmocka_unit_test(test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped),
+        cmocka_unit_test(test_driver__needs_no_second_count_of_an_event),
+        cmocka_unit_test(test_driver__counts_a_queue_before_it_maps),
         cmocka_unit_test(test_driver__refuses_to_build_and_then_builds),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
