@@ -114,9 +114,25 @@ typedef struct operation {
     ndr_queue *queue;
     ndr_status (*run)(struct operation *o, ndr_event **event);
     void (*check)(struct operation *o);
-    ndr_buffer *a, *b, *c;
+    ndr_buffer *a, *b, *c; /* c is the output */
     ndr_reduce_method method;
 } operation;
+
+static void spoil_output(operation *o)
+{
+    static const unsigned char spoilt = 0x5a;
+    assert_ok(ndr_buffer_fill(o->queue, o->c, 0, ndr_buffer_size(o->c), &spoilt, 1, NULL));
+}
+
+/* A refused operation has written nothing. */
+static void assert_spoilt(operation *o)
+{
+    const size_t bytes = ndr_buffer_size(o->c);
+    unsigned char *got = NULL;
+    assert_ok(ndr_buffer_map(o->queue, o->c, NDR_MAP_READ, 0, bytes, (void **)&got));
+    for (size_t i = 0; i < bytes; ++i) assert_int_equal(got[i], 0x5a);
+    assert_ok(ndr_buffer_unmap(o->queue, o->c, got));
+}
 
 /* Refuse each call of each kind once, as long as there is one more; after that the operation works. */
 static void check_every_refusal(operation o)
@@ -127,6 +143,7 @@ static void check_every_refusal(operation o)
         for (size_t passing = 0;; ++passing) {
             ndr_event *const before = (ndr_event *)&o, *event = before;
             assert_ok(ndr_queue_create(context, NULL, &o.queue));
+            spoil_output(&o);
             refuse(kinds[k], passing, CL_OUT_OF_RESOURCES);
             const ndr_status status = o.run(&o, &event);
             const bool refused = refuse_none();
@@ -135,7 +152,7 @@ static void check_every_refusal(operation o)
                 assert_non_null(strstr(ndr_last_error(), "CL_OUT_OF_RESOURCES"));
                 assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
                 assert_ptr_equal(event, before);
-                assert_ok(ndr_queue_finish(o.queue));
+                assert_spoilt(&o);
                 assert_ok(o.run(&o, &event));
                 ++refusals;
             } else {

@@ -143,20 +143,41 @@ static ndr_status reduce_tree(const reduction *r, ndr_event **event)
     return status;
 }
 
-/* ---- the atomic: every group combines its own with one cell ---- */
+/* ---- the atomic: every group combines its own with one cell, which becomes the output at the end ---- */
+
+typedef struct atomic_kernels {
+    ndr_kernel *begin, *rest, *end;
+} atomic_kernels;
+
+static ndr_status fold_and_end(const reduction *r, const atomic_kernels *k, ndr_buffer *cell, ndr_event **event)
+{
+    const ndr_span at_start = { cell, 0 };
+    const ndr_operand sum = operand("partials", &at_start, 1, r->input.element_bytes);
+    NDR_TRY(fold(r, k->rest, &r->input, &sum, r->tuning.group_count, NULL));
+    return ndr_launch_event(r->queue, k->end, event, ndr_range_1d(1), cell, r->output.buffer, r->output.offset);
+}
+
+static ndr_status reduce_in_cell(const reduction *r, const atomic_kernels *k, ndr_buffer *cell, ndr_event **event)
+{
+    ndr_event *first = NULL, *last = NULL;
+    NDR_TRY(ndr_launch_event(r->queue, k->begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, cell));
+    const ndr_status status = fold_and_end(r, k, cell, event ? &last : NULL);
+    return ndr_event_join(status, first, last, event);
+}
 
 static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
 {
     if (r->tuning.variant == NDR_REDUCE_CHUNKS)
         return reduce_chunks(r, "reduce_chunks_atomic.cl", "reduce_chunks_atomic", event);
-    ndr_kernel *begin, *rest;
-    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &begin)); /* writes the cell's start value */
-    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &rest));
-    ndr_event *first = NULL, *last = NULL;
-    NDR_TRY(ndr_launch_event(r->queue, begin, event ? &first : NULL, ndr_range_1d(1), r->input.cols, r->output.buffer,
-                             r->output.offset));
-    const ndr_status status = fold(r, rest, &r->input, &r->output, r->tuning.group_count, event ? &last : NULL);
-    return ndr_event_join(status, first, last, event);
+    atomic_kernels k;
+    ndr_buffer *cell;
+    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &k.begin));
+    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &k.rest));
+    NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_end", &k.end));
+    NDR_TRY(ndr_queue_borrow_workspace(r->queue, r->input.element_bytes, &cell));
+    const ndr_status status = reduce_in_cell(r, &k, cell, event);
+    ndr_queue_return_workspace(r->queue);
+    return status;
 }
 
 /* ---- the textbook's recursion: a tree of one element an item, launched until one group is left ---- */
