@@ -360,8 +360,9 @@ typedef enum ndr_sub_group_kind {
 /** A kernel's sub-groups for one local size, as the kernel will see them. */
 typedef struct ndr_sub_group_info {
     ndr_sub_group_kind kind; /**< Where they come from. */
-    size_t max_size;         /**< Work-items of every sub-group but the last, which may have fewer. */
-    size_t count;            /**< Sub-groups of one group. */
+    size_t max_size;         /**< Work-items of a sub-group at most. The last may have fewer, and where the driver
+                                  cuts each row of a group by itself, the last of each row: ask in the kernel. */
+    size_t count;            /**< Sub-groups of one group. count * max_size may be more than the group has items. */
 } ndr_sub_group_info;
 
 /** Ask for a kernel's sub-groups in groups of `local`. */

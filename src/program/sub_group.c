@@ -108,20 +108,26 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
 
 /* ---- asking a kernel ---- */
 
-/* The driver's size may be larger than the group, and its count rounded down: what a kernel sees is neither, for
- * kernels/ndr/sub_group.clh sets them right in the same way. */
-static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, size_t items, ndr_sub_group_info *info)
+static ndr_status ask_driver(const ndr_kernel *kernel, const ndr_range *local, cl_kernel_sub_group_info question,
+                             size_t *answer)
 {
     size_t cl_local[3];
     ndr_turn_dims(local->dims, local->size, cl_local);
-    const size_t bytes = local->dims * sizeof cl_local[0];
-    info->max_size = kernel->sub_group_size;
-    if (info->max_size == 0)
-        NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device,
-                                           CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, bytes, cl_local,
-                                           sizeof info->max_size, &info->max_size, NULL));
-    info->max_size = ndr_max_size(1, ndr_min_size(info->max_size, items));
-    info->count = ndr_ceil_div(items, info->max_size);
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, question, local->dims * sizeof cl_local[0],
+                                       cl_local, sizeof *answer, answer, NULL));
+    return NDR_OK;
+}
+
+/* What a kernel sees: kernels/ndr/sub_group.clh limits the driver's answers by the group in the same way. Some drivers
+ * overlook the size asked for, here but not in the kernel; then their count is not of these sub-groups. */
+static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, size_t items, ndr_sub_group_info *info)
+{
+    size_t max_size, count;
+    NDR_TRY(ask_driver(kernel, local, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &max_size));
+    NDR_TRY(ask_driver(kernel, local, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &count));
+    const size_t size = kernel->sub_group_size ? kernel->sub_group_size : max_size;
+    info->max_size = ndr_max_size(1, ndr_min_size(size, items));
+    info->count = ndr_max_size(size == max_size ? count : 0, ndr_ceil_div(items, info->max_size));
     return NDR_OK;
 }
 
