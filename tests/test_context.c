@@ -250,7 +250,7 @@ static void test_context__needs_opencl_1_2(void **state)
     free(entries);
     old.caps.c_version = 110;
     strcpy(old.caps.info.opencl, "OpenCL 1.1 old");
-    assert_refused(NDR_UNSUPPORTED, ndr_context_open(&old, NULL, &made), old.caps.info.name,
+    assert_refused(NDR_UNSUPPORTED, ndr_context_open(&old, NULL, NDR_CHECK_DEFAULT, &made), old.caps.info.name,
                    "OpenCL 1.1 old", "needs OpenCL 1.2");
     assert_null(made);
 }

@@ -173,6 +173,42 @@ typedef struct ndr_context ndr_context;
  * What cannot be had is refused rather than replaced. */
 NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **context);
 
+/** Whether the work of a context is checked while it runs, to find mistakes; docs/wrong-results.md shows it in use.
+ *
+ * On, each launch is waited for. A launch that wrote past the end or before the start of a buffer is refused with
+ * NDR_OUT_OF_BOUNDS, in a sentence that names kernel, argument, launch and first changed byte; it has run then, and
+ * what it wrote inside its buffers is there. ndr_buffer_create() fills a buffer: each four bytes are 0xfff0bad1, NaN
+ * as float and as double, -1000751 as int. A handle that was destroyed, overwritten, or never was one is refused by
+ * every call; a destroy function leaves such a handle alone, says so in ndr_last_error(), and the report below counts
+ * it.
+ *
+ * Only writes are found, where they change a byte within a guard zone: as many bytes as the buffer has on either side
+ * of it, at least 64 KiB and at most 16 MiB. Each buffer takes the memory of its zones besides its own. */
+typedef enum ndr_check_mode {
+    NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK says: 1 is on; 0, empty or unset is off. */
+    NDR_CHECK_ON = 1,      /**< Checked. */
+    NDR_CHECK_OFF = 2      /**< Not checked: nothing is waited for. */
+} ndr_check_mode;
+
+/** How a context is made. */
+typedef struct ndr_context_desc {
+    const char *device;   /**< As in ndr_context_create(); NULL: as there. */
+    ndr_check_mode check; /**< Default: as NDR_CHECK says. */
+} ndr_context_desc;
+
+/** Open a device as ndr_context_create() does, with more to choose; `desc` NULL means all defaults. */
+NDR_MUST_CHECK ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
+
+/** What checking has to report besides refusals, a sentence a line: whether it is on and how many launches it checked;
+ * the buffers that it cannot check and why, each reason once (memory of the caller's or of OpenCL's, a cl_mem that was
+ * handed out, no room for guard zones); destroy calls that were given no live handle. Numbers count the context's
+ * buffers as they were made, the library's own included.
+ *
+ * At most `capacity` bytes go to `text` (may be NULL when `capacity` is 0), the 0 at the end among them; `length` (may
+ * be NULL) gets the characters of the whole report, without the 0. */
+NDR_MUST_CHECK ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text,
+                                                       size_t *length);
+
 /** Let go of a context. Its queues, buffers, events and kernels keep what they need of it. */
 NDR_API void ndr_context_destroy(ndr_context *context);
 

@@ -2,6 +2,8 @@
 #ifndef NDR_BASE_H
 #define NDR_BASE_H
 
+#include <stdatomic.h>
+
 #include "ndr/ndr.h"
 
 /* ---- status.c ---- */
@@ -29,8 +31,75 @@ ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *f
 
 #define NDR_REQUIRE(condition, ...) NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, condition, __VA_ARGS__)
 
-/* Refuse a NULL by its name. */
-#define NDR_REQUIRE_SET(pointer) NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", __func__)
+/* Refuse a NULL by its name, and a handle that is not live where handles are checked. */
+#define NDR_REQUIRE_SET(pointer) NDR_REQUIRE_SET_IN(__func__, pointer)
+#define NDR_REQUIRE_SET_IN(call, pointer)                                    \
+    do {                                                                     \
+        NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", (call));  \
+        NDR_REQUIRE_LIVE(NDR_HANDLE_KIND(pointer), pointer, call, #pointer); \
+    } while (0)
+
+/* ---- handle.c ---- */
+
+typedef enum ndr_handle_kind {
+    NDR_HANDLE_NONE, /* another pointer */
+    NDR_HANDLE_CONTEXT,
+    NDR_HANDLE_QUEUE,
+    NDR_HANDLE_EVENT,
+    NDR_HANDLE_BUFFER,
+    NDR_HANDLE_KERNEL,
+} ndr_handle_kind;
+
+#define NDR_HANDLE_KIND(pointer)                 \
+    _Generic((pointer),                          \
+        ndr_context *: NDR_HANDLE_CONTEXT,       \
+        const ndr_context *: NDR_HANDLE_CONTEXT, \
+        ndr_queue *: NDR_HANDLE_QUEUE,           \
+        const ndr_queue *: NDR_HANDLE_QUEUE,     \
+        ndr_event *: NDR_HANDLE_EVENT,           \
+        const ndr_event *: NDR_HANDLE_EVENT,     \
+        ndr_buffer *: NDR_HANDLE_BUFFER,         \
+        const ndr_buffer *: NDR_HANDLE_BUFFER,   \
+        ndr_kernel *: NDR_HANDLE_KERNEL,         \
+        const ndr_kernel *: NDR_HANDLE_KERNEL,   \
+        default: NDR_HANDLE_NONE)
+
+extern atomic_bool ndr_handles_checked; /* since the first checked context was opened */
+static inline bool ndr_handles_are_checked(void)
+{
+    return atomic_load_explicit(&ndr_handles_checked, memory_order_relaxed);
+}
+
+/* A context is opened or gone. Handles of unchecked ones are not listed: while there is one, a pointer that is not
+ * listed may be its handle. */
+void ndr_handles_add_context(bool is_checked);
+void ndr_handles_remove_context(bool is_checked);
+
+/* Zeroed memory for a handle, whose struct begins with a uint64_t for the seal; listed where it is checked. NULL: no
+ * memory. */
+void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked);
+
+/* Its owner destroys a handle: whether there is one to destroy. Where handles are checked, one that is not live gives a
+ * sentence, is counted as a mistake, and must be left alone. */
+bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *call);
+
+/* Free a handle's memory; a listed one's once it has been through the quarantine. */
+void ndr_handle_free(void *handle);
+
+/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without a colon
+ * where `name` is NULL. A context that was destroyed is live as long as an object of it is. */
+ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name);
+
+/* For functions that give no status: false for NULL, too. */
+#define NDR_IS_LIVE(pointer)        \
+    ((pointer)                      \
+     && (!ndr_handles_are_checked() \
+         || ndr_handle_require(NDR_HANDLE_KIND(pointer), (pointer), __func__, #pointer) == NDR_OK))
+
+#define NDR_REQUIRE_LIVE(kind, handle, call, name)                                                    \
+    do {                                                                                              \
+        if (ndr_handles_are_checked()) NDR_TRY(ndr_handle_require((kind), (handle), (call), (name))); \
+    } while (0)
 
 /* ---- text.c ---- */
 
@@ -52,6 +121,9 @@ typedef struct ndr_size_text {
     char chars[80];
 } ndr_size_text;
 ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
+
+/* Append what ndr_handle_retire() has refused so far, in one line; nothing where there was nothing. */
+void ndr_handle_print_mistakes(ndr_text *out);
 
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);

@@ -9,7 +9,7 @@ static atomic_ullong buffers_so_far;
 
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer)
 {
-    ndr_buffer *made = calloc(1, sizeof *made);
+    ndr_buffer *made = ndr_handle_new(NDR_HANDLE_BUFFER, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer");
     made->cl = cl;
     made->context = ndr_context_keep(context);
@@ -27,12 +27,15 @@ static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags fla
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
                    "a buffer of %zu bytes is more than the %zu that \"%s\" gives at most", size_bytes, limit,
                    context->caps.info.name);
+    const bool is_ours = !(flags & CL_MEM_USE_HOST_PTR);
+    if (is_ours && ndr_zones_fit(context, size_bytes)) return ndr_zones_make_buffer(context, size_bytes, host, buffer);
     if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;
     cl_int error;
     cl_mem cl = clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
-    if (status != NDR_OK) clReleaseMemObject(cl);
+    if (status == NDR_OK) ndr_check_leave_out(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
+    else clReleaseMemObject(cl);
     return status;
 }
 
@@ -67,19 +70,20 @@ static void free_mapping(ndr_mapping *mapping)
 
 void ndr_buffer_destroy(ndr_buffer *buffer)
 {
-    if (!buffer) return;
+    if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
     for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
         next = mapping->next;
         (void)clEnqueueUnmapMemObject(mapping->queue, buffer->cl, mapping->host, 0, NULL, NULL);
         free_mapping(mapping);
     }
     clReleaseMemObject(buffer->cl);
+    ndr_zones_release(buffer);
     pthread_mutex_destroy(&buffer->lock);
-    ndr_context_destroy(buffer->context);
-    free(buffer);
+    ndr_context_release(buffer->context);
+    ndr_handle_free(buffer);
 }
 
-size_t ndr_buffer_size(const ndr_buffer *buffer) { return buffer ? buffer->size_bytes : 0; }
+size_t ndr_buffer_size(const ndr_buffer *buffer) { return NDR_IS_LIVE(buffer) ? buffer->size_bytes : 0; }
 
 /* ---- checks ---- */
 
@@ -91,8 +95,8 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
 static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
                              size_t size_bytes)
 {
-    NDR_REQUIRE(queue, "%s: queue is NULL", call);
-    NDR_REQUIRE(buffer, "%s: buffer is NULL", call);
+    NDR_REQUIRE_SET_IN(call, queue);
+    NDR_REQUIRE_SET_IN(call, buffer);
     NDR_REQUIRE(queue->context == buffer->context, "%s: queue and buffer belong to different contexts", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
@@ -336,5 +340,5 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
     pthread_mutex_lock(&buffer->lock);
     const ndr_status status = unmap(queue, buffer, host);
     pthread_mutex_unlock(&buffer->lock);
-    return status;
+    return status == NDR_OK ? ndr_check_unmapped(queue, buffer) : status;
 }

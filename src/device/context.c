@@ -11,13 +11,19 @@ ndr_context *ndr_context_keep(ndr_context *context)
     return context;
 }
 
-void ndr_context_destroy(ndr_context *context)
+void ndr_context_release(ndr_context *context)
 {
-    if (!context) return;
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
     ndr_store_destroy(context->store);
     if (context->cl) clReleaseContext(context->cl);
-    free(context);
+    ndr_handles_remove_context(context->checker != NULL);
+    ndr_checker_destroy(context->checker);
+    ndr_handle_free(context);
+}
+
+void ndr_context_destroy(ndr_context *context)
+{
+    if (ndr_handle_retire(NDR_HANDLE_CONTEXT, context, __func__)) ndr_context_release(context);
 }
 
 /* ---- opening ---- */
@@ -44,19 +50,38 @@ static ndr_status complete(ndr_context *made, const ndr_catalog_entry *entry, cl
     return ndr_store_create(&made->store);
 }
 
-ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_context **context)
+static ndr_status is_to_be_checked(ndr_check_mode mode, bool *is_checked)
 {
-    ndr_context *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a context");
+    NDR_REQUIRE((unsigned)mode <= NDR_CHECK_OFF, "ndr_context_create_with: check is %d, not an ndr_check_mode",
+                (int)mode);
+    if (mode == NDR_CHECK_DEFAULT) return ndr_check_parse(ndr_environment("NDR_CHECK"), is_checked);
+    *is_checked = mode == NDR_CHECK_ON;
+    return NDR_OK;
+}
+
+ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context)
+{
+    bool is_checked;
+    ndr_checker *checker = NULL;
+    NDR_TRY(is_to_be_checked(check, &is_checked));
+    if (is_checked) NDR_TRY(ndr_checker_create(&checker));
+    ndr_handles_add_context(is_checked);
+    ndr_context *made = ndr_handle_new(NDR_HANDLE_CONTEXT, sizeof *made, is_checked);
+    if (!made) {
+        ndr_handles_remove_context(is_checked);
+        ndr_checker_destroy(checker);
+        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a context");
+    }
+    made->checker = checker;
     atomic_init(&made->references, 1);
     const ndr_status status = complete(made, entry, cl);
     if (status == NDR_OK) *context = made;
-    else ndr_context_destroy(made);
+    else ndr_context_release(made);
     return status;
 }
 
-static ndr_status choose_and_open(const char *words, const char *source, const ndr_catalog_entry *entries, size_t count,
-                                  ndr_context **context)
+static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
+                                  const ndr_catalog_entry *entries, size_t count, ndr_context **context)
 {
     ndr_device_info *infos = malloc(count * sizeof *infos);
     if (!infos) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
@@ -65,20 +90,32 @@ static ndr_status choose_and_open(const char *words, const char *source, const n
     const ndr_status status = ndr_catalog_choose(words, source, infos, count, &chosen);
     free(infos);
     NDR_TRY(status);
-    return ndr_context_open(&entries[chosen], NULL, context);
+    return ndr_context_open(&entries[chosen], NULL, check, context);
+}
+
+static ndr_status create(const char *call, const ndr_context_desc *desc, ndr_context **context)
+{
+    const char *words = desc->device ? desc->device : ndr_environment("NDR_DEVICE");
+    ndr_catalog_entry *entries;
+    size_t count;
+    NDR_TRY(ndr_catalog_read(&entries, &count));
+    const ndr_status status =
+        choose_and_open(words, desc->device ? call : "NDR_DEVICE", desc->check, entries, count, context);
+    free(entries);
+    return status;
 }
 
 ndr_status ndr_context_create(const char *device, ndr_context **context)
 {
     NDR_REQUIRE_SET(context);
-    const char *words = device ? device : ndr_environment("NDR_DEVICE");
-    ndr_catalog_entry *entries;
-    size_t count;
-    NDR_TRY(ndr_catalog_read(&entries, &count));
-    const ndr_status status =
-        choose_and_open(words, device ? "ndr_context_create" : "NDR_DEVICE", entries, count, context);
-    free(entries);
-    return status;
+    return create(__func__, &(ndr_context_desc){ .device = device }, context);
+}
+
+ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context)
+{
+    NDR_REQUIRE_SET(context);
+    static const ndr_context_desc all_defaults = { 0 };
+    return create(__func__, desc ? desc : &all_defaults, context);
 }
 
 ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device)

@@ -101,7 +101,10 @@ void ndr_queue_watch(ndr_queue *queue);
 
 /* ---- context.c ---- */
 
+typedef struct ndr_checker ndr_checker;
+
 struct ndr_context {
+    uint64_t seal;          /* as every handle's first member: handle.c's */
     atomic_uint references; /* one for the caller, one for each queue, buffer and event */
     atomic_int takes_ptx;   /* 0 not asked yet, 1 no, 2 yes */
     cl_device_id device;
@@ -109,6 +112,7 @@ struct ndr_context {
     ndr_caps caps;
     struct ndr_store *store;
     ndr_patience patience;
+    ndr_checker *checker; /* NULL: unchecked */
     struct {
         unsigned reduce, gemm; /* the ops floor's variants; 0: as tuning chooses. For tests. */
     } forced;
@@ -116,9 +120,10 @@ struct ndr_context {
 
 /* Take or return one reference; ndr_context_destroy() returns the caller's. */
 ndr_context *ndr_context_keep(ndr_context *context);
+void ndr_context_release(ndr_context *context);
 
 /* Open a listed device; `cl` is an OpenCL context to share, or NULL to make one. */
-ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_context **context);
+ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
 
 /* ---- store.c ---- */
 
@@ -159,6 +164,7 @@ enum { NDR_RECORD_WORDS = 19 }; /* of a launch record */
 /* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
  * enqueues holds `lock` meanwhile. */
 struct ndr_kernel {
+    uint64_t seal;
     ndr_hash key;         /* what it was asked for by */
     ndr_context *context; /* not counted: the context owns the kernel */
     cl_kernel cl;
@@ -223,6 +229,7 @@ void ndr_kernel_free(ndr_kernel *kernel);
 /* ---- queue.c ---- */
 
 struct ndr_queue {
+    uint64_t seal;
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
@@ -255,6 +262,7 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 /* ---- event.c ---- */
 
 struct ndr_event {
+    uint64_t seal;
     ndr_context *context;
     cl_event first, last; /* `last` NULL: the work is one piece; each counted where set */
     bool profiling;
@@ -290,7 +298,10 @@ typedef struct ndr_mapping {
     cl_command_queue queue; /* counted: a buffer that goes while it is mapped is unmapped there */
 } ndr_mapping;
 
+typedef struct ndr_zones ndr_zones;
+
 struct ndr_buffer {
+    uint64_t seal;
     ndr_context *context;
     cl_mem cl;
     size_t size_bytes;
@@ -298,6 +309,7 @@ struct ndr_buffer {
     pthread_mutex_t lock; /* guards `mappings`, and held while the driver maps and unmaps */
     ndr_mapping *mappings;
     atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */
+    ndr_zones *zones;                       /* guard zones; NULL: none */
 };
 
 /* Put a buffer round `cl`, whose reference it takes over if it succeeds. */
@@ -305,5 +317,54 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
 
 /* False while the host has the buffer mapped in a way that the device must not meet. */
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
+
+/* ---- check.c ---- */
+
+/* Pure: what NDR_CHECK says; NULL or "" is off, an unknown word is refused. */
+ndr_status ndr_check_parse(const char *words, bool *is_on);
+
+ndr_status ndr_checker_create(ndr_checker **checker);
+void ndr_checker_destroy(ndr_checker *checker); /* NULL is fine */
+
+/* Whether a buffer of that size gets guard zones in this context. */
+bool ndr_zones_fit(const ndr_context *context, size_t size_bytes);
+
+/* Make such a buffer, a copy of `host`, or new where `host` is NULL; and let go of what it has beside its `cl`. */
+ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer);
+void ndr_zones_release(ndr_buffer *buffer);
+
+/* Why a buffer of a checked context is not checked. */
+typedef enum ndr_unchecked {
+    NDR_UNCHECKED_OVER,
+    NDR_UNCHECKED_FOREIGN,
+    NDR_UNCHECKED_HANDED_OUT, /* from now on: work that libndr does not know of may change its zones */
+    NDR_UNCHECKED_TOO_LARGE,
+    NDR_UNCHECKED_COUNT,
+} ndr_unchecked;
+
+/* Put a buffer on the list of what is unchecked; nothing in an unchecked context. */
+void ndr_check_leave_out(const ndr_buffer *buffer, ndr_unchecked reason);
+
+/* Between these two there is no other checked launch in the context. */
+void ndr_check_begin(ndr_context *context);
+void ndr_check_end(ndr_context *context);
+
+/* In between, after a launch: wait for it and look at all zones. `*launch` is its number, from 1; `*hurt` one of the
+ * buffers whose zones were changed, or NULL. The zones are whole again. */
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **hurt);
+
+/* What that found about a buffer; the number counts the context's buffers as they were made, from 1. */
+bool ndr_zones_are_hurt(const ndr_buffer *buffer);
+uint64_t ndr_zones_number(const ndr_buffer *buffer);
+
+/* "wrote past the end of its buffer of 4000 bytes (1000 floats): the first changed byte is byte 4000, ...", with
+ * `what` "its buffer" and `more` " (1000 floats)". */
+typedef struct ndr_damage_text {
+    char chars[384];
+} ndr_damage_text;
+ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *what, const char *more);
+
+/* After the host has unmapped a buffer: has it kept inside? */
+ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer);
 
 #endif

@@ -7,7 +7,7 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
 {
     *made = NULL;
     if (!wanted) return NDR_OK;
-    ndr_event *event = calloc(1, sizeof *event);
+    ndr_event *event = ndr_handle_new(NDR_HANDLE_EVENT, sizeof *event, queue->context->checker != NULL);
     if (!event) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
     event->context = ndr_context_keep(queue->context);
     event->profiling = queue->profiling;
@@ -49,11 +49,11 @@ ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, 
 
 void ndr_event_destroy(ndr_event *event)
 {
-    if (!event) return;
+    if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
     release(event->first);
     release(event->last);
-    ndr_context_destroy(event->context);
-    free(event);
+    ndr_context_release(event->context);
+    ndr_handle_free(event);
 }
 
 static ndr_status read_state(cl_event cl, cl_int *state)

@@ -5,15 +5,21 @@
 
 /* ---- out ---- */
 
-cl_context ndr_context_cl(const ndr_context *context) { return context ? context->cl : NULL; }
-cl_device_id ndr_context_cl_device(const ndr_context *context) { return context ? context->device : NULL; }
-cl_command_queue ndr_queue_cl(const ndr_queue *queue) { return queue ? queue->cl : NULL; }
-cl_mem ndr_buffer_cl(const ndr_buffer *buffer) { return buffer ? buffer->cl : NULL; }
-cl_event ndr_event_cl(const ndr_event *event) { return event ? ndr_event_end(event) : NULL; }
+cl_context ndr_context_cl(const ndr_context *context) { return NDR_IS_LIVE(context) ? context->cl : NULL; }
+cl_device_id ndr_context_cl_device(const ndr_context *context) { return NDR_IS_LIVE(context) ? context->device : NULL; }
+cl_command_queue ndr_queue_cl(const ndr_queue *queue) { return NDR_IS_LIVE(queue) ? queue->cl : NULL; }
+cl_event ndr_event_cl(const ndr_event *event) { return NDR_IS_LIVE(event) ? ndr_event_end(event) : NULL; }
+
+cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
+{
+    if (!NDR_IS_LIVE(buffer)) return NULL;
+    ndr_check_leave_out(buffer, NDR_UNCHECKED_HANDED_OUT);
+    return buffer->cl;
+}
 
 cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
 {
-    if (!kernel) return NULL;
+    if (!NDR_IS_LIVE(kernel)) return NULL;
     atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->is_handed_out, true);
     return kernel->cl;
 }
@@ -39,7 +45,7 @@ ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context *
     ndr_catalog_entry entry = { .device = device };
     NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry.platform, &entry.platform, NULL));
     NDR_TRY(ndr_caps_query(entry.platform, device, &entry.caps));
-    return ndr_context_open(&entry, cl, context);
+    return ndr_context_open(&entry, cl, NDR_CHECK_DEFAULT, context);
 }
 
 ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue)
@@ -78,6 +84,7 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
     NDR_TRY_CL(clRetainMemObject(cl));
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
-    if (status != NDR_OK) clReleaseMemObject(cl);
+    if (status == NDR_OK) ndr_check_leave_out(*buffer, NDR_UNCHECKED_FOREIGN);
+    else clReleaseMemObject(cl);
     return status;
 }

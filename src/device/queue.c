@@ -5,7 +5,7 @@
 
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue)
 {
-    ndr_queue *made = calloc(1, sizeof *made);
+    ndr_queue *made = ndr_handle_new(NDR_HANDLE_QUEUE, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
     made->cl = cl;
     made->context = ndr_context_keep(context);
@@ -32,15 +32,15 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
 
 void ndr_queue_destroy(ndr_queue *queue)
 {
-    if (!queue) return;
+    if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
     ndr_queue_keep_last(queue, NULL);
     ndr_buffer_destroy(queue->scratch);
     ndr_buffer_destroy(queue->workspace);
     clReleaseCommandQueue(queue->cl);
     pthread_mutex_destroy(&queue->lock);
     pthread_mutex_destroy(&queue->workspace_lock);
-    ndr_context_destroy(queue->context);
-    free(queue);
+    ndr_context_release(queue->context);
+    ndr_handle_free(queue);
 }
 
 /* With the lock held. */

@@ -66,7 +66,7 @@ void ndr_kernel_free(ndr_kernel *kernel)
     free(kernel->name);
     free(kernel->last_plan);
     pthread_mutex_destroy(&kernel->lock);
-    free(kernel);
+    ndr_handle_free(kernel);
 }
 
 void ndr_program_free(ndr_program *program)

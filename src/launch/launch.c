@@ -179,8 +179,8 @@ static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg 
     return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
 }
 
-ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                        size_t arg_count, ndr_event **event)
+ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, ndr_event **event)
 {
     NDR_TRY(check_objects(queue, kernel, range));
     launching l; /* zeroing its kilobyte first would show in a launch's time */
@@ -202,4 +202,11 @@ ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
     if (is_kept) ndr_queue_keep_last(queue, l.last ? l.last : l.first);
     ndr_event_hand_out(made, l.first, l.last, event);
     return NDR_OK;
+}
+
+ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                        size_t arg_count, ndr_event **event)
+{
+    if (ndr_handles_are_checked()) return ndr_launch_checked(queue, kernel, range, args, arg_count, event);
+    return ndr_launch_plain(queue, kernel, range, args, arg_count, event);
 }

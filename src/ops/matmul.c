@@ -61,7 +61,7 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
 
 static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, product *p)
 {
-    NDR_REQUIRE(queue, "ndr_matmul: queue is NULL");
+    NDR_REQUIRE_SET_IN("ndr_matmul", queue);
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
     NDR_TRY(check_type(queue, desc));
     NDR_TRY(check_scaling(&desc->scaling));

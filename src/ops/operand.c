@@ -16,6 +16,7 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
                 o->name, o->cols, o->pitch);
     if (is_empty(o)) return NDR_OK;
     NDR_REQUIRE(o->buffer, "%s: %s has no buffer", o->call, o->name);
+    NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);
     NDR_REQUIRE(o->buffer->context == queue->context, "%s: %s and the queue belong to different contexts", o->call,
                 o->name);
     const size_t held = o->buffer->size_bytes / o->element_bytes;

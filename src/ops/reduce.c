@@ -61,7 +61,7 @@ static ndr_operand operand(const char *name, const ndr_span *span, size_t count,
 
 static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, reduction *r)
 {
-    NDR_REQUIRE(queue, "ndr_reduce: queue is NULL");
+    NDR_REQUIRE_SET_IN("ndr_reduce", queue);
     NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
     NDR_TRY(check_type(queue, desc));
     const size_t element_bytes = ndr_dtype_size(desc->dtype);

@@ -8,7 +8,7 @@
 
 static ndr_status check(const ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel *const *kernel)
 {
-    NDR_REQUIRE(context, "ndr_kernel_get: context is NULL");
+    NDR_REQUIRE_SET_IN("ndr_kernel_get", context);
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
     NDR_REQUIRE(kernel, "ndr_kernel_get: kernel is NULL");
     NDR_REQUIRE(desc->name && *desc->name, "ndr_kernel_get: desc->name is not set");
@@ -167,7 +167,7 @@ static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, 
 static ndr_status make_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_hash key,
                               ndr_kernel **kernel)
 {
-    ndr_kernel *made = calloc(1, sizeof *made);
+    ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
     pthread_mutex_init(&made->lock, NULL);
     made->key = key;

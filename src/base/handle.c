@@ -1,0 +1,222 @@
+/* handle.c - which of the pointers that users hold are live handles; known where contexts are checked.
+ *
+ * Each handle of a checked context is listed by its address, so that a pointer can be looked up without reading what it
+ * points to. The memory of a destroyed handle is kept for a while: as long as its address is not given out again, a
+ * late use is told from the use of something new. */
+#include "base/base.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+    struct entry *next; /* of the same bucket */
+    void *handle;
+    ndr_handle_kind kind;
+    bool is_retired; /* destroyed by its owner; a context lives on while an object of it does */
+    bool is_freed;   /* its memory is in the quarantine */
+} entry;
+
+enum { BUCKETS = 4096, QUARANTINED = 1024 };
+
+atomic_bool ndr_handles_checked;
+static atomic_uint unchecked_contexts;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest */
+static entry *buckets[BUCKETS];
+static entry *quarantine[QUARANTINED]; /* a ring */
+static size_t freed_so_far;
+static unsigned mistakes;
+static char first_mistake[256];
+
+/* ---- the list, with the lock held ---- */
+
+static entry **bucket_of(const void *handle) { return &buckets[((uintptr_t)handle >> 4) % BUCKETS]; }
+
+static entry *find(const void *handle)
+{
+    entry *found = *bucket_of(handle);
+    while (found && found->handle != handle) found = found->next;
+    return found;
+}
+
+static void insert(entry *made)
+{
+    entry **bucket = bucket_of(made->handle);
+    made->next = *bucket;
+    *bucket = made;
+}
+
+static void take_out(entry *old)
+{
+    entry **link = bucket_of(old->handle);
+    while (*link != old) link = &(*link)->next;
+    *link = old->next;
+}
+
+/* Into the quarantine; what had to leave it, or NULL. */
+static entry *put_aside(entry *freed)
+{
+    entry **place = &quarantine[freed_so_far++ % QUARANTINED];
+    entry *oldest = *place;
+    *place = freed;
+    if (oldest) take_out(oldest);
+    return oldest;
+}
+
+static void free_entry(entry *old)
+{
+    if (!old) return;
+    free(old->handle);
+    free(old);
+}
+
+/* An unloaded library keeps nothing. Handles that are still live are their owners'. */
+__attribute__((destructor)) static void forget_all(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&ndr_handles_checked, false);
+    for (size_t i = 0; i < BUCKETS; ++i)
+        for (entry *old = buckets[i], *next; old; old = next) {
+            next = old->next;
+            if (!old->is_freed) old->handle = NULL;
+            free_entry(old);
+        }
+    memset(buckets, 0, sizeof buckets);
+    memset(quarantine, 0, sizeof quarantine);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- making and freeing ---- */
+
+void ndr_handles_add_context(bool is_checked)
+{
+    if (is_checked) atomic_store(&ndr_handles_checked, true);
+    else atomic_fetch_add(&unchecked_contexts, 1);
+}
+
+void ndr_handles_remove_context(bool is_checked)
+{
+    if (!is_checked) atomic_fetch_sub(&unchecked_contexts, 1);
+}
+
+/* The first eight bytes of a listed handle. */
+static uint64_t seal_of(const void *handle) { return UINT64_C(0x5ea1ed0f6e647221) ^ (uintptr_t)handle; }
+
+static bool is_sealed(const void *handle)
+{
+    const uint64_t seal = seal_of(handle);
+    return memcmp(handle, &seal, sizeof seal) == 0;
+}
+
+void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked)
+{
+    void *handle = calloc(1, size_bytes);
+    if (!handle || !is_checked) return handle;
+    entry *made = calloc(1, sizeof *made);
+    if (!made) {
+        free(handle);
+        return NULL;
+    }
+    const uint64_t seal = seal_of(handle);
+    memcpy(handle, &seal, sizeof seal);
+    made->handle = handle;
+    made->kind = kind;
+    pthread_mutex_lock(&lock);
+    insert(made);
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+void ndr_handle_free(void *handle)
+{
+    if (!ndr_handles_are_checked()) {
+        free(handle);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    entry *freed = find(handle);
+    if (freed) freed->is_retired = freed->is_freed = true;
+    entry *oldest = freed ? put_aside(freed) : NULL;
+    pthread_mutex_unlock(&lock);
+    if (!freed) free(handle);
+    free_entry(oldest);
+}
+
+/* ---- telling ---- */
+
+static const char *kind_name(ndr_handle_kind kind)
+{
+    static const char *const names[] = {
+        "another pointer", "a context", "a queue", "an event", "a buffer", "a kernel"
+    };
+    return names[kind];
+}
+
+/* What is wrong with a handle, as a sentence goes on; empty where nothing is. */
+typedef struct fault {
+    char chars[192];
+} fault;
+
+/* With the lock held. */
+static fault examine(ndr_handle_kind kind, const void *handle, bool is_to_be_destroyed)
+{
+    fault out = { "" };
+    const entry *found = find(handle);
+    if (!ndr_handles_are_checked() || (!found && atomic_load(&unchecked_contexts) > 0)) return out;
+    if (!found)
+        snprintf(out.chars, sizeof out.chars,
+                 "is not %s: there is no handle at %p, and none of the last %d that were destroyed was there",
+                 kind_name(kind), handle, QUARANTINED);
+    else if (found->is_freed || (is_to_be_destroyed && found->is_retired))
+        snprintf(out.chars, sizeof out.chars, "is %s that was destroyed", kind_name(found->kind));
+    else if (found->kind != kind)
+        snprintf(out.chars, sizeof out.chars, "is %s, not %s", kind_name(found->kind), kind_name(kind));
+    else if (!is_sealed(handle))
+        snprintf(out.chars, sizeof out.chars, "is %s whose handle was overwritten: something wrote to %p",
+                 kind_name(kind), handle);
+    return out;
+}
+
+ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
+{
+    if (kind == NDR_HANDLE_NONE || !handle) return NDR_OK;
+    pthread_mutex_lock(&lock);
+    const fault wrong = examine(kind, handle, false);
+    pthread_mutex_unlock(&lock);
+    NDR_REQUIRE(!wrong.chars[0], "%s%s%s %s", call, name ? ": " : "", name ? name : "", wrong.chars);
+    return NDR_OK;
+}
+
+/* With the lock held. */
+static void count_mistake(const char *sentence)
+{
+    if (mistakes++ == 0) snprintf(first_mistake, sizeof first_mistake, "%s", sentence);
+}
+
+bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *call)
+{
+    if (!handle) return false;
+    if (!ndr_handles_are_checked()) return true;
+    pthread_mutex_lock(&lock);
+    const fault wrong = examine(kind, handle, true);
+    const bool is_live = !wrong.chars[0];
+    entry *found = find(handle);
+    if (is_live && found) found->is_retired = true;
+    if (!is_live) {
+        (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: what is to be destroyed %s", call, wrong.chars);
+        count_mistake(ndr_last_error());
+    }
+    pthread_mutex_unlock(&lock);
+    return is_live;
+}
+
+void ndr_handle_print_mistakes(ndr_text *out)
+{
+    pthread_mutex_lock(&lock);
+    if (mistakes > 0)
+        ndr_text_add(out, "%u handle%s could not be destroyed; the first: %s\n", mistakes, mistakes == 1 ? "" : "s",
+                     first_mistake);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,380 @@
+/* check.c - NDR_CHECK: guard zones round each buffer, and a look at them after each launch.
+ *
+ *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels are given the sub-buffer in the middle
+ *
+ * The zones hold a pattern that differs from buffer to buffer and from place to place: a kernel whose reads and writes
+ * both pass the end would otherwise copy the pattern onto itself. A write is missed where it leaves the very byte that
+ * was there. */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALLEST_ZONE = 1 << 16, LARGEST_ZONE = 1 << 24, CHUNK_BYTES = 1 << 16 };
+
+/* The changed bytes of one zone. */
+typedef struct changes {
+    size_t bytes; /* 0: none */
+    size_t first; /* counted from the parent's start */
+} changes;
+
+struct ndr_zones {
+    ndr_zones *next; /* of the same checker */
+    ndr_buffer *buffer;
+    uint64_t number; /* of the context's buffers, in the order in which they were made; from 1 */
+    cl_mem parent;
+    size_t start, end, total; /* of the buffer's bytes in the parent, and the parent's size */
+    bool is_handed_out;
+    changes before, behind; /* that the last look found */
+};
+
+struct ndr_checker {
+    pthread_mutex_t lock; /* held while a launch is checked, and for all below */
+    ndr_zones *zones;
+    uint64_t buffers, launches; /* so far */
+    struct {
+        uint64_t count, first;
+        size_t first_bytes;
+    } unchecked[NDR_UNCHECKED_COUNT];
+    unsigned char there[CHUNK_BYTES];
+    uint64_t pattern[CHUNK_BYTES / sizeof(uint64_t) + 1];
+};
+
+/* ---- turning it on ---- */
+
+ndr_status ndr_check_parse(const char *words, bool *is_on)
+{
+    const bool one = words && strcmp(words, "1") == 0;
+    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; it takes 1 or 0", words);
+    *is_on = one;
+    return NDR_OK;
+}
+
+ndr_status ndr_checker_create(ndr_checker **checker)
+{
+    ndr_checker *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what NDR_CHECK keeps");
+    pthread_mutex_init(&made->lock, NULL);
+    *checker = made;
+    return NDR_OK;
+}
+
+void ndr_checker_destroy(ndr_checker *checker)
+{
+    if (!checker) return;
+    pthread_mutex_destroy(&checker->lock);
+    free(checker);
+}
+
+/* ---- patterns ---- */
+
+/* Eight bytes of a zone (splitmix64). All lie in c0..df, to keep clear of what kernels write most: 0, 1, ff, text. */
+static uint64_t zone_word(uint64_t number, uint64_t index)
+{
+    uint64_t x = (number << 32) + index + UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    x ^= x >> 31;
+    return (x & UINT64_C(0x1f1f1f1f1f1f1f1f)) | UINT64_C(0xc0c0c0c0c0c0c0c0);
+}
+
+/* The pattern from byte `at` of a parent; at most CHUNK_BYTES of it. Lives in the checker. */
+static const unsigned char *zone_pattern(ndr_checker *checker, uint64_t number, size_t at, size_t bytes)
+{
+    enum { WORD = sizeof(uint64_t) };
+    const size_t first = at / WORD, end = ndr_ceil_div(at + bytes, WORD);
+    for (size_t i = first; i < end; ++i) checker->pattern[i - first] = zone_word(number, i);
+    return (const unsigned char *)checker->pattern + at % WORD;
+}
+
+/* What a new buffer holds: NaN as float and as double, -1000751 as int. */
+static void fill_as_new(unsigned char *bytes, size_t count)
+{
+    static const unsigned char pattern[] = { 0xd1, 0xba, 0xf0, 0xff };
+    for (size_t i = 0; i < count; ++i) bytes[i] = pattern[i % sizeof pattern];
+}
+
+static void fill_zone(ndr_checker *checker, uint64_t number, unsigned char *image, size_t from, size_t to)
+{
+    for (size_t at = from, bytes; at < to; at += bytes) {
+        bytes = ndr_min_size(to - at, CHUNK_BYTES);
+        memcpy(image + at, zone_pattern(checker, number, at, bytes), bytes);
+    }
+}
+
+/* ---- making a buffer with zones ---- */
+
+/* As large as the buffer within the limits above, and a multiple of what sub-buffers are aligned to. Smaller where the
+ * device gives no more in one buffer; 0 where not even the smallest fits. */
+static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
+{
+    const size_t align = ndr_max_size(caps->align_bytes, 1), limit = caps->info.max_buffer_bytes;
+    const size_t most = size_bytes < limit ? (limit - size_bytes) / 2 : 0;
+    const size_t wanted = ndr_min_size(ndr_max_size(size_bytes, SMALLEST_ZONE), LARGEST_ZONE);
+    const size_t zone = ndr_min_size(ndr_ceil_div(wanted, align), most / align) * align;
+    return zone < SMALLEST_ZONE ? 0 : zone;
+}
+
+/* The parent with all that it holds at first. `host` NULL: a new buffer's pattern. */
+static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones *zones)
+{
+    const size_t size_bytes = zones->end - zones->start;
+    unsigned char *image = malloc(zones->total);
+    if (!image) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
+    fill_zone(context->checker, zones->number, image, 0, zones->start);
+    if (!host) fill_as_new(image + zones->start, size_bytes);
+    else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
+    fill_zone(context->checker, zones->number, image, zones->end, zones->total);
+    cl_int error;
+    zones->parent = clCreateBuffer(context->cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, zones->total, image, &error);
+    free(image);
+    if (error == CL_SUCCESS) return NDR_OK;
+    const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
+    return ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
+                              ndr_last_error(), size_bytes, zones->total);
+}
+
+/* A buffer of no bytes has one that belongs to the zone behind it: drivers refuse a sub-buffer of none. */
+static ndr_status wrap_inner(ndr_context *context, ndr_zones *zones)
+{
+    const size_t size_bytes = zones->end - zones->start;
+    const cl_buffer_region region = { zones->start, ndr_max_size(size_bytes, 1) };
+    cl_int error;
+    cl_mem inner = clCreateSubBuffer(zones->parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    NDR_TRY_CL_AS("clCreateSubBuffer", error);
+    const ndr_status status = ndr_buffer_wrap(context, inner, size_bytes, &zones->buffer);
+    if (status != NDR_OK) clReleaseMemObject(inner);
+    return status;
+}
+
+/* With the lock held. */
+static ndr_status make_both(ndr_context *context, const void *host, ndr_zones *zones)
+{
+    ndr_checker *checker = context->checker;
+    zones->number = checker->buffers + 1;
+    NDR_TRY(make_parent(context, host, zones));
+    const ndr_status status = wrap_inner(context, zones);
+    if (status != NDR_OK) {
+        clReleaseMemObject(zones->parent);
+        return status;
+    }
+    ++checker->buffers;
+    zones->buffer->zones = zones;
+    zones->next = checker->zones;
+    checker->zones = zones;
+    return NDR_OK;
+}
+
+bool ndr_zones_fit(const ndr_context *context, size_t size_bytes)
+{
+    return context->checker && choose_zone(&context->caps, size_bytes) > 0;
+}
+
+ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
+{
+    ndr_zones *zones = calloc(1, sizeof *zones);
+    if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
+    const size_t zone = choose_zone(&context->caps, size_bytes);
+    zones->start = zone;
+    zones->end = zone + size_bytes;
+    zones->total = zones->end + zone;
+    pthread_mutex_lock(&context->checker->lock);
+    const ndr_status status = make_both(context, host, zones);
+    pthread_mutex_unlock(&context->checker->lock);
+    if (status == NDR_OK) *buffer = zones->buffer;
+    else free(zones);
+    return status;
+}
+
+/* With the lock held. */
+static void take_off_list(ndr_checker *checker, ndr_zones *zones)
+{
+    ndr_zones **link = &checker->zones;
+    while (*link && *link != zones) link = &(*link)->next;
+    if (*link) *link = zones->next;
+}
+
+void ndr_zones_release(ndr_buffer *buffer)
+{
+    ndr_zones *zones = buffer->zones;
+    if (!zones) return;
+    ndr_checker *checker = buffer->context->checker;
+    pthread_mutex_lock(&checker->lock);
+    take_off_list(checker, zones);
+    pthread_mutex_unlock(&checker->lock);
+    clReleaseMemObject(zones->parent);
+    free(zones);
+}
+
+/* Whether a buffer is newly unchecked; a buffer whose cl_mem is handed out stays so. */
+static bool is_left_out_now(const ndr_buffer *buffer, ndr_unchecked reason)
+{
+    if (reason != NDR_UNCHECKED_HANDED_OUT) return true;
+    return buffer->zones && !buffer->zones->is_handed_out;
+}
+
+/* With the lock held. */
+static void leave_out(ndr_checker *checker, const ndr_buffer *buffer, ndr_unchecked reason)
+{
+    if (!is_left_out_now(buffer, reason)) return;
+    if (buffer->zones) buffer->zones->is_handed_out = true;
+    const uint64_t number = buffer->zones ? buffer->zones->number : ++checker->buffers;
+    if (checker->unchecked[reason].count++ > 0) return;
+    checker->unchecked[reason].first = number;
+    checker->unchecked[reason].first_bytes = buffer->size_bytes;
+}
+
+void ndr_check_leave_out(const ndr_buffer *buffer, ndr_unchecked reason)
+{
+    ndr_checker *checker = buffer->context->checker;
+    if (!checker) return;
+    pthread_mutex_lock(&checker->lock);
+    leave_out(checker, buffer, reason);
+    pthread_mutex_unlock(&checker->lock);
+}
+
+/* ---- looking at the zones, with the lock held ---- */
+
+static void note(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; ++i)
+        if (there[i] != pattern[i] && found->bytes++ == 0) found->first = at + i;
+}
+
+/* Note what is changed from byte `from` to byte `to` of the parent, and put the pattern back, so that the next launch
+ * is not blamed for it. */
+static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, const ndr_zones *zones, size_t from,
+                               size_t to, changes *found)
+{
+    for (size_t at = from, bytes; at < to; at += bytes) {
+        bytes = ndr_min_size(to - at, CHUNK_BYTES);
+        NDR_TRY_CL_AS("clEnqueueReadBuffer",
+                      clEnqueueReadBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, checker->there, 0, NULL, NULL));
+        const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
+        if (memcmp(checker->there, pattern, bytes) == 0) continue;
+        note(found, at, checker->there, pattern, bytes);
+        NDR_TRY_CL_AS("clEnqueueWriteBuffer",
+                      clEnqueueWriteBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, pattern, 0, NULL, NULL));
+    }
+    return NDR_OK;
+}
+
+/* What the host has mapped for writing is looked at when it is unmapped: until then the host may have changed it. */
+static ndr_status inspect(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
+{
+    zones->before = zones->behind = (changes){ 0, 0 };
+    if (zones->is_handed_out || !ndr_buffer_is_free(zones->buffer, false)) return NDR_OK;
+    NDR_TRY(inspect_zone(checker, queue, zones, 0, zones->start, &zones->before));
+    return inspect_zone(checker, queue, zones, zones->end, zones->total, &zones->behind);
+}
+
+bool ndr_zones_are_hurt(const ndr_buffer *buffer)
+{
+    return buffer->zones && (buffer->zones->before.bytes || buffer->zones->behind.bytes);
+}
+
+ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *what, const char *more)
+{
+    const ndr_zones *zones = buffer->zones;
+    const bool is_behind = zones->behind.bytes > 0;
+    const changes *found = is_behind ? &zones->behind : &zones->before;
+    const size_t first = is_behind ? found->first - zones->start : zones->start - found->first;
+    ndr_damage_text out;
+    snprintf(out.chars, sizeof out.chars,
+             "wrote %s %s of %zu bytes%s: the first changed byte is byte %s%zu, %zu byte%s changed%s",
+             is_behind ? "past the end of" : "before the start of", what, buffer->size_bytes, more,
+             is_behind ? "" : "-", first, found->bytes, found->bytes == 1 ? " is" : "s are",
+             is_behind && zones->before.bytes ? ", and others before its start" : "");
+    return out;
+}
+
+uint64_t ndr_zones_number(const ndr_buffer *buffer) { return buffer->zones->number; }
+
+/* ---- a launch ---- */
+
+void ndr_check_begin(ndr_context *context) { pthread_mutex_lock(&context->checker->lock); }
+void ndr_check_end(ndr_context *context) { pthread_mutex_unlock(&context->checker->lock); }
+
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **hurt)
+{
+    ndr_checker *checker = queue->context->checker;
+    *launch = ++checker->launches;
+    *hurt = NULL;
+    NDR_TRY(ndr_queue_finish(queue));
+    for (ndr_zones *zones = checker->zones; zones; zones = zones->next) {
+        NDR_TRY(inspect(checker, queue, zones));
+        if (ndr_zones_are_hurt(zones->buffer)) *hurt = zones->buffer;
+    }
+    return NDR_OK;
+}
+
+/* ---- what the host did ---- */
+
+/* With the lock held. */
+static ndr_status check_host(ndr_queue *queue, const ndr_buffer *buffer)
+{
+    NDR_TRY(ndr_queue_finish(queue));
+    NDR_TRY(inspect(buffer->context->checker, queue, buffer->zones));
+    if (!ndr_zones_are_hurt(buffer)) return NDR_OK;
+    return ndr_fail(NDR_OUT_OF_BOUNDS, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch, %s",
+                    ndr_zones_print(buffer, "the buffer", "").chars);
+}
+
+ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)
+{
+    if (!buffer->zones) return NDR_OK;
+    ndr_check_begin(buffer->context);
+    const ndr_status status = check_host(queue, buffer);
+    ndr_check_end(buffer->context);
+    return status;
+}
+
+/* ---- the report ---- */
+
+static const char *const unchecked_names[NDR_UNCHECKED_COUNT] = {
+    [NDR_UNCHECKED_OVER] = "made by ndr_buffer_create_over()",
+    [NDR_UNCHECKED_FOREIGN] = "made by ndr_buffer_from_cl()",
+    [NDR_UNCHECKED_HANDED_OUT] = "whose cl_mem ndr_buffer_cl() handed out",
+    [NDR_UNCHECKED_TOO_LARGE] = "too large for guard zones on this device",
+};
+
+/* With the lock held. */
+static void print_checker(const ndr_checker *checker, ndr_text *out)
+{
+    unsigned long long guarded = 0;
+    for (const ndr_zones *zones = checker->zones; zones; zones = zones->next) guarded += !zones->is_handed_out;
+    ndr_text_add(out, "checking is on: %llu launches were checked, %llu buffers have guard zones now\n",
+                 (unsigned long long)checker->launches, guarded);
+    for (int i = 0; i < NDR_UNCHECKED_COUNT; ++i)
+        if (checker->unchecked[i].count > 0)
+            ndr_text_add(out, "unchecked: %llu of the buffers %s; the first is number %llu, of %zu bytes\n",
+                         (unsigned long long)checker->unchecked[i].count, unchecked_names[i],
+                         (unsigned long long)checker->unchecked[i].first, checker->unchecked[i].first_bytes);
+}
+
+static void print_report(ndr_context *context, ndr_text *out)
+{
+    if (!context->checker) {
+        ndr_text_add(out, "checking is off: set NDR_CHECK=1, or ndr_context_desc.check\n");
+        return;
+    }
+    ndr_check_begin(context);
+    print_checker(context->checker, out);
+    ndr_check_end(context);
+    ndr_handle_print_mistakes(out);
+}
+
+ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text, size_t *length)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE(text || capacity == 0, "ndr_context_get_check_report: text is NULL, but capacity is %zu", capacity);
+    ndr_text report = { 0 };
+    print_report(context, &report);
+    const bool is_whole = !report.failed;
+    if (is_whole && capacity) snprintf(text, capacity, "%s", report.chars);
+    if (is_whole && length) *length = report.length;
+    ndr_text_free(&report);
+    if (!is_whole) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a report");
+    return NDR_OK;
+}

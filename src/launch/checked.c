@@ -1,0 +1,144 @@
+/* checked.c - NDR_CHECK: what was given to a launch, and what the launch did to memory that is not its own. */
+#include "launch/launch.h"
+
+#include <stdio.h>
+
+/* A launch, as sentences tell of it. */
+typedef struct told {
+    const ndr_kernel *kernel;
+    const ndr_nd_range *range;
+    const ndr_arg *args;
+    size_t arg_count;
+    uint64_t number; /* of the context's launches */
+} told;
+
+/* ---- handles ---- */
+
+/* "kernel "scale", argument 0 "x" (float*)" */
+typedef struct arg_text {
+    char chars[256];
+} arg_text;
+
+static arg_text print_arg(const ndr_kernel *kernel, size_t index)
+{
+    arg_text out;
+    const int used = snprintf(out.chars, sizeof out.chars, "kernel \"%.80s\", argument %zu", kernel->name, index);
+    if (index < kernel->info.arg_count)
+        snprintf(out.chars + used, sizeof out.chars - (size_t)used, " \"%.60s\" (%.60s)", kernel->params[index].name,
+                 kernel->params[index].type_name);
+    return out;
+}
+
+static ndr_status check_handles(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+{
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, queue, "ndr_launch", "queue"));
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, kernel, "ndr_launch", "kernel"));
+    for (size_t i = 0; kernel && args && i < arg_count; ++i)
+        if (args[i].kind == NDR_ARG_BUFFER)
+            NDR_TRY(ndr_handle_require(NDR_HANDLE_BUFFER, args[i].as.buffer, print_arg(kernel, i).chars, NULL));
+    return NDR_OK;
+}
+
+/* ---- what was hurt ---- */
+
+static bool is_hurt_arg(const ndr_arg *arg)
+{
+    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_hurt(arg->as.buffer);
+}
+
+/* The argument whose buffer was hurt, one that the kernel writes through if there is one; `arg_count` for none. */
+static size_t find_hurt_arg(const told *t)
+{
+    size_t found = t->arg_count;
+    for (size_t i = t->arg_count; i-- > 0;)
+        if (is_hurt_arg(&t->args[i]) && (found == t->arg_count || !t->kernel->params[i].is_const)) found = i;
+    return found;
+}
+
+/* "global 1000, local 64, rounded up" */
+typedef struct range_text {
+    char chars[256];
+} range_text;
+
+static range_text print_range(const ndr_nd_range *range)
+{
+    range_text out;
+    const bool has_local = range->local.dims > 0 && range->local.size[0] > 0;
+    snprintf(out.chars, sizeof out.chars, "%s %s%s%s%s", range->counts_groups ? "groups" : "global",
+             ndr_sizes_print(range->global.dims, range->global.size).chars, has_local ? ", local " : "",
+             has_local ? ndr_sizes_print(range->local.dims, range->local.size).chars : "",
+             range->edge == NDR_EDGE_ROUND_UP ? ", rounded up" : "");
+    return out;
+}
+
+/* " (1000 floats)", or nothing where the parameter points to no number. */
+typedef struct count_text {
+    char chars[64];
+} count_text;
+
+static count_text print_elements(const ndr_param *param, const ndr_buffer *buffer)
+{
+    count_text out = { "" };
+    const ndr_dtype_info *type = ndr_dtype_describe(param->dtype);
+    const size_t count = type ? ndr_buffer_size(buffer) / type->size_bytes : 0;
+    if (type) snprintf(out.chars, sizeof out.chars, " (%zu %s%s)", count, type->cl_name, count == 1 ? "" : "s");
+    return out;
+}
+
+static ndr_status blame(const told *t, const char *who, const char *damage)
+{
+    return ndr_fail(NDR_OUT_OF_BOUNDS,
+                    "%s: launch %llu of this context %s; compare the kernel's indices and the range, %s, with the "
+                    "buffer's size",
+                    who, (unsigned long long)t->number, damage, print_range(t->range).chars);
+}
+
+static ndr_status blame_arg(const told *t, size_t index)
+{
+    const ndr_buffer *buffer = t->args[index].as.buffer;
+    const count_text elements = print_elements(&t->kernel->params[index], buffer);
+    return blame(t, print_arg(t->kernel, index).chars, ndr_zones_print(buffer, "its buffer", elements.chars).chars);
+}
+
+static ndr_status blame_far(const told *t, const ndr_buffer *hurt)
+{
+    char who[128], more[96];
+    snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
+    snprintf(more, sizeof more, " that is not among its arguments, number %llu of this context",
+             (unsigned long long)ndr_zones_number(hurt));
+    return blame(t, who, ndr_zones_print(hurt, "a buffer", more).chars);
+}
+
+/* ---- launching ---- */
+
+static ndr_status inspect(ndr_queue *queue, told *t)
+{
+    const ndr_buffer *hurt;
+    NDR_TRY(ndr_check_inspect(queue, &t->number, &hurt));
+    if (!hurt) return NDR_OK;
+    const size_t arg = find_hurt_arg(t);
+    return arg < t->arg_count ? blame_arg(t, arg) : blame_far(t, hurt);
+}
+
+static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
+                                     const ndr_arg *args, size_t arg_count, ndr_event **event)
+{
+    ndr_event *done = NULL;
+    NDR_TRY(ndr_launch_plain(queue, kernel, range, args, arg_count, event ? &done : NULL));
+    told t = { kernel, range, args, arg_count, 0 };
+    const ndr_status status = inspect(queue, &t);
+    if (status != NDR_OK) ndr_event_destroy(done);
+    else if (event) *event = done;
+    return status;
+}
+
+ndr_status ndr_launch_checked(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                              size_t arg_count, ndr_event **event)
+{
+    NDR_TRY(check_handles(queue, kernel, args, arg_count));
+    if (!queue || !queue->context->checker) return ndr_launch_plain(queue, kernel, range, args, arg_count, event);
+    ndr_check_begin(queue->context);
+    const ndr_status status = launch_and_inspect(queue, kernel, range, args, arg_count, event);
+    ndr_check_end(queue->context);
+    return status;
+}

@@ -1,0 +1,777 @@
+/* test_check.c - NDR_CHECK: writes outside a buffer are found and told exactly, correct programs are left in peace, and
+ * a handle that is none is refused.
+ *
+ * All contexts here but those of one test are checked: while an unchecked one is open, a pointer that is not known may
+ * be one of its handles. */
+#include "support.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "device/device.h"
+#include "ndr/ndr_cl.h"
+#include "reference.h"
+
+static const char kernels[] = "#include <ndr/nd_item.clh>\n"
+                              "kernel void put(global uchar *x, long at, uchar value, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    x[at + (long)ndr_global_id(it, 0)] = value;\n"
+                              "}\n"
+                              "kernel void fill_1d(global float *x, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    x[ndr_global_linear_id(it)] = 1;\n"
+                              "}\n"
+                              "kernel void fill_2d(global float *x, NDR_RANGE(2))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(2);\n"
+                              "    x[ndr_global_linear_id(it)] = 1;\n"
+                              "}\n"
+                              "kernel void fill_3d(global float *x, NDR_RANGE(3))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(3);\n"
+                              "    x[ndr_global_linear_id(it)] = 1;\n"
+                              "}\n"
+                              "kernel void fill_groups(global float *x, NDR_ND_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                              "    x[ndr_global_id(it, 0)] = 1;\n"
+                              "}\n"
+                              "kernel void fill_guarded(global float *x, NDR_ND_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                              "    if (ndr_in_range(it)) x[ndr_global_id(it, 0)] = 1;\n"
+                              "}\n"
+                              "kernel void fill_plain(global float *x) { x[get_global_id(0)] = 1; }\n"
+                              "kernel void copy(global const float *from, global float *to, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    to[ndr_global_id(it, 0)] = from[ndr_global_id(it, 0)];\n"
+                              "}\n"
+                              "kernel void tell_address(global const uchar *x, global ulong *out, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    out[ndr_global_id(it, 0)] = (ulong)x;\n"
+                              "}\n"
+                              "kernel void put_far(global uchar *x, ulong here, ulong there, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    x[there - here + ndr_global_id(it, 0)] = 7;\n"
+                              "}\n";
+
+enum { N = 1000, BYTES = N * (int)sizeof(float) };
+
+static ndr_kernel *get(const char *name) { return kernel_of(kernels, name); }
+
+static int open_checked(void **state)
+{
+    (void)state;
+    const ndr_context_desc desc = { .check = NDR_CHECK_ON };
+    if (ndr_context_create_with(&desc, &context) != NDR_OK || ndr_queue_create(context, NULL, &queue) != NDR_OK
+        || ndr_context_get_device(context, &device) != NDR_OK) {
+        print_error("%s\n", ndr_last_error());
+        return -1;
+    }
+    print_message("on %s (%s)\n", device.name, device.platform);
+    return 0;
+}
+
+static ndr_status put(ndr_buffer *buffer, int64_t at, size_t count, unsigned value)
+{
+    return ndr_launch(queue, get("put"), ndr_range_1d(count), buffer, at, value);
+}
+
+/* "byte 4000, 96 bytes are changed" */
+static const char *found(int64_t first, size_t count)
+{
+    static _Thread_local char text[64];
+    snprintf(text, sizeof text, "the first changed byte is byte %lld, %zu byte%s changed;", (long long)first, count,
+             count == 1 ? " is" : "s are");
+    return text;
+}
+
+/* ---- writes outside ---- */
+
+static const size_t sizes[] = { 1, 2, 127, 128, 129, 1009, 4096, 4097, 65537, 200003 };
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static ndr_buffer *buffer_as(size_t size_bytes, bool is_copy)
+{
+    unsigned char *host = calloc(1, size_bytes);
+    assert_non_null(host);
+    ndr_buffer *buffer = buffer_of(size_bytes, is_copy ? host : NULL);
+    free(host);
+    return buffer;
+}
+
+static void test_check__finds_one_byte_past_the_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * SIZES; ++i) {
+        ndr_buffer *buffer = buffer_as(sizes[i / 2], i % 2);
+        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, (int64_t)sizes[i / 2], 1, 7), "past the end of its buffer",
+                       found((int64_t)sizes[i / 2], 1));
+        ndr_buffer_destroy(buffer);
+    }
+}
+
+static void test_check__finds_one_byte_before_the_start(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * SIZES; ++i) {
+        ndr_buffer *buffer = buffer_as(sizes[i / 2], i % 2);
+        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, -1, 1, 7), "before the start of its buffer", found(-1, 1));
+        ndr_buffer_destroy(buffer);
+    }
+}
+
+static void test_check__finds_both_ends(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(100, NULL);
+    assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, -5, 112, 7),
+                   "the first changed byte is byte 100, 7 bytes are changed, and others before its start");
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_check__finds_the_only_byte_of_a_buffer_of_none(void **state)
+{
+    (void)state;
+    for (int is_copy = 0; is_copy < 2; ++is_copy) {
+        ndr_buffer *buffer;
+        if (is_copy) assert_ok(ndr_buffer_create_from(context, 0, NULL, &buffer));
+        else assert_ok(ndr_buffer_create(context, 0, &buffer));
+        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, 0, 1, 7), "of 0 bytes", found(0, 1));
+        ndr_buffer_destroy(buffer);
+    }
+}
+
+static void test_check__looks_as_far_as_its_zones_reach(void **state)
+{
+    (void)state;
+    ndr_buffer *small = buffer_of(1, NULL), *large = buffer_of(100000, NULL);
+    assert_refused(NDR_OUT_OF_BOUNDS, put(small, 65536, 1, 7), found(65536, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(small, -65536, 1, 7), found(-65536, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(large, 199999, 1, 7), found(199999, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(large, -100000, 1, 7), found(-100000, 1));
+    ndr_buffer_destroy(small);
+    ndr_buffer_destroy(large);
+}
+
+static ndr_status fill(const char *kernel, ndr_nd_range range)
+{
+    ndr_buffer *buffer = buffer_of(BYTES, NULL);
+    const ndr_arg arg = ndr_arg_of(buffer);
+    const ndr_status status = ndr_launch_v(queue, get(kernel), &range, &arg, 1, NULL);
+    ndr_buffer_destroy(buffer);
+    return status;
+}
+
+static ndr_nd_range no_groups(ndr_range global) { return (ndr_nd_range){ .global = global }; }
+
+static void test_check__finds_a_range_larger_than_the_buffer_in_each_form(void **state)
+{
+    (void)state;
+    ndr_nd_range ragged = ndr_nd_range_1d(N, 16);
+    ragged.edge = NDR_EDGE_ROUND_UP;
+    const struct {
+        const char *kernel;
+        ndr_nd_range range;
+        const char *range_text;
+        size_t more; /* elements */
+    } cases[] = {
+        { "fill_1d", no_groups(ndr_range_1d(1001)), "the range, global 1001, with", 1 },
+        { "fill_2d", no_groups(ndr_range_2d(13, 77)), "the range, global (13, 77), with", 1 },
+        { "fill_3d", no_groups(ndr_range_3d(7, 11, 13)), "the range, global (7, 11, 13), with", 1 },
+        { "fill_plain", no_groups(ndr_range_1d(1024)), "the range, global 1024, with", 24 },
+        { "fill_groups", ndr_nd_range_1d(1024, 0), "the range, global 1024, with", 24 },
+        { "fill_groups", ndr_nd_range_1d(1008, 16), "the range, global 1008, local 16, with", 8 },
+        { "fill_groups", ndr_groups_of(ndr_range_1d(64), ndr_range_1d(16)), "the range, groups 64, local 16, with",
+          24 },
+        { "fill_groups", ragged, "the range, global 1000, local 16, rounded up, with", 8 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+        assert_refused(NDR_OUT_OF_BOUNDS, fill(cases[i].kernel, cases[i].range), cases[i].kernel, cases[i].range_text,
+                       found(BYTES, cases[i].more * sizeof(float)));
+}
+
+/* Both buffers' zones are read and written at the same place. */
+static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **state)
+{
+    (void)state;
+    ndr_buffer *from = buffer_of(BYTES, NULL), *to = buffer_of(BYTES, NULL);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("copy"), ndr_range_1d(N + 8), from, to),
+                   "argument 1 \"to\"", "past the end");
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(to);
+}
+
+static void test_check__says_it_word_for_word(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    ndr_queue *line;
+    ndr_buffer *x;
+    ndr_kernel *kernel;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &made));
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    assert_ok(ndr_buffer_create(made, BYTES, &x));
+    assert_ok(ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "fill_1d", .source = kernels }, &kernel));
+    assert_ok(ndr_launch(line, kernel, ndr_range_1d(N), x));
+    assert_ok(ndr_launch(line, kernel, ndr_range_1d(N), x));
+    assert_int_equal(ndr_launch(line, kernel, ndr_range_1d(1024), x), NDR_OUT_OF_BOUNDS);
+    assert_string_equal(ndr_last_error(),
+                        "kernel \"fill_1d\", argument 0 \"x\" (float*): launch 3 of this context wrote past the end of "
+                        "its buffer of 4000 bytes (1000 floats): the first changed byte is byte 4000, 96 bytes are "
+                        "changed; compare the kernel's indices and the range, global 1024, with the buffer's size");
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(made);
+}
+
+static void test_check__names_a_buffer_that_was_not_given(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(100, NULL), *other = buffer_of(333, NULL), *out = buffer_of(16, NULL);
+    cl_ulong here, there;
+    assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), x, out));
+    read_buffer(out, &here, sizeof here);
+    assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), other, out));
+    read_buffer(out, &there, sizeof there);
+    char which[64];
+    snprintf(which, sizeof which, "number %llu of this context", (unsigned long long)ndr_zones_number(other));
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("put_far"), ndr_range_1d(3), x, here, there + 333),
+                   "kernel \"put_far\": launch", "a buffer of 333 bytes that is not among its arguments", which,
+                   found(333, 3));
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(other);
+    ndr_buffer_destroy(out);
+}
+
+static void test_check__blames_no_later_launch(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(BYTES, NULL);
+    for (int i = 0; i < 3; ++i) {
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("fill_1d"), ndr_range_1d(N + 1), x), found(BYTES, 4));
+        assert_ok(ndr_launch(queue, get("fill_1d"), ndr_range_1d(N), x));
+    }
+    ndr_buffer_destroy(x);
+}
+
+static void test_check__of_a_refused_launch_hands_out_no_event(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(BYTES, NULL);
+    ndr_event *event = NULL;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch_event(queue, get("fill_1d"), &event, ndr_range_1d(N + 1), x),
+                   "byte 4000");
+    assert_null(event);
+    assert_ok(ndr_launch_event(queue, get("fill_1d"), &event, ndr_range_1d(N), x));
+    ndr_event_state how;
+    assert_ok(ndr_event_get_state(event, &how));
+    assert_int_equal(how, NDR_EVENT_COMPLETE); /* it was waited for */
+    ndr_event_destroy(event);
+    ndr_buffer_destroy(x);
+}
+
+static size_t below(uint64_t *seed, size_t limit) { return (size_t)(random_bits(seed) % limit); }
+
+static void test_check__finds_every_write_at_the_byte(void **state)
+{
+    (void)state;
+    const char *given = getenv("NDR_TEST_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    for (int i = 0; i < (quick() ? 20 : 300); ++i) {
+        const size_t size = below(&seed, 100000), out = below(&seed, 65536), count = 1 + below(&seed, 65536 - out);
+        const bool is_behind = below(&seed, 2);
+        const unsigned value = (unsigned)below(&seed, 0xc0); /* zones hold c0 to df */
+        const int64_t first = is_behind ? (int64_t)(size + out) : -(int64_t)(out + count);
+        ndr_buffer *buffer = buffer_as(size ? size : 1, below(&seed, 2));
+        const size_t held = ndr_buffer_size(buffer);
+        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, is_behind ? (int64_t)(held + out) : first, count, value),
+                       found(is_behind ? (int64_t)(held + out) : first, count));
+        ndr_buffer_destroy(buffer);
+    }
+}
+
+/* ---- what is right ---- */
+
+static void test_check__lets_correct_kernels_pass(void **state)
+{
+    (void)state;
+    ndr_nd_range up = ndr_nd_range_1d(N, 16), split = up;
+    up.edge = NDR_EDGE_ROUND_UP;
+    split.edge = NDR_EDGE_SPLIT;
+    assert_ok(fill("fill_1d", no_groups(ndr_range_1d(N))));
+    assert_ok(fill("fill_1d", no_groups(ndr_range_1d(0))));
+    assert_ok(fill("fill_2d", no_groups(ndr_range_2d(25, 40))));
+    assert_ok(fill("fill_3d", no_groups(ndr_range_3d(2, 5, 100))));
+    assert_ok(fill("fill_groups", ndr_nd_range_1d(N, 8)));
+    assert_ok(fill("fill_groups", split));
+    assert_ok(fill("fill_guarded", up));
+    assert_ok(fill("fill_plain", no_groups(ndr_range_1d(N))));
+}
+
+static void test_check__lets_operations_pass(void **state)
+{
+    (void)state;
+    enum { SIDE = 67 };
+    float *host = malloc(SIDE * SIDE * sizeof *host);
+    assert_non_null(host);
+    for (int i = 0; i < SIDE * SIDE; ++i) host[i] = 1;
+    const size_t bytes = SIDE * SIDE * sizeof *host;
+    ndr_buffer *a = buffer_of(bytes, host), *b = buffer_of(bytes, host), *c = buffer_of(bytes, NULL);
+    const ndr_matrix matrices[] = { { a, 0, SIDE, SIDE, 0 }, { b, 0, SIDE, SIDE, 0 }, { c, 0, SIDE, SIDE, 0 } };
+    assert_ok(ndr_matmul(
+        queue, &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32, .a = matrices[0], .b = matrices[1], .c = matrices[2] },
+        NULL));
+    ndr_buffer *sum = buffer_of(sizeof(float), NULL);
+    assert_ok(ndr_reduce(
+        queue,
+        &(ndr_reduce_desc){
+            .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { c, 0 }, .count = SIDE * SIDE, .output = { sum, 0 } },
+        NULL));
+    float got;
+    read_buffer(sum, &got, sizeof got);
+    assert_true(got == (float)(SIDE * SIDE * SIDE));
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(b);
+    ndr_buffer_destroy(c);
+    ndr_buffer_destroy(sum);
+    free(host);
+}
+
+static void test_check__keeps_transfers_inside(void **state)
+{
+    (void)state;
+    unsigned char host[4097], got[4097];
+    for (size_t i = 0; i < sizeof host; ++i) host[i] = (unsigned char)(i * 7);
+    ndr_buffer *x = buffer_of(sizeof host, NULL), *y = buffer_of(sizeof host, host);
+    assert_ok(ndr_buffer_copy(queue, y, 0, x, 0, sizeof host, NULL));
+    read_buffer(x, got, sizeof got);
+    assert_memory_equal(got, host, sizeof host);
+    const unsigned char two = 2;
+    assert_ok(ndr_buffer_fill(queue, x, 0, sizeof host, &two, 1, NULL));
+    assert_ok(ndr_buffer_write(queue, x, 1, sizeof host - 2, host));
+    void *mapped;
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 1, sizeof host - 1, &mapped));
+    assert_memory_equal(mapped, host, sizeof host - 2);
+    memset(mapped, 9, sizeof host - 1);
+    assert_ok(put(y, 0, sizeof host, 3)); /* another launch meanwhile */
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    read_buffer(x, got, sizeof got);
+    for (size_t i = 0; i < sizeof got; ++i) assert_int_equal(got[i], i == 0 ? 2 : 9);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+}
+
+static void test_check__shows_what_a_new_buffer_has_not_been_given(void **state)
+{
+    (void)state;
+    uint32_t words[1001];
+    ndr_buffer *buffer = buffer_of(sizeof words - 1, NULL);
+    read_buffer(buffer, words, sizeof words - 1);
+    for (int i = 0; i < 1000; ++i) assert_int_equal(words[i], 0xfff0bad1u);
+    assert_memory_equal(&words[1000], "\xd1\xba\xf0", 3);
+    float f;
+    double d;
+    memcpy(&f, words, sizeof f);
+    memcpy(&d, words, sizeof d);
+    assert_true(f != f && d != d);
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_check__says_when_the_host_leaves_what_it_has_mapped(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(4097, NULL);
+    unsigned char *mapped;
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ_WRITE, 0, 4097, (void **)&mapped));
+    /* Where mapping copies, the host does not meet the buffer's zones. */
+    if (device.shares_host_memory) mapped[4097] = 7;
+    const ndr_status status = ndr_buffer_unmap(queue, buffer, mapped);
+    if (device.shares_host_memory)
+        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch",
+                       "wrote past the end of the buffer of 4097 bytes", "byte 4097, 1 byte is changed");
+    else assert_ok(status);
+    assert_ok(put(buffer, 0, 4097, 1));
+    ndr_buffer_destroy(buffer);
+}
+
+enum { THREADS = 4, TIMES = 25 };
+
+/* Odd threads write one byte too many each time. */
+static void *launch_often(void *index)
+{
+    const size_t i = (size_t)(uintptr_t)index;
+    ndr_queue *line = NULL;
+    ndr_buffer *x = NULL;
+    size_t right = 0;
+    if (ndr_queue_create(context, NULL, &line) == NDR_OK && ndr_buffer_create(context, 500 + i, &x) == NDR_OK)
+        for (int t = 0; t < TIMES; ++t) {
+            const ndr_status status = ndr_launch(line, get("put"), ndr_range_1d(500 + i + i % 2), x, (int64_t)0, 1u);
+            right += status == (i % 2 ? NDR_OUT_OF_BOUNDS : NDR_OK);
+            if (i % 2) right -= strstr(ndr_last_error(), found((int64_t)(500 + i), 1)) == NULL;
+        }
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    return (void *)(uintptr_t)right;
+}
+
+static void test_check__blames_the_right_one_of_many_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    (void)get("put");
+    for (size_t i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_often, (void *)(uintptr_t)i), 0);
+    for (size_t i = 0; i < THREADS; ++i) {
+        void *right;
+        pthread_join(threads[i], &right);
+        assert_int_equal((uintptr_t)right, TIMES);
+    }
+}
+
+/* ---- what is not checked ---- */
+
+static const char *report(void)
+{
+    static char text[2048];
+    size_t length = 0;
+    assert_ok(ndr_context_get_check_report(context, sizeof text, text, &length));
+    assert_int_equal(length, strlen(text));
+    return text;
+}
+
+static void test_check__reports_what_it_cannot_check_once(void **state)
+{
+    (void)state;
+    ndr_context *before = context;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &context));
+    assert_string_equal(report(), "checking is on: 0 launches were checked, 0 buffers have guard zones now\n");
+    static _Alignas(4096) unsigned char host[4096];
+    ndr_buffer *guarded, *over, *over_too, *foreign;
+    assert_ok(ndr_buffer_create(context, 10, &guarded));
+    assert_ok(ndr_buffer_create_over(context, sizeof host, host, &over));
+    assert_ok(ndr_buffer_create_over(context, 64, host, &over_too));
+    assert_string_equal(
+        report(),
+        "checking is on: 0 launches were checked, 1 buffers have guard zones now\n"
+        "unchecked: 2 of the buffers made by ndr_buffer_create_over(); the first is number 2, of 4096 bytes\n");
+    assert_ok(ndr_buffer_from_cl(context, ndr_buffer_cl(guarded), &foreign));
+    (void)ndr_buffer_cl(guarded); /* is listed already */
+    assert_string_equal(
+        report(), "checking is on: 0 launches were checked, 0 buffers have guard zones now\n"
+                  "unchecked: 2 of the buffers made by ndr_buffer_create_over(); the first is number 2, of 4096 bytes\n"
+                  "unchecked: 1 of the buffers made by ndr_buffer_from_cl(); the first is number 4, of 10 bytes\n"
+                  "unchecked: 1 of the buffers whose cl_mem ndr_buffer_cl() handed out; the first is number 1, of 10 "
+                  "bytes\n");
+    ndr_buffer_destroy(guarded);
+    ndr_buffer_destroy(over);
+    ndr_buffer_destroy(over_too);
+    ndr_buffer_destroy(foreign);
+    ndr_context_destroy(context);
+    context = before;
+}
+
+static void test_check__report_may_be_cut(void **state)
+{
+    (void)state;
+    char text[12];
+    size_t length = 0;
+    assert_ok(ndr_context_get_check_report(context, 0, NULL, &length));
+    assert_true(length > 20);
+    assert_ok(ndr_context_get_check_report(context, sizeof text, text, NULL));
+    assert_string_equal(text, "checking is");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_check_report(context, 1, NULL, NULL), "text is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_check_report(NULL, 0, NULL, NULL), "context is NULL");
+}
+
+static void test_check__leaves_a_handed_out_buffer_alone(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(100, NULL);
+    (void)ndr_buffer_cl(buffer);
+    assert_ok(put(buffer, 100, 1, 7));
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_check__makes_do_with_smaller_zones(void **state)
+{
+    (void)state;
+    size_t *limit = &context->caps.info.max_buffer_bytes;
+    const size_t before = *limit;
+    *limit = 500000 + 2 * 70000;
+    ndr_buffer *buffer = buffer_of(500000, NULL);
+    assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, 500000 + 65535, 1, 7), found(500000 + 65535, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, -65536, 1, 7), found(-65536, 1));
+    ndr_buffer_destroy(buffer);
+    *limit = 500000 + 2 * 60000;
+    buffer = buffer_of(500000, NULL);
+    assert_ok(put(buffer, 0, 500000, 7));
+    assert_non_null(strstr(report(), "too large for guard zones on this device"));
+    ndr_buffer_destroy(buffer);
+    *limit = before;
+}
+
+/* ---- handles ---- */
+
+static void test_check__refuses_what_was_destroyed(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(64, NULL), *live = buffer_of(64, NULL);
+    ndr_kernel *kernel = get("put");
+    char host[64];
+    ndr_buffer_destroy(buffer);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host),
+                   "ndr_buffer_read: buffer is a buffer that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, live, 0, buffer, 0, 1, NULL),
+                   "a buffer that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that was destroyed");
+    assert_refused(
+        NDR_BAD_ARGUMENT,
+        ndr_reduce(
+            queue,
+            &(ndr_reduce_desc){
+                .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1, .input = { buffer, 0 }, .output = { live, 0 } },
+            NULL),
+        "ndr_reduce: input is a buffer that was destroyed");
+    assert_int_equal(ndr_buffer_size(buffer), 0);
+    assert_null(ndr_buffer_cl(buffer));
+    ndr_event *event;
+    ndr_queue *line;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_launch_event(line, kernel, &event, ndr_range_1d(1), live, (int64_t)0, 1u));
+    ndr_event_destroy(event);
+    ndr_queue_destroy(line);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event), "ndr_event_wait: event is an event that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line), "ndr_queue_finish: queue is a queue that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(line, kernel, ndr_range_1d(1), live, (int64_t)0, 1u),
+                   "ndr_launch: queue is a queue that was destroyed");
+    ndr_buffer_destroy(live);
+}
+
+/* The last object of a context takes it along, and its kernels. */
+static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    ndr_queue *line;
+    ndr_kernel *kernel;
+    ndr_kernel_info info;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &made));
+    assert_ok(ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "fill_plain", .source = kernels }, &kernel));
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    ndr_context_destroy(made);
+    ndr_context_destroy(made);
+    assert_string_equal(ndr_last_error(),
+                        "ndr_context_destroy: what is to be destroyed is a context that was destroyed");
+    assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps them */
+    ndr_queue_destroy(line);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
+}
+
+static void test_check__destroys_nothing_twice(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(64, NULL);
+    ndr_buffer_destroy(buffer);
+    ndr_buffer_destroy(buffer);
+    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: what is to be destroyed is a buffer that was destroyed");
+    assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
+    ndr_buffer *other = buffer_of(64, NULL); /* not in the same place */
+    assert_ptr_not_equal(other, buffer);
+    ndr_buffer_destroy(other);
+}
+
+static void test_check__refuses_a_smashed_handle(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(64, NULL);
+    char kept[8];
+    memcpy(kept, buffer, sizeof kept);
+    memset(buffer, 0, sizeof kept); /* as one that takes a buffer for its memory */
+    assert_refused(NDR_BAD_ARGUMENT, put(buffer, 0, 1, 7),
+                   "argument 0 \"x\" (uchar*) is a buffer whose handle was overwritten");
+    ndr_buffer_destroy(buffer);
+    assert_non_null(strstr(ndr_last_error(), "is a buffer whose handle was overwritten"));
+    memcpy(buffer, kept, sizeof kept);
+    assert_ok(put(buffer, 0, 1, 7));
+    ndr_buffer_destroy(buffer);
+}
+
+static void test_check__refuses_what_is_no_handle(void **state)
+{
+    (void)state;
+    float host[4] = { 0 };
+    ndr_buffer *wrong = (ndr_buffer *)(void *)host;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, wrong, 0, 4, host),
+                   "buffer is not a buffer: there is no handle at");
+    assert_refused(NDR_BAD_ARGUMENT, put(wrong, 0, 1, 7), "argument 0 \"x\" (uchar*) is not a buffer");
+    assert_refused(NDR_BAD_ARGUMENT, put((ndr_buffer *)(void *)queue, 0, 1, 7), "is a queue, not a buffer");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush((ndr_queue *)(void *)context), "queue is a context, not a queue");
+    ndr_buffer_destroy(wrong);
+    assert_non_null(strstr(ndr_last_error(), "ndr_buffer_destroy: what is to be destroyed is not a buffer"));
+}
+
+static void test_check__remembers_a_thousand_destroyed_handles(void **state)
+{
+    (void)state;
+    ndr_buffer *first = buffer_of(1, NULL);
+    ndr_buffer_destroy(first);
+    for (int i = 0; i < 1023; ++i) {
+        ndr_event *event;
+        assert_ok(ndr_queue_mark(queue, &event));
+        ndr_event_destroy(event);
+    }
+    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that was destroyed");
+}
+
+/* ---- on and off ---- */
+
+static bool is_checked(ndr_check_mode mode)
+{
+    ndr_context *made;
+    char text[64] = "";
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = mode }, &made));
+    assert_ok(ndr_context_get_check_report(made, sizeof text, text, NULL));
+    ndr_context_destroy(made);
+    return strncmp(text, "checking is on", 14) == 0;
+}
+
+static void test_check__is_off_by_default(void **state)
+{
+    (void)state;
+    set_env("NDR_CHECK", NULL);
+    assert_false(is_checked(NDR_CHECK_DEFAULT));
+    set_env("NDR_CHECK", "");
+    assert_false(is_checked(NDR_CHECK_DEFAULT));
+    set_env("NDR_CHECK", "0");
+    assert_false(is_checked(NDR_CHECK_DEFAULT));
+    restore_env();
+}
+
+static void test_check__is_turned_on_by_the_environment(void **state)
+{
+    (void)state;
+    set_env("NDR_CHECK", "1");
+    assert_true(is_checked(NDR_CHECK_DEFAULT));
+    ndr_context *made;
+    assert_ok(ndr_context_create(NULL, &made));
+    assert_non_null(made->checker);
+    ndr_context_destroy(made);
+    assert_ok(ndr_context_create_with(NULL, &made));
+    assert_non_null(made->checker);
+    ndr_context_destroy(made);
+    assert_ok(ndr_context_from_cl(ndr_context_cl(context), ndr_context_cl_device(context), &made));
+    assert_non_null(made->checker);
+    ndr_context_destroy(made);
+    restore_env();
+}
+
+static void test_check__descriptor_stands_above_the_environment(void **state)
+{
+    (void)state;
+    set_env("NDR_CHECK", "1");
+    assert_false(is_checked(NDR_CHECK_OFF));
+    set_env("NDR_CHECK", "0");
+    assert_true(is_checked(NDR_CHECK_ON));
+    set_env("NDR_CHECK", "what");
+    assert_true(is_checked(NDR_CHECK_ON)); /* not read */
+    restore_env();
+}
+
+static void test_check__refuses_words_it_does_not_know(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    set_env("NDR_CHECK", "yes");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; it takes 1 or 0");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)3 }, &made),
+                   "check is 3, not an ndr_check_mode");
+    assert_null(made);
+    restore_env();
+}
+
+static void test_check__descriptor_chooses_a_device(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    ndr_device_info info;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .device = device.name, .check = NDR_CHECK_ON }, &made));
+    assert_ok(ndr_context_get_device(made, &info));
+    assert_string_equal(info.name, device.name);
+    ndr_context_destroy(made);
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create_with(&(ndr_context_desc){ .device = "no such" }, &made),
+                   "ndr_context_create_with asks for \"no such\"");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(NULL, NULL), "context is NULL");
+}
+
+/* Handles of an unchecked context are not listed, and are left in peace. */
+static void test_check__leaves_other_contexts_alone(void **state)
+{
+    (void)state;
+    ndr_context *plain;
+    ndr_queue *line;
+    ndr_buffer *x;
+    ndr_kernel *kernel;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_OFF }, &plain));
+    assert_ok(ndr_queue_create(plain, NULL, &line));
+    assert_ok(ndr_buffer_create(plain, BYTES, &x));
+    assert_null(x->zones);
+    assert_ok(ndr_kernel_get(plain, &(ndr_kernel_desc){ .name = "fill_1d", .source = kernels }, &kernel));
+    assert_ok(ndr_launch(line, kernel, ndr_range_1d(N), x));
+    assert_ok(ndr_queue_finish(line));
+    char text[128];
+    assert_ok(ndr_context_get_check_report(plain, sizeof text, text, NULL));
+    assert_string_equal(text, "checking is off: set NDR_CHECK=1, or ndr_context_desc.check\n");
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check__finds_one_byte_past_the_end),
+        cmocka_unit_test(test_check__finds_one_byte_before_the_start),
+        cmocka_unit_test(test_check__finds_both_ends),
+        cmocka_unit_test(test_check__finds_the_only_byte_of_a_buffer_of_none),
+        cmocka_unit_test(test_check__looks_as_far_as_its_zones_reach),
+        cmocka_unit_test(test_check__finds_a_range_larger_than_the_buffer_in_each_form),
+        cmocka_unit_test(test_check__finds_a_copy_that_passes_the_end_of_both_buffers),
+        cmocka_unit_test(test_check__says_it_word_for_word),
+        cmocka_unit_test(test_check__names_a_buffer_that_was_not_given),
+        cmocka_unit_test(test_check__blames_no_later_launch),
+        cmocka_unit_test(test_check__of_a_refused_launch_hands_out_no_event),
+        cmocka_unit_test(test_check__finds_every_write_at_the_byte),
+        cmocka_unit_test(test_check__lets_correct_kernels_pass),
+        cmocka_unit_test(test_check__lets_operations_pass),
+        cmocka_unit_test(test_check__keeps_transfers_inside),
+        cmocka_unit_test(test_check__shows_what_a_new_buffer_has_not_been_given),
+        cmocka_unit_test(test_check__says_when_the_host_leaves_what_it_has_mapped),
+        cmocka_unit_test(test_check__blames_the_right_one_of_many_threads),
+        cmocka_unit_test(test_check__reports_what_it_cannot_check_once),
+        cmocka_unit_test(test_check__report_may_be_cut),
+        cmocka_unit_test(test_check__leaves_a_handed_out_buffer_alone),
+        cmocka_unit_test(test_check__makes_do_with_smaller_zones),
+        cmocka_unit_test(test_check__refuses_what_was_destroyed),
+        cmocka_unit_test(test_check__refuses_a_context_and_kernels_that_are_gone),
+        cmocka_unit_test(test_check__destroys_nothing_twice),
+        cmocka_unit_test(test_check__refuses_a_smashed_handle),
+        cmocka_unit_test(test_check__refuses_what_is_no_handle),
+        cmocka_unit_test(test_check__remembers_a_thousand_destroyed_handles),
+        cmocka_unit_test(test_check__is_off_by_default),
+        cmocka_unit_test(test_check__is_turned_on_by_the_environment),
+        cmocka_unit_test(test_check__descriptor_stands_above_the_environment),
+        cmocka_unit_test(test_check__refuses_words_it_does_not_know),
+        cmocka_unit_test(test_check__descriptor_chooses_a_device),
+        cmocka_unit_test(test_check__leaves_other_contexts_alone),
+    };
+    return cmocka_run_group_tests(tests, open_checked, close_device);
+}
