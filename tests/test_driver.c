@@ -53,6 +53,21 @@ static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **
     }
 }
 
+/* Memory and resources are no fault of the argument's. */
+static void test_driver__is_out_of_memory_for_an_argument(void **state)
+{
+    (void)state;
+    ndr_kernel *const put = kernel_of(kernels, "put");
+    ndr_buffer *out = buffer_of(sizeof(int), NULL);
+    assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 1, 2));
+    refuse(SET_ARG, 0, CL_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_launch(queue, put, ndr_range_1d(1), out, 3, 2), "kernel \"put\"",
+                   "argument 1 \"a\" (int)", "clSetKernelArg gave CL_OUT_OF_HOST_MEMORY (-6)");
+    assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+    assert_true(refuse_none());
+    ndr_buffer_destroy(out);
+}
+
 /* Local memory, the hidden scratch, the hidden record. */
 static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it(void **state)
 {
@@ -63,8 +78,8 @@ static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_
         assert_ok(ndr_launch(queue, tell, ndr_nd_range_1d(64, 16), out, ndr_local(int, 16)));
         refuse(SET_ARG, refused, CL_OUT_OF_RESOURCES);
         const ndr_nd_range other = ndr_nd_range_1d(24, 8);
-        assert_refused(refused == 0 ? NDR_BAD_KERNEL_ARGUMENT : NDR_DRIVER_ERROR,
-                       ndr_launch(queue, tell, other, out, ndr_local(int, 8)), "CL_OUT_OF_RESOURCES");
+        assert_refused(NDR_DRIVER_ERROR, ndr_launch(queue, tell, other, out, ndr_local(int, 8)),
+                       "clSetKernelArg gave CL_OUT_OF_RESOURCES");
         assert_true(refuse_none());
         int got[2];
         read_buffer(out, got, sizeof got);
@@ -532,10 +547,80 @@ static void test_driver__refuses_to_build_and_then_builds(void **state)
     ndr_buffer_destroy(x);
 }
 
+static void test_driver__fails_to_build_for_a_reason_that_is_not_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        cl_int code;
+        ndr_status status;
+        const char *says;
+    } table[] = {
+        { CL_DEVICE_NOT_AVAILABLE, NDR_DRIVER_ERROR, "clBuildProgram gave CL_DEVICE_NOT_AVAILABLE (-2)" },
+        { CL_OUT_OF_RESOURCES, NDR_DRIVER_ERROR, "clBuildProgram gave CL_OUT_OF_RESOURCES (-5)" },
+        { CL_OUT_OF_HOST_MEMORY, NDR_OUT_OF_HOST_MEMORY, "clBuildProgram gave CL_OUT_OF_HOST_MEMORY (-6)" },
+        { CL_BUILD_PROGRAM_FAILURE, NDR_BUILD_FAILED, "did not build for" },
+        { CL_INVALID_BUILD_OPTIONS, NDR_BUILD_FAILED, "-DUNBUILT" },
+    };
+    const ndr_kernel_desc desc = {
+        .name = "k", .label = "a text", .options = "-DUNBUILT", .source = "kernel void k(global int *x) { x[0] = 1; }\n"
+    };
+    for (size_t i = 0; i < COUNT_OF(table); ++i) {
+        ndr_kernel *kernel;
+        refuse(BUILD, 0, table[i].code);
+        assert_refused(table[i].status, ndr_kernel_get(context, &desc, &kernel), "\"a text\"", table[i].says);
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), table[i].code);
+    }
+}
+
+/* A kernel whose types take a second program to know: each call refused once, and the next try knows them all. */
+static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(void **state)
+{
+    (void)state;
+    static const call kinds[] = { CREATE_PROGRAM, BUILD,        CREATE_KERNEL,  GET_PROGRAM_INFO,
+                                  GET_GROUP_INFO, GET_ARG_INFO, GET_KERNEL_INFO, ALLOCATE };
+    static const size_t least[] = { 2, 2, 4, 2, 3, 12, 1, 12 };
+    const struct { int32_t x[2]; } pair = { { 3, 4 } };
+    const struct { int32_t x[3]; } triple = { { 0, 0, 0 } };
+    int got = 0;
+    ndr_buffer *out = buffer_of(sizeof got, &got);
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k)
+        for (size_t passing = 0;; ++passing) {
+            char label[32];
+            snprintf(label, sizeof label, "types %zu %zu", k, passing); /* new to the context */
+            const ndr_kernel_desc desc = { .name = "k", .label = label, .source =
+                "typedef float real_t;\n"
+                "typedef struct { int x[2]; } pair;\n"
+                "kernel void k(global int *out, real_t f, pair p) { out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n" };
+            ndr_kernel *const none = (ndr_kernel *)&state, *kernel = none;
+            refuse(kinds[k], passing, CL_OUT_OF_HOST_MEMORY);
+            const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+            const bool refused = refuse_none();
+            if (!refused) {
+                assert_ok(status);
+                assert_true(passing >= least[k]);
+                break;
+            }
+            assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
+            if (kinds[k] != ALLOCATE) assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+            assert_ptr_equal(kernel, none);
+            assert_ok(ndr_kernel_get(context, &desc, &kernel));
+            assert_ok(ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f, ndr_arg_struct_(&pair, sizeof pair, "pair")));
+            read_buffer(out, &got, sizeof got);
+            assert_int_equal(got, 432);
+            assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                           ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f,
+                                      ndr_arg_struct_(&triple, sizeof triple, "pair")),
+                           "has 8 bytes on the device, but 12 are given");
+        }
+    ndr_buffer_destroy(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_driver__refuses_an_argument_and_the_next_launch_sets_it),
+        cmocka_unit_test(test_driver__is_out_of_memory_for_an_argument),
         cmocka_unit_test(test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it),
         cmocka_unit_test(test_driver__refuses_a_piece_of_a_launch),
         cmocka_unit_test(test_driver__refuses_a_step_of_a_product),
@@ -550,6 +635,8 @@ int main(void)
         cmocka_unit_test(test_driver__needs_no_second_count_of_an_event),
         cmocka_unit_test(test_driver__counts_a_queue_before_it_maps),
         cmocka_unit_test(test_driver__refuses_to_build_and_then_builds),
+        cmocka_unit_test(test_driver__fails_to_build_for_a_reason_that_is_not_the_text),
+        cmocka_unit_test(test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -577,7 +577,7 @@ static void test_signature__tells_pointers_apart(void **state)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; ++i) {
         assert_int_equal(p[i].kind, wanted[i].kind);
-        assert_int_equal(p[i].dtype, wanted[i].dtype);
+        assert_int_equal(p[i].type.dtype, wanted[i].dtype);
         if (p[i].kind == NDR_PARAM_GLOBAL) assert_int_equal(p[i].is_const, wanted[i].is_const);
         assert_int_equal(p[i].name[0], 'a' + (char)i);
     }
@@ -592,7 +592,7 @@ static void test_signature__knows_every_number(void **state)
                                         NDR_DTYPE_F32, NDR_DTYPE_U32 };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; ++i) {
         assert_int_equal(p[i].kind, NDR_PARAM_NUMBER);
-        assert_int_equal(p[i].dtype, wanted[i]);
+        assert_int_equal(p[i].type.dtype, wanted[i]);
         assert_int_equal(p[i].size_bytes, ndr_dtype_size(wanted[i]));
     }
 }
@@ -613,7 +613,7 @@ static void test_signature__proves_what_typedefs_and_structs_are(void **state)
     (void)state;
     const ndr_param *p = kernel_of(many, "named")->params;
     assert_int_equal(p[0].kind, NDR_PARAM_NUMBER); /* typedef uint count_t */
-    assert_int_equal(p[0].dtype, NDR_DTYPE_U32);
+    assert_int_equal(p[0].type.dtype, NDR_DTYPE_U32);
     assert_int_equal(p[0].size_bytes, 4);
     static const size_t sizes[] = { 4, 8, 12, 320, 16 }; /* one of more than 256 among them */
     for (size_t i = 1; i < 5; ++i) {

@@ -88,6 +88,17 @@ static const char source[] =
     "    b[0].first = 2;\n"
     "    out[0] = a[0] + b[0].first;\n"
     "}\n"
+    "struct cell { int a; float b[3]; };\n"
+    "typedef struct cell cell_t;\n"
+    "typedef float real_t;\n"
+    "typedef float4 quad;\n"
+    "kernel void cells(global long *out, local struct cell *a, local cell_t *b, local real_t *c, local float4 *d,\n"
+    "                  local quad *e, local void *f)\n"
+    "{\n"
+    "    a[0].b[2] = 1; b[0].b[2] = 2; c[0] = 3; d[0].w = 4; e[0].w = 5;\n"
+    "    ((local char *)f)[0] = 6;\n"
+    "    out[0] = (long)(a[0].b[2] + b[0].b[2] + c[0] + d[0].w + e[0].w) + ((local char *)f)[0];\n"
+    "}\n"
     "kernel void structs(global long *out, pair p, struct triple t)\n"
     "{\n"
     "    out[0] = p.first; out[1] = (long)(4 * p.second); out[2] = t.a; out[3] = t.b; out[4] = t.c;\n"
@@ -96,6 +107,10 @@ static const char source[] =
     "{\n"
     "    out[0] = (long)(a.x + a.y + a.z + a.w); out[1] = b.x * 100 + b.y * 10 + b.z; out[2] = c.s0 + "
     "c.sf;\n"
+    "}\n"
+    "kernel void colours(global long *out, float3 a, quad b)\n"
+    "{\n"
+    "    out[0] = (long)(a.x + 10 * a.y + 100 * a.z + 1000 * b.x + 10000 * b.w);\n"
     "}\n"
     "#define INTS8(p) int p##0, int p##1, int p##2, int p##3, int p##4, int p##5, int p##6, int p##7\n"
     "#define SUM8(p) p##0 + 2 * p##1 + 3 * p##2 + 4 * p##3 + 5 * p##4 + 6 * p##5 + 7 * p##6 + 8 * p##7\n"
@@ -841,6 +856,11 @@ static void test_args__refuse_other_things_for_a_buffer(void **state)
 
 /* ---- local memory ---- */
 
+typedef struct pair {
+    int32_t first;
+    float second;
+} pair;
+
 static void test_args__ask_for_local_memory_of_one_to_three_extents(void **state)
 {
     (void)state;
@@ -858,7 +878,6 @@ static void test_args__ask_for_local_memory_of_one_to_three_extents(void **state
 static void test_args__local_memory_may_be_of_structs(void **state)
 {
     (void)state;
-    struct pair { int32_t first; float second; };
     assert_ok(ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(char, 3),
                          ndr_local(struct pair, 2)));
     assert_victim_is(3);
@@ -877,7 +896,7 @@ static void test_args__refuse_more_local_memory_than_the_device_has(void **state
                    "kernel \"in_local\" would need", has);
     launch_refused(NDR_LIMIT_EXCEEDED,
                    ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
-                              ndr_local(char, limit / 2 + 1), ndr_local(int64_t, limit / 16 + 1)),
+                              ndr_local(char, limit / 2 + 1), ndr_local(pair, limit / 16 + 1)),
                    "kernel \"two_local\" would need", has);
 }
 
@@ -894,7 +913,7 @@ static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
                    "(1, 1099511627776, 1099511627776) elements");
     launch_refused(NDR_LIMIT_EXCEEDED,
                    ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
-                              ndr_local(char, SIZE_MAX / 2 + 1), ndr_local(int64_t, SIZE_MAX / 16 + 1)),
+                              ndr_local(char, SIZE_MAX / 2 + 1), ndr_local(pair, SIZE_MAX / 16 + 1)),
                    "would need");
 }
 
@@ -926,6 +945,85 @@ static void test_args__refuse_local_memory_of_another_type(void **state)
         "ndr_local");
 }
 
+struct cell {
+    int32_t a;
+    float b[3];
+};
+typedef struct cell cell_t;
+struct other {
+    float b[4];
+}; /* as large */
+typedef cl_float4 colour;
+typedef float real_t;
+
+static const size_t CELLS = 6;
+
+/* The six of `cells`, of just its types. */
+static void fill_cells(ndr_arg args[7])
+{
+    args[0] = ndr_arg_of(victim);
+    args[1] = ndr_local(struct cell, 2);
+    args[2] = ndr_local(cell_t, 2);
+    args[3] = ndr_local(float, 2);
+    args[4] = ndr_local(cl_float4, 2);
+    args[5] = ndr_local(cl_float4, 2);
+    args[6] = ndr_local(char, 2);
+}
+
+static ndr_status launch_cells(size_t index, ndr_arg local)
+{
+    ndr_arg args[7];
+    const ndr_nd_range one = ndr_nd_range_1d(1, 1);
+    fill_cells(args);
+    args[index] = local;
+    return ndr_launch_v(queue, kernel("cells"), &one, args, 1 + CELLS, NULL);
+}
+
+static void test_args__local_memory_may_be_of_structs_typedefs_and_vectors(void **state)
+{
+    (void)state;
+    const struct {
+        size_t index;
+        ndr_arg local;
+    } fine[] = {
+        { 1, ndr_local(struct cell, 2) }, { 1, ndr_arg_local_(NDR_DTYPE_NONE, sizeof(struct cell), 1, 2, 1, 1) },
+        { 2, ndr_local(cell_t, 2) },
+        { 3, ndr_local(real_t, 2) },      { 3, ndr_arg_local_(NDR_DTYPE_F32, sizeof(float), 1, 2, 1, 1) },
+        { 4, ndr_local(cl_float3, 2) },   { 4, ndr_local(colour, 2) },
+        { 5, ndr_local(colour, 2) },      { 6, ndr_local(struct other, 2) },
+    };
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; ++i) {
+        assert_ok(launch_cells(fine[i].index, fine[i].local));
+        assert_victim_is(21);
+    }
+    restore_victim();
+}
+
+static void test_args__refuse_local_memory_of_another_struct_or_vector(void **state)
+{
+    (void)state;
+    const struct {
+        size_t index;
+        ndr_arg local;
+        const char *place, *why;
+    } wrong[] = {
+        { 1, ndr_local(float, 16), "argument 1 \"a\" (struct cell*)", "points to another type than the float" },
+        { 1, ndr_local(struct other, 16), "argument 1", "another type than the struct other given to ndr_local; name the same" },
+        { 1, ndr_local(cl_float4, 16), "argument 1", "points to another type than the cl_float4" },
+        { 1, ndr_arg_local_(NDR_DTYPE_NONE, 8, 1, 16, 1, 1), "argument 1", "elements of 16 bytes on the device" },
+        { 2, ndr_local(pair, 16), "argument 2 \"b\" (cell_t*)", "points to another type than the pair" },
+        { 3, ndr_local(int, 16), "argument 3 \"c\" (real_t*)", "points to another type than the int" },
+        { 3, ndr_local(pair, 16), "argument 3", "elements of 4 bytes on the device, but those of the pair given to ndr_local have 8" },
+        { 4, ndr_local(cl_int4, 16), "argument 4 \"d\" (float4*)", "points to another type than the cl_int4" },
+        { 4, ndr_local(float, 64), "argument 4", "points to another type than the float" },
+        { 4, ndr_local(pair, 16), "argument 4", "elements of 16 bytes on the device, but those of the pair given to ndr_local have 8" },
+        { 5, ndr_local(cl_int4, 16), "argument 5 \"e\" (quad*)", "points to another type than the cl_int4" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, launch_cells(wrong[i].index, wrong[i].local), "kernel \"cells\"",
+                       wrong[i].place, wrong[i].why);
+}
+
 static void test_args__refuse_other_things_for_local_memory(void **state)
 {
     (void)state;
@@ -938,11 +1036,6 @@ static void test_args__refuse_other_things_for_local_memory(void **state)
 }
 
 /* ---- structs and vectors ---- */
-
-typedef struct pair {
-    int32_t first;
-    float second;
-} pair;
 
 struct triple {
     int8_t a;
@@ -1047,6 +1140,59 @@ static void test_args__refuse_vectors_of_another_size(void **state)
                    ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, 1.0f,
                               ndr_struct(cl_int3, b), ndr_struct(cl_int3, b)),
                    "takes a vector (ndr_struct of its size), but a float is given");
+}
+
+static void test_args__take_vectors_under_every_name(void **state)
+{
+    (void)state;
+    const cl_float4 a = { { 1, 2, 3, 0 } }, b = { { 4, 0, 0, 5 } };
+    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float3, a), ndr_struct(cl_float4, b)));
+    assert_victim_is(54321);
+    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(colour, b)));
+    assert_victim_is(54321);
+    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(colour, a),
+                         ndr_arg_struct_(&b, sizeof b, NULL)));
+    assert_victim_is(54321);
+    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_arg_struct_(&a, sizeof a, "float3"),
+                         ndr_arg_struct_(&b, sizeof b, "quad")));
+    assert_victim_is(54321);
+    restore_victim();
+}
+
+static void test_args__refuse_vectors_of_another_type(void **state)
+{
+    (void)state;
+    const cl_float4 a = { { 1, 2, 3, 0 } };
+    const cl_int4 b = { { 1, 2, 3, 4 } };
+    const cl_double2 c = { { 1, 2 } };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_int4, b), ndr_struct(cl_float4, a)),
+                   "kernel \"colours\", argument 1 \"a\" (float3) is given a cl_int4; pass a cl_float3");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(cl_int4, b)),
+                   "argument 2 \"b\" (quad) is given a cl_int4; pass a cl_float4");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_double2, c), ndr_struct(cl_float4, a)),
+                   "is given a cl_double2; pass a cl_float3");
+}
+
+/* ---- types that cannot be known ---- */
+
+/* The driver names the type, and at the end of the source that name is something else. */
+static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
+{
+    (void)state;
+    static const char hidden[] = "typedef struct { int x; } hidden;\n"
+                                 "typedef float real_t;\n"
+                                 "kernel void k(global int *out, hidden h, real_t f) { out[0] = h.x + (int)(4 * f); }\n"
+                                 "#define hidden nothing that can be sized\n";
+    ndr_kernel *k = kernel_of(hidden, "k");
+    const int64_t too_large = 1;
+    launch_refused(NDR_UNSUPPORTED,
+                   ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
+                   "kernel \"k\", argument 1 \"h\" (hidden)", "size the driver's compiler does not tell; pass it in a buffer");
+    assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other one is known all the same */
+    assert_int_equal(k->params[2].type.dtype, NDR_DTYPE_F32);
 }
 
 /* ---- by value ---- */
@@ -1182,6 +1328,104 @@ static void test_args__of_an_image_are_refused(void **state)
     skip_without(ndr_kernel_get(context, &desc, &with_image) == NDR_OK, "the device has no images");
     launch_refused(NDR_UNSUPPORTED, ndr_launch(queue, with_image, ndr_range_1d(1), victim),
                    "\"i\" (image2d_t) is of a type that libndr cannot pass");
+}
+
+/* Buffers to types whose names only begin like those of images and the like. */
+static void test_args__of_names_like_an_images_are_buffers(void **state)
+{
+    (void)state;
+    static const char alike[] =
+        "typedef struct { int x; } image_header, pipeline, event_times, queue_tail, sampler_table, reserve_id_tag;\n"
+        "kernel void k(global image_header *a, global pipeline *b, global event_times *c, global queue_tail *d,\n"
+        "              constant sampler_table *e, global reserve_id_tag *f)\n"
+        "{\n"
+        "    a[0].x = b[0].x + c[0].x + d[0].x + e[0].x + f[0].x;\n"
+        "}\n"
+        "kernel void by_value(global int *out, pipeline p, event_times t) { out[0] = p.x + t.x; }\n";
+    const int seven = 7;
+    const struct { int32_t x; } two = { 2 }, three = { 3 };
+    int got = 0;
+    ndr_buffer *a = buffer_of(sizeof got, &got), *b = buffer_of(sizeof seven, &seven);
+    assert_ok(ndr_launch(queue, kernel_of(alike, "k"), ndr_range_1d(1), a, b, b, b, b, b));
+    read_buffer(a, &got, sizeof got);
+    assert_int_equal(got, 35);
+    assert_ok(ndr_launch(queue, kernel_of(alike, "by_value"), ndr_range_1d(1), a, ndr_arg_struct_(&two, sizeof two, "pipeline"),
+                         ndr_arg_struct_(&three, sizeof three, "event_times")));
+    read_buffer(a, &got, sizeof got);
+    assert_int_equal(got, 5);
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(b);
+}
+
+static void test_args__of_a_pipe_are_refused(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL2.0",
+                                   .source = "kernel void k(read_only pipe int p, global int *x) { x[0] = 1; }\n" };
+    ndr_kernel *with_pipe;
+    skip_without(ndr_kernel_get(context, &desc, &with_pipe) == NDR_OK, "the device has no pipes");
+    launch_refused(NDR_UNSUPPORTED, ndr_launch(queue, with_pipe, ndr_range_1d(1), victim, victim),
+                   "\"p\" (", "is of a type that libndr cannot pass");
+}
+
+/* ---- their bytes together ---- */
+
+/* A kernel whose arguments have `bytes` bytes, all in one struct but a pointer and what libndr adds. */
+static ndr_kernel *kernel_of_bytes(size_t bytes, bool is_plain, size_t *struct_bytes)
+{
+    char options[64];
+    ndr_kernel *made = NULL;
+    *struct_bytes = bytes - device.address_bits / 8 - (is_plain ? 0 : 152);
+    snprintf(options, sizeof options, "-DWORDS=%zu %s", *struct_bytes / 4, is_plain ? "-DPLAIN" : "");
+    assert_ok(ndr_kernel_get(context,
+                             &(ndr_kernel_desc){ .name = "k", .options = options, .source =
+                                 "#include \"ndr/item.clh\"\n"
+                                 "typedef struct { int x[WORDS]; } large;\n"
+                                 "#ifdef PLAIN\n"
+                                 "kernel void k(global long *out, large v)\n"
+                                 "#else\n"
+                                 "kernel void k(global long *out, large v, NDR_RANGE(1))\n"
+                                 "#endif\n"
+                                 "{ out[0] = v.x[0] + v.x[WORDS - 1]; }\n" }, &made));
+    return made;
+}
+
+static void test_args__are_refused_beyond_what_the_device_passes(void **state)
+{
+    (void)state;
+    const size_t limit = device.max_argument_bytes / 4 * 4;
+    for (int plain = 0; plain < 2; ++plain) {
+        size_t bytes;
+        char has[128];
+        ndr_kernel *k = kernel_of_bytes(limit + 4, plain, &bytes);
+        int32_t *words = calloc(bytes, 1);
+        assert_non_null(words);
+        snprintf(has, sizeof has, "has arguments of %zu bytes together, hidden ones included; the device passes at most %zu",
+                 limit + 4, device.max_argument_bytes);
+        launch_refused(NDR_LIMIT_EXCEEDED, ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(words, bytes, "large")),
+                       "kernel \"k\"", has);
+        k = kernel_of_bytes(limit - 64, plain, &bytes); /* some drivers have hidden ones of their own */
+        words[0] = 3;
+        words[bytes / 4 - 1] = 4;
+        assert_ok(ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(words, bytes, "large")));
+        assert_victim_is(7);
+        restore_victim();
+        free(words);
+    }
+}
+
+/* ---- long names ---- */
+
+static void test_args__are_named_in_a_sentence_of_any_length(void **state)
+{
+    (void)state;
+    char name[400], text[1024];
+    memset(name, 'k', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    snprintf(text, sizeof text, "kernel void %s(global long *out, float factor) { out[0] = (long)factor; }\n", name);
+    ndr_kernel *k = kernel_of(text, name);
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, ndr_range_1d(1), victim, 2.0),
+                   "kk\", argument 1 \"factor\" (float) takes a float, but the double 2 is given");
 }
 
 /* ---- the other things a launch needs ---- */
@@ -1359,6 +1603,8 @@ int main(void)
         cmocka_unit_test(test_args__refuse_local_memory_of_nothing),
         cmocka_unit_test(test_args__refuse_a_fourth_extent),
         cmocka_unit_test(test_args__refuse_local_memory_of_another_type),
+        cmocka_unit_test(test_args__local_memory_may_be_of_structs_typedefs_and_vectors),
+        cmocka_unit_test(test_args__refuse_local_memory_of_another_struct_or_vector),
         cmocka_unit_test(test_args__refuse_other_things_for_local_memory),
         cmocka_unit_test(test_args__pass_structs_by_value),
         cmocka_unit_test(test_args__take_a_struct_with_or_without_its_keyword),
@@ -1367,6 +1613,9 @@ int main(void)
         cmocka_unit_test(test_args__refuse_other_things_for_a_struct),
         cmocka_unit_test(test_args__pass_vectors_as_structs_of_their_size),
         cmocka_unit_test(test_args__refuse_vectors_of_another_size),
+        cmocka_unit_test(test_args__take_vectors_under_every_name),
+        cmocka_unit_test(test_args__refuse_vectors_of_another_type),
+        cmocka_unit_test(test_args__of_a_type_that_nobody_can_size_are_refused),
         cmocka_unit_test(test_args__are_taken_when_the_launch_returns),
         cmocka_unit_test(test_args__are_those_of_their_own_launch),
         cmocka_unit_test(test_args__missing_are_listed),
@@ -1378,6 +1627,10 @@ int main(void)
         cmocka_unit_test(test_args__of_no_known_kind_are_refused),
         cmocka_unit_test(test_args__at_null_are_refused),
         cmocka_unit_test(test_args__of_an_image_are_refused),
+        cmocka_unit_test(test_args__of_names_like_an_images_are_buffers),
+        cmocka_unit_test(test_args__of_a_pipe_are_refused),
+        cmocka_unit_test(test_args__are_refused_beyond_what_the_device_passes),
+        cmocka_unit_test(test_args__are_named_in_a_sentence_of_any_length),
         cmocka_unit_test(test_launch__refuses_null),
         cmocka_unit_test(test_launch__refuses_a_kernel_of_another_context),
         cmocka_unit_test(test_launch__refuses_what_the_range_refuses),

@@ -138,7 +138,8 @@ typedef struct ndr_device_info {
     size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
     size_t local_memory_bytes;      /**< Of one group. */
     size_t max_buffer_bytes;        /**< Of one buffer. */
-    size_t max_argument_bytes;      /**< Of all by-value arguments of a kernel together. */
+    size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
+                                         pointer, and the 152 that an NDR_RANGE or NDR_ND_RANGE takes. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
     uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not say. */
     bool local_memory_is_dedicated; /**< A memory of its own, as on GPUs, rather than cached global memory. */
@@ -523,19 +524,22 @@ typedef struct ndr_arg {
         } value;                   /**< NDR_ARG_STRUCT */
         size_t extent[3];          /**< NDR_ARG_LOCAL */
     } as;                          /**< The value. */
+    const char *element_name;      /**< NDR_ARG_LOCAL: "struct cell" or NULL; compared with the kernel's. */
 } ndr_arg;
 
 /* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_struct(type, value) of a struct;
  * ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL.
  *
  * An integer goes to any integer parameter that can hold its value. Floats and doubles go only to
- * parameters of just their type, vectors as an ndr_struct of their size. */
+ * parameters of just their type, vectors as an ndr_struct of OpenCL's host type (cl_float4; a type of
+ * another name needs the same size). A struct, by value or as an element of local memory, has one name
+ * and one size on both sides. */
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 
 /** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
  * anything is enqueued: the range against device and kernel, each argument against the kernel's own
- * signature, local memory against the device. At most 32 arguments. */
+ * signature, local memory and the bytes of all arguments against the device. At most 32 arguments. */
 NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
                                        const ndr_arg *args, size_t arg_count, ndr_event **event);
 

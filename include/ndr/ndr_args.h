@@ -12,48 +12,48 @@
 
 static inline ndr_arg ndr_arg_signed_(ndr_dtype dtype, int64_t value)
 {
-    ndr_arg arg = { NDR_ARG_SIGNED, dtype, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_SIGNED, dtype, 0, { 0 }, 0 };
     arg.as.i = value;
     return arg;
 }
 
 static inline ndr_arg ndr_arg_unsigned_(ndr_dtype dtype, uint64_t value)
 {
-    ndr_arg arg = { NDR_ARG_UNSIGNED, dtype, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_UNSIGNED, dtype, 0, { 0 }, 0 };
     arg.as.u = value;
     return arg;
 }
 
 static inline ndr_arg ndr_arg_f32_(float value)
 {
-    ndr_arg arg = { NDR_ARG_FLOAT, NDR_DTYPE_F32, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_FLOAT, NDR_DTYPE_F32, 0, { 0 }, 0 };
     arg.as.f = value;
     return arg;
 }
 
 static inline ndr_arg ndr_arg_f64_(double value)
 {
-    ndr_arg arg = { NDR_ARG_DOUBLE, NDR_DTYPE_F64, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_DOUBLE, NDR_DTYPE_F64, 0, { 0 }, 0 };
     arg.as.d = value;
     return arg;
 }
 
 static inline ndr_arg ndr_arg_buffer_(ndr_buffer *buffer)
 {
-    ndr_arg arg = { NDR_ARG_BUFFER, NDR_DTYPE_NONE, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_BUFFER, NDR_DTYPE_NONE, 0, { 0 }, 0 };
     arg.as.buffer = buffer;
     return arg;
 }
 
 static inline ndr_arg ndr_arg_null_(void)
 {
-    ndr_arg arg = { NDR_ARG_NULL, NDR_DTYPE_NONE, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_NULL, NDR_DTYPE_NONE, 0, { 0 }, 0 };
     return arg;
 }
 
 static inline ndr_arg ndr_arg_struct_(const void *bytes, size_t size_bytes, const char *type_name)
 {
-    ndr_arg arg = { NDR_ARG_STRUCT, NDR_DTYPE_NONE, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_STRUCT, NDR_DTYPE_NONE, 0, { 0 }, 0 };
     arg.size_bytes = size_bytes;
     arg.as.value.bytes = bytes;
     arg.as.value.type_name = type_name;
@@ -64,12 +64,18 @@ static inline ndr_arg ndr_arg_struct_(const void *bytes, size_t size_bytes, cons
 static inline ndr_arg ndr_arg_local_(ndr_dtype dtype, size_t element_bytes, int extents, size_t a, size_t b,
                                      size_t c)
 {
-    ndr_arg arg = { NDR_ARG_LOCAL, dtype, 0, { 0 } };
+    ndr_arg arg = { NDR_ARG_LOCAL, dtype, 0, { 0 }, 0 };
     if (extents > 3) arg.kind = NDR_ARG_NONE;
     arg.size_bytes = element_bytes;
     arg.as.extent[0] = a;
     arg.as.extent[1] = b;
     arg.as.extent[2] = c;
+    return arg;
+}
+
+static inline ndr_arg ndr_arg_with_elements_(const char *type_name, ndr_arg arg)
+{
+    arg.element_name = type_name;
     return arg;
 }
 
@@ -92,10 +98,11 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_null ndr_arg_null_()
 
 /** Local memory: `ndr_local(float, rows, cols)` gives a `local float *` parameter rows * cols floats for
- * each group. 1 to 3 extents; the kernel indexes it flat or with ndr_at(). Contents start undefined. */
-#define ndr_local(type, ...)                                                                    \
-    ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__),                  \
-                   NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1))
+ * each group, and the type is spelt as the kernel spells it. 1 to 3 extents; the kernel indexes it flat or with
+ * ndr_at(). Contents start undefined. */
+#define ndr_local(type, ...)                                                                             \
+    ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
+                                                 NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
 
@@ -160,7 +167,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 /** The same, with an event: `ndr_launch_event(queue, kernel, &event, range, args...)`. */
 #define ndr_launch_event(queue, kernel, event, ...)                                                       \
     ndr_launch_v((queue), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },  \
-                 (const ndr_arg[]){ { NDR_ARG_NONE, NDR_DTYPE_NONE, 0, { 0 } } NDR_REST_(__VA_ARGS__) } + 1, \
+                 (const ndr_arg[]){ { NDR_ARG_NONE, NDR_DTYPE_NONE, 0, { 0 }, 0 } NDR_REST_(__VA_ARGS__) } + 1, \
                  NDR_COUNT_(__VA_ARGS__) - 1, (event))
 
 #define NDR_RANGE_OF_(range) \

@@ -139,8 +139,8 @@ typedef enum ndr_param_kind {
     NDR_PARAM_GLOBAL,   /* a buffer */
     NDR_PARAM_CONSTANT, /* a buffer */
     NDR_PARAM_LOCAL,    /* local memory */
-    NDR_PARAM_NUMBER,   /* a number of `dtype` */
-    NDR_PARAM_BYTES,    /* a vector or struct of `size_bytes`, 0 where that is not known */
+    NDR_PARAM_NUMBER,   /* a number */
+    NDR_PARAM_BYTES,    /* a vector or struct */
     NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
 } ndr_param_kind;
 
@@ -150,10 +150,16 @@ typedef struct ndr_held {
     uint64_t value;    /* a number's bits as they were given, a buffer's identity, the bytes of local memory */
 } ndr_held;
 
+/* A number or a vector of OpenCL C: "uint" is one lane of u32, "float3" three of f32. No lanes: neither of them. */
+typedef struct ndr_builtin {
+    ndr_dtype dtype;
+    unsigned lanes;
+} ndr_builtin;
+
 typedef struct ndr_param {
     ndr_param_kind kind;
-    ndr_dtype dtype; /* of the number, or of what the pointer points to; NONE where that is no number */
-    size_t size_bytes;
+    ndr_builtin type;  /* of the value, or of what the pointer points to, typedefs resolved where that is possible */
+    size_t size_bytes; /* of a value, or of one element of local memory; 0 where it is not known */
     bool is_const; /* the kernel only reads through it */
     char *name, *type_name;
     ndr_held held; /* by OpenCL's kernel. With the kernel's lock */
@@ -171,6 +177,7 @@ struct ndr_kernel {
     char *name;
     ndr_param *params;
     unsigned arg_count; /* of `params`, hidden ones too; info.arg_count counts the visible ones in front */
+    size_t argument_bytes; /* of all of them together, as the device's limit counts */
     ndr_form form;
     unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
     bool has_scratch; /* a hidden local argument, just before the record */

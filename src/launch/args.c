@@ -12,23 +12,14 @@ typedef struct passing {
     const ndr_arg *arg;
 } passing;
 
-/* "kernel "scale", argument 2 "a" (float)": how every refusal begins. */
-typedef struct place {
-    char chars[256];
-} place;
+/* "kernel "scale", argument 2 "a" (float)": how every refusal begins, however long its names are. */
+#define REFUSE_AS(status, p, format, ...)                                                                      \
+    ndr_fail((status), "kernel \"%s\", argument %u \"%s\" (%s)" format, (p)->kernel->name, (p)->index,           \
+             (p)->param->name, (p)->param->type_name, __VA_ARGS__)
 
-static place place_of(const passing *p)
-{
-    place out;
-    snprintf(out.chars, sizeof out.chars, "kernel \"%s\", argument %u \"%s\" (%s)", p->kernel->name, p->index,
-             p->param->name, p->param->type_name);
-    return out;
-}
+#define REFUSE(p, ...) REFUSE_AS(NDR_BAD_KERNEL_ARGUMENT, p, __VA_ARGS__)
 
-static ndr_status refuse(const passing *p, const char *why)
-{
-    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s %s", place_of(p).chars, why);
-}
+static ndr_status refuse(const passing *p, const char *why) { return REFUSE(p, " %s", why); }
 
 static const char *kind_name(const ndr_arg *arg)
 {
@@ -48,8 +39,7 @@ static const char *kind_name(const ndr_arg *arg)
 
 static ndr_status refuse_kind(const passing *p, const char *wanted)
 {
-    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes %s, but %s is given", place_of(p).chars, wanted,
-                    kind_name(p->arg));
+    return REFUSE(p, " takes %s, but %s is given", wanted, kind_name(p->arg));
 }
 
 /* ---- buffers ---- */
@@ -78,23 +68,79 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     return NDR_OK;
 }
 
+/* ---- types by their names ---- */
+
+static const char *without(const char *prefix, const char *name)
+{
+    const size_t length = strlen(prefix);
+    return strncmp(name, prefix, length) == 0 ? name + length : name;
+}
+
+/* The name on its own: a struct's with or without its keyword, and OpenCL's types on the host as in kernels. */
+static const char *bare(const char *host_name) { return without("cl_", without("struct ", host_name)); }
+
+/* cl_float3 is another name for cl_float4 on the host, and may stand for it. */
+static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
+{
+    return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
+}
+
+/* Whether a value of the type called `given` on the host, NULL for one without a name, can be of the parameter's: built-in
+ * types are known by their names, others are what their name says. A name that the host made up for a vector tells
+ * nothing; its size does. */
+static bool is_named_like(const ndr_param *param, const char *given)
+{
+    if (!given) return true;
+    const ndr_builtin type = ndr_builtin_named(bare(given));
+    if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
+    const char *wanted = without("struct ", param->type_name);
+    const size_t length = strlen(bare(given)); /* a pointer's name goes on with its star */
+    return strncmp(wanted, bare(given), length) == 0 && strspn(wanted + length, " *") == strlen(wanted + length);
+}
+
 /* ---- local memory ---- */
+
+static bool is_void_pointer(const ndr_param *param) { return strncmp(param->type_name, "void", 4) == 0; }
+
+/* What one element is called in sentences. */
+static const char *element_name(const ndr_arg *arg)
+{
+    const ndr_dtype_info *number = ndr_dtype_describe(arg->dtype);
+    return number ? number->cl_name : arg->element_name ? arg->element_name : "type";
+}
+
+static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
+{
+    if (arg->dtype && param->type.lanes > 0)
+        return is_same_builtin((ndr_builtin){ arg->dtype, 1 }, param->type);
+    return is_named_like(param, arg->element_name ? arg->element_name : arg->dtype ? element_name(arg) : NULL);
+}
+
+static ndr_status check_element(const passing *p)
+{
+    const ndr_arg *arg = p->arg;
+    if (is_void_pointer(p->param)) return NDR_OK;
+    if (!is_element_of(p->param, arg))
+        return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
+                      p->param->type.lanes ? "" : "; name the same type on both sides");
+    if (p->param->size_bytes && p->param->size_bytes != arg->size_bytes)
+        return REFUSE(p, " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu",
+                      p->param->size_bytes, element_name(arg), arg->size_bytes);
+    return NDR_OK;
+}
 
 static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->kernel->form == NDR_FORM_RANGE)
         return refuse(p, "is local memory, which belongs to a group, and a range has none: write NDR_ND_RANGE");
     if (p->arg->kind != NDR_ARG_LOCAL) return refuse_kind(p, "local memory (ndr_local)");
+    NDR_TRY(check_element(p));
     const ndr_arg *arg = p->arg;
-    if (arg->dtype && p->param->dtype && arg->dtype != p->param->dtype)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s points to another type than the %s given to ndr_local",
-                        place_of(p).chars,
-                        ndr_dtype_describe(arg->dtype) ? ndr_dtype_describe(arg->dtype)->cl_name : "?");
     size_t bytes = arg->size_bytes;
     for (unsigned d = 0; d < 3; ++d)
         if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
-            return ndr_fail(NDR_LIMIT_EXCEEDED, "%s asks for local memory of %s elements: more than can be counted",
-                            place_of(p).chars, ndr_sizes_print(3, arg->as.extent).chars);
+            return REFUSE_AS(NDR_LIMIT_EXCEEDED, p, " asks for local memory of %s elements: more than can be counted",
+                             ndr_sizes_print(3, arg->as.extent).chars);
     if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
     out->size_bytes = bytes;
     out->value = NULL;
@@ -115,7 +161,7 @@ static uint64_t number_bits(const ndr_arg *arg)
 
 static ndr_status refuse_value(const passing *p, const char *value)
 {
-    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s cannot hold %s", place_of(p).chars, value);
+    return REFUSE(p, " cannot hold %s", value);
 }
 
 /* Whether the integer given fits `bits`, signed or not. */
@@ -131,10 +177,9 @@ static ndr_status pass_integer(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes an integer, but %s is given; cast it", place_of(p).chars,
-                        kind_name(arg));
+        return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
     if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
-    const ndr_dtype_info *type = ndr_dtype_describe(p->param->dtype);
+    const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
     if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) {
         char value[32];
         if (arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)arg->as.i);
@@ -158,10 +203,8 @@ static ndr_status pass_float(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_DOUBLE)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
-                        "%s takes a float, but the double %g is given; write it as in 2.0f or "
-                        "cast it to float",
-                        place_of(p).chars, arg->as.d);
+        return REFUSE(p, " takes a float, but the double %g is given; write it as in 2.0f or cast it to float",
+                      arg->as.d);
     if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a float, as in 2.0f");
     if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
     out->size_bytes = sizeof out->copy.f32;
@@ -174,8 +217,7 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s takes a double, but the float %g is given; cast it to double",
-                        place_of(p).chars, (double)arg->as.f);
+        return REFUSE(p, " takes a double, but the float %g is given; cast it to double", (double)arg->as.f);
     if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a double, as in 2.0");
     if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
     out->size_bytes = sizeof out->copy.f64;
@@ -187,7 +229,7 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
 static ndr_status pass_number(const passing *p, ndr_bound *out)
 {
     out->given.value = number_bits(p->arg);
-    switch (p->param->dtype) {
+    switch (p->param->type.dtype) {
     case NDR_DTYPE_F32: return pass_float(p, out);
     case NDR_DTYPE_F64: return pass_double(p, out);
     default: return pass_integer(p, out);
@@ -196,26 +238,29 @@ static ndr_status pass_number(const passing *p, ndr_bound *out)
 
 /* ---- vectors and structs ---- */
 
-static const char *without_struct(const char *type_name)
+static ndr_status refuse_name(const passing *p, const char *given)
 {
-    return strncmp(type_name, "struct ", 7) == 0 ? type_name + 7 : type_name;
+    const ndr_builtin type = p->param->type;
+    if (type.lanes == 0) return REFUSE(p, " is given a %s; name the same type on both sides", given);
+    return REFUSE(p, " is given a %s; pass a cl_%s%u", given, ndr_dtype_describe(type.dtype)->cl_name, type.lanes);
 }
 
 static ndr_status pass_bytes(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     const ndr_param *param = p->param;
-    const bool is_vector = ndr_signature_vector_bytes(param->type_name) != 0;
     if (arg->kind != NDR_ARG_STRUCT)
-        return refuse_kind(p, is_vector ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
+        return refuse_kind(p, param->type.lanes ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
     if (!arg->as.value.bytes) return refuse(p, "is a struct at NULL");
     const char *given = arg->as.value.type_name;
-    if (given && !is_vector && strcmp(without_struct(given), without_struct(param->type_name)) != 0)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s is given a %s; name the same type on both sides",
-                        place_of(p).chars, given);
-    if (arg->size_bytes == 0 || (param->size_bytes && param->size_bytes != arg->size_bytes))
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s has %zu bytes on the device, but %zu are given", place_of(p).chars,
-                        param->size_bytes, arg->size_bytes);
+    const bool is_named_so = is_named_like(param, given);
+    if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
+    if (param->size_bytes == 0)
+        return REFUSE_AS(NDR_UNSUPPORTED, p, " is of a type whose size the driver's compiler does not tell; %s",
+                         "pass it in a buffer");
+    if (param->size_bytes != arg->size_bytes)
+        return REFUSE(p, " has %zu bytes on the device, but %zu are given", param->size_bytes, arg->size_bytes);
+    if (!is_named_so) return refuse_name(p, given);
     out->size_bytes = arg->size_bytes;
     out->value = arg->as.value.bytes;
     return NDR_OK;
@@ -228,7 +273,7 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
     if ((unsigned)p->arg->kind > NDR_ARG_LOCAL)
-        return ndr_fail(NDR_BAD_KERNEL_ARGUMENT, "%s: %d is not an ndr_arg_kind", place_of(p).chars, (int)p->arg->kind);
+        return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
     case NDR_PARAM_CONSTANT: return pass_buffer(p, out);
@@ -237,7 +282,7 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
     case NDR_PARAM_BYTES: return pass_bytes(p, out);
     case NDR_PARAM_OPAQUE: break;
     }
-    return ndr_fail(NDR_UNSUPPORTED, "%s is of a type that libndr cannot pass", place_of(p).chars);
+    return REFUSE_AS(NDR_UNSUPPORTED, p, " is %s", "of a type that libndr cannot pass");
 }
 
 /* "x (float*), a (float)": what should have been given. */
@@ -245,6 +290,17 @@ static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i)
         ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, kernel->params[i].type_name);
+}
+
+/* Drivers take more than their device can pass, and go wrong in silence. */
+static ndr_status check_bytes(const ndr_kernel *kernel)
+{
+    const size_t limit = kernel->context->caps.info.max_argument_bytes;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, kernel->argument_bytes <= limit,
+                   "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device passes at most "
+                   "%zu, so put what is large in a buffer",
+                   kernel->name, kernel->argument_bytes, limit);
+    return NDR_OK;
 }
 
 static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
@@ -261,6 +317,7 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text_free(&list);
         return status;
     }
+    NDR_TRY(check_bytes(kernel));
     NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu", kernel->name, arg_count);
     return NDR_OK;
 }
@@ -318,17 +375,33 @@ static cl_int set(ndr_kernel *kernel, size_t index, const ndr_bound *bound)
     return error;
 }
 
+/* Whether clSetKernelArg complains of what it is given, rather than of the machine. */
+static bool blames_the_argument(cl_int error)
+{
+    switch (error) {
+    case CL_INVALID_ARG_VALUE:
+    case CL_INVALID_ARG_SIZE:
+    case CL_INVALID_MEM_OBJECT:
+    case CL_MAX_SIZE_RESTRICTION_EXCEEDED: return true;
+    default: return false;
+    }
+}
+
+static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, size_t size_bytes)
+{
+    const ndr_param *param = &kernel->params[index];
+    const ndr_status driver = ndr_fail_cl(error, "clSetKernelArg");
+    return ndr_fail_with_code(blames_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
+                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s", kernel->name, index, param->name,
+                              param->type_name, size_bytes, ndr_last_error());
+}
+
 ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
         if (bound[i].is_held) continue;
         const cl_int error = set(kernel, i, &bound[i]);
-        if (error != CL_SUCCESS)
-            return ndr_fail_with_code(
-                NDR_BAD_KERNEL_ARGUMENT, error,
-                "kernel \"%s\", argument %zu \"%s\" (%s): the driver refuses %zu bytes for it, %s (%d)", kernel->name,
-                i, kernel->params[i].name, kernel->params[i].type_name, bound[i].size_bytes, ndr_cl_error_name(error),
-                (int)error);
+        if (error != CL_SUCCESS) return fail_to_set(kernel, i, error, bound[i].size_bytes);
     }
     return NDR_OK;
 }

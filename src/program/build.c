@@ -44,14 +44,39 @@ static const char *hint_for(const char *text)
                : "";
 }
 
+/* Whether clBuildProgram complains of the text or its options. Of anything else the text is innocent: it may build the
+ * next time. */
+static bool blames_the_text(cl_int error)
+{
+    switch (error) {
+    case CL_BUILD_PROGRAM_FAILURE:
+    case CL_COMPILE_PROGRAM_FAILURE:
+    case CL_LINK_PROGRAM_FAILURE:
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_COMPILER_OPTIONS:
+    case CL_INVALID_LINKER_OPTIONS: return true;
+    default: return false;
+    }
+}
+
+static ndr_status fail_by_driver(cl_int error, const char *title, const char *device, const char *log)
+{
+    const ndr_status status = ndr_fail_cl(error, "clBuildProgram");
+    return ndr_fail_with_code(status, error, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
+                              ndr_last_error(), log ? "; the driver's log:\n" : "", log ? log : "");
+}
+
 static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int error, const char *title,
                                 const char *text, const char *options)
 {
-    char *log = read_log(program, context->device);
-    const ndr_status status = ndr_fail_with_code(
-        NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title, context->caps.info.name,
-        options, hint_for(text), log && *log ? log : "(the driver gave no log)");
-    free(log);
+    char *read = read_log(program, context->device);
+    const char *log = read && *read ? read : NULL, *device = context->caps.info.name;
+    const ndr_status status =
+        blames_the_text(error)
+            ? ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
+                                 device, options, hint_for(text), log ? log : "(the driver gave no log)")
+            : fail_by_driver(error, title, device, log);
+    free(read);
     return status;
 }
 
@@ -95,16 +120,25 @@ ndr_status ndr_build(ndr_context *context, const char *title, const char *text, 
     return status;
 }
 
-bool ndr_build_quietly(ndr_context *context, const char *text, const char *options, cl_program *program)
+static ndr_status try_to_build(ndr_context *context, const char *text, const char *flags, cl_program *program)
+{
+    cl_program made;
+    const cl_int error = build(context, text, flags, &made);
+    if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
+    if (error != CL_SUCCESS) clReleaseProgram(made);
+    if (error != CL_SUCCESS && !blames_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
+    *program = error == CL_SUCCESS ? made : NULL;
+    return NDR_OK;
+}
+
+ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program)
 {
     ndr_text flags = { 0 };
     add_options(&context->caps, options, &flags);
-    cl_program made = NULL;
-    const bool built = !flags.failed && build(context, text, flags.chars, &made) == CL_SUCCESS;
+    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
+                                           : try_to_build(context, text, flags.chars, program);
     ndr_text_free(&flags);
-    if (built) *program = made;
-    else if (made) clReleaseProgram(made);
-    return built;
+    return status;
 }
 
 ndr_status ndr_build_get_text(cl_program program, char **text)

@@ -40,8 +40,8 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
                      cl_program *program);
 
-/* The same for a text that may well not build: false, and nothing is said. */
-bool ndr_build_quietly(ndr_context *context, const char *text, const char *options, cl_program *program);
+/* The same for a text that may well not build: that is no failure, nothing is said, and `*program` is NULL. */
+ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program);
 
 /* The text that a program was built from, which the driver keeps; free() it. */
 ndr_status ndr_build_get_text(cl_program program, char **text);
@@ -70,8 +70,8 @@ bool ndr_guard_is_first(const char *text, const char *options, const char *name)
 /* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text);
 
-/* Pure: the number called `type_name` in OpenCL C, or NONE; and a vector's bytes, or 0. */
-ndr_dtype ndr_signature_dtype_named(const char *type_name);
-size_t ndr_signature_vector_bytes(const char *type_name);
+/* Pure: the number or vector called `type_name` in OpenCL C; its bytes, 0 of none. */
+ndr_builtin ndr_builtin_named(const char *type_name);
+size_t ndr_builtin_bytes(ndr_builtin type);
 
 #endif

@@ -12,8 +12,9 @@
 
 /* ---- asking the compiler ---- */
 
-/* Whether inline PTX builds here; asked once for each context, with the build lock held. */
-static bool takes_ptx(ndr_context *context)
+/* Whether inline PTX builds here; asked once for each context, with the build lock held. A driver that fails at it is
+ * asked again. */
+static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
 {
     int known = atomic_load(&context->takes_ptx);
     if (known == 0) {
@@ -28,14 +29,15 @@ static bool takes_ptx(ndr_context *context)
             "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
             "    x[0] = lane;\n"
             "}\n";
-        cl_program program;
+        cl_program program = NULL;
         const bool asks = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
-        const bool built = asks && ndr_build_quietly(context, probe, "", &program);
-        if (built) clReleaseProgram(program);
-        known = built ? 2 : 1;
+        if (asks) NDR_TRY(ndr_build_try(context, probe, "", &program));
+        known = program ? 2 : 1;
+        if (program) clReleaseProgram(program);
         atomic_store(&context->takes_ptx, known);
     }
-    return known == 2;
+    *takes = known == 2;
+    return NDR_OK;
 }
 
 /* ---- choosing ---- */
@@ -71,7 +73,9 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
                    "a sub-group size of %zu is asked for, but device \"%s\" has groups of at most %zu", requested,
                    device->name, device->max_group_size);
-    if (takes_ptx(context)) ndr_text_add(options, " -DNDR_PTX=1");
+    bool takes_ptx;
+    NDR_TRY(ask_for_ptx(context, &takes_ptx));
+    if (takes_ptx) ndr_text_add(options, " -DNDR_PTX=1");
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
     program->uses_sub_groups = includes_sub_groups(text);
@@ -79,7 +83,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
         if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(context, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
         ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
-    } else if (takes_ptx(context) && (requested == 0 || requested == device->warp_size)) {
+    } else if (takes_ptx && (requested == 0 || requested == device->warp_size)) {
         program->sub_groups = NDR_SUB_GROUP_WARP;
         program->sub_group_size = device->warp_size;
         ndr_text_add(options, " -DNDR_SUB_GROUP_PTX=%u", device->warp_size);
