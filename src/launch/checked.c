@@ -79,7 +79,7 @@ typedef struct count_text {
 static count_text print_elements(const ndr_param *param, const ndr_buffer *buffer)
 {
     count_text out = { "" };
-    const ndr_dtype_info *type = ndr_dtype_describe(param->dtype);
+    const ndr_dtype_info *type = param->type.lanes == 1 ? ndr_dtype_describe(param->type.dtype) : NULL;
     const size_t count = type ? ndr_buffer_size(buffer) / type->size_bytes : 0;
     if (type) snprintf(out.chars, sizeof out.chars, " (%zu %s%s)", count, type->cl_name, count == 1 ? "" : "s");
     return out;
