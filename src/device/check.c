@@ -31,6 +31,7 @@ struct ndr_zones {
 
 struct ndr_checker {
     pthread_mutex_t lock; /* held while a launch is checked, and for all below */
+    cl_command_queue queue; /* that writes what new buffers hold; NULL until it is needed */
     ndr_zones *zones;
     uint64_t buffers, launches; /* so far */
     struct {
@@ -63,6 +64,7 @@ ndr_status ndr_checker_create(ndr_checker **checker)
 void ndr_checker_destroy(ndr_checker *checker)
 {
     if (!checker) return;
+    if (checker->queue) clReleaseCommandQueue(checker->queue);
     pthread_mutex_destroy(&checker->lock);
     free(checker);
 }
@@ -116,23 +118,60 @@ static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
     return zone < SMALLEST_ZONE ? 0 : zone;
 }
 
-/* The parent with all that it holds at first. `host` NULL: a new buffer's pattern. */
-static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones *zones)
+/* All that a parent holds at first. `host` NULL: a new buffer's pattern. */
+static void fill_parent(ndr_checker *checker, const void *host, const ndr_zones *zones, unsigned char *image)
 {
     const size_t size_bytes = zones->end - zones->start;
-    unsigned char *image = malloc(zones->total);
-    if (!image) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
-    fill_zone(context->checker, zones->number, image, 0, zones->start);
+    fill_zone(checker, zones->number, image, 0, zones->start);
     if (!host) fill_as_new(image + zones->start, size_bytes);
     else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
-    fill_zone(context->checker, zones->number, image, zones->end, zones->total);
+    fill_zone(checker, zones->number, image, zones->end, zones->total);
+}
+
+static ndr_status make_queue(ndr_context *context)
+{
+    if (context->checker->queue) return NDR_OK;
     cl_int error;
-    zones->parent = clCreateBuffer(context->cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, zones->total, image, &error);
+    cl_command_queue made = clCreateCommandQueue(context->cl, context->device, 0, &error);
+    NDR_TRY_CL_AS("clCreateCommandQueue", error);
+    context->checker->queue = made;
+    return NDR_OK;
+}
+
+static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
+{
+    cl_int error;
+    cl_mem made = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
+    if (error != CL_SUCCESS) {
+        const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
+        return ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
+                                  ndr_last_error(), zones->end - zones->start, zones->total);
+    }
+    zones->parent = made;
+    return NDR_OK;
+}
+
+/* Written by a queue, and not given to clCreateBuffer(): NVIDIA's driver keeps what it is given there on the host, and
+ * brings only the inner part to the device when that is used. */
+static ndr_status write_parent(ndr_context *context, const ndr_zones *zones, const unsigned char *image)
+{
+    NDR_TRY(make_queue(context));
+    NDR_TRY_CL(clEnqueueWriteBuffer(context->checker->queue, zones->parent, CL_TRUE, 0, zones->total, image, 0, NULL, NULL));
+    return NDR_OK;
+}
+
+static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones *zones)
+{
+    unsigned char *image = malloc(zones->total);
+    if (!image) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
+    fill_parent(context->checker, host, zones, image);
+    ndr_status status = create_parent(context, zones);
+    if (status == NDR_OK) {
+        status = write_parent(context, zones, image);
+        if (status != NDR_OK) clReleaseMemObject(zones->parent);
+    }
     free(image);
-    if (error == CL_SUCCESS) return NDR_OK;
-    const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
-    return ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
-                              ndr_last_error(), size_bytes, zones->total);
+    return status;
 }
 
 /* A buffer of no bytes has one that belongs to the zone behind it: drivers refuse a sub-buffer of none. */
