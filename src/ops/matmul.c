@@ -83,20 +83,24 @@ static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, product *
 
 /* ---- kernels ---- */
 
-static ndr_status get_kernel(const product *p, const char *name, ndr_kernel **kernel)
+void ndr_gemm_options(const ndr_gemm_tuning *t, ndr_dtype dtype, char options[NDR_OPTIONS_SIZE])
 {
-    const ndr_gemm_tuning *t = &p->tuning;
-    const char *type = ndr_dtype_describe(p->desc->dtype)->cl_name;
-    char options[160];
+    const char *type = ndr_dtype_describe(dtype)->cl_name;
     if (t->variant == NDR_GEMM_TILED)
-        snprintf(options, sizeof options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u", type,
+        snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u", type,
                  t->tile_m, t->tile_n, t->tile_k, t->item_m, t->item_n);
     else
-        snprintf(options, sizeof options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d",
+        snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d",
                  type, t->lanes, t->vectors, t->depth, t->variant == NDR_GEMM_THIN ? t->thin_rows : NDR_GEMM_MR,
                  t->fetches_ahead);
+}
+
+static ndr_status get_kernel(const product *p, const char *name, ndr_kernel **kernel)
+{
+    char options[NDR_OPTIONS_SIZE];
+    ndr_gemm_options(&p->tuning, p->desc->dtype, options);
     const ndr_kernel_desc desc = { .name = name,
-                                   .bundled = t->variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl",
+                                   .bundled = p->tuning.variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl",
                                    .options = options };
     return ndr_kernel_get(p->queue->context, &desc, kernel);
 }

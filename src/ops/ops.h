@@ -72,4 +72,12 @@ enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 16, NDR_GEMM_PACK_PANELS = 16 }; /*
 ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, ndr_gemm_variant forced, size_t element_bytes, size_t m,
                               size_t n, size_t k);
 
+/* ---- reduce.c, matmul.c ---- */
+
+enum { NDR_OPTIONS_SIZE = 160 };
+
+/* Pure: what kernels/reduce_*.cl and kernels/gemm_*.cl are built with. */
+void ndr_reduce_options(const ndr_reduce_tuning *tuning, ndr_dtype dtype, ndr_op op, char options[NDR_OPTIONS_SIZE]);
+void ndr_gemm_options(const ndr_gemm_tuning *tuning, ndr_dtype dtype, char options[NDR_OPTIONS_SIZE]);
+
 #endif

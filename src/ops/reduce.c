@@ -20,7 +20,7 @@ typedef struct reduction {
     const ndr_reduce_desc *desc;
     ndr_operand input, output;
     ndr_reduce_tuning tuning;
-    char options[128];
+    char options[NDR_OPTIONS_SIZE];
 } reduction;
 
 /* ---- checks ---- */
@@ -74,16 +74,20 @@ static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, reduction
     return ndr_operand_check_apart(&r->output, &r->input);
 }
 
+void ndr_reduce_options(const ndr_reduce_tuning *tuning, ndr_dtype dtype, ndr_op op, char options[NDR_OPTIONS_SIZE])
+{
+    snprintf(options, NDR_OPTIONS_SIZE,
+             "-DT=%s -DWORD=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(dtype)->cl_name, ndr_dtype_size(dtype) == 8 ? "ulong" : "uint", ops[op].name,
+             ops[op].op, ops[op].atomic, tuning->fetches_ahead);
+}
+
 static void plan(reduction *r)
 {
     const ndr_context *context = r->queue->context;
-    const op_row *op = &ops[r->desc->op];
     r->tuning = ndr_tune_reduce(&context->caps.info, (ndr_reduce_variant)context->forced.reduce, r->desc->method,
                                 r->desc->count);
-    snprintf(r->options, sizeof r->options,
-             "-DT=%s -DWORD=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(r->desc->dtype)->cl_name, r->input.element_bytes == 8 ? "ulong" : "uint", op->name,
-             op->op, op->atomic, r->tuning.fetches_ahead);
+    ndr_reduce_options(&r->tuning, r->desc->dtype, r->desc->op, r->options);
 }
 
 /* ---- steps ---- */

@@ -7,9 +7,7 @@
 
 /* ---- options ---- */
 
-/* The language version that the device is best at, unless the user names one; argument info always, for
- * launches are checked against it; what NDR_DISABLE takes away; then the user's own. */
-static void add_options(const ndr_caps *caps, const char *options, ndr_text *out)
+void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out)
 {
     if (!strstr(options, "-cl-std="))
         ndr_text_add(out, "-cl-std=CL%u.%u ", caps->c_version / 100, caps->c_version / 10 % 10);
@@ -113,7 +111,7 @@ ndr_status ndr_build(ndr_context *context, const char *title, const char *text, 
                      cl_program *program)
 {
     ndr_text flags = { 0 };
-    add_options(&context->caps, options, &flags);
+    ndr_build_add_options(&context->caps, options, &flags);
     const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
                                            : build_or_explain(context, title, text, flags.chars, program);
     ndr_text_free(&flags);
@@ -134,7 +132,7 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program)
 {
     ndr_text flags = { 0 };
-    add_options(&context->caps, options, &flags);
+    ndr_build_add_options(&context->caps, options, &flags);
     const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
                                            : try_to_build(context, text, flags.chars, program);
     ndr_text_free(&flags);

@@ -36,6 +36,11 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
 
 /* ---- build.c ---- */
 
+/* Pure: append what a device's compiler is called with. The language version that the device is best at, unless the user
+ * names one; argument info always, for launches are checked against it; what NDR_DISABLE takes away; then the user's
+ * `options`. */
+void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out);
+
 /* Compile `text` with the user's `options`; the log of a failure goes to ndr_last_error(). */
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
                      cl_program *program);
