@@ -45,6 +45,10 @@ void assert_refused_(ndr_status wanted, ndr_status status, const char *call, con
         }                                                \
     } while (0)
 
+/* The test ends as skipped where each launch is waited for, as NDR_CHECK does: for work that an OpenCL event holds back
+ * until the test goes on. */
+void skip_where_launches_are_waited_for(void);
+
 /* True where sizes should be small: on a simulator. */
 bool quick(void);
 

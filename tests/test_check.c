@@ -43,6 +43,11 @@ static const char kernels[] = "#include <ndr/nd_item.clh>\n"
                               "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
                               "    if (ndr_in_range(it)) x[ndr_global_id(it, 0)] = 1;\n"
                               "}\n"
+                              "kernel void twice(global float *x, long by, NDR_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_item it = NDR_ITEM(1);\n"
+                              "    x[(long)ndr_global_id(it, 0) + by] *= 2;\n"
+                              "}\n"
                               "kernel void fill_plain(global float *x) { x[get_global_id(0)] = 1; }\n"
                               "kernel void copy(global const float *from, global float *to, NDR_RANGE(1))\n"
                               "{\n"
@@ -82,14 +87,19 @@ static ndr_status put(ndr_buffer *buffer, int64_t at, size_t count, unsigned val
     return ndr_launch(queue, get("put"), ndr_range_1d(count), buffer, at, value);
 }
 
-/* "byte 4000, 96 bytes are changed" */
-static const char *found(int64_t first, size_t count)
+/* "byte 4000 (of element 1000), 96 bytes are changed;" */
+static const char *found_in(int64_t first, size_t element_bytes, size_t count)
 {
-    static _Thread_local char text[64];
-    snprintf(text, sizeof text, "the first changed byte is byte %lld, %zu byte%s changed;", (long long)first, count,
-             count == 1 ? " is" : "s are");
+    static _Thread_local char text[96];
+    char element[40] = "";
+    if (element_bytes)
+        snprintf(element, sizeof element, " (of element %lld)", (long long)(first / (int64_t)element_bytes));
+    snprintf(text, sizeof text, "the first changed byte is byte %lld%s, %zu byte%s changed;", (long long)first, element,
+             count, count == 1 ? " is" : "s are");
     return text;
 }
+
+static const char *found(int64_t first, size_t count) { return found_in(first, 1, count); }
 
 /* ---- writes outside ---- */
 
@@ -130,8 +140,9 @@ static void test_check__finds_both_ends(void **state)
 {
     (void)state;
     ndr_buffer *buffer = buffer_of(100, NULL);
-    assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, -5, 112, 7),
-                   "the first changed byte is byte 100, 7 bytes are changed, and others before its start");
+    assert_refused(
+        NDR_OUT_OF_BOUNDS, put(buffer, -5, 112, 7),
+        "the first changed byte is byte 100 (of element 100), 7 bytes are changed, and others before its start");
     ndr_buffer_destroy(buffer);
 }
 
@@ -142,7 +153,7 @@ static void test_check__finds_the_only_byte_of_a_buffer_of_none(void **state)
         ndr_buffer *buffer;
         if (is_copy) assert_ok(ndr_buffer_create_from(context, 0, NULL, &buffer));
         else assert_ok(ndr_buffer_create(context, 0, &buffer));
-        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, 0, 1, 7), "of 0 bytes", found(0, 1));
+        assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, 0, 1, 7), "its buffer (0 bytes, 0 elements)", found(0, 1));
         ndr_buffer_destroy(buffer);
     }
 }
@@ -193,7 +204,19 @@ static void test_check__finds_a_range_larger_than_the_buffer_in_each_form(void *
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         assert_refused(NDR_OUT_OF_BOUNDS, fill(cases[i].kernel, cases[i].range), cases[i].kernel, cases[i].range_text,
-                       found(BYTES, cases[i].more * sizeof(float)));
+                       found_in(BYTES, sizeof(float), cases[i].more * sizeof(float)));
+}
+
+/* Of a float that is doubled only the upper bytes change. */
+static void test_check__names_the_element(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(BYTES, NULL);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("twice"), ndr_range_1d(1), x, (int64_t)N), "past the end",
+                   "(of element 1000)");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("twice"), ndr_range_1d(1), x, (int64_t)-3),
+                   "before the start", "(of element -3)");
+    ndr_buffer_destroy(x);
 }
 
 /* Both buffers' zones are read and written at the same place. */
@@ -221,10 +244,11 @@ static void test_check__says_it_word_for_word(void **state)
     assert_ok(ndr_launch(line, kernel, ndr_range_1d(N), x));
     assert_ok(ndr_launch(line, kernel, ndr_range_1d(N), x));
     assert_int_equal(ndr_launch(line, kernel, ndr_range_1d(1024), x), NDR_OUT_OF_BOUNDS);
-    assert_string_equal(ndr_last_error(),
-                        "kernel \"fill_1d\", argument 0 \"x\" (float*): launch 3 of this context wrote past the end of "
-                        "its buffer of 4000 bytes (1000 floats): the first changed byte is byte 4000, 96 bytes are "
-                        "changed; compare the kernel's indices and the range, global 1024, with the buffer's size");
+    assert_string_equal(ndr_last_error(), "kernel \"fill_1d\", argument 0 \"x\" (float*): launch 3 of this context "
+                                          "wrote past the end of its buffer (4000 "
+                                          "bytes, 1000 elements): the first changed byte is byte 4000 (of element "
+                                          "1000), 96 bytes are changed; compare the "
+                                          "kernel's indices and the range, global 1024, with the buffer's size");
     ndr_buffer_destroy(x);
     ndr_queue_destroy(line);
     ndr_context_destroy(made);
@@ -242,8 +266,8 @@ static void test_check__names_a_buffer_that_was_not_given(void **state)
     char which[64];
     snprintf(which, sizeof which, "number %llu of this context", (unsigned long long)ndr_zones_number(other));
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("put_far"), ndr_range_1d(3), x, here, there + 333),
-                   "kernel \"put_far\": launch", "a buffer of 333 bytes that is not among its arguments", which,
-                   found(333, 3));
+                   "kernel \"put_far\": launch", "a buffer that is not among its arguments", which, "(333 bytes)",
+                   found_in(333, 0, 3));
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(other);
     ndr_buffer_destroy(out);
@@ -254,7 +278,8 @@ static void test_check__blames_no_later_launch(void **state)
     (void)state;
     ndr_buffer *x = buffer_of(BYTES, NULL);
     for (int i = 0; i < 3; ++i) {
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("fill_1d"), ndr_range_1d(N + 1), x), found(BYTES, 4));
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("fill_1d"), ndr_range_1d(N + 1), x),
+                       found_in(BYTES, sizeof(float), 4));
         assert_ok(ndr_launch(queue, get("fill_1d"), ndr_range_1d(N), x));
     }
     ndr_buffer_destroy(x);
@@ -395,7 +420,7 @@ static void test_check__says_when_the_host_leaves_what_it_has_mapped(void **stat
     const ndr_status status = ndr_buffer_unmap(queue, buffer, mapped);
     if (device.shares_host_memory)
         assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch",
-                       "wrote past the end of the buffer of 4097 bytes", "byte 4097, 1 byte is changed");
+                       "wrote past the end of the buffer (4097 bytes)", "byte 4097, 1 byte is changed");
     else assert_ok(status);
     assert_ok(put(buffer, 0, 4097, 1));
     ndr_buffer_destroy(buffer);
@@ -744,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_check__finds_the_only_byte_of_a_buffer_of_none),
         cmocka_unit_test(test_check__looks_as_far_as_its_zones_reach),
         cmocka_unit_test(test_check__finds_a_range_larger_than_the_buffer_in_each_form),
+        cmocka_unit_test(test_check__names_the_element),
         cmocka_unit_test(test_check__finds_a_copy_that_passes_the_end_of_both_buffers),
         cmocka_unit_test(test_check__says_it_word_for_word),
         cmocka_unit_test(test_check__names_a_buffer_that_was_not_given),

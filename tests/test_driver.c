@@ -330,6 +330,14 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
 
 /* ---- waiting ---- */
 
+/* Handles that are checked stay in memory for a while after their end. */
+static void assert_alive_as(const alive *then)
+{
+    alive wanted = *then;
+    if (ndr_handles_are_checked()) wanted.blocks = now.blocks;
+    assert_memory_equal(&now, &wanted, sizeof now);
+}
+
 enum { INTS = 1000 };
 
 /* Work that whatever is enqueued behind it has to wait for. */
@@ -464,10 +472,85 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
                        "clWaitForEvents gave", ndr_cl_error_name(wait_codes[i]));
         assert_true(refuse_none());
         assert_ptr_equal(mapped, nothing);
-        assert_memory_equal(&now, &then, sizeof now);
+        assert_alive_as(&then);
         assert_ok(ndr_buffer_write(queue, x, 0, sizeof before, before));
     }
     ndr_buffer_destroy(x);
+}
+
+/* ---- NDR_CHECK ---- */
+
+static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    static const call kinds[] = { CREATE_BUFFER, CREATE_SUB_BUFFER, ALLOCATE };
+    ndr_context *checked;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        ndr_buffer *made = NULL;
+        for (size_t passing = 0; !made; ++passing) {
+            const alive then = now;
+            refuse(kinds[k], passing, CL_OUT_OF_HOST_MEMORY);
+            const ndr_status status = ndr_buffer_create(checked, 100, &made);
+            assert_int_equal(status, refuse_none() ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
+            if (!made) assert_memory_equal(&now, &then, sizeof now);
+            else assert_true(passing >= 1);
+        }
+        ndr_buffer_destroy(made);
+    }
+    refuse(CREATE_BUFFER, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    ndr_buffer *none = NULL;
+    assert_refused(
+        NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(checked, 100, &none),
+        "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE (-4); a buffer of 100 bytes takes 131172 with its "
+        "guard zones");
+    assert_true(refuse_none());
+    ndr_context_destroy(checked);
+}
+
+static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    for (size_t passing = 0; !made; ++passing) {
+        const alive then = now;
+        refuse(ALLOCATE, passing, CL_SUCCESS);
+        const ndr_status status = ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &made);
+        assert_int_equal(status, refuse_none() ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
+        if (!made) assert_int_equal(now.contexts, then.contexts);
+    }
+    ndr_context_destroy(made);
+}
+
+/* A launch whose zones cannot be looked at has run, and is not called right. */
+static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
+{
+    (void)state;
+    ndr_context *checked;
+    ndr_queue *line;
+    ndr_buffer *x;
+    ndr_kernel *add_one;
+    ndr_event *event = NULL;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
+    assert_ok(ndr_queue_create(checked, NULL, &line));
+    assert_ok(ndr_buffer_create_from(checked, sizeof(int), &(const int){ 5 }, &x));
+    assert_ok(ndr_kernel_get(checked, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels }, &add_one));
+    static const call kinds[] = { READ, FINISH };
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        const alive then = now;
+        refuse(kinds[k], 0, CL_OUT_OF_RESOURCES);
+        assert_refused(NDR_DRIVER_ERROR, ndr_launch_event(line, add_one, &event, ndr_range_1d(1), x),
+                       call_names[kinds[k]]);
+        assert_true(refuse_none());
+        assert_null(event);
+        assert_int_equal(now.events, then.events);
+    }
+    int got;
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, &got));
+    assert_int_equal(got, 7);
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(checked);
 }
 
 /* ---- counting references ---- */
@@ -489,7 +572,7 @@ static void test_driver__needs_no_second_count_of_an_event(void **state)
         ndr_event_destroy(done);
         assert_ok(ndr_queue_finish(line));
         ndr_queue_destroy(line);
-        assert_memory_equal(&now, &then, sizeof now);
+        assert_alive_as(&then);
     }
     ndr_buffer_destroy(x);
 }
@@ -637,6 +720,9 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_to_build_and_then_builds),
         cmocka_unit_test(test_driver__fails_to_build_for_a_reason_that_is_not_the_text),
         cmocka_unit_test(test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them),
+        cmocka_unit_test(test_driver__makes_a_checked_buffer_whole_or_not_at_all),
+        cmocka_unit_test(test_driver__opens_a_checked_context_whole_or_not_at_all),
+        cmocka_unit_test(test_driver__refuses_to_look_at_what_a_launch_did),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

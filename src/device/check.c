@@ -313,17 +313,34 @@ bool ndr_zones_are_hurt(const ndr_buffer *buffer)
     return buffer->zones && (buffer->zones->before.bytes || buffer->zones->behind.bytes);
 }
 
-ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *what, const char *more)
+/* Of the buffer: bytes before its start are negative. */
+static int64_t first_changed(const ndr_zones *zones)
+{
+    return (int64_t)(zones->behind.bytes ? zones->behind.first : zones->before.first) - (int64_t)zones->start;
+}
+
+/* Rounded down, negative ones too. */
+static int64_t element_of(int64_t byte, int64_t element_bytes)
+{
+    return byte >= 0 ? byte / element_bytes : -((-byte + element_bytes - 1) / element_bytes);
+}
+
+ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *whose, size_t element_bytes)
 {
     const ndr_zones *zones = buffer->zones;
     const bool is_behind = zones->behind.bytes > 0;
-    const changes *found = is_behind ? &zones->behind : &zones->before;
-    const size_t first = is_behind ? found->first - zones->start : zones->start - found->first;
+    const size_t bytes = is_behind ? zones->behind.bytes : zones->before.bytes;
+    const int64_t first = first_changed(zones);
+    char elements[40] = "", element[40] = "";
+    if (element_bytes) {
+        snprintf(elements, sizeof elements, ", %zu elements", buffer->size_bytes / element_bytes);
+        snprintf(element, sizeof element, " (of element %lld)", (long long)element_of(first, (int64_t)element_bytes));
+    }
     ndr_damage_text out;
     snprintf(out.chars, sizeof out.chars,
-             "wrote %s %s of %zu bytes%s: the first changed byte is byte %s%zu, %zu byte%s changed%s",
-             is_behind ? "past the end of" : "before the start of", what, buffer->size_bytes, more,
-             is_behind ? "" : "-", first, found->bytes, found->bytes == 1 ? " is" : "s are",
+             "wrote %s %s (%zu bytes%s): the first changed byte is byte %lld%s, %zu byte%s changed%s",
+             is_behind ? "past the end of" : "before the start of", whose, buffer->size_bytes, elements,
+             (long long)first, element, bytes, bytes == 1 ? " is" : "s are",
              is_behind && zones->before.bytes ? ", and others before its start" : "");
     return out;
 }
@@ -357,7 +374,7 @@ static ndr_status check_host(ndr_queue *queue, const ndr_buffer *buffer)
     NDR_TRY(inspect(buffer->context->checker, queue, buffer->zones));
     if (!ndr_zones_are_hurt(buffer)) return NDR_OK;
     return ndr_fail(NDR_OUT_OF_BOUNDS, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch, %s",
-                    ndr_zones_print(buffer, "the buffer", "").chars);
+                    ndr_zones_print(buffer, "the buffer", 0).chars);
 }
 
 ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)

@@ -364,12 +364,12 @@ ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffe
 bool ndr_zones_are_hurt(const ndr_buffer *buffer);
 uint64_t ndr_zones_number(const ndr_buffer *buffer);
 
-/* "wrote past the end of its buffer of 4000 bytes (1000 floats): the first changed byte is byte 4000, ...", with
- * `what` "its buffer" and `more` " (1000 floats)". */
+/* "wrote past the end of its buffer (4000 bytes, 1000 elements): the first changed byte is byte 4000 (of element 1000),
+ * ...", with `whose` "its buffer"; `element_bytes` 0: elements are not known. */
 typedef struct ndr_damage_text {
     char chars[384];
 } ndr_damage_text;
-ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *what, const char *more);
+ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *whose, size_t element_bytes);
 
 /* After the host has unmapped a buffer: has it kept inside? */
 ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer);

@@ -71,20 +71,6 @@ static range_text print_range(const ndr_nd_range *range)
     return out;
 }
 
-/* " (1000 floats)", or nothing where the parameter points to no number. */
-typedef struct count_text {
-    char chars[64];
-} count_text;
-
-static count_text print_elements(const ndr_param *param, const ndr_buffer *buffer)
-{
-    count_text out = { "" };
-    const ndr_dtype_info *type = param->type.lanes == 1 ? ndr_dtype_describe(param->type.dtype) : NULL;
-    const size_t count = type ? ndr_buffer_size(buffer) / type->size_bytes : 0;
-    if (type) snprintf(out.chars, sizeof out.chars, " (%zu %s%s)", count, type->cl_name, count == 1 ? "" : "s");
-    return out;
-}
-
 static ndr_status blame(const told *t, const char *who, const char *damage)
 {
     return ndr_fail(NDR_OUT_OF_BOUNDS,
@@ -95,18 +81,18 @@ static ndr_status blame(const told *t, const char *who, const char *damage)
 
 static ndr_status blame_arg(const told *t, size_t index)
 {
-    const ndr_buffer *buffer = t->args[index].as.buffer;
-    const count_text elements = print_elements(&t->kernel->params[index], buffer);
-    return blame(t, print_arg(t->kernel, index).chars, ndr_zones_print(buffer, "its buffer", elements.chars).chars);
+    const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
+    return blame(t, print_arg(t->kernel, index).chars,
+                 ndr_zones_print(t->args[index].as.buffer, "its buffer", element_bytes).chars);
 }
 
 static ndr_status blame_far(const told *t, const ndr_buffer *hurt)
 {
-    char who[128], more[96];
+    char who[128], whose[96];
     snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
-    snprintf(more, sizeof more, " that is not among its arguments, number %llu of this context",
+    snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
              (unsigned long long)ndr_zones_number(hurt));
-    return blame(t, who, ndr_zones_print(hurt, "a buffer", more).chars);
+    return blame(t, who, ndr_zones_print(hurt, whose, 0).chars);
 }
 
 /* ---- launching ---- */

@@ -110,6 +110,9 @@ MAKES(cl_command_queue, CREATE_QUEUE, now.queues, clCreateCommandQueue,
       (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error), c, d, p, error)
 MAKES(cl_mem, CREATE_BUFFER, now.buffers, clCreateBuffer,
       (cl_context c, cl_mem_flags f, size_t bytes, void *host, cl_int *error), c, f, bytes, host, error)
+MAKES(cl_mem, CREATE_SUB_BUFFER, now.buffers, clCreateSubBuffer,
+      (cl_mem m, cl_mem_flags f, cl_buffer_create_type type, const void *region, cl_int *error), m, f, type, region,
+      error)
 MAKES(cl_program, CREATE_PROGRAM, now.programs, clCreateProgramWithSource,
       (cl_context c, cl_uint count, const char **texts, const size_t *lengths, cl_int *error), c, count, texts,
       lengths, error)

@@ -22,6 +22,7 @@
     X(RETAIN_QUEUE, clRetainCommandQueue)            \
     X(GET_QUEUE_INFO, clGetCommandQueueInfo)         \
     X(CREATE_BUFFER, clCreateBuffer)                 \
+    X(CREATE_SUB_BUFFER, clCreateSubBuffer)          \
     X(RETAIN_MEM, clRetainMemObject)                 \
     X(GET_MEM_INFO, clGetMemObjectInfo)              \
     X(CREATE_PROGRAM, clCreateProgramWithSource)     \
