@@ -483,7 +483,7 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
 static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state)
 {
     (void)state;
-    static const call kinds[] = { CREATE_BUFFER, CREATE_SUB_BUFFER, ALLOCATE };
+    static const call kinds[] = { CREATE_QUEUE, CREATE_BUFFER, WRITE, CREATE_SUB_BUFFER, ALLOCATE };
     ndr_context *checked;
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
     for (size_t k = 0; k < COUNT_OF(kinds); ++k) {

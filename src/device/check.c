@@ -30,7 +30,7 @@ struct ndr_zones {
 };
 
 struct ndr_checker {
-    pthread_mutex_t lock; /* held while a launch is checked, and for all below */
+    pthread_mutex_t lock;   /* held while a launch is checked, and for all below */
     cl_command_queue queue; /* that writes what new buffers hold; NULL until it is needed */
     ndr_zones *zones;
     uint64_t buffers, launches; /* so far */
@@ -156,7 +156,8 @@ static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
 static ndr_status write_parent(ndr_context *context, const ndr_zones *zones, const unsigned char *image)
 {
     NDR_TRY(make_queue(context));
-    NDR_TRY_CL(clEnqueueWriteBuffer(context->checker->queue, zones->parent, CL_TRUE, 0, zones->total, image, 0, NULL, NULL));
+    NDR_TRY_CL(
+        clEnqueueWriteBuffer(context->checker->queue, zones->parent, CL_TRUE, 0, zones->total, image, 0, NULL, NULL));
     return NDR_OK;
 }
 
