@@ -1,5 +1,5 @@
 /* test_guard.c - which kernels may run over more items than there are: read off the text, where it is plain. */
-#include "support.h"
+#include "between/between.h"
 
 #include <sys/stat.h>
 
@@ -11,7 +11,8 @@ static bool is_first_in(const char *title, const char *text, const char *options
     const ndr_source source = { .title = title, .text = text, .include_dirs = dirs };
     ndr_text expanded = { 0 };
     assert_ok(ndr_source_expand(&source, &expanded));
-    const bool first = ndr_guard_is_first(expanded.chars, options, name);
+    bool first;
+    assert_ok(ndr_guard_read(expanded.chars, options, name, &first));
     ndr_text_free(&expanded);
     return first;
 }
@@ -74,8 +75,10 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     write_file("kernels/ndr/item.clh", "#define NDR_ITEM(dims) another\n");
     const ndr_source source = { .title = "main.cl", .text = "#include \"kernels/ndr/item.clh\"\n" PLAIN, .is_file = true };
     ndr_text expanded = { 0 };
+    bool first = true;
     assert_ok(ndr_source_expand(&source, &expanded));
-    assert_false(ndr_guard_is_first(expanded.chars, "", "k"));
+    assert_ok(ndr_guard_read(expanded.chars, "", "k", &first));
+    assert_false(first);
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
     ndr_text_free(&expanded);
 
@@ -83,8 +86,27 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     const ndr_source other = { .title = "main.cl", .text = "#include <item.clh>\n" PLAIN, .include_dirs = dirs };
     assert_ok(ndr_source_expand(&other, &expanded));
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
-    assert_false(ndr_guard_is_first(expanded.chars, "", "k"));
+    first = true;
+    assert_ok(ndr_guard_read(expanded.chars, "", "k", &first));
+    assert_false(first);
     ndr_text_free(&expanded);
+}
+
+/* Without memory nothing is read, which is not to be taken for "not guarded". */
+static void test_guard__without_memory_is_not_decided(void **state)
+{
+    (void)state;
+    static const char text[] = "#line 1 \"source\"\n" PLAIN;
+    size_t refusals = 0;
+    for (bool refused = true; refused; refusals += refused) {
+        bool first = false;
+        refuse(ALLOCATE, refusals, 0);
+        const ndr_status status = ndr_guard_read(text, "", "k", &first);
+        refused = refuse_none();
+        assert_int_equal(status, refused ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
+        assert_int_equal(first, !refused);
+    }
+    assert_true(refusals >= 2);
 }
 
 /* ---- not plain to see ---- */
@@ -184,17 +206,17 @@ static void test_guard__is_not_seen_with_odd_attributes(void **state)
 static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **state)
 {
     (void)state;
-    static const char *const calls[] = {
+    static const char *const words[] = {
         "get_global_size(0)", "get_global_linear_id()", "get_local_size(0)", "get_local_id(0)", "get_group_id(0)",
         "get_local_linear_id()", "get_enqueued_local_size(0)", "get_num_groups(0)", "get_sub_group_size()",
         "get_num_sub_groups()", "get_max_sub_group_size()", "barrier(CLK_LOCAL_MEM_FENCE)", "work_group_all(1)",
         "work_group_barrier(1)", "sub_group_any(1)", "intel_sub_group_shuffle(1, 1)", "wait_group_events(1, e)",
     };
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
         char text[512];
-        snprintf(text, sizeof text, INCLUDE "size_t f(void) { return %s; }\n" PLAIN, calls[i]);
+        snprintf(text, sizeof text, INCLUDE "size_t f(void) { return %s; }\n" PLAIN, words[i]);
         assert_false(is_first_with(text, ""));
-        snprintf(text, sizeof text, "-DWHAT=%s", calls[i]);
+        snprintf(text, sizeof text, "-DWHAT=%s", words[i]);
         assert_false(is_first_with(INCLUDE PLAIN, text));
     }
     assert_first("size_t f(void) { return get_global_id(0) + get_global_offset(0) + get_work_dim(); }\n" PLAIN);
@@ -204,6 +226,7 @@ static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guard__without_memory_is_not_decided),
         cmocka_unit_test(test_guard__is_seen_where_the_item_is_first),
         cmocka_unit_test(test_guard__is_seen_through_blanks_and_comments),
         cmocka_unit_test(test_guard__is_looked_for_in_the_programs_own_text),

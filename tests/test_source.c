@@ -1,22 +1,11 @@
 /* test_source.c - source text with its #includes followed: what is pasted, what is left, which line is named. */
-#include "support.h"
+#include "between/between.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "program/program.h"
-
-/* libndr's texts grow through realloc(), whose calls the linker sends here (tests/CMakeLists.txt). */
-void *__real_realloc(void *memory, size_t size_bytes);
-void *__wrap_realloc(void *memory, size_t size_bytes);
-static size_t failing_realloc; /* counted from 1; 0: none */
-static size_t reallocs;
-
-void *__wrap_realloc(void *memory, size_t size_bytes)
-{
-    return ++reallocs == failing_realloc ? NULL : __real_realloc(memory, size_bytes);
-}
 
 /* The folders and files that the tests below find. */
 static int make_files(void **state)
@@ -435,18 +424,17 @@ static void test_include__without_memory_is_refused_and_nothing_else_is_taken(vo
     const char text[] = "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n";
     char *wanted = expanded_from("sub/main.cl", text, true, both_dirs);
     size_t refusals = 0;
-    for (size_t n = 1;; ++n) {
+    for (size_t n = 0;; ++n) {
         ndr_text out = { 0 };
-        reallocs = 0;
-        failing_realloc = n;
+        refuse(ALLOCATE, n, 0);
         const ndr_status status = expand_include(text, both_dirs, &out);
-        failing_realloc = 0;
+        const bool refused = refuse_none();
         if (status == NDR_OK) assert_string_equal(out.chars, wanted);
         else assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
         ndr_text_free(&out);
-        refusals += status != NDR_OK;
-        if (reallocs < n) break;
+        if (!refused) break;
         assert_int_not_equal(status, NDR_OK);
+        ++refusals;
     }
     assert_true(refusals >= 8);
     free(wanted);

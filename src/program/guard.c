@@ -205,14 +205,17 @@ static bool starts_guarded(const char *code, const char *options, const char *na
     return body && starts_with_item(code, options, body);
 }
 
-bool ndr_guard_is_first(const char *text, const char *options, const char *name)
+ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
 {
     ndr_text own = { 0 }, code = { 0 };
     add_own_lines(text, &own);
     if (own.chars) add_code(own.chars, &code);
-    const bool known = code.chars && !own.failed && !code.failed;
-    const bool first = known && is_plain(code.chars) && is_plain(options) && starts_guarded(code.chars, options, name);
+    const bool failed = own.failed || code.failed;
+    const bool plain = !failed && code.chars && is_plain(code.chars) && is_plain(options);
+    const bool first = plain && starts_guarded(code.chars, options, name);
     ndr_text_free(&own);
     ndr_text_free(&code);
-    return first;
+    if (failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
+    *is_first = first;
+    return NDR_OK;
 }

@@ -144,8 +144,8 @@ static ndr_status make_program(ndr_context *context, const ndr_kernel_desc *desc
 static ndr_status read_text(const ndr_program *program, const char *text, ndr_kernel *made)
 {
     NDR_TRY(ndr_signature_read(made, program, text));
-    made->is_guarded = made->form == NDR_FORM_RANGE && ndr_guard_is_first(text, program->options, made->name);
-    return NDR_OK;
+    if (made->form != NDR_FORM_RANGE) return NDR_OK;
+    return ndr_guard_read(text, program->options, made->name, &made->is_guarded);
 }
 
 static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_kernel *made)

@@ -66,9 +66,9 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
 
 /* ---- guard.c ---- */
 
-/* Pure: whether the kernel `name` of an expanded text does nothing before NDR_ITEM(), which returns from it in items
- * past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
-bool ndr_guard_is_first(const char *text, const char *options, const char *name);
+/* Pure: find out whether the kernel `name` of an expanded text does nothing before NDR_ITEM(), which returns from it in
+ * items past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
+ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first);
 
 /* ---- signature.c ---- */
 
