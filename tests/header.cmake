@@ -1,8 +1,11 @@
 # Compile one public header alone, twice over, or one source that uses them: as C11 or as C++11.
-# Run as: cmake -D HEADER=ndr/x.h | -D SOURCE=<file> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... -P header.cmake
+# Run as: cmake -D HEADER=ndr/x.h | -D SOURCE=<file> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... [-D FLAGS=a,b]
+#           -P header.cmake
 cmake_minimum_required(VERSION 3.25)
 
 set(flags -x ${LANGUAGE} -std=${LANGUAGE}11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I${INCLUDE})
+string(REPLACE "," ";" more "${FLAGS}")
+list(APPEND flags ${more})
 if(HEADER)
   file(WRITE alone.txt "#include \"${HEADER}\"\n#include \"${HEADER}\"\ntypedef int not_empty;\n")
   set(SOURCE alone.txt)

@@ -79,6 +79,10 @@ static inline ndr_arg ndr_arg_with_elements_(const char *type_name, ndr_arg arg)
     return arg;
 }
 
+/* On 32-bit systems and on Windows long has 32 bits. */
+#define NDR_DTYPE_LONG_ (sizeof(long) == 8 ? NDR_DTYPE_I64 : NDR_DTYPE_I32)
+#define NDR_DTYPE_ULONG_ (sizeof(long) == 8 ? NDR_DTYPE_U64 : NDR_DTYPE_U32)
+
 /* Each type by the name it has in a function's name below. */
 static inline ndr_arg ndr_arg_same_(ndr_arg arg) { return arg; }
 static inline ndr_arg ndr_arg_bool_(bool value) { return ndr_arg_unsigned_(NDR_DTYPE_U8, value); }
@@ -89,8 +93,8 @@ static inline ndr_arg ndr_arg_short_(short value) { return ndr_arg_signed_(NDR_D
 static inline ndr_arg ndr_arg_ushort_(unsigned short value) { return ndr_arg_unsigned_(NDR_DTYPE_U16, value); }
 static inline ndr_arg ndr_arg_int_(int value) { return ndr_arg_signed_(NDR_DTYPE_I32, value); }
 static inline ndr_arg ndr_arg_uint_(unsigned value) { return ndr_arg_unsigned_(NDR_DTYPE_U32, value); }
-static inline ndr_arg ndr_arg_long_(long value) { return ndr_arg_signed_(NDR_DTYPE_I64, value); }
-static inline ndr_arg ndr_arg_ulong_(unsigned long value) { return ndr_arg_unsigned_(NDR_DTYPE_U64, value); }
+static inline ndr_arg ndr_arg_long_(long value) { return ndr_arg_signed_(NDR_DTYPE_LONG_, value); }
+static inline ndr_arg ndr_arg_ulong_(unsigned long value) { return ndr_arg_unsigned_(NDR_DTYPE_ULONG_, value); }
 static inline ndr_arg ndr_arg_llong_(long long value) { return ndr_arg_signed_(NDR_DTYPE_I64, value); }
 static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg_unsigned_(NDR_DTYPE_U64, value); }
 
@@ -147,8 +151,8 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
         unsigned short *: NDR_DTYPE_U16,     \
         int *: NDR_DTYPE_I32,                \
         unsigned *: NDR_DTYPE_U32,           \
-        long *: NDR_DTYPE_I64,               \
-        unsigned long *: NDR_DTYPE_U64,      \
+        long *: NDR_DTYPE_LONG_,             \
+        unsigned long *: NDR_DTYPE_ULONG_,   \
         long long *: NDR_DTYPE_I64,          \
         unsigned long long *: NDR_DTYPE_U64, \
         float *: NDR_DTYPE_F32,              \
@@ -244,8 +248,8 @@ constexpr ndr_dtype ndr_dtype_of_(short *) { return NDR_DTYPE_I16; }
 constexpr ndr_dtype ndr_dtype_of_(unsigned short *) { return NDR_DTYPE_U16; }
 constexpr ndr_dtype ndr_dtype_of_(int *) { return NDR_DTYPE_I32; }
 constexpr ndr_dtype ndr_dtype_of_(unsigned *) { return NDR_DTYPE_U32; }
-constexpr ndr_dtype ndr_dtype_of_(long *) { return NDR_DTYPE_I64; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned long *) { return NDR_DTYPE_U64; }
+constexpr ndr_dtype ndr_dtype_of_(long *) { return NDR_DTYPE_LONG_; }
+constexpr ndr_dtype ndr_dtype_of_(unsigned long *) { return NDR_DTYPE_ULONG_; }
 constexpr ndr_dtype ndr_dtype_of_(long long *) { return NDR_DTYPE_I64; }
 constexpr ndr_dtype ndr_dtype_of_(unsigned long long *) { return NDR_DTYPE_U64; }
 constexpr ndr_dtype ndr_dtype_of_(float *) { return NDR_DTYPE_F32; }
