@@ -296,11 +296,27 @@ static void test_catalog__counts_the_drivers_without_a_device(void **state)
     assert_non_null(strstr(said.sentence, "3 OpenCL drivers are installed, but none offers a device"));
 }
 
-static void test_catalog__takes_a_driver_that_cannot_list_for_one_without_devices(void **state)
+static void test_catalog__takes_an_empty_list_for_no_device(void **state)
 {
     (void)state;
-    assert_int_equal(ask_stub_machine(NULL, "-6").status, NDR_NO_DEVICE);
-    assert_int_equal(ask_stub_machine(NULL, "0").status, NDR_NO_DEVICE); /* a list of none */
+    const answer said = ask_stub_machine(NULL, "0");
+    assert_int_equal(said.status, NDR_NO_DEVICE);
+    assert_int_equal(said.cl_error, 0);
+    assert_non_null(strstr(said.sentence, "none offers a device: check"));
+}
+
+static void test_catalog__says_why_a_driver_cannot_list(void **state)
+{
+    (void)state;
+    const answer said = ask_stub_machine("2", "-6");
+    assert_int_equal(said.status, NDR_NO_DEVICE);
+    assert_int_equal(said.cl_error, -6);
+    assert_non_null(strstr(said.sentence,
+                           "2 OpenCL drivers are installed, but none offers a device that can be asked: platform "
+                           "\"stub without devices\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6); platform "));
+    assert_null(strstr(said.sentence, "plugged in"));
+    assert_string_equal(said.create_sentence, said.sentence);
+    assert_true(said.untouched);
 }
 
 static void test_device_list__refuses_null_outputs(void **state)
@@ -335,7 +351,8 @@ int main(void)
         cmocka_unit_test(test_catalog__without_a_driver_keeps_the_loader_s_code),
         cmocka_unit_test(test_catalog__without_a_device_says_what_to_check),
         cmocka_unit_test(test_catalog__counts_the_drivers_without_a_device),
-        cmocka_unit_test(test_catalog__takes_a_driver_that_cannot_list_for_one_without_devices),
+        cmocka_unit_test(test_catalog__takes_an_empty_list_for_no_device),
+        cmocka_unit_test(test_catalog__says_why_a_driver_cannot_list),
         cmocka_unit_test(test_device_list__refuses_null_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

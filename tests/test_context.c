@@ -242,12 +242,11 @@ static void test_context__may_be_opened_twice(void **state)
 static void test_context__needs_opencl_1_2(void **state)
 {
     (void)state;
-    ndr_catalog_entry *entries;
-    size_t count;
+    ndr_catalog catalog;
     ndr_context *made = NULL;
-    assert_ok(ndr_catalog_read(&entries, &count));
-    ndr_catalog_entry old = entries[0];
-    free(entries);
+    assert_ok(ndr_catalog_read(&catalog));
+    ndr_catalog_entry old = catalog.entries[0];
+    ndr_catalog_free(&catalog);
     old.caps.c_version = 110;
     strcpy(old.caps.info.opencl, "OpenCL 1.1 old");
     assert_refused(NDR_UNSUPPORTED, ndr_context_open(&old, NULL, NDR_CHECK_DEFAULT, &made), old.caps.info.name,

@@ -5,6 +5,109 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* ---- devices ---- */
+
+enum { MOST_DEVICES = 32 };
+
+typedef struct list {
+    size_t count;
+    ndr_device_info devices[MOST_DEVICES];
+} list;
+
+static list list_devices(void)
+{
+    static list got;
+    got = (list){ 0 };
+    assert_ok(ndr_device_list(MOST_DEVICES, got.devices, &got.count));
+    assert_true(got.count <= MOST_DEVICES);
+    return got;
+}
+
+/* Where each device is there twice and one of them is left out, the others are as they are. */
+static void assert_same_but_for_one(const list *got, const list *all)
+{
+    assert_int_equal(got->count, all->count - 1);
+    size_t left_out = 0;
+    while (left_out < got->count && memcmp(&got->devices[left_out], &all->devices[left_out], sizeof *all->devices) == 0)
+        ++left_out;
+    assert_memory_equal(got->devices + left_out, all->devices + left_out + 1,
+                        (got->count - left_out) * sizeof *all->devices);
+}
+
+static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
+{
+    (void)state;
+    platforms_twice = true;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    const size_t queries = calls[GET_DEVICE_INFO];
+    static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_DEVICE_NOT_AVAILABLE };
+    for (size_t i = 0; i < queries; ++i) {
+        const cl_int code = codes[i % COUNT_OF(codes)];
+        refuse(GET_DEVICE_INFO, i, code);
+        got = list_devices();
+        assert_true(refuse_none());
+        assert_same_but_for_one(&got, &all);
+
+        ndr_context *const nothing = (ndr_context *)&got, *made = nothing;
+        refuse(GET_DEVICE_INFO, i, code);
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "asks for \"nobody\"",
+                       "; left out: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), code);
+        assert_null(strstr(ndr_last_error(), "outside its buffers")); /* which no query can tell */
+        assert_ptr_equal(made, nothing);
+    }
+    platforms_twice = false;
+}
+
+/* What a device need not know, it answers with CL_INVALID_VALUE: double, sub-groups, vendors' queries, versions. */
+static void test_driver__takes_an_invalid_value_for_a_no(void **state)
+{
+    (void)state;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    size_t answered_no = 0;
+    for (size_t i = 0; all.count == 1 && i < calls[GET_DEVICE_INFO]; ++i) {
+        const size_t before = calls[GET_DEVICE_INFO];
+        refuse(GET_DEVICE_INFO, i, CL_INVALID_VALUE);
+        const ndr_status status = ndr_device_list(MOST_DEVICES, got.devices, &got.count);
+        assert_true(refuse_none());
+        calls[GET_DEVICE_INFO] = before;
+        if (status == NDR_OK) ++answered_no;
+        else assert_refused(NDR_NO_DEVICE, status, "clGetDeviceInfo gave CL_INVALID_VALUE (-30)");
+    }
+    if (all.count == 1) assert_in_range(answered_no, 3, 5);
+}
+
+static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
+{
+    (void)state;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    const size_t platforms = calls[GET_DEVICES];
+    platforms_twice = true;
+    for (size_t i = 0; i < 2 * platforms; ++i) {
+        refuse(GET_DEVICES, i, CL_OUT_OF_HOST_MEMORY);
+        got = list_devices();
+        assert_true(refuse_none());
+        assert_in_range(got.count, all.count, 2 * all.count);
+        ndr_context *made = NULL;
+        refuse(GET_DEVICES, i, CL_OUT_OF_HOST_MEMORY);
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; left out: platform \"",
+                       "\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6)");
+        assert_true(refuse_none());
+        refuse(GET_DEVICES, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "contains that; there ");
+        assert_true(refuse_none());
+        assert_null(strstr(ndr_last_error(), "left out"));
+    }
+    platforms_twice = false;
+}
+
 /* ---- launches ---- */
 
 static const char kernels[] = "#include \"ndr/ndr.clh\"\n"
@@ -702,6 +805,9 @@ static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_driver__leaves_out_a_device_that_cannot_answer),
+        cmocka_unit_test(test_driver__takes_an_invalid_value_for_a_no),
+        cmocka_unit_test(test_driver__leaves_out_a_platform_that_cannot_list),
         cmocka_unit_test(test_driver__refuses_an_argument_and_the_next_launch_sets_it),
         cmocka_unit_test(test_driver__is_out_of_memory_for_an_argument),
         cmocka_unit_test(test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it),

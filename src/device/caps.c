@@ -130,54 +130,70 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     return NDR_OK;
 }
 
-/* What only some vendors' devices answer; silence means that there is none. */
-static void read_vendor_limits(cl_device_id device, ndr_device_info *info)
+/* What not every device knows: CL_INVALID_VALUE says that this one does not. `*bytes` is 0 then and `out` as it was. */
+static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t capacity, void *out, size_t *bytes)
+{
+    *bytes = 0;
+    size_t written = 0;
+    const cl_int error = clGetDeviceInfo(device, what, capacity, out, &written);
+    if (error == CL_INVALID_VALUE) return NDR_OK;
+    NDR_TRY_CL_AS("clGetDeviceInfo", error);
+    *bytes = written;
+    return NDR_OK;
+}
+
+/* What only some vendors' devices answer. */
+static ndr_status read_vendor_limits(cl_device_id device, ndr_device_info *info)
 {
     cl_uint warp = 0;
-    if (clGetDeviceInfo(device, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, NULL) == CL_SUCCESS) info->warp_size = warp;
-    size_t bytes = 0;
-    if (clGetDeviceInfo(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
-                        &bytes)
-        == CL_SUCCESS)
-        info->sub_group_size_count = (unsigned)(bytes / sizeof info->sub_group_sizes[0]);
+    size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, &bytes));
+    info->warp_size = warp;
+    NDR_TRY(read_if_known(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
+                          &bytes));
+    info->sub_group_size_count = (unsigned)(bytes / sizeof info->sub_group_sizes[0]);
+    return NDR_OK;
 }
 
 /* The newest OpenCL C among 1.2 and 3.0: 2.0 promises more than many drivers that accept it can do. */
-static unsigned c_version_of(cl_device_id device, const char *opencl)
+static ndr_status read_c_version(cl_device_id device, const char *opencl, unsigned *version)
 {
     unsigned major = 1, minor = 2;
-    if (sscanf(opencl, "OpenCL %u.%u", &major, &minor) != 2) return 120;
-    if (major < 3) return major * 100 + minor * 10 < 120 ? 110 : 120;
+    if (sscanf(opencl, "OpenCL %u.%u", &major, &minor) == 2 && major < 2 && minor < 2) *version = 110;
+    if (major < 3) return NDR_OK;
     cl_name_version versions[32];
-    size_t bytes = 0;
-    if (clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof versions, versions, &bytes) != CL_SUCCESS)
-        return 120;
+    size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof versions, versions, &bytes));
     for (size_t i = 0; i < bytes / sizeof versions[0]; ++i)
-        if (CL_VERSION_MAJOR(versions[i].version) >= 3) return 300;
-    return 120;
+        if (CL_VERSION_MAJOR(versions[i].version) >= 3) *version = 300;
+    return NDR_OK;
+}
+
+/* Sub-groups are asked for only where kernels are built with a language that has them. */
+static ndr_status read_abilities(cl_device_id device, const char *extensions, ndr_caps *caps)
+{
+    ndr_device_info *info = &caps->info;
+    cl_device_fp_config f64 = 0;
+    cl_uint sub_groups = 0;
+    size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, &bytes));
+    if (caps->c_version >= 300)
+        NDR_TRY(read_if_known(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, &bytes));
+    info->has_f64 = f64 != 0;
+    info->has_int64_atomics =
+        has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
+    info->has_sub_groups = sub_groups > 0;
+    caps->waits_asleep = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
+    return NDR_OK;
 }
 
 static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
 {
-    ndr_device_info *info = &caps->info;
     enum { CAPACITY = 1 << 16 };
     char *extensions = calloc(CAPACITY, 1);
     if (!extensions) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's extensions");
-    const ndr_status status = read_text(device, CL_DEVICE_EXTENSIONS, extensions, CAPACITY);
-    cl_device_fp_config f64 = 0;
-    cl_uint sub_groups = 0; /* asked only where kernels are built with a language that has them */
-    if (status == NDR_OK) {
-        (void)clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, NULL);
-        if (caps->c_version >= 300)
-            (void)clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, NULL);
-        info->has_f64 = f64 != 0;
-        info->has_int64_atomics =
-            has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
-        info->has_sub_groups = sub_groups > 0;
-        caps->waits_asleep =
-            info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
-        read_vendor_limits(device, info);
-    }
+    ndr_status status = read_text(device, CL_DEVICE_EXTENSIONS, extensions, CAPACITY);
+    if (status == NDR_OK) status = read_abilities(device, extensions, caps);
     free(extensions);
     return status;
 }
@@ -188,8 +204,9 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     NDR_TRY(ndr_caps_parse_disable(ndr_environment("NDR_DISABLE"), &read.disabled));
     NDR_TRY(read_names(platform, device, &read.info));
     NDR_TRY(read_limits(device, &read));
-    read.c_version = c_version_of(device, read.info.opencl);
+    NDR_TRY(read_c_version(device, read.info.opencl, &read.c_version));
     NDR_TRY(read_extensions(device, &read));
+    NDR_TRY(read_vendor_limits(device, &read.info));
     if (read.disabled & NDR_DISABLE_FP64) read.info.has_f64 = false;
     if (read.disabled & NDR_DISABLE_INT64_ATOMICS) read.info.has_int64_atomics = false;
     if (read.disabled & NDR_DISABLE_SUB_GROUPS) {

@@ -1,6 +1,7 @@
 /* catalog.c - the drivers and devices of this machine: listed, and one of them chosen. */
 #include "device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,27 +22,71 @@ const char *ndr_device_type_name(ndr_device_type type)
 
 /* ---- listing ---- */
 
-/* The devices of one driver join the others. A driver that cannot list its devices offers none. */
-static ndr_status add_devices(cl_platform_id platform, ndr_catalog_entry **entries, size_t *count)
+/* `status` goes on the list of those left out where an OpenCL call gave it; what libndr itself lacks or refuses it
+ * would lack with every device. */
+static ndr_status leave_out(ndr_status status, cl_platform_id platform, const char *which, ndr_catalog *catalog)
+{
+    if (status == NDR_OK || ndr_last_cl_error() == 0) return status;
+    char name[1024] = ""; /* where it cannot even say that */
+    (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    if (catalog->left_out.length == 0) catalog->cl_error = ndr_last_cl_error();
+    ndr_text_add(&catalog->left_out, "%splatform \"%s\"%s: %s", catalog->left_out.length ? "; " : "", name, which,
+                 ndr_last_error());
+    if (catalog->left_out.failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
+    return NDR_OK;
+}
+
+static ndr_status add_device(cl_platform_id platform, cl_device_id device, ndr_catalog *catalog)
+{
+    ndr_catalog_entry *grown = realloc(catalog->entries, (catalog->count + 1) * sizeof *grown);
+    if (!grown) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
+    catalog->entries = grown;
+    grown[catalog->count].platform = platform;
+    grown[catalog->count].device = device;
+    NDR_TRY(ndr_caps_query(platform, device, &grown[catalog->count].caps));
+    ++catalog->count;
+    return NDR_OK;
+}
+
+static ndr_status list_devices(cl_platform_id platform, cl_uint capacity, cl_device_id *devices, cl_uint *count)
+{
+    *count = 0;
+    const cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, capacity, devices, count);
+    if (error == CL_DEVICE_NOT_FOUND) *count = 0;
+    else NDR_TRY_CL_AS("clGetDeviceIDs", error);
+    return NDR_OK;
+}
+
+/* The devices of one driver join the others. */
+static ndr_status add_devices(cl_platform_id platform, ndr_catalog *catalog)
 {
     enum { MOST = 64 };
     cl_device_id devices[MOST];
-    cl_uint found = 0;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &found) != CL_SUCCESS) return NDR_OK;
-    if (found > MOST) found = MOST;
-    for (cl_uint i = 0; i < found; ++i) {
-        ndr_catalog_entry *grown = realloc(*entries, (*count + 1) * sizeof *grown);
-        if (!grown) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
-        *entries = grown;
-        grown[*count].platform = platform;
-        grown[*count].device = devices[i];
-        NDR_TRY(ndr_caps_query(platform, devices[i], &grown[*count].caps));
-        ++*count;
+    cl_uint found;
+    const ndr_status status = list_devices(platform, MOST, devices, &found);
+    if (status != NDR_OK) return leave_out(status, platform, "", catalog);
+    for (cl_uint i = 0; i < found && i < MOST; ++i) {
+        char which[32];
+        snprintf(which, sizeof which, ", device %u", (unsigned)i);
+        NDR_TRY(leave_out(add_device(platform, devices[i], catalog), platform, which, catalog));
     }
     return NDR_OK;
 }
 
-static ndr_status add_platforms(ndr_catalog_entry **entries, size_t *count)
+static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catalog)
+{
+    const char *are = drivers == 1 ? " is" : "s are";
+    if (catalog->left_out.length > 0)
+        return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
+                                  "%u OpenCL driver%s installed, but none offers a device that can be asked: %s", drivers,
+                                  are, catalog->left_out.chars);
+    return ndr_fail(NDR_NO_DEVICE,
+                    "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "
+                    "and that this user may open it, or %s",
+                    drivers, are, how_to_install);
+}
+
+static ndr_status add_platforms(ndr_catalog *catalog)
 {
     enum { MOST = 64 };
     cl_platform_id platforms[MOST];
@@ -50,39 +95,33 @@ static ndr_status add_platforms(ndr_catalog_entry **entries, size_t *count)
     if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0))
         return ndr_fail_with_code(NDR_NO_DRIVER, error, "no OpenCL driver is installed: %s", how_to_install);
     NDR_TRY_CL_AS("clGetPlatformIDs", error);
-    if (found > MOST) found = MOST;
-    for (cl_uint i = 0; i < found; ++i) NDR_TRY(add_devices(platforms[i], entries, count));
-    NDR_REQUIRE_AS(NDR_NO_DEVICE, *count > 0,
-                   "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "
-                   "and that this user may open it, or %s",
-                   (unsigned)found, found == 1 ? " is" : "s are", how_to_install);
-    return NDR_OK;
+    for (cl_uint i = 0; i < found && i < MOST; ++i) NDR_TRY(add_devices(platforms[i], catalog));
+    return catalog->count > 0 ? NDR_OK : fail_without_device((unsigned)found, catalog);
 }
 
-ndr_status ndr_catalog_read(ndr_catalog_entry **entries, size_t *count)
+void ndr_catalog_free(ndr_catalog *catalog)
 {
-    ndr_catalog_entry *list = NULL;
-    size_t listed = 0;
-    const ndr_status status = add_platforms(&list, &listed);
-    if (status != NDR_OK) {
-        free(list);
-        return status;
-    }
-    *entries = list;
-    *count = listed;
-    return NDR_OK;
+    free(catalog->entries);
+    ndr_text_free(&catalog->left_out);
+}
+
+ndr_status ndr_catalog_read(ndr_catalog *catalog)
+{
+    *catalog = (ndr_catalog){ 0 };
+    const ndr_status status = add_platforms(catalog);
+    if (status != NDR_OK) ndr_catalog_free(catalog);
+    return status;
 }
 
 ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count)
 {
     NDR_REQUIRE_SET(count);
     NDR_REQUIRE(devices || capacity == 0, "ndr_device_list: devices is NULL, but capacity is %zu", capacity);
-    ndr_catalog_entry *entries;
-    size_t listed;
-    NDR_TRY(ndr_catalog_read(&entries, &listed));
-    for (size_t i = 0; i < listed && i < capacity; ++i) devices[i] = entries[i].caps.info;
-    free(entries);
-    *count = listed;
+    ndr_catalog catalog;
+    NDR_TRY(ndr_catalog_read(&catalog));
+    for (size_t i = 0; i < catalog.count && i < capacity; ++i) devices[i] = catalog.entries[i].caps.info;
+    *count = catalog.count;
+    ndr_catalog_free(&catalog);
     return NDR_OK;
 }
 

@@ -74,8 +74,10 @@ static ndr_status status_of(cl_int error)
 
 ndr_status ndr_fail_cl(cl_int error, const char *call)
 {
-    const char *hint =
-        error == CL_OUT_OF_RESOURCES ? "; drivers say this also when a kernel has reached outside its buffers" : "";
+    const bool is_query = strncmp(call, "clGet", 5) == 0;
+    const char *hint = error == CL_OUT_OF_RESOURCES && !is_query
+                           ? "; drivers say this also when a kernel has reached outside its buffers"
+                           : "";
     return ndr_fail_with_code(status_of(error), error, "%.*s gave %s (%d)%s", (int)strcspn(call, "("), call,
                               ndr_cl_error_name(error), (int)error, hint);
 }

@@ -80,28 +80,33 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     return status;
 }
 
-static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
-                                  const ndr_catalog_entry *entries, size_t count, ndr_context **context)
+static ndr_status choose(const char *words, const char *source, const ndr_catalog *catalog, size_t *chosen)
 {
-    ndr_device_info *infos = malloc(count * sizeof *infos);
+    ndr_device_info *infos = malloc(catalog->count * sizeof *infos);
     if (!infos) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
-    for (size_t i = 0; i < count; ++i) infos[i] = entries[i].caps.info;
-    size_t chosen = 0;
-    const ndr_status status = ndr_catalog_choose(words, source, infos, count, &chosen);
+    for (size_t i = 0; i < catalog->count; ++i) infos[i] = catalog->entries[i].caps.info;
+    const ndr_status status = ndr_catalog_choose(words, source, infos, catalog->count, chosen);
     free(infos);
-    NDR_TRY(status);
-    return ndr_context_open(&entries[chosen], NULL, check, context);
+    if (status == NDR_OK || catalog->left_out.length == 0) return status;
+    return ndr_fail_with_code(status, catalog->cl_error, "%s; left out: %s", ndr_last_error(), catalog->left_out.chars);
+}
+
+static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
+                                  const ndr_catalog *catalog, ndr_context **context)
+{
+    size_t chosen = 0;
+    NDR_TRY(choose(words, source, catalog, &chosen));
+    return ndr_context_open(&catalog->entries[chosen], NULL, check, context);
 }
 
 static ndr_status create(const char *call, const ndr_context_desc *desc, ndr_context **context)
 {
     const char *words = desc->device ? desc->device : ndr_environment("NDR_DEVICE");
-    ndr_catalog_entry *entries;
-    size_t count;
-    NDR_TRY(ndr_catalog_read(&entries, &count));
+    ndr_catalog catalog;
+    NDR_TRY(ndr_catalog_read(&catalog));
     const ndr_status status =
-        choose_and_open(words, desc->device ? call : "NDR_DEVICE", desc->check, entries, count, context);
-    free(entries);
+        choose_and_open(words, desc->device ? call : "NDR_DEVICE", desc->check, &catalog, context);
+    ndr_catalog_free(&catalog);
     return status;
 }
 

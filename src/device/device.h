@@ -70,8 +70,16 @@ typedef struct ndr_catalog_entry {
     ndr_caps caps;
 } ndr_catalog_entry;
 
-/* Every device of every driver; free() the entries. */
-ndr_status ndr_catalog_read(ndr_catalog_entry **entries, size_t *count);
+/* The devices of all drivers. Where a driver or a device cannot be asked the others are listed all the same. */
+typedef struct ndr_catalog {
+    ndr_catalog_entry *entries;
+    size_t count;
+    ndr_text left_out; /* who is not listed and why, for the sentence where nothing else will do; empty: nobody */
+    int32_t cl_error;  /* of the first of them */
+} ndr_catalog;
+
+ndr_status ndr_catalog_read(ndr_catalog *catalog);
+void ndr_catalog_free(ndr_catalog *catalog);
 
 /* Pure: which of `count` >= 1 devices the words mean; NULL or "" means the default. `source` says whose
  * words they are, for the sentence. */

@@ -82,6 +82,9 @@ typedef struct alive {
 } alive;
 extern alive now;
 
+/* Set: each platform is listed twice, so that there are others than the one refused. */
+extern bool platforms_twice;
+
 /* Of all launches. */
 extern size_t items_enqueued;
 
