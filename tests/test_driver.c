@@ -373,6 +373,46 @@ static void test_driver__refuses_a_step_of_a_reduction(void **state)
     ndr_buffer_destroy(o.c);
 }
 
+/* A device may offer groups that a kernel of ours is too large for. */
+static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(void **state)
+{
+    (void)state;
+    static const size_t limits[] = { 128, 33, 32, 1 };
+    static float a[M * K], b[K * N];
+    static int32_t threes[MOST];
+    for (size_t i = 0; i < COUNT_OF(a); ++i) a[i] = 1;
+    for (size_t i = 0; i < COUNT_OF(b); ++i) b[i] = 2;
+    for (size_t i = 0; i < MOST; ++i) threes[i] = 3;
+    ndr_context *const shared = context;
+    ndr_queue *const shared_queue = queue;
+    for (size_t i = 0; i < COUNT_OF(limits); ++i) {
+        assert_ok(ndr_context_create(NULL, &context)); /* its kernels are not built yet */
+        assert_ok(ndr_queue_create(context, NULL, &queue));
+        context->forced.gemm = NDR_GEMM_TILED;
+        context->forced.reduce = NDR_REDUCE_GROUPS;
+        largest_group = limits[i];
+        operation o = { .queue = queue, .a = buffer_of(sizeof a, a), .b = buffer_of(sizeof b, b),
+                        .c = buffer_of(M * N * sizeof(float), NULL) };
+        assert_ok(multiply(&o, NULL));
+        check_product(&o);
+        operation r = { .queue = queue, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL) };
+        for (r.method = NDR_REDUCE_TREE; r.method <= NDR_REDUCE_ATOMIC; ++r.method) {
+            assert_ok(reduce(&r, NULL));
+            check_sum(&r);
+        }
+        largest_group = 0;
+        ndr_buffer_destroy(o.a);
+        ndr_buffer_destroy(o.b);
+        ndr_buffer_destroy(o.c);
+        ndr_buffer_destroy(r.a);
+        ndr_buffer_destroy(r.c);
+        ndr_queue_destroy(queue);
+        ndr_context_destroy(context);
+    }
+    context = shared;
+    queue = shared_queue;
+}
+
 /* ---- all else ---- */
 
 #define assert_driver_refuses(kind, call_, ...)                                              \
@@ -814,6 +854,7 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_a_piece_of_a_launch),
         cmocka_unit_test(test_driver__refuses_a_step_of_a_product),
         cmocka_unit_test(test_driver__refuses_a_step_of_a_reduction),
+        cmocka_unit_test(test_driver__gives_operations_as_small_groups_as_their_kernels_take),
         cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),
         cmocka_unit_test(test_driver__refuses_transfers_and_the_next_works),
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),

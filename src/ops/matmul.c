@@ -116,24 +116,47 @@ static size_t depth_of(const product *p) { return p->alpha == 0 ? 0 : p->a.cols;
 /* ---- one launch ---- */
 
 /* The variants that read the matrices where they are have one signature. */
-static ndr_status multiply_over(const product *p, const char *name, ndr_nd_range range, ndr_event **event)
+static ndr_status multiply_by(const product *p, ndr_kernel *kernel, ndr_nd_range range, ndr_event **event)
 {
-    ndr_kernel *kernel;
-    NDR_TRY(get_kernel(p, name, &kernel));
     return ndr_launch_event(p->queue, kernel, event, range, p->c.rows, p->c.cols, depth_of(p),
                             scalar(p, p->alpha), ndr_operand_arg(&p->a), p->a.offset, p->a.pitch,
                             ndr_operand_arg(&p->b), p->b.offset, p->b.pitch, scalar(p, p->beta), p->c.buffer,
                             p->c.offset, p->c.pitch);
 }
 
-static ndr_status multiply_tiled(const product *p, ndr_event **event)
+static ndr_status multiply_over(const product *p, const char *name, ndr_nd_range range, ndr_event **event)
 {
+    ndr_kernel *kernel;
+    NDR_TRY(get_kernel(p, name, &kernel));
+    return multiply_by(p, kernel, range, event);
+}
+
+static size_t group_rows(const ndr_gemm_tuning *t) { return t->tile_m / t->item_m; }
+static size_t group_cols(const ndr_gemm_tuning *t) { return t->tile_n / t->item_n; }
+
+/* A kernel may take smaller groups than its device, which is known once it is built: smaller tiles then, of which the
+ * last have one item. */
+static ndr_status get_tiled_kernel(product *p, ndr_kernel **kernel)
+{
+    ndr_device_info device = p->queue->context->caps.info;
+    NDR_TRY(get_kernel(p, "gemm_tiled", kernel));
+    while (group_rows(&p->tuning) * group_cols(&p->tuning) > ndr_max_size(1, (*kernel)->info.max_group_size)) {
+        device.max_group_size = (*kernel)->info.max_group_size;
+        p->tuning = ndr_tune_gemm(&device, NDR_GEMM_TILED, p->c.element_bytes, p->c.rows, p->c.cols, depth_of(p));
+        NDR_TRY(get_kernel(p, "gemm_tiled", kernel));
+    }
+    return NDR_OK;
+}
+
+static ndr_status multiply_tiled(product *p, ndr_event **event)
+{
+    ndr_kernel *kernel;
+    NDR_TRY(get_tiled_kernel(p, &kernel));
     const ndr_gemm_tuning *t = &p->tuning;
-    const size_t rows = t->tile_m / t->item_m, cols = t->tile_n / t->item_n;
-    return multiply_over(p, "gemm_tiled",
-                         ndr_nd_range_2d(ndr_ceil_div(p->c.rows, t->tile_m) * rows,
-                                         ndr_ceil_div(p->c.cols, t->tile_n) * cols, rows, cols),
-                         event);
+    return multiply_by(p, kernel,
+                       ndr_nd_range_2d(ndr_ceil_div(p->c.rows, t->tile_m) * group_rows(t),
+                                       ndr_ceil_div(p->c.cols, t->tile_n) * group_cols(t), group_rows(t), group_cols(t)),
+                       event);
 }
 
 static size_t panel_cols(const product *p) { return (size_t)p->tuning.vectors * p->tuning.lanes; }

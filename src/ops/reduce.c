@@ -98,6 +98,14 @@ static ndr_status get_kernel(const reduction *r, const char *file, const char *n
     return ndr_kernel_get(r->queue->context, &desc, kernel);
 }
 
+/* A kernel may take smaller groups than its device, which is known once it is built. */
+static void fit_groups(reduction *r, const ndr_kernel *kernel)
+{
+    ndr_device_info device = r->queue->context->caps.info;
+    device.max_group_size = ndr_min_size(device.max_group_size, kernel->info.max_group_size);
+    r->tuning = ndr_tune_reduce(&device, r->tuning.variant, r->desc->method, r->desc->count);
+}
+
 /* One launch that leaves one element for each of its groups. */
 static ndr_status fold(const reduction *r, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output,
                        size_t groups, ndr_event **event)
@@ -132,11 +140,12 @@ static ndr_status reduce_chunks(const reduction *r, const char *file, const char
                             scratch ? ndr_arg_of(scratch) : ndr_null, r->output.buffer, r->output.offset);
 }
 
-static ndr_status reduce_tree(const reduction *r, ndr_event **event)
+static ndr_status reduce_tree(reduction *r, ndr_event **event)
 {
     if (r->tuning.variant == NDR_REDUCE_CHUNKS) return reduce_chunks(r, "reduce_chunks.cl", "reduce_chunks", event);
     ndr_kernel *kernel;
     NDR_TRY(get_kernel(r, "reduce_tree.cl", "reduce_tree", &kernel));
+    fit_groups(r, kernel);
     const size_t groups = r->tuning.group_count;
     if (groups == 1) return fold(r, kernel, &r->input, &r->output, 1, event);
 
@@ -169,7 +178,7 @@ static ndr_status reduce_in_cell(const reduction *r, const atomic_kernels *k, nd
     return ndr_event_join(status, first, last, event);
 }
 
-static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
+static ndr_status reduce_atomic(reduction *r, ndr_event **event)
 {
     if (r->tuning.variant == NDR_REDUCE_CHUNKS)
         return reduce_chunks(r, "reduce_chunks_atomic.cl", "reduce_chunks_atomic", event);
@@ -178,6 +187,7 @@ static ndr_status reduce_atomic(const reduction *r, ndr_event **event)
     NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_begin", &k.begin));
     NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_atomic", &k.rest));
     NDR_TRY(get_kernel(r, "reduce_atomic.cl", "reduce_end", &k.end));
+    fit_groups(r, k.rest);
     NDR_TRY(ndr_queue_borrow_workspace(r->queue, r->input.element_bytes, &cell));
     const ndr_status status = reduce_in_cell(r, &k, cell, event);
     ndr_queue_return_workspace(r->queue);

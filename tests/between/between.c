@@ -12,7 +12,7 @@ const char *const call_names[CALLS] = { CALLS_OF_LIBNDR(AS_NAME)[ALLOCATE] = "ma
 
 size_t calls[CALLS];
 alive now;
-size_t items_enqueued;
+size_t items_enqueued, largest_group;
 bool platforms_twice;
 
 /* ---- what to refuse ---- */
@@ -160,9 +160,13 @@ PASSES(GET_BUILD_INFO, clGetProgramBuildInfo,
 PASSES(GET_ARG_INFO, clGetKernelArgInfo,
        (cl_kernel k, cl_uint index, cl_kernel_arg_info what, size_t bytes, void *value, size_t *needed), k, index,
        what, bytes, value, needed)
-PASSES(GET_GROUP_INFO, clGetKernelWorkGroupInfo,
-       (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t bytes, void *value, size_t *needed), k, d,
-       what, bytes, value, needed)
+STANDS_BEFORE(cl_int, clGetKernelWorkGroupInfo,
+              (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t bytes, void *value, size_t *needed),
+              if (is_refused(GET_GROUP_INFO)) return plan.code;
+              const cl_int error = NEXT(k, d, what, bytes, value, needed);
+              if (largest_group && what == CL_KERNEL_WORK_GROUP_SIZE && error == CL_SUCCESS && bytes >= sizeof(size_t))
+                  *(size_t *)value = largest_group;
+              return error;)
 PASSES(GET_SUB_GROUP_INFO, clGetKernelSubGroupInfo,
        (cl_kernel k, cl_device_id d, cl_kernel_sub_group_info what, size_t given, const void *input, size_t bytes,
         void *value, size_t *needed),

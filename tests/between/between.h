@@ -88,4 +88,7 @@ extern bool platforms_twice;
 /* Of all launches. */
 extern size_t items_enqueued;
 
+/* What kernels that are built from now on say is the largest group that they take; 0 leaves it to the driver. */
+extern size_t largest_group;
+
 #endif
