@@ -814,10 +814,12 @@ static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(v
         for (size_t passing = 0;; ++passing) {
             char label[32];
             snprintf(label, sizeof label, "types %zu %zu", k, passing); /* new to the context */
-            const ndr_kernel_desc desc = { .name = "k", .label = label, .source =
-                "typedef float real_t;\n"
-                "typedef struct { int x[2]; } pair;\n"
-                "kernel void k(global int *out, real_t f, pair p) { out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n" };
+            const ndr_kernel_desc desc = { .name = "k",
+                                           .label = label,
+                                           .source = "typedef float real_t;\n"
+                                                     "typedef struct { int x[2]; } pair;\n"
+                                                     "kernel void k(global int *out, real_t f, pair p) { out[0] = "
+                                                     "(int)f + 10 * p.x[0] + 100 * p.x[1]; }\n" };
             ndr_kernel *const none = (ndr_kernel *)&state, *kernel = none;
             refuse(kinds[k], passing, CL_OUT_OF_HOST_MEMORY);
             const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
@@ -831,7 +833,8 @@ static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(v
             if (kinds[k] != ALLOCATE) assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
             assert_ptr_equal(kernel, none);
             assert_ok(ndr_kernel_get(context, &desc, &kernel));
-            assert_ok(ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f, ndr_arg_struct_(&pair, sizeof pair, "pair")));
+            assert_ok(
+                ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f, ndr_arg_struct_(&pair, sizeof pair, "pair")));
             read_buffer(out, &got, sizeof got);
             assert_int_equal(got, 432);
             assert_refused(NDR_BAD_KERNEL_ARGUMENT,

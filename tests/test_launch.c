@@ -1008,15 +1008,18 @@ static void test_args__refuse_local_memory_of_another_struct_or_vector(void **st
         const char *place, *why;
     } wrong[] = {
         { 1, ndr_local(float, 16), "argument 1 \"a\" (struct cell*)", "points to another type than the float" },
-        { 1, ndr_local(struct other, 16), "argument 1", "another type than the struct other given to ndr_local; name the same" },
+        { 1, ndr_local(struct other, 16), "argument 1",
+          "another type than the struct other given to ndr_local; name the same" },
         { 1, ndr_local(cl_float4, 16), "argument 1", "points to another type than the cl_float4" },
         { 1, ndr_arg_local_(NDR_DTYPE_NONE, 8, 1, 16, 1, 1), "argument 1", "elements of 16 bytes on the device" },
         { 2, ndr_local(pair, 16), "argument 2 \"b\" (cell_t*)", "points to another type than the pair" },
         { 3, ndr_local(int, 16), "argument 3 \"c\" (real_t*)", "points to another type than the int" },
-        { 3, ndr_local(pair, 16), "argument 3", "elements of 4 bytes on the device, but those of the pair given to ndr_local have 8" },
+        { 3, ndr_local(pair, 16), "argument 3",
+          "elements of 4 bytes on the device, but those of the pair given to ndr_local have 8" },
         { 4, ndr_local(cl_int4, 16), "argument 4 \"d\" (float4*)", "points to another type than the cl_int4" },
         { 4, ndr_local(float, 64), "argument 4", "points to another type than the float" },
-        { 4, ndr_local(pair, 16), "argument 4", "elements of 16 bytes on the device, but those of the pair given to ndr_local have 8" },
+        { 4, ndr_local(pair, 16), "argument 4",
+          "elements of 16 bytes on the device, but those of the pair given to ndr_local have 8" },
         { 5, ndr_local(cl_int4, 16), "argument 5 \"e\" (quad*)", "points to another type than the cl_int4" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
@@ -1146,9 +1149,11 @@ static void test_args__take_vectors_under_every_name(void **state)
 {
     (void)state;
     const cl_float4 a = { { 1, 2, 3, 0 } }, b = { { 4, 0, 0, 5 } };
-    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float3, a), ndr_struct(cl_float4, b)));
+    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float3, a),
+                         ndr_struct(cl_float4, b)));
     assert_victim_is(54321);
-    assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(colour, b)));
+    assert_ok(
+        ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(colour, b)));
     assert_victim_is(54321);
     assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(colour, a),
                          ndr_arg_struct_(&b, sizeof b, NULL)));
@@ -1165,14 +1170,17 @@ static void test_args__refuse_vectors_of_another_type(void **state)
     const cl_float4 a = { { 1, 2, 3, 0 } };
     const cl_int4 b = { { 1, 2, 3, 4 } };
     const cl_double2 c = { { 1, 2 } };
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_int4, b), ndr_struct(cl_float4, a)),
+        "kernel \"colours\", argument 1 \"a\" (float3) is given a cl_int4; pass a cl_float3");
+    launch_refused(
+        NDR_BAD_KERNEL_ARGUMENT,
+        ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(cl_int4, b)),
+        "argument 2 \"b\" (quad) is given a cl_int4; pass a cl_float4");
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
-                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_int4, b), ndr_struct(cl_float4, a)),
-                   "kernel \"colours\", argument 1 \"a\" (float3) is given a cl_int4; pass a cl_float3");
-    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
-                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float4, a), ndr_struct(cl_int4, b)),
-                   "argument 2 \"b\" (quad) is given a cl_int4; pass a cl_float4");
-    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
-                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_double2, c), ndr_struct(cl_float4, a)),
+                   ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_double2, c),
+                              ndr_struct(cl_float4, a)),
                    "is given a cl_double2; pass a cl_float3");
 }
 
@@ -1188,9 +1196,10 @@ static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
                                  "#define hidden nothing that can be sized\n";
     ndr_kernel *k = kernel_of(hidden, "k");
     const int64_t too_large = 1;
-    launch_refused(NDR_UNSUPPORTED,
-                   ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
-                   "kernel \"k\", argument 1 \"h\" (hidden)", "size the driver's compiler does not tell; pass it in a buffer");
+    launch_refused(
+        NDR_UNSUPPORTED,
+        ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
+        "kernel \"k\", argument 1 \"h\" (hidden)", "size the driver's compiler does not tell; pass it in a buffer");
     assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other one is known all the same */
     assert_int_equal(k->params[2].type.dtype, NDR_DTYPE_F32);
 }
@@ -1350,7 +1359,8 @@ static void test_args__of_names_like_an_images_are_buffers(void **state)
     assert_ok(ndr_launch(queue, kernel_of(alike, "k"), ndr_range_1d(1), a, b, b, b, b, b));
     read_buffer(a, &got, sizeof got);
     assert_int_equal(got, 35);
-    assert_ok(ndr_launch(queue, kernel_of(alike, "by_value"), ndr_range_1d(1), a, ndr_arg_struct_(&two, sizeof two, "pipeline"),
+    assert_ok(ndr_launch(queue, kernel_of(alike, "by_value"), ndr_range_1d(1), a,
+                         ndr_arg_struct_(&two, sizeof two, "pipeline"),
                          ndr_arg_struct_(&three, sizeof three, "event_times")));
     read_buffer(a, &got, sizeof got);
     assert_int_equal(got, 5);
@@ -1400,8 +1410,9 @@ static void test_args__are_refused_beyond_what_the_device_passes(void **state)
         const ndr_status built = get_kernel_of_bytes(limit + 4, plain, &bytes, &k);
         int32_t *words = calloc(bytes, 1);
         assert_non_null(words);
-        snprintf(has, sizeof has, "has arguments of %zu bytes together, hidden ones included; the device passes at most %zu",
-                 limit + 4, device.max_argument_bytes);
+        snprintf(has, sizeof has,
+                 "has arguments of %zu bytes together, hidden ones included; the device passes at most %zu", limit + 4,
+                 device.max_argument_bytes);
         if (built == NDR_OK)
             launch_refused(NDR_LIMIT_EXCEEDED,
                            ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(words, bytes, "large")),

@@ -413,7 +413,8 @@ static void test_include__without_a_descriptor_left_is_out_of_host_memory(void *
     const ndr_status of_file = ndr_source_read("sub/beside.clh", &out);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(of_include, NDR_OUT_OF_HOST_MEMORY);
-    assert_refused(NDR_OUT_OF_HOST_MEMORY, of_file, "kernel file \"sub/beside.clh\" cannot be read: Too many open files");
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, of_file,
+                   "kernel file \"sub/beside.clh\" cannot be read: Too many open files");
     ndr_text_free(&out);
 }
 

@@ -89,7 +89,8 @@ static void test_store__compares_few_keys_however_many_there_are(void **state)
         all += count;
         most = count > most ? count : most;
     }
-    print_message("%zu look-ups among %d programs: %zu comparisons, at most %zu\n", (size_t)(2 * MANY), MANY, all, most);
+    print_message("%zu look-ups among %d programs: %zu comparisons, at most %zu\n", (size_t)(2 * MANY), MANY, all,
+                  most);
     assert_true(all <= 4 * MANY); /* 2 a look-up */
     assert_true(most <= 64);
     assert_int_equal(store->programs.count, MANY);

@@ -1,8 +1,8 @@
 /* hash.c - 128 bits that stand for any number of bytes.
  *
  * MurmurHash3_x64_128 by Austin Appleby, who gave it to the public domain: wide enough that no two texts of a process
- * meet, and some bytes a nanosecond. It withstands chance, not an adversary: whoever chooses a kernel's source has no
- * need to forge one. */
+ * share a hash by chance, and some bytes a nanosecond. It does not resist deliberate collisions, and need not: whoever
+ * chooses a kernel's source chooses the code that runs. */
 #include "base/base.h"
 
 static uint64_t rotate(uint64_t x, unsigned bits) { return x << bits | x >> (64 - bits); }

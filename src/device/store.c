@@ -19,7 +19,10 @@ static struct ndr_table_slot *slot_of(const ndr_table *table, ndr_hash key)
     return &table->slots[at];
 }
 
-static void *look_up(const ndr_table *table, ndr_hash key) { return table->capacity ? slot_of(table, key)->value : NULL; }
+static void *look_up(const ndr_table *table, ndr_hash key)
+{
+    return table->capacity ? slot_of(table, key)->value : NULL;
+}
 
 static ndr_status make_room(ndr_table *table)
 {

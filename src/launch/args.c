@@ -85,9 +85,8 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
     return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
 }
 
-/* Whether a value of the type called `given` on the host, NULL for one without a name, can be of the parameter's: built-in
- * types are known by their names, others are what their name says. A name that the host made up for a vector tells
- * nothing; its size does. */
+/* Whether the host's type name fits the parameter's; NULL fits all. A built-in type must be the same one. A name of the
+ * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
     if (!given) return true;
@@ -124,7 +123,8 @@ static ndr_status check_element(const passing *p)
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
                       p->param->type.lanes ? "" : "; name the same type on both sides");
     if (p->param->size_bytes && p->param->size_bytes != arg->size_bytes)
-        return REFUSE(p, " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu",
+        return REFUSE(p,
+                      " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu",
                       p->param->size_bytes, element_name(arg), arg->size_bytes);
     return NDR_OK;
 }
@@ -292,7 +292,7 @@ static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
         ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, kernel->params[i].type_name);
 }
 
-/* Drivers take more than their device can pass, and go wrong in silence. */
+/* Some drivers accept more than their device can pass. */
 static ndr_status check_bytes(const ndr_kernel *kernel)
 {
     const size_t limit = kernel->context->caps.info.max_argument_bytes;
@@ -375,8 +375,8 @@ static cl_int set(ndr_kernel *kernel, size_t index, const ndr_bound *bound)
     return error;
 }
 
-/* Whether clSetKernelArg complains of what it is given, rather than of the machine. */
-static bool blames_the_argument(cl_int error)
+/* Whether an error of clSetKernelArg is about the value that it was given. */
+static bool is_about_the_argument(cl_int error)
 {
     switch (error) {
     case CL_INVALID_ARG_VALUE:
@@ -391,9 +391,9 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
 {
     const ndr_param *param = &kernel->params[index];
     const ndr_status driver = ndr_fail_cl(error, "clSetKernelArg");
-    return ndr_fail_with_code(blames_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
-                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s", kernel->name, index, param->name,
-                              param->type_name, size_bytes, ndr_last_error());
+    return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
+                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s", kernel->name, index,
+                              param->name, param->type_name, size_bytes, ndr_last_error());
 }
 
 ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)

@@ -42,9 +42,9 @@ static const char *hint_for(const char *text)
                : "";
 }
 
-/* Whether clBuildProgram complains of the text or its options. Of anything else the text is innocent: it may build the
- * next time. */
-static bool blames_the_text(cl_int error)
+/* Whether an error of clBuildProgram is about the text or its options. After any other the same text may build the next
+ * time. */
+static bool is_about_the_text(cl_int error)
 {
     switch (error) {
     case CL_BUILD_PROGRAM_FAILURE:
@@ -70,7 +70,7 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
     char *read = read_log(program, context->device);
     const char *log = read && *read ? read : NULL, *device = context->caps.info.name;
     const ndr_status status =
-        blames_the_text(error)
+        is_about_the_text(error)
             ? ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
                                  device, options, hint_for(text), log ? log : "(the driver gave no log)")
             : fail_by_driver(error, title, device, log);
@@ -124,7 +124,7 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     const cl_int error = build(context, text, flags, &made);
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error != CL_SUCCESS) clReleaseProgram(made);
-    if (error != CL_SUCCESS && !blames_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
+    if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
     *program = error == CL_SUCCESS ? made : NULL;
     return NDR_OK;
 }

@@ -181,7 +181,8 @@ static ndr_status make_kernel(ndr_context *context, const ndr_program *program, 
 /* ---- getting ---- */
 
 /* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const request *r, ndr_kernel **kernel)
+static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const request *r,
+                                ndr_kernel **kernel)
 {
     *kernel = ndr_store_find_kernel(context->store, r->kernel);
     if (*kernel) return NDR_OK;

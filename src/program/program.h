@@ -56,8 +56,8 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 
 /* ---- sub_group.c ---- */
 
-/* Decide where the sub-groups of a program of that text come from, and add to its options what kernels/ndr/sub_group.clh needs to know.
- * `requested` 0 leaves the size to the device. */
+/* Decide where the sub-groups of a program of that text come from, and add to its options what
+ * kernels/ndr/sub_group.clh needs to know. `requested` 0 leaves the size to the device. */
 ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
                                  ndr_text *options);
 

@@ -99,7 +99,8 @@ static ndr_status read_arg_text(cl_kernel kernel, cl_uint index, cl_kernel_arg_i
 }
 
 /* A pipe is named by what goes through it, and some drivers forget to say that it is one. */
-static bool is_pipe(const ndr_param *param, cl_kernel_arg_address_qualifier space, cl_kernel_arg_type_qualifier qualifier)
+static bool is_pipe(const ndr_param *param, cl_kernel_arg_address_qualifier space,
+                    cl_kernel_arg_type_qualifier qualifier)
 {
     return (qualifier & CL_KERNEL_ARG_TYPE_PIPE)
            || (space == CL_KERNEL_ARG_ADDRESS_GLOBAL && ndr_builtin_named(param->type_name).lanes > 0);
@@ -204,7 +205,8 @@ static void add_probe(const ndr_kernel *kernel, unsigned index, ndr_text *out)
     ndr_text_add(out, "NDR_PROBE_(%u_high_, sizeof(NDR_TYPE_%u_) / 256)\n", index, index);
     ndr_text_add(out, "NDR_PROBE_(%u_code_, 0", index);
     for (int d = NDR_DTYPE_I8; d <= last; ++d)
-        ndr_text_add(out, " NDR_CODE_(NDR_TYPE_%u_, %s, %d)", index, ndr_dtype_describe((ndr_dtype)d)->cl_name, CODES * d);
+        ndr_text_add(out, " NDR_CODE_(NDR_TYPE_%u_, %s, %d)", index, ndr_dtype_describe((ndr_dtype)d)->cl_name,
+                     CODES * d);
     ndr_text_add(out, ")\n");
 }
 
@@ -239,8 +241,8 @@ static ndr_status learn(ndr_param *param, cl_program program, cl_device_id devic
 
 /* Probe the parameters from `first` to before `end`. `*built` false: one of their types does not stand at the end of the
  * text as it does in the kernel. Anything else that goes wrong is not to be taken for that. */
-static ndr_status probe(ndr_kernel *kernel, const ndr_program *program, const char *source, unsigned first, unsigned end,
-                        bool *built)
+static ndr_status probe(ndr_kernel *kernel, const ndr_program *program, const char *source, unsigned first,
+                        unsigned end, bool *built)
 {
     ndr_text text = { 0 };
     ndr_text_add(&text, "%s", source);
@@ -248,8 +250,9 @@ static ndr_status probe(ndr_kernel *kernel, const ndr_program *program, const ch
     for (unsigned i = first; i < end; ++i)
         if (needs_probe(&kernel->params[i])) add_probe(kernel, i, &text);
     cl_program probes = NULL;
-    ndr_status status = text.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for the types of \"%s\"", kernel->name)
-                                    : ndr_build_try(kernel->context, text.chars, program->options, &probes);
+    ndr_status status = text.failed
+                            ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for the types of \"%s\"", kernel->name)
+                            : ndr_build_try(kernel->context, text.chars, program->options, &probes);
     ndr_text_free(&text);
     *built = probes != NULL;
     for (unsigned i = first; probes && status == NDR_OK && i < end; ++i)
@@ -258,7 +261,7 @@ static ndr_status probe(ndr_kernel *kernel, const ndr_program *program, const ch
     return status;
 }
 
-/* All at once, and one by one only if that does not build: then what cannot be known spoils nothing else. */
+/* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
 static ndr_status probe_types(ndr_kernel *kernel, const ndr_program *program, const char *source)
 {
     const unsigned count = kernel->info.arg_count;
