@@ -76,6 +76,21 @@ ndr_kernel *kernel_without_parameters(void)
     return kernel;
 }
 
+size_t fitting_group(const ndr_kernel *kernel, size_t wanted)
+{
+    ndr_kernel_info info;
+    assert_ok(ndr_kernel_get_info(kernel, &info));
+    return wanted < info.max_group_size ? wanted : info.max_group_size;
+}
+
+void skip_without_group(const ndr_kernel *kernel, size_t items)
+{
+    char why[120];
+    snprintf(why, sizeof why, "the kernel is written for groups of %zu, and takes %zu here", items,
+             fitting_group(kernel, items));
+    skip_without(fitting_group(kernel, items) == items, why);
+}
+
 ndr_buffer *buffer_of(size_t size_bytes, const void *host)
 {
     ndr_buffer *buffer = NULL;

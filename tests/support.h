@@ -49,6 +49,9 @@ void assert_refused_(ndr_status wanted, ndr_status status, const char *call, con
  * until the test goes on. */
 void skip_where_launches_are_waited_for(void);
 
+/* The test ends as skipped where a kernel takes fewer items in a group than its text is written for. */
+void skip_without_group(const ndr_kernel *kernel, size_t items);
+
 /* True where sizes should be small: on a simulator. */
 bool quick(void);
 
@@ -57,6 +60,9 @@ ndr_kernel *kernel_of(const char *source, const char *name);
 
 /* One without parameters, "nothing"; the test is skipped where the driver cannot build any (NVIDIA's assembler cannot). */
 ndr_kernel *kernel_without_parameters(void);
+
+/* `wanted` items for a group, or as many as the kernel takes on this device where those are fewer. */
+size_t fitting_group(const ndr_kernel *kernel, size_t wanted);
 
 /* A buffer that starts as a copy of `host`, or undefined where `host` is NULL. */
 ndr_buffer *buffer_of(size_t size_bytes, const void *host);

@@ -206,18 +206,19 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
         "    const int arrived = ndr_atomic_fetch_add(tile + n, 1);          \\\n"
         "    ndr_atomic_fence(NDR_ACQUIRE, NDR_SCOPE_WORK_GROUP);\n",
     };
-    enum { MANY = 40, N = 64 };
+    enum { MANY = 40, LARGEST = 64 };
     int32_t out[MANY];
-    ndr_buffer *far = buffer_of(MANY * N * sizeof(int32_t), NULL), *result = buffer_of(sizeof out, NULL);
+    ndr_buffer *far = buffer_of(MANY * LARGEST * sizeof(int32_t), NULL), *result = buffer_of(sizeof out, NULL);
     for (int way = 0; way < 2; ++way) {
         char text[2048];
         snprintf(text, sizeof text, "%s%s", arrivals[way], source);
         ndr_kernel *kernel = kernel_of(text, "last");
+        const size_t n = fitting_group(kernel, LARGEST);
         for (int run = 0; run < 5; ++run) {
-            assert_ok(ndr_buffer_fill(queue, far, 0, MANY * N * sizeof(int32_t), &(int32_t){ -1 }, 4, NULL));
-            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(MANY * N, N), ndr_local(int, N + 1), far, result));
+            assert_ok(ndr_buffer_fill(queue, far, 0, MANY * n * sizeof(int32_t), &(int32_t){ -1 }, 4, NULL));
+            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(MANY * n, n), ndr_local(int, n + 1), far, result));
             read_buffer(result, out, sizeof out);
-            for (int i = 0; i < MANY; ++i) assert_int_equal(out[i], N * (N - 1));
+            for (int i = 0; i < MANY; ++i) assert_int_equal(out[i], n * (n - 1));
         }
     }
     ndr_buffer_destroy(far);

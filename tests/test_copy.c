@@ -74,6 +74,7 @@ static void check_move(const element_type *type, size_t items, size_t n, size_t 
     ndr_buffer *from = buffer_of(bytes, in), *to = buffer_of(bytes, NULL);
     assert_ok(ndr_buffer_fill(queue, to, 0, bytes, &(uint8_t){ 0x5a }, 1, NULL));
     const ndr_arg tile = { .kind = NDR_ARG_LOCAL, .size_bytes = type->size, .as.extent = { n ? STRIDE * n : 1, 1, 1 } };
+    items = fitting_group(kernel, items);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, items), to, from, tile, (uint64_t)n, (uint64_t)in_stride,
                          (uint64_t)out_stride));
     read_buffer(to, out, bytes);

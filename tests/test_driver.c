@@ -194,12 +194,12 @@ static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_
     ndr_buffer_destroy(out);
 }
 
-/* 33 x 33 in groups of 8 x 8: four pieces. What has been enqueued runs, and the sentence says how much that is. */
+/* 33 x 33 in groups of 8 x 4: four pieces. What has been enqueued runs, and the sentence says how much that is. */
 static void test_driver__refuses_a_piece_of_a_launch(void **state)
 {
     (void)state;
     ndr_kernel *const count = kernel_of(kernels, "count");
-    ndr_nd_range range = ndr_nd_range_2d(33, 33, 8, 8);
+    ndr_nd_range range = ndr_nd_range_2d(33, 33, 8, 4);
     range.edge = NDR_EDGE_SPLIT;
     for (size_t refused = 0; refused < 4; ++refused)
         for (int wants_event = 0; wants_event < 2; ++wants_event) {

@@ -54,14 +54,15 @@ static void check_int_reductions(const char *options)
     ndr_kernel *kernel = kernel_with(reduce_source, "total", options);
     ndr_buffer *in = buffer_of(sizeof x, x), *result = buffer_of(sizeof out, NULL);
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+        const size_t size = fitting_group(kernel, sizes[s]);
         for (size_t c = 0; c < COUNT_OF(counts); ++c) {
-            if (is_too_long(sizes[s], counts[c])) continue;
-            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(sizes[s], sizes[s]), in, (uint64_t)counts[c], 500,
+            if (is_too_long(size, counts[c])) continue;
+            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(size, size), in, (uint64_t)counts[c], 500,
                                  ndr_local(int, MOST), result));
-            assert_ok(ndr_buffer_read(queue, result, 0, 2 * sizes[s] * sizeof(int32_t), out));
+            assert_ok(ndr_buffer_read(queue, result, 0, 2 * size * sizeof(int32_t), out));
             int32_t sum = 0;
             for (size_t i = 0; i < counts[c]; ++i) sum += x[i];
-            for (size_t i = 0; i < sizes[s]; ++i) {
+            for (size_t i = 0; i < size; ++i) {
                 assert_int_equal(out[2 * i], sum);
                 assert_int_equal(out[2 * i + 1], 500 + sum);
             }
@@ -197,10 +198,11 @@ static void check_int_scans(const char *options)
     ndr_kernel *kernel = kernel_with(scan_source, "scan", options);
     ndr_buffer *in = buffer_of(sizeof x, x), *result = buffer_of(sizeof out, NULL);
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+        const size_t size = fitting_group(kernel, sizes[s]);
         for (size_t c = 0; c < COUNT_OF(counts); ++c) {
-            if (is_too_long(sizes[s], counts[c])) continue;
+            if (is_too_long(size, counts[c])) continue;
             assert_ok(ndr_buffer_fill(queue, result, 0, sizeof out, &(int32_t){ -77 }, sizeof(int32_t), NULL));
-            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(sizes[s], sizes[s]), in, (uint64_t)counts[c], 500,
+            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(size, size), in, (uint64_t)counts[c], 500,
                                  ndr_local(int, MOST), result));
             read_buffer(result, out, sizeof out);
             check_int_scan(x, counts[c], out);

@@ -86,7 +86,7 @@ static void test_group_scan__agrees_with_a_plain_loop_at_any_size(void **state)
     static const size_t sizes[] = { 1, 2, 3, 7, 8, 13, 31, 64, 65, 127, 255 };
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=1");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
-        if (sizes[i] > device.max_group_size || (quick() && sizes[i] > 65)) continue;
+        if (sizes[i] > fitting_group(kernel, MOST) || (quick() && sizes[i] > 65)) continue;
         const ndr_nd_range range = ndr_nd_range_1d(sizes[i], sizes[i]);
         check_int_sums(kernel, &range, sizes[i], sizes[i]);
     }
@@ -96,8 +96,9 @@ static void test_group_scan__works_as_opencl_c_1_2(void **state)
 {
     (void)state;
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=1 -cl-std=CL1.2");
-    const ndr_nd_range range = ndr_nd_range_1d(130, 65);
-    check_int_sums(kernel, &range, 130, 65);
+    const size_t group = fitting_group(kernel, 65);
+    const ndr_nd_range range = ndr_nd_range_1d(2 * group, group);
+    check_int_sums(kernel, &range, 2 * group, group);
 }
 
 static void test_group_scan__takes_smaller_groups_at_split_edges(void **state)
@@ -111,31 +112,37 @@ static void test_group_scan__takes_smaller_groups_at_split_edges(void **state)
 static void test_group_scan__follows_local_linear_ids_in_2_and_3_dimensions(void **state)
 {
     (void)state;
-    const ndr_nd_range flat = ndr_nd_range_2d(5, 7, 5, 7), deep = ndr_nd_range_3d(2, 3, 11, 2, 3, 11);
-    check_int_sums(kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=2"), &flat, 35, 35);
-    check_int_sums(kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=3"), &deep, 66, 66);
+    ndr_kernel *flat = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=2");
+    const size_t cols = fitting_group(flat, 35) / 5;
+    const ndr_nd_range plane = ndr_nd_range_2d(5, cols, 5, cols);
+    check_int_sums(flat, &plane, 5 * cols, 5 * cols);
+    ndr_kernel *deep = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=3");
+    const size_t length = fitting_group(deep, 66) / 6;
+    const ndr_nd_range block = ndr_nd_range_3d(2, 3, length, 2, 3, length);
+    check_int_sums(deep, &block, 6 * length, 6 * length);
 }
 
 /* The sum of floats of mixed magnitude, twice, in groups that stand at different places of the launch. */
 static void test_group_scan__gives_the_same_bits_on_every_run(void **state)
 {
     (void)state;
-    enum { SIZE = 65, GROUPS = 3, ITEMS = SIZE * GROUPS };
-    float x[ITEMS], out[2][ROWS][MOST];
-    for (size_t i = 0; i < ITEMS; ++i) x[i] = (float)(i % SIZE * 7919 % 1000) * (i % SIZE % 3 ? 1e-3f : 1e4f);
+    enum { LARGEST = 65, GROUPS = 3 };
+    float x[LARGEST * GROUPS], out[2][ROWS][MOST];
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=float -DOP=NDR_PLUS -DDIMS=1");
+    const size_t size = fitting_group(kernel, LARGEST), items = size * GROUPS;
+    for (size_t i = 0; i < items; ++i) x[i] = (float)(i % size * 7919 % 1000) * (i % size % 3 ? 1e-3f : 1e4f);
     ndr_buffer *in = buffer_of(sizeof x, x), *result = buffer_of(sizeof out[0], NULL);
     for (int run = 0; run < 2; ++run) {
         assert_ok(ndr_buffer_fill(queue, result, 0, sizeof out[0], &(float){ 0 }, sizeof(float), NULL));
-        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(ITEMS, SIZE), in, 0.5f, result));
+        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, size), in, 0.5f, result));
         read_buffer(result, out[run], sizeof out[run]);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
     for (int row = 0; row < ROWS; ++row)
         for (int group = 1; group < GROUPS; ++group)
-            assert_memory_equal(out[0][row], out[0][row] + group * SIZE, SIZE * sizeof(float));
+            assert_memory_equal(out[0][row], out[0][row] + (size_t)group * size, size * sizeof(float));
     double sum = 0; /* 22 roundings are promised */
-    for (size_t i = 0; i < SIZE; ++i) {
+    for (size_t i = 0; i < size; ++i) {
         sum += x[i];
         assert_true(fabs(out[0][INCLUSIVE][i] - sum) <= 22 * 1.2e-7 * sum);
     }
@@ -241,7 +248,7 @@ static void test_group_scan__has_every_type_and_operator(void **state)
 static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **state)
 {
     (void)state;
-    enum { SIZE = 65 };
+    enum { LARGEST = 65 };
     ndr_kernel *kernel = kernel_of(
         "#include \"ndr/group.clh\"\n"
         "kernel void row(global long *out, NDR_ND_RANGE(1))\n"
@@ -261,12 +268,13 @@ static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **st
         "    out[ndr_global_id(it, 0)] = y;\n"
         "}\n",
         "row");
-    int64_t out[SIZE];
+    int64_t out[LARGEST];
+    const size_t size = fitting_group(kernel, LARGEST);
     ndr_buffer *result = buffer_of(sizeof out, NULL);
-    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(SIZE, SIZE), result));
-    read_buffer(result, out, sizeof out);
-    for (int64_t i = 0; i < SIZE; ++i)
-        assert_int_equal(out[i], 3 * (i * (i - 1) / 2 + 1 + (i + 1) + (SIZE - 1) + i) + 0 + 1 + 2);
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(size, size), result));
+    read_buffer(result, out, size * sizeof *out);
+    for (int64_t i = 0; i < (int64_t)size; ++i)
+        assert_int_equal(out[i], 3 * (i * (i - 1) / 2 + 1 + (i + 1) + ((int64_t)size - 1) + i) + 0 + 1 + 2);
     ndr_buffer_destroy(result);
 }
 

@@ -188,6 +188,7 @@ static void check_rows(const ndr_nd_range *range, const size_t *local, const rec
 static void check_range(ndr_nd_range range)
 {
     const unsigned dims = range.global.dims;
+    if (dims == 1) range.local.size[0] = fitting_group(kernel_of(getters, "record_0"), range.local.size[0]);
     for (unsigned suffix = 0; suffix <= dims; suffix += dims) {
         records r = record(&range, suffix);
         check_rows(&range, range.local.size, &r);
@@ -379,6 +380,7 @@ static const char barrier_kernels[] =
 /* Items that do not divide by the group, so that edge groups take part. */
 static void check_handed_on(const char *name, size_t n, size_t group, bool takes_global, bool takes_local)
 {
+    group = fitting_group(kernel_of(barrier_kernels, name), group);
     int32_t *got = malloc(n * sizeof *got);
     ndr_buffer *out = buffer_of(n * sizeof *got, NULL), *scratch = buffer_of(n * sizeof *got, NULL);
     const ndr_nd_range range = with(ndr_nd_range_1d(n, group), NDR_EDGE_SPLIT, 0, 0, 0);
@@ -430,14 +432,16 @@ static void test_nd_item__waits_at_a_plain_barrier_for_both(void **state)
 static void test_nd_item__may_meet_barriers_in_a_loop(void **state)
 {
     (void)state;
-    enum { N = 128, GROUP = 64, TURNS = 37 };
+    enum { N = 128, TURNS = 37 };
     int32_t x[N];
+    ndr_kernel *kernel = kernel_of(barrier_kernels, "take_turns");
+    const int group = (int)fitting_group(kernel, 64);
     for (int i = 0; i < N; ++i) x[i] = i;
     ndr_buffer *buffer = buffer_of(sizeof x, x);
-    assert_ok(ndr_launch(queue, kernel_of(barrier_kernels, "take_turns"), ndr_nd_range_1d(N, GROUP), buffer,
-                         ndr_local(int32_t, GROUP), (int)TURNS));
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(N, (size_t)group), buffer, ndr_local(int32_t, (size_t)group),
+                         (int)TURNS));
     read_buffer(buffer, x, sizeof x);
-    for (int i = 0; i < N; ++i) assert_int_equal(x[i], i / GROUP * GROUP + (i + TURNS) % GROUP);
+    for (int i = 0; i < N; ++i) assert_int_equal(x[i], i / group * group + (i + TURNS) % group);
     ndr_buffer_destroy(buffer);
 }
 
@@ -523,6 +527,8 @@ static const char local_kernels[] =
 /* x counts 0, 1, 2 ... over the range; afterwards each group holds its own part the other way round. */
 static void check_reversed(ndr_nd_range range, const ndr_arg *tile, const char *name)
 {
+    if (range.global.dims == 1)
+        range.local.size[0] = fitting_group(kernel_of(local_kernels, name), range.local.size[0]);
     const size_t total = total_of(&range.global);
     int32_t *x = malloc(total * sizeof *x);
     for (size_t i = 0; i < total; ++i) x[i] = (int32_t)i;
@@ -595,8 +601,9 @@ static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)
     enum { N = 150 };
     int32_t got[N];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
-    assert_ok(ndr_launch(queue, kernel_of(local_kernels, "keep"),
-                         with(ndr_nd_range_1d(N, 64), NDR_EDGE_SPLIT, 0, 0, 0), out));
+    ndr_kernel *kernel = kernel_of(local_kernels, "keep");
+    assert_ok(ndr_launch(queue, kernel, with(ndr_nd_range_1d(N, fitting_group(kernel, 64)), NDR_EDGE_SPLIT, 0, 0, 0),
+                         out));
     read_buffer(out, got, sizeof got);
     for (int i = 0; i < N; ++i) assert_int_equal(got[i], 8 * 10 * i + 28 - (10 * i + 3));
     ndr_buffer_destroy(out);

@@ -125,8 +125,10 @@ static void test_rows__a07_given_or_chosen_groups_give_the_same(void **state)
     (void)state;
     static const size_t locals[] = { 0, 1, 5, 12, 60 };
     for (size_t i = 0; i < sizeof locals / sizeof locals[0]; ++i) {
+        ndr_kernel *kernel = kernel_of(kernels, "triple_in_groups");
+        if (fitting_group(kernel, locals[i]) < locals[i]) continue;
         ndr_buffer *x = numbers();
-        assert_ok(ndr_launch(queue, kernel_of(kernels, "triple_in_groups"), ndr_nd_range_1d(N, locals[i]), x));
+        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(N, locals[i]), x));
         check_numbers(x, 3);
     }
     ndr_buffer *x = numbers();

@@ -305,6 +305,7 @@ static void sum_by_groups_of_64(size_t n)
 static void test_seeds__e05_tree_in_groups(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     sum_by_groups_of_64(1024);
 }
 
@@ -312,6 +313,7 @@ static void test_seeds__e05_tree_in_groups(void **state)
 static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     sum_by_groups_of_64(64);
     sum_by_groups_of_64(3 * 64);
     sum_by_groups_of_64(17 * 64);
@@ -321,6 +323,7 @@ static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
 static void test_seeds__e05_refuses_a_tail_that_it_would_drop(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     ndr_buffer *in = buffer_of(1000 * sizeof(int32_t), NULL), *sums = buffer_of(16 * sizeof(int32_t), NULL);
     assert_refused(NDR_BAD_RANGE,
                    ndr_launch(queue, kernel_in("groups.cl", "sum_groups"), ndr_nd_range_1d(1000, 64), in, sums),
@@ -397,6 +400,7 @@ static int32_t sum_recursively(size_t n, pass passes[8], size_t *pass_count)
 static void test_seeds__e08_recursive_sum(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     static const pass expected[3] = { { 20032, 20000 }, { 320, 313 }, { 64, 5 } };
     pass passes[8];
     size_t count;
@@ -414,6 +418,7 @@ static void test_seeds__e08_recursive_sum(void **state)
 static void test_seeds__e08_recursive_sum_of_any_count(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     static const size_t counts[] = { 1, 10, 63, 64, 65, 4096, 4097 };
     pass passes[8];
     size_t count;
@@ -425,6 +430,7 @@ static void test_seeds__e08_recursive_sum_of_any_count(void **state)
 static void test_seeds__e08_refuses_less_than_a_group(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     ndr_buffer *in = buffer_of(10 * sizeof(int32_t), NULL), *sums = buffer_of(sizeof(int32_t), NULL);
     assert_refused(NDR_BAD_RANGE,
                    ndr_launch(queue, kernel_in("groups.cl", "sum_groups_of"), ndr_nd_range_1d(10, 64), in, 10, sums),
@@ -568,6 +574,7 @@ static void test_seeds__e18_matmul_over_an_nd_range(void **state)
 static void test_seeds__e20_matmul_hierarchical(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("hierarchies.cl", "multiply"), 64);
     product p = begin_product(book_size());
     const ndr_nd_range range = ndr_groups_of(ndr_range_2d(p.n / 8, p.n / 8), ndr_range_2d(8, 8));
     assert_ok(ndr_launch(queue, kernel_in("hierarchies.cl", "multiply"), range, p.in_a, p.in_b, p.out, p.n));
@@ -615,6 +622,7 @@ static void multiply_in_windows(size_t n, size_t side, ndr_edge edge)
 static void test_seeds__e26_matmul_with_local_memory_in_16_by_16(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "slide"), 16 * 16);
     multiply_in_windows(quick() ? 32 : 256, 16, NDR_EDGE_REJECT);
     multiply_in_windows(quick() ? 20 : 250, 16, NDR_EDGE_ROUND_UP);
 }
@@ -627,6 +635,7 @@ enum { ITEMS = 8 * 8 * 8 };
 static void test_seeds__e17_groups_of_three_dimensions(void **state)
 {
     (void)state;
+    skip_without_group(kernel_in("groups.cl", "groups"), 64);
     int32_t group_of[ITEMS], members[8] = { 0 };
     ndr_buffer *out = buffer_of(sizeof group_of, NULL);
     assert_ok(ndr_launch(queue, kernel_in("groups.cl", "groups"), ndr_nd_range_3d(8, 8, 8, 4, 4, 4), out));
@@ -648,6 +657,7 @@ static void test_seeds__e17_sub_groups_of_four(void **state)
     const ndr_status status = get_kernel("sub_groups.cl", "sub_groups", 4, &kernel);
     skip_without(status != NDR_UNSUPPORTED, "the device has no sub-groups of 4");
     assert_ok(status);
+    skip_without_group(kernel, 64);
 
     ndr_sub_group_info info;
     assert_ok(ndr_kernel_get_sub_groups(kernel, &(ndr_range){ 3, { 4, 4, 4 } }, &info));
