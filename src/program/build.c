@@ -22,14 +22,28 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
 
 /* ---- failing ---- */
 
+/* What the driver says, or NULL and why it cannot be read. */
+typedef struct build_log {
+    char *chars;
+    char why_not[96];
+} build_log;
+
 /* The whole log: asked for its length first, since a buffer too small gets none at all. */
-static char *read_log(cl_program program, cl_device_id device)
+static build_log read_log(cl_program program, cl_device_id device)
 {
+    build_log log = { NULL, "(the driver gave no log)" };
     size_t bytes = 0;
-    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) != CL_SUCCESS) return NULL;
-    char *log = calloc(bytes + 1, 1);
-    if (log && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) != CL_SUCCESS)
-        log[0] = '\0';
+    cl_int error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    if (error == CL_SUCCESS) log.chars = calloc(bytes + 1, 1);
+    if (log.chars) error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log.chars, NULL);
+    else if (error == CL_SUCCESS) snprintf(log.why_not, sizeof log.why_not, "(no memory for the log)");
+    if (error != CL_SUCCESS)
+        snprintf(log.why_not, sizeof log.why_not, "(no log: clGetProgramBuildInfo gave %s (%d))",
+                 ndr_cl_error_name(error), (int)error);
+    if (log.chars && (error != CL_SUCCESS || !log.chars[0])) {
+        free(log.chars);
+        log.chars = NULL;
+    }
     return log;
 }
 
@@ -67,14 +81,14 @@ static ndr_status fail_by_driver(cl_int error, const char *title, const char *de
 static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int error, const char *title,
                                 const char *text, const char *options)
 {
-    char *read = read_log(program, context->device);
-    const char *log = read && *read ? read : NULL, *device = context->caps.info.name;
+    const build_log log = read_log(program, context->device);
+    const char *device = context->caps.info.name;
     const ndr_status status =
         is_about_the_text(error)
             ? ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
-                                 device, options, hint_for(text), log ? log : "(the driver gave no log)")
-            : fail_by_driver(error, title, device, log);
-    free(read);
+                                 device, options, hint_for(text), log.chars ? log.chars : log.why_not)
+            : fail_by_driver(error, title, device, log.chars);
+    free(log.chars);
     return status;
 }
 
@@ -159,25 +173,40 @@ static const char *hint_for_name(const char *names, const char *name)
 {
     char renamed[80];
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
-    return names && length < (int)sizeof renamed && strstr(names, renamed)
+    return length < (int)sizeof renamed && strstr(names, renamed)
                ? "; the driver has renamed it, as a built-in function is called so: call it otherwise"
                : "";
 }
 
-static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
+static ndr_status read_names(cl_program program, char **names)
 {
     size_t bytes = 0;
-    char *names = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes) == CL_SUCCESS) names = calloc(bytes + 1, 1);
-    if (names) (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL);
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes));
+    char *made = calloc(bytes + 1, 1);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for their names");
+    const cl_int error = clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, made, NULL);
+    if (error == CL_SUCCESS) *names = made;
+    else free(made);
+    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    return NDR_OK;
+}
+
+static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
+{
+    char *names;
+    if (read_names(program, &names) != NDR_OK)
+        return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
+                                  "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
+                                  ndr_last_error());
     ndr_text list = { 0 };
-    for (const char *c = names ? names : ""; *c; ++c) { /* parted by semicolons */
+    for (const char *c = names; *c; ++c) { /* parted by semicolons */
         if (*c == ';') ndr_text_add_chars(&list, ", ", 2);
         else ndr_text_add_chars(&list, c, 1);
     }
     const ndr_status status =
         ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
-                           title, name, list.length ? list.chars : "none", hint_for_name(names, name));
+                           title, name, list.failed ? "others" : list.length ? list.chars : "none",
+                           hint_for_name(names, name));
     ndr_text_free(&list);
     free(names);
     return status;
