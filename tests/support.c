@@ -76,6 +76,11 @@ ndr_kernel *kernel_without_parameters(void)
     return kernel;
 }
 
+bool takes_vectors(void)
+{
+    return device.type != NDR_DEVICE_TYPE_CPU || device.native_f32_width > 1 || quick();
+}
+
 size_t fitting_group(const ndr_kernel *kernel, size_t wanted)
 {
     ndr_kernel_info info;

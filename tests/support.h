@@ -52,6 +52,10 @@ void skip_where_launches_are_waited_for(void);
 /* The test ends as skipped where a kernel takes fewer items in a group than its text is written for. */
 void skip_without_group(const ndr_kernel *kernel, size_t items);
 
+/* Whether kernels for items with vector registers can be expected to run: not on a CPU whose registers hold several items,
+ * for which compiling one takes minutes. A simulator does not compile. */
+bool takes_vectors(void);
+
 /* True where sizes should be small: on a simulator. */
 bool quick(void);
 

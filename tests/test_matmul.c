@@ -721,7 +721,7 @@ int main(void)
     const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
     for (forced = NDR_GEMM_TILED; forced <= NDR_GEMM_THIN; ++forced)
-        if (forced != chosen_here())
+        if (forced != chosen_here() && (forced == NDR_GEMM_TILED || takes_vectors()))
             failed += cmocka_run_group_tests_name("gemm, another variant", results, open_forced, close_device);
     return failed;
 }

@@ -4,6 +4,7 @@
 #include "ops/ops.h"
 
 static const ndr_device_info cpu = { .type = NDR_DEVICE_TYPE_CPU,
+                                     .native_f32_width = 8,
                                      .compute_units = 2,
                                      .max_group_size = 4096,
                                      .max_local_size = { 4096, 4096, 4096 },
@@ -21,6 +22,7 @@ static const ndr_device_info least = { .type = NDR_DEVICE_TYPE_ACCELERATOR,
                                        .local_memory_bytes = 32 << 10 };
 /* An embedded one may have less. */
 static const ndr_device_info tiny = { .type = NDR_DEVICE_TYPE_CPU,
+                                      .native_f32_width = 4,
                                       .compute_units = 1,
                                       .max_group_size = 1,
                                       .max_local_size = { 1, 1, 1 },
@@ -41,6 +43,20 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant, NDR_GEMM_DIRECT);
     assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 2048, 2048, 2048).variant, NDR_GEMM_PACKED);
     assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 1, 4096, 4096).variant, NDR_GEMM_THIN);
+}
+
+/* Its registers hold items side by side, as a GPU's do. */
+static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void **state)
+{
+    (void)state;
+    ndr_device_info some = cpu;
+    for (some.native_f32_width = 0; some.native_f32_width < 3; ++some.native_f32_width) {
+        const bool has_vectors = some.native_f32_width == 2;
+        assert_int_equal(ndr_tune_reduce(&some, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant,
+                         has_vectors ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS);
+        assert_int_equal(ndr_tune_gemm(&some, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant,
+                         has_vectors ? NDR_GEMM_DIRECT : NDR_GEMM_TILED);
+    }
 }
 
 static void test_tuning__of_a_reduction_fits_every_device_and_count(void **state)
@@ -119,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tuning__takes_chunks_on_cpus_and_groups_elsewhere),
+        cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__of_a_reduction_fits_every_device_and_count),
         cmocka_unit_test(test_tuning__of_a_reduction_does_not_look_at_compute_units),
         cmocka_unit_test(test_tuning__lets_few_chunks_meet_in_one_atomic),

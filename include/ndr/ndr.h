@@ -151,6 +151,8 @@ typedef struct ndr_device_info {
     size_t sub_group_sizes[16];     /**< Those sizes. */
     unsigned warp_size;             /**< Items that the hardware runs in step, where it says so; else 0. */
     unsigned preferred_f32_width;   /**< Floats that the device likes to handle together. */
+    unsigned native_f32_width;      /**< Floats of one work-item that a vector register holds: 1 where there is none, or
+                                         where it holds one of each of several work-items. */
 } ndr_device_info;
 
 /** "cpu", "gpu", "accelerator" or "other". Never NULL. */

@@ -88,7 +88,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     cl_device_type type = 0;
     cl_device_local_mem_type local_type = 0;
     cl_ulong local = 0, global = 0, largest = 0, cache = 0;
-    cl_uint units = 0, bits = 0, align = 0, width = 0;
+    cl_uint units = 0, bits = 0, align = 0, width = 0, native = 0;
     cl_bool unified = CL_FALSE;
     size_t sizes[3] = { 0, 0, 0 };
     READ(CL_DEVICE_TYPE, type);
@@ -101,6 +101,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     READ(CL_DEVICE_ADDRESS_BITS, bits);
     READ(CL_DEVICE_MEM_BASE_ADDR_ALIGN, align); /* in bits */
     READ(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, width);
+    READ(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, native);
     READ(CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
     READ(CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_group_size);
     READ(CL_DEVICE_MAX_PARAMETER_SIZE, info->max_argument_bytes);
@@ -126,6 +127,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     info->local_memory_is_dedicated = local_type == CL_LOCAL;
     info->shares_host_memory = unified != CL_FALSE;
     info->preferred_f32_width = width;
+    info->native_f32_width = native;
     caps->align_bytes = align / 8;
     return NDR_OK;
 }

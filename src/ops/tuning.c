@@ -1,6 +1,13 @@
 /* tuning.c - every size the bundled kernels run with, and why. */
 #include "ops/ops.h"
 
+/* Whether an item can make use of vector registers by itself, as on CPUs. Where a register holds several items, a kernel
+ * written for one takes compilers minutes (llvmpipe). */
+static bool has_vectors(const ndr_device_info *device)
+{
+    return device->type == NDR_DEVICE_TYPE_CPU && device->native_f32_width > 1;
+}
+
 /* ---- reductions ---- */
 
 static size_t clamp(size_t value, size_t lowest, size_t highest)
@@ -39,7 +46,7 @@ static ndr_reduce_tuning tune_chunks(const ndr_device_info *device, ndr_reduce_m
 ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, ndr_reduce_method method,
                                   size_t count)
 {
-    const ndr_reduce_variant chosen = device->type == NDR_DEVICE_TYPE_CPU ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS;
+    const ndr_reduce_variant chosen = has_vectors(device) ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS;
     return (forced ? forced : chosen) == NDR_REDUCE_CHUNKS ? tune_chunks(device, method, count)
                                                            : tune_groups(device, count);
 }
@@ -117,7 +124,7 @@ ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, ndr_gemm_variant fo
 {
     ndr_gemm_variant variant = forced;
     if (variant == NDR_GEMM_CHOOSE)
-        variant = device->type == NDR_DEVICE_TYPE_CPU ? choose_for_cpu(element_bytes, m, n, k) : NDR_GEMM_TILED;
+        variant = has_vectors(device) ? choose_for_cpu(element_bytes, m, n, k) : NDR_GEMM_TILED;
     if ((variant == NDR_GEMM_THIN && m > NDR_GEMM_MR) || (variant == NDR_GEMM_PACKED && k == 0))
         variant = NDR_GEMM_DIRECT;
     return variant == NDR_GEMM_TILED ? tune_tiles(device, element_bytes)

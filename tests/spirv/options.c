@@ -11,6 +11,7 @@
 
 static const ndr_device_info devices[] = {
     { .type = NDR_DEVICE_TYPE_CPU,
+      .native_f32_width = 16,
       .compute_units = 2,
       .max_group_size = 4096,
       .max_local_size = { 4096, 4096, 4096 },
