@@ -88,7 +88,8 @@ void ndr_handle_free(void *handle);
 
 /* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without a colon
  * where `name` is NULL. A context that was destroyed is live as long as an object of it is. */
-ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name);
+ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
+    __attribute__((cold));
 
 /* For functions that give no status: false for NULL, too. */
 #define NDR_IS_LIVE(pointer)        \
