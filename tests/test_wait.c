@@ -124,6 +124,7 @@ static void launch(const waiting *w, ndr_buffer *x, int times)
 static void test_wait__keeps_the_last_of_a_few_launches(void **state)
 {
     (void)state;
+    skip_where_launches_are_waited_for(); /* and leaves nothing to keep */
     waiting w = begin(true);
     const int zeros[3] = { 0 };
     ndr_buffer *x;
