@@ -1,6 +1,8 @@
 /* test_event.c - enqueued work seen from outside: waiting, states, times, and work that ends badly. */
 #include "support.h"
 
+#include "faults.h"
+
 #include "device/device.h"
 
 static int *new_ints(size_t count)
@@ -233,10 +235,12 @@ static void test_event__of_work_that_ended_badly_has_no_time(void **state)
 static void test_event__tells_how_long_the_device_worked(void **state)
 {
     (void)state;
+    skip_for_fault(driver_measures_nothing(), "all work takes the same time");
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     ndr_buffer *x = zeros(64);
     ndr_event *brief, *longer;
     uint64_t brief_ns, longer_ns;
+    assert_ok(ndr_launch(queue, spin, ndr_nd_range_1d(64, 16), x, 1)); /* drivers may compile in the first one's time */
     assert_ok(ndr_launch_event(queue, spin, &brief, ndr_nd_range_1d(64, 16), x, 1));
     assert_ok(ndr_launch_event(queue, spin, &longer, ndr_nd_range_1d(64, 16), x, quick() ? 2000 : 1000000));
     assert_ok(ndr_event_elapsed_ns(longer, &longer_ns)); /* which waits */

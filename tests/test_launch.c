@@ -1,6 +1,8 @@
 /* test_launch.c - kernels run: every item once, every argument checked, and nothing happens when one is refused. */
 #include "support.h"
 
+#include "faults.h"
+
 #include <pthread.h>
 
 #include "launch/launch.h"
@@ -1049,6 +1051,7 @@ struct triple {
 static void test_args__pass_structs_by_value(void **state)
 {
     (void)state;
+    skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     const pair p = { -5, 2.5f };
     const struct triple t = { 1, 2, 3 };
     int64_t out[VICTIM];
@@ -1063,6 +1066,7 @@ static void test_args__pass_structs_by_value(void **state)
 static void test_args__take_a_struct_with_or_without_its_keyword(void **state)
 {
     (void)state;
+    skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     const pair p = { 1, 1 };
     const struct triple t = { 1, 2, 3 };
     assert_ok(ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, ndr_struct(struct pair, p),
@@ -1209,6 +1213,7 @@ static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
 static void test_args__are_taken_when_the_launch_returns(void **state)
 {
     (void)state;
+    skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     skip_where_launches_are_waited_for();
     pair p = { 41, 1 };
     struct triple t = { 1, 2, 3 };
@@ -1368,13 +1373,21 @@ static void test_args__of_names_like_an_images_are_buffers(void **state)
     ndr_buffer_destroy(b);
 }
 
+/* Asked for before anything is built with one: some compilers end the process over it. */
+static bool has_pipes(void)
+{
+    cl_uint count = 0;
+    return clGetDeviceInfo(context->device, CL_DEVICE_MAX_PIPE_ARGS, sizeof count, &count, NULL) == CL_SUCCESS && count > 0;
+}
+
 static void test_args__of_a_pipe_are_refused(void **state)
 {
     (void)state;
+    skip_without(has_pipes(), "the device has no pipes");
     const ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL2.0",
                                    .source = "kernel void k(read_only pipe int p, global int *x) { x[0] = 1; }\n" };
     ndr_kernel *with_pipe;
-    skip_without(ndr_kernel_get(context, &desc, &with_pipe) == NDR_OK, "the device has no pipes");
+    assert_ok(ndr_kernel_get(context, &desc, &with_pipe));
     launch_refused(NDR_UNSUPPORTED, ndr_launch(queue, with_pipe, ndr_range_1d(1), victim, victim),
                    "\"p\" (", "is of a type that libndr cannot pass");
 }

@@ -368,7 +368,7 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     ndr_buffer *input = buffer_of(sizeof host, host), *output = buffer_of(sizeof got, NULL);
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
-        const size_t n = sizes[i];
+        const size_t n = fitting_group(kernel, sizes[i]);
         assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(2 * n, n), input, 0, 2 * n, output, 0,
                              ndr_local(int32_t, n)));
         read_buffer(output, got, sizeof got);

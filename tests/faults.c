@@ -1,0 +1,66 @@
+/* faults.c - faults of drivers, in plain OpenCL. */
+#include "faults.h"
+
+#include "device/device.h"
+
+/* A kernel of a text, ready to run; both are to be released. */
+typedef struct made {
+    cl_program program;
+    cl_kernel kernel;
+} made;
+
+static made make(const char *text)
+{
+    cl_int error;
+    made m = { .program = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error) };
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clBuildProgram(m.program, 1, &context->device, "", NULL, NULL), CL_SUCCESS);
+    m.kernel = clCreateKernel(m.program, "k", &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return m;
+}
+
+static void release(const made *m)
+{
+    clReleaseKernel(m->kernel);
+    clReleaseProgram(m->program);
+}
+
+bool driver_refuses_padded_structs(void)
+{
+    const made m = make("struct padded { int a; short b; };\n"
+                        "kernel void k(global int *out, struct padded x) { out[0] = x.a + x.b; }\n");
+    const struct padded {
+        cl_int a;
+        cl_short b;
+    } x = { 1, 2 };
+    const cl_int error = clSetKernelArg(m.kernel, 1, sizeof x, &x);
+    release(&m);
+    return error == CL_INVALID_ARG_SIZE;
+}
+
+bool driver_measures_nothing(void)
+{
+    const made m = make("kernel void k(global uint *out)\n"
+                        "{\n"
+                        "    uint x = out[0];\n"
+                        "    for (uint i = 0; i < 1000000; ++i) x = x * x + i;\n"
+                        "    out[0] = x;\n"
+                        "}\n");
+    const size_t one = 1;
+    cl_ulong start = 0, end = 0;
+    cl_event done;
+    cl_int error;
+    cl_mem out = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, sizeof(cl_uint), NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clSetKernelArg(m.kernel, 0, sizeof out, &out), CL_SUCCESS);
+    assert_int_equal(clEnqueueNDRangeKernel(queue->cl, m.kernel, 1, NULL, &one, NULL, 0, NULL, &done), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    error = clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    if (error == CL_SUCCESS) error = clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    assert_int_equal(error, CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseMemObject(out);
+    release(&m);
+    return end - start < 1000; /* for a million multiplications, each of which waits for the one before */
+}
