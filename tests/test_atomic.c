@@ -371,7 +371,7 @@ static void test_atomic__leaves_nan_out_of_minima_and_maxima(void **state)
 
 /* ---- what there is none of ---- */
 
-static void check_does_not_build(const char *parameter, const char *call)
+static void check_is_refused(const char *parameter, const char *call, const char *sentence)
 {
     char source[512];
     snprintf(source, sizeof source,
@@ -381,7 +381,12 @@ static void check_does_not_build(const char *parameter, const char *call)
     ndr_kernel *kernel;
     assert_refused(NDR_BUILD_FAILED,
                    ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "wrong", .source = source }, &kernel),
-                   "atomics are for int, uint");
+                   sentence);
+}
+
+static void check_does_not_build(const char *parameter, const char *call)
+{
+    check_is_refused(parameter, call, "atomics are for int, uint");
 }
 
 static void test_atomic__does_not_build_with_types_that_have_none(void **state)
@@ -392,6 +397,86 @@ static void test_atomic__does_not_build_with_types_that_have_none(void **state)
     check_does_not_build("global float *x", "ndr_atomic_fetch_xor(x, 1)");
     check_does_not_build("local float *x", "ndr_atomic_fetch_and(x, 1)");
     check_does_not_build("global float4 *x", "ndr_atomic_load(x)");
+    check_does_not_build("global char *x", "ndr_atomic_fetch_add(x, 1.5f)");
+    check_does_not_build("global float *x", "ndr_atomic_fetch_or(x, 1.0f)");
+}
+
+#define FITS "takes a pointer to int, uint, long, ulong, float or double and a scalar that fits"
+
+static void test_atomic__does_not_build_with_a_fraction_for_an_integer(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {
+        "ndr_atomic_store(x, v)",     "ndr_atomic_exchange(x, v)",  "ndr_atomic_fetch_add(x, v)",
+        "ndr_atomic_fetch_sub(x, v)", "ndr_atomic_fetch_min(x, v)", "ndr_atomic_fetch_max(x, v)",
+        "ndr_atomic_fetch_and(x, v)", "ndr_atomic_fetch_or(x, v)",  "ndr_atomic_fetch_xor(x, v)",
+    };
+    static const char *const parameters[] = { "global int *x, float v", "global uint *x, float v",
+                                              "local int *x, float v", "local uint *x, float v" };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
+        char sentence[128];
+        snprintf(sentence, sizeof sentence, "(%.*s " FITS, (int)strcspn(calls[i], "("), calls[i]);
+        check_is_refused(parameters[i % 4], calls[i], sentence);
+    }
+    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, 2.7)", "(ndr_atomic_fetch_add " FITS);
+    check_is_refused("global int *x", "int e = 0; ndr_atomic_compare_exchange(x, &e, 2.7f)",
+                     "(ndr_atomic_compare_exchange " FITS);
+    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, 2.7f, NDR_RELAXED, NDR_SCOPE_DEVICE)",
+                     "(ndr_atomic_fetch_add " FITS);
+    check_is_refused("local uint *x",
+                     "uint e = 0; ndr_atomic_compare_exchange(x, &e, 2.7f, NDR_ACQUIRE, NDR_SCOPE_WORK_GROUP)",
+                     "(ndr_atomic_compare_exchange " FITS);
+    if (device.has_int64_atomics) {
+        check_is_refused("global long *x, float v", "ndr_atomic_fetch_max(x, v)", "(ndr_atomic_fetch_max " FITS);
+        check_is_refused("local ulong *x", "ndr_atomic_fetch_add(x, 2.7)", "(ndr_atomic_fetch_add " FITS);
+    }
+}
+
+static void test_atomic__does_not_build_with_a_vector(void **state)
+{
+    (void)state;
+    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, (int2)(1, 2))", "(ndr_atomic_fetch_add " FITS);
+    check_is_refused("global float4 *x", "ndr_atomic_store(x, x[1])", "of a vector, take one component");
+}
+
+/* Each location ends as its number, whatever type the values have. */
+static void test_atomic__converts_numbers_that_fit(void **state)
+{
+    (void)state;
+    ndr_kernel *kernel = kernel_of("#include <ndr/atomic.clh>\n"
+                                   "kernel void numbers(global int *i, global uint *u, global float *f, NDR_RANGE(1))\n"
+                                   "{\n"
+                                   "    const ndr_item it = NDR_ITEM(1);\n"
+                                   "    const short s = 3;\n"
+                                   "    const uchar c = 4;\n"
+                                   "    const ulong l = 5;\n"
+                                   "    ndr_atomic_fetch_add(i, s);\n"
+                                   "    ndr_atomic_fetch_add(i, 2u);\n"
+                                   "    ndr_atomic_fetch_add(i, l, NDR_RELAXED, NDR_SCOPE_DEVICE);\n"
+                                   "    ndr_atomic_fetch_max(u, 2);\n"
+                                   "    ndr_atomic_fetch_or(u, c);\n"
+                                   "    ndr_atomic_fetch_add(u, true);\n"
+                                   "    ndr_atomic_store(f, 2);\n"
+                                   "    ndr_atomic_fetch_add(f, 0.5);\n"
+                                   "    ndr_atomic_fetch_add(f, 0.25f);\n"
+                                   "    ndr_atomic_fetch_sub(f, 1u, NDR_RELAXED, NDR_SCOPE_DEVICE);\n"
+                                   "    ndr_atomic_fetch_max(f, 0.5, NDR_RELAXED, NDR_SCOPE_DEVICE);\n"
+                                   "}\n",
+                                   "numbers");
+    int32_t i = 0;
+    uint32_t u = 0;
+    float f = 0;
+    ndr_buffer *ints = buffer_of(sizeof i, &i), *uints = buffer_of(sizeof u, &u), *floats = buffer_of(sizeof f, &f);
+    assert_ok(ndr_launch(queue, kernel, ndr_range_1d(1), ints, uints, floats));
+    read_buffer(ints, &i, sizeof i);
+    read_buffer(uints, &u, sizeof u);
+    read_buffer(floats, &f, sizeof f);
+    assert_int_equal(i, 10);
+    assert_int_equal(u, 7);
+    assert_true(f == 1.75f);
+    ndr_buffer_destroy(ints);
+    ndr_buffer_destroy(uints);
+    ndr_buffer_destroy(floats);
 }
 
 int main(void)
@@ -407,6 +492,9 @@ int main(void)
         cmocka_unit_test(test_atomic__compares_bits_of_floats),
         cmocka_unit_test(test_atomic__leaves_nan_out_of_minima_and_maxima),
         cmocka_unit_test(test_atomic__does_not_build_with_types_that_have_none),
+        cmocka_unit_test(test_atomic__does_not_build_with_a_fraction_for_an_integer),
+        cmocka_unit_test(test_atomic__does_not_build_with_a_vector),
+        cmocka_unit_test(test_atomic__converts_numbers_that_fit),
     };
     return cmocka_run_group_tests_name("atomic", tests, open_device, close_device);
 }

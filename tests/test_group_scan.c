@@ -369,6 +369,20 @@ static void refuse(const char *statement, const char *sentence)
                    ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "k", .source = source }, &kernel), sentence);
 }
 
+static void test_group_scan__refuses_half_and_vectors_in_our_words(void **state)
+{
+    (void)state;
+    refuse("ndr_reduce_over_group(g, (float4)(1), NDR_PLUS).x",
+           "(ndr_reduce_over_group takes a group or sub-group and scalars: char to ulong, float");
+    refuse("ndr_inclusive_scan_over_group(g, (int2)(1), NDR_PLUS, (int2)(1)).x",
+           "call once for each component of a vector");
+    refuse("ndr_exclusive_scan_over_group(g, ((global half *)x)[1], NDR_PLUS)",
+           "(ndr_exclusive_scan_over_group takes a group or sub-group and scalars: char to ulong, float");
+    refuse("ndr_group_broadcast(g, ((global half *)x)[1])", "half and vectors are not taken: convert half to float");
+    refuse("ndr_joint_reduce(g, (global float4 *)x, 4, NDR_PLUS).x",
+           "(ndr_joint_reduce takes a group and pointers to scalars");
+}
+
 static void test_group_scan__refuses_bit_operators_for_floats(void **state)
 {
     (void)state;
@@ -401,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_group_scan__leaves_the_scratch_free_for_the_next_call),
         cmocka_unit_test(test_group_broadcast__takes_from_any_item),
         cmocka_unit_test(test_group_predicates__agree_with_a_plain_loop),
+        cmocka_unit_test(test_group_scan__refuses_half_and_vectors_in_our_words),
         cmocka_unit_test(test_group_scan__refuses_bit_operators_for_floats),
         cmocka_unit_test(test_group_scan__says_where_init_belongs),
     };

@@ -47,13 +47,55 @@ static build_log read_log(cl_program program, cl_device_id device)
     return log;
 }
 
-/* The slip that everybody makes once. */
-static const char *hint_for(const char *text)
+/* What functions of the vocabulary take, by the start of their names, for logs that say no more than that a call fits
+ * none of them. */
+#define ANY_GROUP "a group or sub-group and "
+#define SCALARS                                                                                                     \
+    "scalars: char to ulong, float, and double where the device has it; half and vectors are not taken: convert half " \
+    "to float, and call once for each component of a vector"
+#define BOOL ANY_GROUP "one bool; any() and all() make one of a vector"
+static const struct {
+    const char *name, *takes;
+} calls[] = {
+    { "ndr_atomic_", "a pointer to int, uint, long, ulong, float or double and a scalar that fits: for an integer, "
+                     "cast a float; of a vector, take one component; half is not taken" },
+    { "ndr_reduce_over_group", ANY_GROUP SCALARS },
+    { "ndr_inclusive_scan_over_group", ANY_GROUP SCALARS },
+    { "ndr_exclusive_scan_over_group", ANY_GROUP SCALARS },
+    { "ndr_group_broadcast", ANY_GROUP SCALARS },
+    { "ndr_select_from_group", "a sub-group and " SCALARS },
+    { "ndr_shift_group_", "a sub-group and " SCALARS },
+    { "ndr_permute_group_by_xor", "a sub-group and " SCALARS },
+    { "ndr_combine", SCALARS },
+    { "ndr_joint_", "a group and pointers to " SCALARS },
+    { "ndr_any_of_group", BOOL },
+    { "ndr_all_of_group", BOOL },
+    { "ndr_none_of_group", BOOL },
+};
+
+/* What the first call that fits nothing takes, and its name up to a quote; NULL where nothing is known of it. */
+static const char *find_call(const char *log, const char **name)
+{
+    *name = strstr(log, "call to 'ndr_");
+    if (!*name) return NULL;
+    *name += strlen("call to '");
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i)
+        if (strncmp(*name, calls[i].name, strlen(calls[i].name)) == 0) return calls[i].takes;
+    return NULL;
+}
+
+enum { HINT_CHARS = 400 };
+
+/* What is said ahead of the log of the slips that are made most. */
+static void write_hint(const char *text, const char *log, char hint[HINT_CHARS])
 {
     const bool uses = strstr(text, "NDR_RANGE") || strstr(text, "NDR_ND_RANGE");
-    return uses && !strstr(text, "#line 1 \"kernels/ndr/")
-               ? " (NDR_RANGE and NDR_ND_RANGE come with #include \"ndr/ndr.clh\", which is missing)"
-               : "";
+    const char *name = "", *takes = log ? find_call(log, &name) : NULL;
+    hint[0] = '\0';
+    if (uses && !strstr(text, "#line 1 \"kernels/ndr/"))
+        snprintf(hint, HINT_CHARS,
+                 " (NDR_RANGE and NDR_ND_RANGE come with #include \"ndr/ndr.clh\", which is missing)");
+    else if (takes) snprintf(hint, HINT_CHARS, " (%.*s takes %s)", (int)strcspn(name, "'"), name, takes);
 }
 
 /* Whether an error of clBuildProgram is about the text or its options. After any other the same text may build the next
@@ -83,10 +125,12 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
 {
     const build_log log = read_log(program, context->device);
     const char *device = context->caps.info.name;
+    char hint[HINT_CHARS];
+    write_hint(text, log.chars, hint);
     const ndr_status status =
         is_about_the_text(error)
             ? ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
-                                 device, options, hint_for(text), log.chars ? log.chars : log.why_not)
+                                 device, options, hint, log.chars ? log.chars : log.why_not)
             : fail_by_driver(error, title, device, log.chars);
     free(log.chars);
     return status;
