@@ -3,8 +3,9 @@
  * A scene is a row of steps. One call in it is refused. The step that needed it must say so, naming call and code, and
  * leave everything as it was; the same step must then work, and so must all that follow. In the end nothing is left.
  *
- * There are some thousand refusals, with several codes for each call. Where a scene builds programs only every n-th is
- * tried, the first by a seed that is printed and that NDR_TEST_SEED sets; NDR_TEST_LONG=1 goes through all of them. */
+ * There are some thousand refusals, with several codes for each call. NDR_TEST_LONG=1 goes through all of them. Otherwise a
+ * scene takes about four seconds: as many as that allows are tried, evenly spread, the first by a seed that is printed and
+ * that NDR_TEST_SEED sets. */
 #include "between/between.h"
 
 #include <time.h>
@@ -165,7 +166,7 @@ static const char source[] = "#include \"ndr/ndr.clh\"\n"
                              "    const int items = ndr_reduce_over_group(g, room[ndr_local_id(it, 0)], NDR_PLUS);\n"
                              "    x[ndr_global_id(it, 0)] = p.a + (int)r + (items > 0 ? 0 : 100);\n"
                              "}\n"
-                             "kernel void put_sub_group(global int *x, NDR_ND_RANGE(1))\n"
+                             "NDR_SUB_GROUP_KERNEL kernel void put_sub_group(global int *x, NDR_ND_RANGE(1))\n"
                              "{\n"
                              "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
                              "    const ndr_sub_group sg = ndr_get_sub_group(it);\n"
@@ -433,7 +434,9 @@ static bool play(const refusal *r)
 static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE,
                                 CL_INVALID_OPERATION, -9999 };
 
-static size_t stride_of_builds, next; /* every so many are tried, where programs are built; `next` are left out first */
+static bool goes_through_all;
+static unsigned seed;
+static size_t stride, next; /* every so many of a scene are tried; `next` are left out first */
 static size_t tried, unnoticed[CALLS];
 
 /* Looking at an event before waiting for it, and counting it for that; unmapping what is destroyed while mapped. */
@@ -468,34 +471,53 @@ static void try_one(refusal r)
                  after.blocks - before.blocks);
 }
 
-static void try_all_of(const scene *s, size_t stride, call kind, size_t count)
+static void try_all_of(const scene *s, call kind, size_t count)
 {
     for (size_t passing = 0; passing < count; ++passing)
         for (size_t c = 0; c < codes_of(kind); ++c) {
-            if (stride > 1 && next-- > 0) continue;
+            if (next-- > 0) continue;
             next = stride - 1;
             try_one((refusal){ s, kind, passing, codes[c] });
         }
 }
 
-/* Once without a refusal, for what stays with the context, and to count the calls. */
-static void try_scene(const scene *s, size_t stride)
+static double now_s(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+/* As long as one play takes, so long do those with a refusal. */
+static void choose_stride(const size_t *counted, double play_s)
+{
+    enum { SCENE_S = 4, FEWEST = 10 };
+    size_t all = 0;
+    for (call kind = NO_CALL + 1; kind < CALLS; ++kind) all += counted[kind] * codes_of(kind);
+    const double affordable = SCENE_S / play_s;
+    const bool is_all = goes_through_all || affordable > (double)all;
+    stride = is_all ? 1 : all / (affordable > FEWEST ? (size_t)affordable : FEWEST) + 1;
+    next = seed % stride;
+}
+
+/* Twice without a refusal: for what stays with the context, and to count the calls. */
+static void try_scene(const scene *s)
 {
     const refusal none = { s, NO_CALL, 0, CL_SUCCESS };
     assert_false(play(&none));
     const alive before = alive_of(s);
     memset(calls, 0, sizeof calls);
+    const double began = now_s();
     assert_false(play(&none));
     const alive after = alive_of(s);
     assert_memory_equal(&after, &before, sizeof after);
     size_t counted[CALLS];
     memcpy(counted, calls, sizeof counted);
     if (counted[GET_EVENT_INFO] > MOST_LOOKS) counted[GET_EVENT_INFO] = MOST_LOOKS; /* again and again until it is done */
+    choose_stride(counted, now_s() - began);
     const size_t tried_before = tried;
-    const clock_t began = clock();
-    for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, stride, kind, counted[kind]);
-    print_message("%s: %zu refusals, %.1f s\n", s->name, tried - tried_before,
-                  (double)(clock() - began) / CLOCKS_PER_SEC);
+    for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);
+    print_message("%s: %zu refusals, one of %zu\n", s->name, tried - tried_before, stride);
 }
 
 /* ---- tests ---- */
@@ -503,7 +525,7 @@ static void try_scene(const scene *s, size_t stride)
 static void test_failures__of_opening_a_device(void **state)
 {
     (void)state;
-    try_scene(&opening, 1);
+    try_scene(&opening);
 }
 
 /* As the device waits, and as others do. */
@@ -511,8 +533,8 @@ static void test_failures__of_transfers_and_mappings(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 2; ++turn) {
-        try_scene(&transfers, 1);
-        try_scene(&mappings, 1);
+        try_scene(&transfers);
+        try_scene(&mappings);
         context->caps.waits_asleep = !context->caps.waits_asleep;
     }
 }
@@ -520,16 +542,16 @@ static void test_failures__of_transfers_and_mappings(void **state)
 static void test_failures__of_launches(void **state)
 {
     (void)state;
-    try_scene(&launches, 1);
+    try_scene(&launches);
 }
 
 static void test_failures__of_building(void **state)
 {
     (void)state;
-    try_scene(&building, stride_of_builds);
-    try_scene(&sub_groups, stride_of_builds);
-    try_scene(&wrong_builds, stride_of_builds);
-    try_scene(&checking, stride_of_builds);
+    try_scene(&building);
+    try_scene(&sub_groups);
+    try_scene(&wrong_builds);
+    try_scene(&checking);
 }
 
 static void test_failures__of_operations(void **state)
@@ -540,12 +562,12 @@ static void test_failures__of_operations(void **state)
         for (size_t m = 0; m < COUNT_OF(methods); ++m) {
             context->forced.reduce = variant;
             method = methods[m];
-            try_scene(&reducing, 1);
+            try_scene(&reducing);
         }
     context->forced.reduce = NDR_REDUCE_CHOOSE;
     for (unsigned variant = NDR_GEMM_TILED; variant <= (takes_vectors() ? NDR_GEMM_THIN : NDR_GEMM_TILED); ++variant) {
         context->forced.gemm = variant;
-        try_scene(&multiplying, 1);
+        try_scene(&multiplying);
     }
     context->forced.gemm = NDR_GEMM_CHOOSE;
 }
@@ -564,11 +586,10 @@ static int open_and_fill(void **state)
     floats = buffer_of(sizeof twos, twos);
     write_file("failures.clh", "#define ZERO 0\n");
     write_file("failures.cl", plain_kernels);
-    const char *set = getenv("NDR_TEST_SEED"), *goes_through_all = getenv("NDR_TEST_LONG");
-    const unsigned seed = set ? (unsigned)atoi(set) : (unsigned)time(NULL);
-    stride_of_builds = goes_through_all && *goes_through_all ? 1 : quick() ? 199 : 13;
-    next = seed % stride_of_builds;
-    print_message("one of %zu refusals where programs are built, NDR_TEST_SEED=%u\n", stride_of_builds, seed);
+    const char *set = getenv("NDR_TEST_SEED"), *is_long = getenv("NDR_TEST_LONG");
+    seed = set ? (unsigned)atoi(set) : (unsigned)time(NULL);
+    goes_through_all = is_long && *is_long;
+    print_message("NDR_TEST_SEED=%u\n", seed);
     return 0;
 }
 
