@@ -39,6 +39,24 @@ bool driver_refuses_padded_structs(void)
     return error == CL_INVALID_ARG_SIZE;
 }
 
+bool driver_loses_chosen_bytes(void)
+{
+    const made m = make("kernel void k(global char *x)\n"
+                        "{\n"
+                        "    const int l = get_local_id(0);\n"
+                        "    x[8 + l] = l == 0 ? (char)3 : x[l - (l != 0)];\n"
+                        "}\n");
+    const size_t items = 8;
+    cl_char x[16] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    assert_int_equal(clSetKernelArg(m.kernel, 0, sizeof buffer->cl, &buffer->cl), CL_SUCCESS);
+    assert_int_equal(clEnqueueNDRangeKernel(queue->cl, m.kernel, 1, NULL, &items, &items, 0, NULL, NULL), CL_SUCCESS);
+    read_buffer(buffer, x, sizeof x);
+    ndr_buffer_destroy(buffer);
+    release(&m);
+    return x[8] != 3;
+}
+
 bool driver_measures_nothing(void)
 {
     const made m = make("kernel void k(global uint *out)\n"

@@ -14,4 +14,8 @@ bool driver_refuses_padded_structs(void);
 /* clGetEventProfilingInfo() says that work of any length took a nanosecond (Mesa 22.3.6). */
 bool driver_measures_nothing(void);
 
+/* `condition ? (char)3 : loaded` is not 3 where the condition holds, and larger kernels of that kind crash the compiler
+ * (Mesa 22.3.6). */
+bool driver_loses_chosen_bytes(void);
+
 #endif

@@ -246,7 +246,7 @@ static void test_rows__a16_any_group_size_gives_the_same_product(void **state)
 {
     (void)state;
     enum { SIDE = 23 };
-    static const size_t sides[] = { 1, 16, 2, 5, 23 };
+    static const size_t sides[] = { 1, 2, 5, 16, 23 };
     static float x[SIDE * SIDE], first[SIDE * SIDE], c[SIDE * SIDE];
     char path[1024];
     ndr_kernel *slide = NULL;
@@ -320,10 +320,7 @@ static void test_rows__a45_what_came_before_a_fence_is_seen_behind_one(void **st
     ndr_buffer *letter = buffer_of(n * sizeof *lost, lost), *flag = buffer_of(n * sizeof *lost, lost);
     ndr_buffer *out = buffer_of(n * sizeof *lost, lost);
     ndr_kernel *post = kernel_of(kernels, "post");
-    ndr_kernel_info limits;
-    assert_ok(ndr_kernel_get_info(post, &limits));
-    const size_t local = limits.max_group_size < 64 ? 32 : 64;
-    assert_ok(ndr_launch(queue, post, ndr_nd_range_1d(n, local), letter, flag, out));
+    assert_ok(ndr_launch(queue, post, ndr_nd_range_1d(n, fitting_group(post, 64)), letter, flag, out));
     read_buffer(out, lost, n * sizeof *lost);
     for (size_t i = 0; i < n; ++i) assert_int_equal(lost[i], 0);
     ndr_buffer_destroy(letter);
