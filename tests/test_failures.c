@@ -448,7 +448,7 @@ static size_t codes_of(call kind) { return kind == ALLOCATE ? 1 : COUNT_OF(codes
 static alive alive_of(const scene *s)
 {
     alive is = now;
-    if (s == &checking) is.blocks = 0;
+    if (s == &checking || context->checker) is.blocks = 0;
     return is;
 }
 
@@ -534,7 +534,7 @@ static void test_failures__of_transfers_and_mappings(void **state)
     (void)state;
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
-        try_scene(&mappings);
+        if (!context->checker) try_scene(&mappings); /* there what is unmapped is looked at afterwards */
         context->caps.waits_asleep = !context->caps.waits_asleep;
     }
 }

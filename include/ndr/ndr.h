@@ -259,7 +259,8 @@ typedef enum ndr_event_state {
     NDR_EVENT_FAILED = 4     /**< Ended badly; ndr_event_wait() says how. */
 } ndr_event_state;
 
-/** Wait until the work has ended; an error if it ended badly. */
+/** Wait until the work has ended; an error if it ended badly. Where the wait itself fails and the work may still be
+ * running, the sentence says so. */
 NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 
 /** Ask how far it has come, without waiting. */
