@@ -102,7 +102,9 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
     size_t size = 0;
     const cl_int error = clGetKernelSubGroupInfo(
         kernel->cl, kernel->context->device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0, NULL, sizeof size, &size, NULL);
-    if (error != CL_SUCCESS) return NDR_OK; /* a driver that takes the attribute need not know this question */
+    /* A driver that takes the attribute need not know this question. */
+    if (error == CL_INVALID_VALUE || error == CL_INVALID_OPERATION) return NDR_OK;
+    NDR_TRY_CL_AS("clGetKernelSubGroupInfo", error);
     NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, size == program->sub_group_size,
                    "kernel \"%s\": a sub-group size of %zu is asked for, but the kernel is built with %zu; write "
                    "NDR_SUB_GROUP_KERNEL in front of `kernel`",
