@@ -442,6 +442,15 @@ static size_t tried, unnoticed[CALLS];
 /* Looking at an event before waiting for it, and counting it for that; unmapping what is destroyed while mapped. */
 static const bool can_do_without[CALLS] = { [GET_EVENT_INFO] = true, [RETAIN_EVENT] = true, [UNMAP] = true };
 
+/* Of several drivers one that fails is left out of the list, and a device of another may be taken. */
+static bool is_of_another_driver(call kind)
+{
+    cl_uint drivers = 0;
+    if (kind != GET_DEVICES && kind != GET_DEVICE_INFO && kind != GET_PLATFORM_INFO) return false;
+    assert_int_equal(clGetPlatformIDs(0, NULL, &drivers), CL_SUCCESS);
+    return drivers > 1;
+}
+
 static size_t codes_of(call kind) { return kind == ALLOCATE ? 1 : COUNT_OF(codes); }
 
 /* What is alive; of a checked context not its handles, which are kept when they are gone. */
@@ -458,7 +467,7 @@ static void try_one(refusal r)
     refuse(r.kind, r.passing, r.code);
     ++tried;
     if (!play(&r)) {
-        if (!can_do_without[r.kind]) fail_at(&r, MOST_STEPS, "no step has said so");
+        if (!can_do_without[r.kind] && !is_of_another_driver(r.kind)) fail_at(&r, MOST_STEPS, "no step has said so");
         ++unnoticed[r.kind];
     }
     const alive after = alive_of(r.scene);
