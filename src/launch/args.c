@@ -19,7 +19,12 @@ typedef struct passing {
 
 #define REFUSE(p, ...) REFUSE_AS(NDR_BAD_KERNEL_ARGUMENT, p, __VA_ARGS__)
 
-static ndr_status refuse(const passing *p, const char *why) { return REFUSE(p, " %s", why); }
+static ndr_status refuse_as(ndr_status status, const passing *p, const char *why)
+{
+    return REFUSE_AS(status, p, " %s", why);
+}
+
+static ndr_status refuse(const passing *p, const char *why) { return refuse_as(NDR_BAD_KERNEL_ARGUMENT, p, why); }
 
 static const char *kind_name(const ndr_arg *arg)
 {
@@ -99,8 +104,6 @@ static bool is_named_like(const ndr_param *param, const char *given)
 
 /* ---- local memory ---- */
 
-static bool is_void_pointer(const ndr_param *param) { return strncmp(param->type_name, "void", 4) == 0; }
-
 /* What one element is called in sentences. */
 static const char *element_name(const ndr_arg *arg)
 {
@@ -118,7 +121,7 @@ static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
 static ndr_status check_element(const passing *p)
 {
     const ndr_arg *arg = p->arg;
-    if (is_void_pointer(p->param)) return NDR_OK;
+    if (ndr_points_to_void(p->param->type_name)) return NDR_OK;
     if (!is_element_of(p->param, arg))
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
                       p->param->type.lanes ? "" : "; name the same type on both sides");
@@ -256,8 +259,8 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
     const bool is_named_so = is_named_like(param, given);
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
     if (param->size_bytes == 0)
-        return REFUSE_AS(NDR_UNSUPPORTED, p, " is of a type whose size the driver's compiler does not tell; %s",
-                         "pass it in a buffer");
+        return refuse_as(NDR_UNSUPPORTED, p,
+                         "is of a type whose size the driver's compiler does not tell; pass it in a buffer");
     if (param->size_bytes != arg->size_bytes)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given", param->size_bytes, arg->size_bytes);
     if (!is_named_so) return refuse_name(p, given);
@@ -282,7 +285,7 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
     case NDR_PARAM_BYTES: return pass_bytes(p, out);
     case NDR_PARAM_OPAQUE: break;
     }
-    return REFUSE_AS(NDR_UNSUPPORTED, p, " is %s", "of a type that libndr cannot pass");
+    return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
 }
 
 /* "x (float*), a (float)": what should have been given. */

@@ -138,9 +138,9 @@ static size_t group_cols(const ndr_gemm_tuning *t) { return t->tile_n / t->item_
  * last have one item. */
 static ndr_status get_tiled_kernel(product *p, ndr_kernel **kernel)
 {
-    ndr_device_info device = p->queue->context->caps.info;
     NDR_TRY(get_kernel(p, "gemm_tiled", kernel));
     while (group_rows(&p->tuning) * group_cols(&p->tuning) > ndr_max_size(1, (*kernel)->info.max_group_size)) {
+        ndr_device_info device = p->queue->context->caps.info;
         device.max_group_size = (*kernel)->info.max_group_size;
         p->tuning = ndr_tune_gemm(&device, NDR_GEMM_TILED, p->c.element_bytes, p->c.rows, p->c.cols, depth_of(p));
         NDR_TRY(get_kernel(p, "gemm_tiled", kernel));

@@ -101,8 +101,10 @@ static ndr_status get_kernel(const reduction *r, const char *file, const char *n
 /* A kernel may take smaller groups than its device, which is known once it is built. */
 static void fit_groups(reduction *r, const ndr_kernel *kernel)
 {
-    ndr_device_info device = r->queue->context->caps.info;
-    device.max_group_size = ndr_min_size(device.max_group_size, kernel->info.max_group_size);
+    const ndr_device_info *limits = &r->queue->context->caps.info;
+    if (kernel->info.max_group_size >= limits->max_group_size) return;
+    ndr_device_info device = *limits;
+    device.max_group_size = kernel->info.max_group_size;
     r->tuning = ndr_tune_reduce(&device, r->tuning.variant, r->desc->method, r->desc->count);
 }
 

@@ -79,4 +79,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, co
 ndr_builtin ndr_builtin_named(const char *type_name);
 size_t ndr_builtin_bytes(ndr_builtin type);
 
+/* Pure: whether that is the name of a pointer to void. */
+bool ndr_points_to_void(const char *type_name);
+
 #endif

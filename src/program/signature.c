@@ -162,7 +162,7 @@ static void recognise_record(ndr_kernel *kernel)
 
 /* ---- types that the driver names but does not explain ---- */
 
-static bool points_to_void(const char *type_name)
+bool ndr_points_to_void(const char *type_name)
 {
     return strcmp(type_name, "void*") == 0 || strcmp(type_name, "void *") == 0;
 }
@@ -171,7 +171,7 @@ static bool points_to_void(const char *type_name)
 static bool needs_probe(const ndr_param *param)
 {
     if (param->size_bytes > 0) return false;
-    return param->kind == NDR_PARAM_BYTES || (param->kind == NDR_PARAM_LOCAL && !points_to_void(param->type_name));
+    return param->kind == NDR_PARAM_BYTES || (param->kind == NDR_PARAM_LOCAL && !ndr_points_to_void(param->type_name));
 }
 
 /* A built-in type as the number that its probe carries: 16 for each dtype, and what is added for its lanes. */
@@ -290,7 +290,6 @@ static size_t count_argument_bytes(const ndr_kernel *kernel)
     }
     return bytes + (kernel->form == NDR_FORM_PLAIN ? 0 : sizeof kernel->record);
 }
-
 
 #define READ(what, variable) \
     NDR_TRY_CL(clGetKernelWorkGroupInfo(kernel->cl, kernel->context->device, what, sizeof variable, &(variable), NULL))
