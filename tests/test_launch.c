@@ -1029,6 +1029,19 @@ static void test_args__refuse_local_memory_of_another_struct_or_vector(void **st
                        wrong[i].place, wrong[i].why);
 }
 
+/* A struct whose name begins like void's is no void. */
+static void test_args__know_a_pointer_to_void_by_its_whole_name(void **state)
+{
+    (void)state;
+    static const char voidlike[] = "#include <ndr/nd_item.clh>\n"
+                                   "typedef struct { int x[4]; } void_cell;\n"
+                                   "kernel void k(global long *out, local void_cell *cells, NDR_ND_RANGE(1))\n"
+                                   "{ cells[0].x[0] = 1; out[0] = cells[0].x[0]; }\n";
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel_of(voidlike, "k"), ndr_nd_range_1d(1, 1), victim, ndr_local(float, 4)),
+                   "argument 1 \"cells\" (void_cell*)", "points to another type than the float");
+}
+
 static void test_args__refuse_other_things_for_local_memory(void **state)
 {
     (void)state;
@@ -1633,6 +1646,7 @@ int main(void)
         cmocka_unit_test(test_args__refuse_local_memory_of_another_type),
         cmocka_unit_test(test_args__local_memory_may_be_of_structs_typedefs_and_vectors),
         cmocka_unit_test(test_args__refuse_local_memory_of_another_struct_or_vector),
+        cmocka_unit_test(test_args__know_a_pointer_to_void_by_its_whole_name),
         cmocka_unit_test(test_args__refuse_other_things_for_local_memory),
         cmocka_unit_test(test_args__pass_structs_by_value),
         cmocka_unit_test(test_args__take_a_struct_with_or_without_its_keyword),
