@@ -86,8 +86,11 @@ static void test_event__refuses_null(void **state)
                    "event is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_elapsed_ns(NULL, &elapsed), "ndr_event_elapsed_ns",
                    "event is NULL");
+    ndr_event_times times;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_get_times(NULL, &times), "ndr_event_get_times", "event is NULL");
     assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_get_state(done, NULL), "state is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_get_times(done, NULL), "times is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_elapsed_ns(done, NULL), "elapsed_ns is NULL");
     ndr_event_destroy(done);
     ndr_buffer_destroy(x);
@@ -144,8 +147,8 @@ static void test_event__is_not_complete_before_its_turn(void **state)
     cl_event gate = close_gate();
     assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
     assert_ok(ndr_event_get_state(done, &how_far));
+    open_gate(gate); /* before it is asserted: a closed gate would block the next test */
     assert_true(how_far == NDR_EVENT_QUEUED || how_far == NDR_EVENT_SUBMITTED);
-    open_gate(gate);
     assert_ok(ndr_event_wait(done));
     assert_state(done, NDR_EVENT_COMPLETE);
     ndr_event_destroy(done);
@@ -200,8 +203,8 @@ static void test_event__of_an_empty_launch_waits_for_what_is_before(void **state
     assert_ok(ndr_launch_event(queue, add_one, &done, ndr_range_1d(1), x));
     assert_ok(ndr_launch_event(queue, add_one, &nothing, ndr_range_1d(0), x));
     assert_ok(ndr_event_get_state(nothing, &how_far));
-    assert_int_not_equal(how_far, NDR_EVENT_COMPLETE);
     open_gate(gate);
+    assert_int_not_equal(how_far, NDR_EVENT_COMPLETE);
     assert_ok(ndr_event_wait(nothing));
     assert_complete_too(done);
     ndr_event_destroy(done);
@@ -238,8 +241,11 @@ static void test_event__of_work_that_ended_badly_has_no_time(void **state)
     (void)state;
     ndr_event *bad = failed_event(-5);
     uint64_t elapsed = 77;
+    ndr_event_times times = { .ended_ns = 77 };
     assert_refused(NDR_DRIVER_ERROR, ndr_event_elapsed_ns(bad, &elapsed), "ended badly");
+    assert_refused(NDR_DRIVER_ERROR, ndr_event_get_times(bad, &times), "ended badly");
     assert_int_equal(elapsed, 77);
+    assert_int_equal(times.ended_ns, 77);
     ndr_event_destroy(bad);
 }
 
@@ -272,11 +278,15 @@ static void test_event__keeps_no_times_unless_the_queue_does(void **state)
     ndr_event *done;
     ndr_buffer *x = zeros(1);
     uint64_t elapsed = 77;
+    ndr_event_times times = { .queued_ns = 77 };
     assert_ok(ndr_queue_create(context, NULL, &line));
     assert_ok(ndr_launch_event(line, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_elapsed_ns(done, &elapsed), "the queue keeps no times",
                    "ndr_queue_desc.profiling");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_get_times(done, &times), "ndr_event_get_times: the queue keeps no times",
+                   "ndr_queue_desc.profiling");
     assert_int_equal(elapsed, 77);
+    assert_int_equal(times.queued_ns, 77);
     assert_ok(ndr_event_wait(done));
     ndr_event_destroy(done);
     ndr_queue_destroy(line);
@@ -288,6 +298,42 @@ static cl_ulong time_of(cl_event cl, cl_profiling_info what)
     cl_ulong time = 0;
     assert_int_equal(clGetEventProfilingInfo(cl, what, sizeof time, &time, NULL), CL_SUCCESS);
     return time;
+}
+
+/* As the driver tells them: of the first piece, and the end of the last. */
+static void assert_times(ndr_event *event)
+{
+    ndr_event_times times;
+    uint64_t elapsed;
+    assert_ok(ndr_event_get_times(event, &times)); /* which waits */
+    assert_state(event, NDR_EVENT_COMPLETE);
+    assert_int_equal(times.queued_ns, time_of(event->first, CL_PROFILING_COMMAND_QUEUED));
+    assert_int_equal(times.submitted_ns, time_of(event->first, CL_PROFILING_COMMAND_SUBMIT));
+    assert_int_equal(times.started_ns, time_of(event->first, CL_PROFILING_COMMAND_START));
+    assert_int_equal(times.ended_ns, time_of(ndr_event_end(event), CL_PROFILING_COMMAND_END));
+    assert_ok(ndr_event_elapsed_ns(event, &elapsed));
+    assert_int_equal(elapsed, times.ended_ns > times.started_ns ? times.ended_ns - times.started_ns : 0);
+    ndr_event_destroy(event);
+}
+
+static void test_event__tells_when_each_stage_was_reached(void **state)
+{
+    (void)state;
+    ndr_kernel *spin = kernel_of(plain_kernels, "spin");
+    ndr_buffer *x = zeros(61);
+    ndr_nd_range ragged = ndr_nd_range_1d(61, 16);
+    ragged.edge = NDR_EDGE_SPLIT;
+    ndr_event *whole, *split, *transfer, *mark;
+    assert_ok(ndr_launch_event(queue, spin, &whole, ndr_nd_range_1d(48, 16), x, 100));
+    assert_ok(ndr_launch_event(queue, spin, &split, ragged, x, quick() ? 100 : 10000));
+    assert_ok(ndr_buffer_copy(queue, x, 0, x, 16, 4, &transfer));
+    assert_ok(ndr_queue_mark(queue, &mark));
+    assert_non_null(split->last);
+    assert_times(mark);
+    assert_times(transfer);
+    assert_times(split);
+    assert_times(whole);
+    ndr_buffer_destroy(x);
 }
 
 static void test_event__of_a_split_launch_spans_all_its_pieces(void **state)
@@ -350,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_event__of_work_that_ended_badly_has_no_time),
         cmocka_unit_test(test_event__tells_how_long_the_device_worked),
         cmocka_unit_test(test_event__keeps_no_times_unless_the_queue_does),
+        cmocka_unit_test(test_event__tells_when_each_stage_was_reached),
         cmocka_unit_test(test_event__of_a_split_launch_spans_all_its_pieces),
         cmocka_unit_test(test_event__joined_spans_from_the_first_to_the_last),
     };

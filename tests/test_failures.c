@@ -71,7 +71,7 @@ static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof
 static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got); }
 static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got); }
 static ndr_status copy_x_to_y(void) { return ndr_buffer_copy(w.line, w.x, 0, w.y, 0, sizeof host, &w.event); }
-static ndr_status mark(void) { return ndr_buffer_copy(w.line, w.x, 0, w.y, 0, 0, &w.event); }
+static ndr_status mark(void) { return ndr_queue_mark(w.line, &w.event); }
 
 static ndr_status write_without_waiting(void)
 {
@@ -124,6 +124,12 @@ static ndr_status measure(void)
 {
     uint64_t elapsed_ns;
     return gone_after(ndr_event_elapsed_ns(w.event, &elapsed_ns));
+}
+
+static ndr_status get_times(void)
+{
+    ndr_event_times times;
+    return gone_after(ndr_event_get_times(w.event, &times));
 }
 
 static ndr_status look(void)
@@ -333,7 +339,7 @@ static const scene mappings = { "mappings",
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
-                                  launch_split, wait, read_x, expect_8, launch_split, look, finish, wait } };
+                                  launch_split, wait, read_x, expect_8, launch_split, look, finish, get_times } };
 
 static const scene checking = { "checking",
                                 { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,

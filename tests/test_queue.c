@@ -36,6 +36,10 @@ static void test_queue__refuses_null(void **state)
                    "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "ndr_queue_flush", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(NULL), "ndr_queue_finish", "queue is NULL");
+    ndr_event *mark = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(NULL, &mark), "ndr_queue_mark", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(NULL, NULL), "ndr_queue_mark", "queue is NULL");
+    assert_null(mark);
     assert_null(line);
 }
 
@@ -144,6 +148,63 @@ static void test_queue__of_the_same_context_sees_what_another_has_finished(void 
     ndr_buffer_destroy(buffer);
 }
 
+/* ---- marks ---- */
+
+static ndr_event_state state_of(ndr_event *event)
+{
+    ndr_event_state how_far = NDR_EVENT_QUEUED;
+    assert_ok(ndr_event_get_state(event, &how_far));
+    return how_far;
+}
+
+static void test_queue__mark_in_an_empty_queue_completes(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    ndr_event *mark;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_queue_mark(line, NULL));
+    assert_ok(ndr_queue_mark(line, &mark));
+    assert_ok(ndr_event_wait(mark));
+    assert_int_equal(state_of(mark), NDR_EVENT_COMPLETE);
+    ndr_event_destroy(mark);
+    ndr_queue_destroy(line);
+}
+
+/* A gate before it, a launch, the mark, another gate: open one and wait for the mark, with work behind still held back. */
+static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    const int zero = 0;
+    ndr_buffer *x = buffer_of(sizeof zero, &zero);
+    ndr_event *before, *mark, *behind;
+    cl_int error[2];
+    const cl_event gates[] = { clCreateUserEvent(context->cl, &error[0]), clCreateUserEvent(context->cl, &error[1]) };
+    assert_true(error[0] == CL_SUCCESS && error[1] == CL_SUCCESS);
+    assert_int_equal(clEnqueueBarrierWithWaitList(queue->cl, 1, &gates[0], NULL), CL_SUCCESS);
+    assert_ok(ndr_launch_event(queue, add_one, &before, ndr_range_1d(1), x));
+    assert_ok(ndr_queue_mark(queue, &mark));
+    assert_int_equal(clEnqueueBarrierWithWaitList(queue->cl, 1, &gates[1], NULL), CL_SUCCESS);
+    assert_ok(ndr_launch_event(queue, add_one, &behind, ndr_range_1d(1), x));
+    const ndr_event_state at_first = state_of(mark);
+    clSetUserEventStatus(gates[0], CL_COMPLETE);
+    const ndr_status waited = ndr_event_wait(mark);
+    const ndr_event_state held_back = state_of(behind);
+    clSetUserEventStatus(gates[1], CL_COMPLETE); /* before anything is asserted: a closed gate would block the next test */
+    assert_int_not_equal(at_first, NDR_EVENT_COMPLETE);
+    assert_ok(waited);
+    assert_int_not_equal(held_back, NDR_EVENT_COMPLETE);
+    assert_ok(ndr_event_wait(before));
+    assert_ok(ndr_event_wait(behind));
+    ndr_event_destroy(before);
+    ndr_event_destroy(mark);
+    ndr_event_destroy(behind);
+    for (int i = 0; i < 2; ++i) clReleaseEvent(gates[i]);
+    ndr_buffer_destroy(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +218,8 @@ int main(void)
         cmocka_unit_test(test_queue__finish_waits_for_everything),
         cmocka_unit_test(test_queue__destroyed_early_still_runs_its_work),
         cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
+        cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
+        cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -225,7 +225,7 @@ typedef struct ndr_queue ndr_queue;
 
 /** How a queue is made. */
 typedef struct ndr_queue_desc {
-    bool profiling; /**< Keep times for ndr_event_elapsed_ns(). Default: do not. */
+    bool profiling; /**< Keep times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: do not. */
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
@@ -266,8 +266,29 @@ NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 /** Ask how far it has come, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
-/** Wait, then tell how long the device worked on it. The queue must have been made with `profiling`. */
+/** Wait, then tell how long the device worked on it: ended_ns - started_ns of ndr_event_get_times(), 0 where the driver
+ * gives them the wrong way round. The queue must have been made with `profiling`. */
 NDR_MUST_CHECK ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
+
+/** When a piece of work reached each stage, by the clock of its device. Where that clock starts is the driver's choice, so
+ * only differences between times of one device mean something. */
+typedef struct ndr_event_times {
+    uint64_t queued_ns;    /**< It was enqueued. */
+    uint64_t submitted_ns; /**< The driver passed it to the device. */
+    uint64_t started_ns;   /**< The device started it. */
+    uint64_t ended_ns;     /**< The device ended it. */
+} ndr_event_times;
+
+/** Wait, then tell its times. Of work in several pieces, such as a split launch or a reduction, the first three are those
+ * of the first piece and `ended_ns` is that of the last. Without `profiling` in the queue's descriptor they are refused
+ * with NDR_BAD_ARGUMENT, and there are none of work that ended badly. The times are the driver's; some give one time for
+ * several stages. */
+NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
+
+/** Enqueue a mark: nothing to do, and an event that completes when everything enqueued before it has ended. In an empty
+ * queue it completes at once. Work enqueued later is not waited for, and work of other queues neither. The event does not
+ * tell how the work before it ended; that shows at the work's own event. `event` NULL: nothing is enqueued. */
+NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
 /** Let go of an event; the work goes on. */
 NDR_API void ndr_event_destroy(ndr_event *event);

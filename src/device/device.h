@@ -271,9 +271,6 @@ ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch);
 ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace);
 void ndr_queue_return_workspace(ndr_queue *queue);
 
-/* Enqueue nothing, for an event that completes when all before it has. */
-ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
-
 /* ---- event.c ---- */
 
 struct ndr_event {

@@ -135,16 +135,35 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
     return NDR_OK;
 }
 
+/* Pieces run in order: the first one starts first, and the last one ends last. */
+static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times *times)
+{
+    NDR_REQUIRE(event->profiling, "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);
+    NDR_TRY(ndr_event_wait(event));
+    static const cl_profiling_info stages[] = { CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
+                                                CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END };
+    cl_ulong read[4] = { 0 };
+    for (size_t i = 0; i < 4; ++i) {
+        const cl_event piece = i < 3 ? event->first : ndr_event_end(event);
+        NDR_TRY_CL(clGetEventProfilingInfo(piece, stages[i], sizeof read[i], &read[i], NULL));
+    }
+    *times = (ndr_event_times){ read[0], read[1], read[2], read[3] };
+    return NDR_OK;
+}
+
+ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times)
+{
+    NDR_REQUIRE_SET(event);
+    NDR_REQUIRE_SET(times);
+    return read_times(event, __func__, times);
+}
+
 ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns)
 {
     NDR_REQUIRE_SET(event);
     NDR_REQUIRE_SET(elapsed_ns);
-    NDR_REQUIRE(event->profiling,
-                "ndr_event_elapsed_ns: the queue keeps no times; create it with ndr_queue_desc.profiling");
-    NDR_TRY(ndr_event_wait(event));
-    cl_ulong start = 0, end = 0;
-    NDR_TRY_CL(clGetEventProfilingInfo(event->first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
-    NDR_TRY_CL(clGetEventProfilingInfo(ndr_event_end(event), CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
-    *elapsed_ns = end > start ? end - start : 0;
+    ndr_event_times times;
+    NDR_TRY(read_times(event, __func__, &times));
+    *elapsed_ns = times.ended_ns > times.started_ns ? times.ended_ns - times.started_ns : 0;
     return NDR_OK;
 }

@@ -103,6 +103,7 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
 {
+    NDR_REQUIRE_SET(queue);
     if (!event) return NDR_OK;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
