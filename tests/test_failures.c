@@ -202,6 +202,8 @@ static ndr_status get_put(void) { return get_kernel("put", 0); }
 static ndr_status get_put_pair(void) { return get_kernel("put_pair", 0); }
 static ndr_status get_put_sub_group(void) { return get_kernel("put_sub_group", 4); }
 
+static ndr_status adopt(void) { return ndr_kernel_from_cl(here(), w.kernel->cl, &w.kernel); }
+
 static ndr_status get_from_file(void)
 {
     return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_one", .file = "failures.cl" }, &w.kernel);
@@ -348,7 +350,7 @@ static const scene checking = { "checking",
 
 static const scene building = { "building",
                                 { wrap_device, create_queue, create_x, get_put, launch_put, read_x, expect_3,
-                                  get_put_pair, ask_kernel, launch_split, wait, read_x, expect_8, get_from_file } };
+                                  adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, launch_split, wait, read_x, expect_8, get_from_file } };
 
 static const scene wrong_builds = { "wrong builds", { wrap_device, get_nobody, get_wrong, get_wrong } };
 

@@ -413,6 +413,260 @@ static void test_buffer_from_cl__refuses_null(void **state)
     clReleaseMemObject(cl);
 }
 
+/* ---- kernels in ---- */
+
+static const char foreign_kernels[] =
+    "typedef float real;\n"
+    "kernel void blend(global float *out, local int *room, float a, char b, long c, float2 v, global const float *more)\n"
+    "{\n"
+    "    const size_t i = get_global_id(0), l = get_local_id(0);\n"
+    "    room[l] = (int)l;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    out[i] = a + b + (float)c + v.x * v.y + room[get_local_size(0) - 1 - l] + (more ? more[0] : 0.5f);\n"
+    "}\n"
+    "kernel void shift(global float *out, real by) { out[get_global_id(0)] += by; }\n";
+
+static cl_kernel built_kernel(cl_program program, const char *options, const char *name)
+{
+    cl_int error = clBuildProgram(program, 0, NULL, options, NULL, NULL);
+    assert_int_equal(error, CL_SUCCESS);
+    const cl_kernel kernel = clCreateKernel(program, name, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    clReleaseProgram(program);
+    return kernel;
+}
+
+/* As another library makes it. */
+static cl_kernel foreign_kernel(cl_context owner, const char *options, const char *name)
+{
+    const char *text = foreign_kernels;
+    cl_int error;
+    const cl_program program = clCreateProgramWithSource(owner, 1, &text, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return built_kernel(program, options, name);
+}
+
+/* The same from the binary of that; NULL where the device gives none. */
+static cl_kernel kernel_from_binary(const char *options, const char *name)
+{
+    cl_program source;
+    size_t bytes = 0;
+    const cl_kernel kernel = foreign_kernel(context->cl, options, name);
+    assert_int_equal(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof source, &source, NULL), CL_SUCCESS);
+    assert_int_equal(clGetProgramInfo(source, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL), CL_SUCCESS);
+    unsigned char *binary = malloc(bytes + 1);
+    const unsigned char *given = binary;
+    assert_non_null(binary);
+    assert_int_equal(clGetProgramInfo(source, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL), CL_SUCCESS);
+    clReleaseKernel(kernel);
+    cl_int error = CL_SUCCESS;
+    const cl_program program =
+        bytes ? clCreateProgramWithBinary(context->cl, 1, &context->device, &bytes, &given, NULL, &error) : NULL;
+    free(binary);
+    assert_int_equal(error, CL_SUCCESS);
+    return program ? built_kernel(program, options, name) : NULL;
+}
+
+static ndr_kernel *adopted(cl_kernel cl)
+{
+    ndr_kernel *kernel = NULL;
+    assert_ok(ndr_kernel_from_cl(context, cl, &kernel));
+    clReleaseKernel(cl);
+    return kernel;
+}
+
+enum { FLOATS = 40, GROUP = 8 };
+
+static void assert_blends(ndr_kernel *blend)
+{
+    float zeros[FLOATS] = { 0 }, out[FLOATS];
+    const float hundred = 100;
+    const cl_float2 v = { { 3, 4 } };
+    ndr_buffer *buffer = buffer_of(sizeof zeros, zeros), *more = buffer_of(sizeof hundred, &hundred);
+    const size_t local = fitting_group(blend, GROUP) == GROUP ? GROUP : 1;
+    for (int turn = 0; turn < 2; ++turn) {
+        assert_ok(ndr_launch(queue, blend, ndr_nd_range_1d(FLOATS, local), buffer, ndr_local(int, local), 0.25f,
+                             (signed char)-2, (int64_t)1000, ndr_struct(cl_float2, v), turn ? ndr_null : ndr_arg_of(more)));
+        read_buffer(buffer, out, sizeof out);
+        for (size_t i = 0; i < FLOATS; ++i)
+            assert_true(out[i] == 0.25f - 2 + 1000 + 12 + (float)(local - 1 - i % local) + (turn ? 0.5f : 100));
+    }
+    ndr_buffer_destroy(buffer);
+    ndr_buffer_destroy(more);
+}
+
+static void test_kernel_from_cl__launches_with_and_without_argument_info(void **state)
+{
+    (void)state;
+    assert_blends(adopted(foreign_kernel(context->cl, "", "blend")));
+    assert_blends(adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "blend")));
+}
+
+static void test_kernel_from_cl__launches_a_binary(void **state)
+{
+    (void)state;
+    const cl_kernel cl = kernel_from_binary("", "blend");
+    skip_without(cl, "the device gives no binary");
+    assert_blends(adopted(cl));
+}
+
+static void test_kernel_from_cl__has_its_name_and_limits(void **state)
+{
+    (void)state;
+    ndr_kernel *shift = adopted(foreign_kernel(context->cl, "", "shift"));
+    ndr_kernel_info info;
+    ndr_sub_group_info groups;
+    ndr_range local;
+    assert_string_equal(shift->name, "shift");
+    assert_ok(ndr_kernel_get_info(shift, &info));
+    assert_int_equal(info.arg_count, 2);
+    assert_true(info.max_group_size > 0);
+    assert_ok(ndr_kernel_suggest_local(shift, &(ndr_range){ 1, { 64 } }, &local));
+    assert_ok(ndr_kernel_get_sub_groups(shift, &(ndr_range){ 1, { 1 } }, &groups));
+    assert_int_equal(groups.count, 1);
+}
+
+static void test_kernel_from_cl__checks_what_argument_info_tells(void **state)
+{
+    (void)state;
+    ndr_kernel *blend = adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "blend"));
+    ndr_kernel *shift = adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "shift"));
+    const float zero = 0;
+    float out = 0;
+    const cl_float2 v = { { 3, 4 } };
+    ndr_buffer *x = buffer_of(sizeof zero, &zero);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, blend, ndr_nd_range_1d(1, 1), x, ndr_local(int, 1), 1.0, (signed char)1, 1,
+                              ndr_struct(cl_float2, v), x),
+                   "kernel \"blend\", argument 2 \"a\" (float) takes a float, but the double 1 is given");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, blend, ndr_nd_range_1d(1, 1), x, ndr_local(int, 1), 1.0f, 300, 1,
+                              ndr_struct(cl_float2, v), x),
+                   "kernel \"blend\", argument 3 \"b\" (char) cannot hold 300");
+    assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, 2.5f)); /* a typedef, whose size no probe can tell */
+    assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, ndr_struct(cl_float, 2.5f)));
+    read_buffer(x, &out, sizeof out);
+    assert_true(out == 5);
+    ndr_buffer_destroy(x);
+}
+
+static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state)
+{
+    (void)state;
+    ndr_kernel *shift = adopted(foreign_kernel(context->cl, "", "shift"));
+    ndr_context *other;
+    ndr_buffer *x = buffer_of(64, NULL), *strange;
+    void *host;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_buffer_create(other, 64, &strange));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x),
+                   "kernel \"shift\" takes 2 arguments, but 1 is given");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), strange, 1.0f),
+                   "kernel \"shift\", argument 0", "is a buffer of another context");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), (ndr_buffer *)NULL, 1.0f),
+                   "kernel \"shift\", argument 0", "is a NULL buffer");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, (ndr_arg){ .kind = NDR_ARG_NONE }),
+                   "kernel \"shift\", argument 1", "is not set");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, (ndr_arg){ .kind = NDR_ARG_SIGNED }),
+                   "kernel \"shift\", argument 1", "a number without a dtype");
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, shift, ndr_nd_range_1d(10, 4), x, 1.0f), "kernel \"shift\"",
+                   "not a multiple");
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 64, &host)); /* what the kernel does with it is not known */
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, 1.0f),
+                   "kernel \"shift\", argument 0", "is a buffer that the host has mapped");
+    assert_ok(ndr_buffer_unmap(queue, x, host));
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(strange);
+    ndr_context_destroy(other);
+}
+
+/* A driver that knows the size says so. */
+static void test_kernel_from_cl__translates_what_the_driver_refuses(void **state)
+{
+    (void)state;
+    const cl_kernel cl = foreign_kernel(context->cl, "", "shift");
+    ndr_buffer *x = buffer_of(64, NULL);
+    const cl_int two = 2;
+    const bool compares_sizes = clSetKernelArg(cl, 0, sizeof two, &two) == CL_INVALID_ARG_SIZE;
+    ndr_kernel *shift = adopted(cl);
+    skip_without(compares_sizes, "the driver takes any size for a pointer");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), two, 2.0f),
+                   "kernel \"shift\", argument 0 \"?\" (type unknown), of 4 bytes: clSetKernelArg gave CL_INVALID_ARG_SIZE "
+                   "(-51); give it the type that the kernel declares");
+    assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, 2.0f));
+    ndr_buffer_destroy(x);
+}
+
+static void test_kernel_from_cl__knows_the_vocabularys_kernels(void **state)
+{
+    (void)state;
+    ndr_kernel *again;
+    int x[5] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    assert_ok(ndr_kernel_from_cl(context, ndr_kernel_cl(kernel_of(plain_kernels, "add_one")), &again));
+    assert_ok(ndr_launch(queue, again, ndr_range_1d(5), buffer));
+    read_buffer(buffer, x, sizeof x);
+    for (int i = 0; i < 5; ++i) assert_int_equal(x[i], 1);
+    ndr_buffer_destroy(buffer);
+}
+
+static cl_uint kernel_references(cl_kernel cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetKernelInfo(cl, CL_KERNEL_REFERENCE_COUNT, sizeof count, &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+static void test_kernel_from_cl__keeps_one_reference_as_long_as_the_context(void **state)
+{
+    (void)state;
+    const cl_context owner = new_context();
+    const cl_kernel cl = foreign_kernel(owner, "", "shift");
+    const cl_uint before = kernel_references(cl);
+    ndr_context *ours;
+    ndr_kernel *first, *second;
+    assert_ok(ndr_context_from_cl(owner, context->device, &ours));
+    assert_ok(ndr_kernel_from_cl(ours, cl, &first));
+    assert_ok(ndr_kernel_from_cl(ours, cl, &second));
+    assert_ptr_equal(first, second);
+    assert_int_equal(kernel_references(cl), before + 1);
+    ndr_context_destroy(ours);
+    assert_int_equal(kernel_references(cl), before);
+    clReleaseKernel(cl);
+    clReleaseContext(owner);
+}
+
+static void test_kernel_from_cl__is_a_handle_where_handles_are_checked(void **state)
+{
+    (void)state;
+    const cl_context owner = new_context();
+    const cl_kernel cl = foreign_kernel(owner, "", "shift");
+    ndr_context *ours;
+    ndr_kernel *kernel;
+    ndr_kernel_info info;
+    set_env("NDR_CHECK", "1");
+    assert_ok(ndr_context_from_cl(owner, context->device, &ours));
+    restore_env();
+    assert_ok(ndr_kernel_from_cl(ours, cl, &kernel));
+    assert_ok(ndr_kernel_get_info(kernel, &info));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_from_cl(context, cl, &kernel), "belongs to another OpenCL context");
+    ndr_context_destroy(ours);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
+    clReleaseKernel(cl);
+    clReleaseContext(owner);
+}
+
+static void test_kernel_from_cl__refuses_null(void **state)
+{
+    (void)state;
+    ndr_kernel *kernel = NULL;
+    const cl_kernel cl = ndr_kernel_cl(kernel_of(plain_kernels, "add_one"));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_from_cl(NULL, cl, &kernel), "ndr_kernel_from_cl: context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_from_cl(context, NULL, &kernel), "ndr_kernel_from_cl: cl is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_from_cl(context, cl, NULL), "ndr_kernel_from_cl: kernel is NULL");
+    assert_null(kernel);
+}
+
 /* Two of our buffers over one memory object look apart to us; the driver knows better. */
 static void test_native__what_the_driver_refuses_keeps_its_code(void **state)
 {
@@ -457,6 +711,16 @@ int main(void)
         cmocka_unit_test(test_buffer_from_cl__refuses_one_of_another_context),
         cmocka_unit_test(test_buffer_from_cl__refuses_an_image),
         cmocka_unit_test(test_buffer_from_cl__refuses_null),
+        cmocka_unit_test(test_kernel_from_cl__launches_with_and_without_argument_info),
+        cmocka_unit_test(test_kernel_from_cl__launches_a_binary),
+        cmocka_unit_test(test_kernel_from_cl__has_its_name_and_limits),
+        cmocka_unit_test(test_kernel_from_cl__checks_what_argument_info_tells),
+        cmocka_unit_test(test_kernel_from_cl__checks_what_needs_no_argument_info),
+        cmocka_unit_test(test_kernel_from_cl__translates_what_the_driver_refuses),
+        cmocka_unit_test(test_kernel_from_cl__knows_the_vocabularys_kernels),
+        cmocka_unit_test(test_kernel_from_cl__keeps_one_reference_as_long_as_the_context),
+        cmocka_unit_test(test_kernel_from_cl__is_a_handle_where_handles_are_checked),
+        cmocka_unit_test(test_kernel_from_cl__refuses_null),
         cmocka_unit_test(test_native__what_the_driver_refuses_keeps_its_code),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

@@ -150,6 +150,7 @@ typedef enum ndr_param_kind {
     NDR_PARAM_NUMBER,   /* a number */
     NDR_PARAM_BYTES,    /* a vector or struct */
     NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
+    NDR_PARAM_ANY,      /* of a kernel made elsewhere, what the driver does not tell: whatever is given */
 } ndr_param_kind;
 
 /* An argument, as far as it takes to see that the next one is the same. */

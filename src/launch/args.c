@@ -51,7 +51,7 @@ static ndr_status refuse_kind(const passing *p, const char *wanted)
 
 static bool is_free_for(const ndr_param *param, const ndr_buffer *buffer)
 {
-    return ndr_buffer_is_free(buffer, !param->is_const && param->kind == NDR_PARAM_GLOBAL);
+    return ndr_buffer_is_free(buffer, !param->is_const && param->kind != NDR_PARAM_CONSTANT);
 }
 
 static ndr_status pass_buffer(const passing *p, ndr_bound *out)
@@ -94,7 +94,7 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
  * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
-    if (!given) return true;
+    if (!given || param->kind == NDR_PARAM_ANY) return true;
     const ndr_builtin type = ndr_builtin_named(bare(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
     const char *wanted = without("struct ", param->type_name);
@@ -258,15 +258,33 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
     const char *given = arg->as.value.type_name;
     const bool is_named_so = is_named_like(param, given);
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
-    if (param->size_bytes == 0)
+    if (param->size_bytes == 0 && param->kind != NDR_PARAM_ANY)
         return refuse_as(NDR_UNSUPPORTED, p,
                          "is of a type whose size the driver's compiler does not tell; pass it in a buffer");
-    if (param->size_bytes != arg->size_bytes)
+    if (param->size_bytes != arg->size_bytes && param->kind != NDR_PARAM_ANY)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given", param->size_bytes, arg->size_bytes);
     if (!is_named_so) return refuse_name(p, given);
     out->size_bytes = arg->size_bytes;
     out->value = arg->as.value.bytes;
     return NDR_OK;
+}
+
+/* ---- for parameters that the driver does not tell ---- */
+
+/* As it is given, a number with the size that it has on the host. */
+static ndr_status pass_as_given(const passing *p, ndr_bound *out, size_t *local_bytes)
+{
+    switch (p->arg->kind) {
+    case NDR_ARG_BUFFER:
+    case NDR_ARG_NULL: return pass_buffer(p, out);
+    case NDR_ARG_LOCAL: return pass_local(p, out, local_bytes);
+    case NDR_ARG_STRUCT: return pass_bytes(p, out);
+    default: break;
+    }
+    if (!ndr_dtype_describe(p->arg->dtype)) return refuse(p, "is given a number without a dtype; set ndr_arg.dtype");
+    ndr_param number = *p->param;
+    number.type = (ndr_builtin){ p->arg->dtype, 1 };
+    return pass_number(&(passing){ p->kernel, p->index, &number, p->arg }, out);
 }
 
 /* ---- all of them ---- */
@@ -283,6 +301,7 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
     case NDR_PARAM_LOCAL: return pass_local(p, out, local_bytes);
     case NDR_PARAM_NUMBER: return pass_number(p, out);
     case NDR_PARAM_BYTES: return pass_bytes(p, out);
+    case NDR_PARAM_ANY: return pass_as_given(p, out, local_bytes);
     case NDR_PARAM_OPAQUE: break;
     }
     return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
@@ -347,7 +366,7 @@ static bool holds(const ndr_param *param, const ndr_arg *arg)
 static ndr_status check_arg(const passing *p, bool knows, ndr_bound *out, size_t *local_bytes)
 {
     NDR_TRY(pass(p, out, local_bytes));
-    out->given.kind = p->param->kind == NDR_PARAM_BYTES ? NDR_ARG_NONE : p->arg->kind;
+    out->given.kind = p->arg->kind == NDR_ARG_STRUCT ? NDR_ARG_NONE : p->arg->kind;
     out->is_held = knows && is_same(&p->param->held, &out->given);
     return NDR_OK;
 }
@@ -395,8 +414,9 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
     const ndr_param *param = &kernel->params[index];
     const ndr_status driver = ndr_fail_cl(error, "clSetKernelArg");
     return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
-                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s", kernel->name, index,
-                              param->name, param->type_name, size_bytes, ndr_last_error());
+                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index,
+                              param->name, param->type_name, size_bytes, ndr_last_error(),
+                              param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
 }
 
 ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)

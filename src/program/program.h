@@ -72,7 +72,8 @@ ndr_status ndr_guard_read(const char *text, const char *options, const char *nam
 
 /* ---- signature.c ---- */
 
-/* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. */
+/* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. Both are NULL for
+ * a kernel made elsewhere, of which only what the driver tells is known. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text);
 
 /* Pure: the number or vector called `type_name` in OpenCL C; its bytes, 0 of none. */

@@ -138,6 +138,33 @@ static ndr_status read_param(cl_kernel kernel, cl_uint index, ndr_param *param)
     return NDR_OK;
 }
 
+/* ---- one parameter of a kernel made elsewhere ---- */
+
+static ndr_status leave_open(ndr_param *param)
+{
+    static const char unknown[] = "type unknown";
+    param->kind = NDR_PARAM_ANY;
+    param->name = calloc(2, 1);
+    param->type_name = malloc(sizeof unknown);
+    if (!param->name || !param->type_name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a parameter's name");
+    param->name[0] = '?';
+    memcpy(param->type_name, unknown, sizeof unknown);
+    return NDR_OK;
+}
+
+/* Without -cl-kernel-arg-info, from a binary or from SPIR-V, the driver need not know names and types. Of a typedef it does
+ * not know the size, and there is no text for a probe. */
+static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
+{
+    size_t bytes = 0;
+    const cl_int error = clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
+    if (error == CL_KERNEL_ARG_INFO_NOT_AVAILABLE || (error == CL_SUCCESS && bytes <= 1)) return leave_open(param);
+    NDR_TRY_CL_AS("clGetKernelArgInfo", error);
+    NDR_TRY(read_param(kernel, index, param));
+    if (param->kind == NDR_PARAM_BYTES && param->size_bytes == 0) param->kind = NDR_PARAM_ANY;
+    return NDR_OK;
+}
+
 /* ---- the launch record ---- */
 
 static void recognise_record(ndr_kernel *kernel)
@@ -318,9 +345,10 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, co
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", kernel->name);
     kernel->arg_count = count;
     kernel->info.arg_count = count;
-    for (cl_uint i = 0; i < count; ++i) NDR_TRY(read_param(kernel->cl, i, &kernel->params[i]));
+    for (cl_uint i = 0; i < count; ++i)
+        NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
     recognise_record(kernel);
-    NDR_TRY(probe_types(kernel, program, text));
+    if (program) NDR_TRY(probe_types(kernel, program, text));
     kernel->argument_bytes = count_argument_bytes(kernel);
     return read_limits(kernel);
 }

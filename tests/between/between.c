@@ -123,6 +123,7 @@ MAKES(cl_kernel, CREATE_KERNEL, now.kernels, clCreateKernel, (cl_program p, cons
 RETAINS(RETAIN_CONTEXT, clRetainContext, cl_context, now.contexts)
 RETAINS(RETAIN_QUEUE, clRetainCommandQueue, cl_command_queue, now.queues)
 RETAINS(RETAIN_MEM, clRetainMemObject, cl_mem, now.buffers)
+RETAINS(RETAIN_KERNEL, clRetainKernel, cl_kernel, now.kernels)
 RETAINS(RETAIN_EVENT, clRetainEvent, cl_event, now.events)
 RELEASES(clReleaseContext, cl_context, now.contexts)
 RELEASES(clReleaseCommandQueue, cl_command_queue, now.queues)

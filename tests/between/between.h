@@ -30,6 +30,7 @@
     X(GET_PROGRAM_INFO, clGetProgramInfo)            \
     X(GET_BUILD_INFO, clGetProgramBuildInfo)         \
     X(CREATE_KERNEL, clCreateKernel)                 \
+    X(RETAIN_KERNEL, clRetainKernel)                 \
     X(GET_KERNEL_INFO, clGetKernelInfo)              \
     X(GET_ARG_INFO, clGetKernelArgInfo)              \
     X(GET_GROUP_INFO, clGetKernelWorkGroupInfo)      \

@@ -1,0 +1,66 @@
+/* adopt.c - kernels that were made elsewhere: from a binary, from SPIR-V, by another library. */
+#include "program/program.h"
+
+#include "ndr/ndr_cl.h"
+
+#include <stdlib.h>
+
+static ndr_status check_owner(const ndr_context *context, cl_kernel cl)
+{
+    cl_context owner = NULL;
+    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_CONTEXT, sizeof owner, &owner, NULL));
+    NDR_REQUIRE(owner == context->cl, "ndr_kernel_from_cl: the kernel belongs to another OpenCL context");
+    return NDR_OK;
+}
+
+static ndr_status read_name(cl_kernel cl, char **name)
+{
+    size_t bytes = 0;
+    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, 0, NULL, &bytes));
+    *name = calloc(bytes + 1, 1);
+    if (!*name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
+    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, bytes, *name, NULL));
+    return NDR_OK;
+}
+
+static ndr_status fill(ndr_context *context, cl_kernel cl, ndr_kernel *made)
+{
+    NDR_TRY_CL(clRetainKernel(cl));
+    made->cl = cl; /* released with the kernel, whatever happens */
+    made->context = context;
+    made->sub_groups = context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
+    atomic_store(&made->is_handed_out, true);
+    NDR_TRY(read_name(cl, &made->name));
+    return ndr_signature_read(made, NULL, NULL);
+}
+
+/* With the build lock held. The store's reference keeps the address from being another kernel's, so it is the key. */
+static ndr_status find_or_adopt(ndr_context *context, cl_kernel cl, ndr_kernel **kernel)
+{
+    const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl, 0);
+    *kernel = ndr_store_find_kernel(context->store, key);
+    if (*kernel) return NDR_OK;
+    ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
+    pthread_mutex_init(&made->lock, NULL);
+    made->key = key;
+    ndr_status status = fill(context, cl, made);
+    if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
+    if (status == NDR_OK) *kernel = made;
+    else ndr_kernel_free(made);
+    return status;
+}
+
+ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **kernel)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(kernel);
+    NDR_TRY(check_owner(context, cl));
+    ndr_kernel *found;
+    pthread_mutex_lock(&context->store->build_lock);
+    const ndr_status status = find_or_adopt(context, cl, &found);
+    pthread_mutex_unlock(&context->store->build_lock);
+    if (status == NDR_OK) *kernel = found;
+    return status;
+}
