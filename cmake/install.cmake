@@ -18,7 +18,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake
   DESTINATION ${config_dir})
 
-# ndr.pc finds its prefix from where it lies, so that an installed tree may be moved.
+# They find their prefix from where they lie, so that an installed tree may be moved. ndr-static names the file: -lndr
+# means the shared library wherever there is one, with pkg-config --static as without.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(pc_prefix ${CMAKE_INSTALL_PREFIX})
   set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
@@ -28,8 +29,10 @@ else()
   set(pc_prefix "\${pcfiledir}/${pc_up}")
   set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
-configure_file(cmake/ndr.pc.in ${PROJECT_BINARY_DIR}/ndr.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ndr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name ndr ndr-static)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
@@ -38,3 +41,4 @@ install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
 file(GLOB documents CONFIGURE_DEPENDS README.md CHANGELOG.md LICENSE)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -8,17 +8,15 @@ file(REMOVE_RECURSE ${build})
 file(MAKE_DIRECTORY ${build})
 
 if(WAY MATCHES "^pkg_config")
-  set(static "")
+  set(package ndr)
   if(WAY STREQUAL pkg_config_static)
-    # As on a machine where only the static library was installed, at some other place.
+    # At some other place: an installed tree may be moved. The shared library lies beside the static one.
     file(COPY ${PREFIX}/ DESTINATION ${build}/prefix)
-    file(GLOB shared ${build}/prefix/${LIBDIR}/libndr.so*)
-    file(REMOVE ${shared})
     set(PREFIX ${build}/prefix)
-    set(static --static)
+    set(package ndr-static)
   endif()
   set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
-  execute_process(COMMAND ${PKG_CONFIG} ${static} --cflags --libs ndr
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "pkg-config says: ${flags}")
   separate_arguments(flags UNIX_COMMAND "${flags}")

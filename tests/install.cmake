@@ -7,7 +7,9 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} C
 
 file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
 foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
-        "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "share/ndr/kernels/ndr/.*\\.clh" "LICENSE")
+        "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "share/ndr/kernels/ndr/.*\\.clh"
+        "LICENSE" "docs/ranges\\.md" "examples/CMakeLists\\.txt" "examples/common/example\\.h" "examples/reduction/reduction\\.cl"
+        "examples/vector_add/main\\.c")
   set(found ${installed})
   list(FILTER found INCLUDE REGEX "${part}$")
   if(NOT found)

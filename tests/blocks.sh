@@ -1,0 +1,59 @@
+#!/bin/sh
+# blocks.sh - the code blocks of a page do what the page says.
+#
+#     blocks.sh <page.md> <C compiler> <include folder> <folder of libndr.so> [<installed prefix> <its library folder>]
+#
+# A block is a test when the line before its fence is <!-- test: NAME -->. Each is written to a file of that name; all of
+# a page lie in one folder.
+#     NAME.out    what the program NAME prints
+#     NAME.sh     commands, run where a prefix is given, with it in place of /opt/ndr
+#     NAME.cl, CMakeLists.txt    for the others
+#     any other   a whole C program, compiled without a warning and run
+# Of README the vector add has at most 25 lines, and the lines of plain OpenCL beside it are counted again.
+set -eu
+page=$1 compiler=$2 include=$3 library=$4 prefix=${5:-} libdir=${6:-}
+unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH LIBRARY_PATH C_INCLUDE_PATH CPATH
+
+rm -rf blocks
+mkdir blocks
+awk '
+    /^<!-- test: .* -->$/ { name = $3; next }
+    name != "" && /^```/ { if (inside) { inside = 0; name = "" } else { inside = 1; printf "" > ("blocks/" name) }; next }
+    inside { print > ("blocks/" name); next }
+    name != "" && /^$/ { next }
+    name != "" { print "blocks.sh: no code block behind: test: " name; failed = 1; exit }
+    END { exit failed || inside }' "$page"
+
+cd blocks
+programs=0 scripts=0
+for block in *; do
+    name=${block%.*}
+    echo "== $block"
+    case $block in
+    '*') break ;;
+    *.cl | *.out | CMakeLists.txt) continue ;;
+    *.sh)
+        [ -n "$prefix" ] || { echo "blocks.sh: no installed libndr to run it with"; continue; }
+        sed "s|/opt/ndr/lib\>|$libdir|g; s|/opt/ndr\>|$prefix|g" "$block" >"$name.run"
+        sh -eux "$name.run"
+        scripts=$((scripts + 1))
+        continue
+        ;;
+    esac
+    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr -lOpenCL -lm \
+        -Wl,-rpath,"$library" -o "$name.run"
+    "./$name.run" | tee "$name.said"
+    if [ -f "$name.out" ]; then diff "$name.out" "$name.said"; fi
+    programs=$((programs + 1))
+done
+echo "blocks.sh: $programs programs compiled and run, $scripts scripts run"
+
+[ "$(basename "$page")" = README.md ] || exit 0
+lines=$(grep -c '[^[:space:]]' vector_add.c)
+echo "blocks.sh: vector_add.c has $lines lines that are not blank"
+[ "$lines" -le 25 ] || { echo "blocks.sh: the vector add may have 25"; exit 1; }
+raw=$(grep -c '[^[:space:]]' "$(dirname "$page")/examples/vector_add/raw_opencl.c")
+grep -q "| $raw, six of them the kernel |" "$page" || {
+    echo "blocks.sh: examples/vector_add/raw_opencl.c has $raw lines that are not blank; README says otherwise"
+    exit 1
+}
