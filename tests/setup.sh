@@ -1,0 +1,79 @@
+#!/bin/sh
+# setup.sh - setup/check and setup/examples say what they do and how long it takes, and tell a slow machine from a failure.
+#
+#     setup.sh <sources> <ctest>
+#
+# What they call is replaced by a few lines that print their arguments. A real ctest writes the log of a test that is too
+# slow and of one that fails.
+set -eu
+root=$1 ctest=$2
+here=$PWD
+
+fail() {
+    echo "setup.sh: $1"
+    cat "$here/said"
+    exit 1
+}
+
+says() { grep -q -- "$1" "$here/said" || fail "it does not say: $1"; }
+says_not() { ! grep -q -- "$1" "$here/said" || fail "it says: $1"; }
+
+# step_before STEP LINE: the step is announced before that line of its own.
+step_before() {
+    step=$(grep -n "^setup: step $1 of 3: .*minute" said | head -n 1 | cut -d: -f1)
+    command=$(grep -n "^$2" said | head -n 1 | cut -d: -f1)
+    [ -n "$step" ] && [ -n "$command" ] && [ "$step" -lt "$command" ] || fail "step $1 is not announced before: $2"
+}
+
+rm -rf stubs logs
+mkdir stubs logs
+for name in cmake ctest apt-get sudo; do
+    printf '#!/bin/sh\necho "ran: %s $*"\n' $name >stubs/$name
+done
+printf '#!/bin/sh\necho installed\n' >stubs/dpkg-query
+chmod +x stubs/*
+
+PATH=$here/stubs:$PATH "$root/setup/check" >said 2>&1
+head -n 1 said | grep -q '^setup: .* minutes on 2 quiet cores' || fail "check does not begin with its time"
+step_before 1 'setup: every package is there'
+step_before 2 'ran: cmake --preset dev'
+step_before 2 'ran: cmake --build --preset dev'
+step_before 3 'ran: ctest --preset dev'
+says 'setup: every package is there: .* doxygen$' # which a default test needs
+says 'setup: the tests passed'
+
+PATH=$here/stubs:$PATH "$root/setup/examples" >said 2>&1
+head -n 1 said | grep -q '^setup: .* minutes on 2 quiet cores' || fail "examples does not begin with its time"
+step_before 1 'setup: every package is there'
+step_before 2 'ran: cmake --preset release'
+step_before 3 'ran: cmake --build --preset examples'
+
+cat >logs/CTestTestfile.cmake <<'END'
+add_test(endless sleep 60)
+set_tests_properties(endless PROPERTIES TIMEOUT 1)
+add_test(wrong false)
+add_test(left_out sh -c "echo SKIPPED")
+set_tests_properties(left_out PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)
+END
+"$ctest" --test-dir logs -O both.log >/dev/null 2>&1 && fail "ctest has passed"
+"$ctest" --test-dir logs -E wrong -O late.log >/dev/null 2>&1 && fail "ctest has passed"
+"$ctest" --test-dir logs -E endless -O wrong.log >/dev/null 2>&1 && fail "ctest has passed"
+
+"$root/setup/outcome" both.log >said
+says '^setup: slow machine: endless did not end'
+says '^setup: failed: wrong;'
+"$root/setup/outcome" late.log >said
+says '^setup: slow machine: endless did not end'
+says "ctest --preset dev -R '^(endless)\$'"
+says_not 'failed'
+"$root/setup/outcome" wrong.log >said
+says '^setup: failed: wrong;'
+says_not 'slow machine'
+says_not 'left_out'
+
+# A run that did not pass says so, in these words and by its status.
+printf '#!/bin/sh\nexit 8\n' >stubs/ctest
+printf '#!/bin/sh\n' >stubs/cmake
+! PATH=$here/stubs:$PATH "$root/setup/check" >said 2>&1 || fail "check has passed"
+says_not 'the tests passed'
+echo "setup.sh: passed"
