@@ -3,8 +3,8 @@
 #
 #     blocks.sh <page.md> <C compiler> <include folder> <folder of libndr.so> [<installed prefix> <its library folder>]
 #
-# A block is a test when the line before its fence is <!-- test: NAME -->. Each is written to a file of that name; all of
-# a page lie in one folder.
+# A block is a test when the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
+# two of two names; all of a page lie in one folder.
 #     NAME.out    what the program NAME prints
 #     NAME.sh     commands, run where a prefix is given, with it in place of /opt/ndr
 #     NAME.cl, CMakeLists.txt    for the others
@@ -17,9 +17,14 @@ unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH LIBRARY_PATH
 rm -rf blocks
 mkdir blocks
 awk '
-    /^<!-- test: .* -->$/ { name = $3; next }
-    name != "" && /^```/ { if (inside) { inside = 0; name = "" } else { inside = 1; printf "" > ("blocks/" name) }; next }
-    inside { print > ("blocks/" name); next }
+    /^<!-- test: .* -->$/ { name = $3; also = NF > 4 ? $4 : ""; next }
+    name != "" && /^```/ {
+        if (inside) { inside = 0; name = ""; next }
+        inside = 1
+        printf "" > ("blocks/" name)
+        next
+    }
+    inside { print > ("blocks/" name); if (also) print > ("blocks/" also); next }
     name != "" && /^$/ { next }
     name != "" { print "blocks.sh: no code block behind: test: " name; failed = 1; exit }
     END { exit failed || inside }' "$page"

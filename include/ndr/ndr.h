@@ -373,7 +373,7 @@ typedef struct ndr_kernel_desc {
     const char *name;    /**< The kernel function's name. */
     const char *source;  /**< OpenCL C text, or */
     const char *file;    /**< the path of a regular file of it, at most 16 MiB and read once for each
-                              context, or */
+                              context; a relative one begins at the process's working directory; or */
     const char *bundled; /**< a file of the library's own, such as "reduce_tree.cl". */
     const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without a -cl-std=
                               the library passes the device's own OpenCL C version. */
@@ -563,7 +563,10 @@ typedef struct ndr_arg {
 
 /** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
  * anything is enqueued: the range against device and kernel, each argument against the kernel's own
- * signature, local memory and the bytes of all arguments against the device. At most 32 arguments. */
+ * signature, local memory and the bytes of all arguments against the device. At most 32 arguments.
+ *
+ * A kernel's first launch may take longer than the next ones, and so may the first with another local size: some drivers
+ * finish compiling only then. Time a later one. */
 NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
                                        const ndr_arg *args, size_t arg_count, ndr_event **event);
 

@@ -102,7 +102,8 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_null ndr_arg_null_()
 
 /** Local memory: `ndr_local(float, rows, cols)` gives a `local float *` parameter rows * cols floats for
- * each group, and the type is spelt as the kernel spells it. 1 to 3 extents; the kernel indexes it flat or with
+ * each group, and the type is spelt as the kernel spells it. A vector is spelt as OpenCL's host headers do:
+ * `ndr_local(cl_float4, n)` gives a `local float4 *` n of them. 1 to 3 extents; the kernel indexes it flat or with
  * ndr_at(). Contents start undefined. */
 #define ndr_local(type, ...)                                                                             \
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
