@@ -114,15 +114,6 @@ static const char source[] =
     "{\n"
     "    out[0] = (long)(a.x + 10 * a.y + 100 * a.z + 1000 * b.x + 10000 * b.w);\n"
     "}\n"
-    "#define INTS8(p) int p##0, int p##1, int p##2, int p##3, int p##4, int p##5, int p##6, int p##7\n"
-    "#define SUM8(p) p##0 + 2 * p##1 + 3 * p##2 + 4 * p##3 + 5 * p##4 + 6 * p##5 + 7 * p##6 + 8 * p##7\n"
-    "kernel void takes_32(global long *out, INTS8(a), INTS8(b), INTS8(c), int d0, int d1, int d2, int d3, "
-    "int d4,\n"
-    "                     int d5, int d6)\n"
-    "{\n"
-    "    out[0] = SUM8(a) + 100 * (SUM8(b)) + 10000 * (SUM8(c)) + d0 + d1 + d2 + d3 + d4 + d5 + d6;\n"
-    "}\n"
-    "kernel void takes_33(global long *out, INTS8(a), INTS8(b), INTS8(c), INTS8(d)) { out[0] = 1; }\n"
     "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void required(global long *out)\n"
     "{\n"
     "    out[0] = (long)(10 * get_local_size(1) + get_local_size(0));\n"
@@ -132,7 +123,44 @@ static const char source[] =
     "    out[where] = value == again ? value : -1;\n"
     "}\n";
 
+/* Kernels of many arguments. */
+static const char many_source[] =
+    "#define INTS8(p) int p##0, int p##1, int p##2, int p##3, int p##4, int p##5, int p##6, int p##7\n"
+    "#define SUM8(p) p##0 + 2 * p##1 + 3 * p##2 + 4 * p##3 + 5 * p##4 + 6 * p##5 + 7 * p##6 + 8 * p##7\n"
+    "kernel void takes_32(global long *out, INTS8(a), INTS8(b), INTS8(c), int d0, int d1, int d2, int d3, "
+    "int d4,\n"
+    "                     int d5, int d6)\n"
+    "{\n"
+    "    out[0] = SUM8(a) + 100 * (SUM8(b)) + 10000 * (SUM8(c)) + d0 + d1 + d2 + d3 + d4 + d5 + d6;\n"
+    "}\n"
+    "#define INTS40(p) INTS8(p##a), INTS8(p##b), INTS8(p##c), INTS8(p##d), INTS8(p##e)\n"
+    "#define ADD8(p) h = 31 * h + p##0; h = 31 * h + p##1; h = 31 * h + p##2; h = 31 * h + p##3; \\\n"
+    "                h = 31 * h + p##4; h = 31 * h + p##5; h = 31 * h + p##6; h = 31 * h + p##7;\n"
+    "#define ADD40(p) ADD8(p##a) ADD8(p##b) ADD8(p##c) ADD8(p##d) ADD8(p##e)\n"
+    "kernel void takes_33(global long *out, INTS8(a), INTS8(b), INTS8(c), INTS8(d))\n"
+    "{\n"
+    "    uint h = 0;\n"
+    "    ADD8(a) ADD8(b) ADD8(c) ADD8(d)\n"
+    "    out[0] = (int)h;\n"
+    "}\n"
+    "kernel void takes_64(global long *out, INTS40(a), INTS8(b), INTS8(c), int d0, int d1, int d2, int d3, int d4,\n"
+    "                     int d5, global const int *d6)\n"
+    "{\n"
+    "    uint h = 0;\n"
+    "    ADD40(a) ADD8(b) ADD8(c)\n"
+    "    h = 31 * h + d0; h = 31 * h + d1; h = 31 * h + d2; h = 31 * h + d3; h = 31 * h + d4; h = 31 * h + d5;\n"
+    "    out[0] = (int)(31 * h + d6[0]);\n"
+    "}\n"
+    "kernel void takes_163(global long *out, INTS40(a), INTS40(b), INTS40(c), INTS40(d), int e, int f)\n"
+    "{\n"
+    "    uint h = 0;\n"
+    "    ADD40(a) ADD40(b) ADD40(c) ADD40(d)\n"
+    "    h = 31 * h + e;\n"
+    "    out[0] = (int)(31 * h + f);\n"
+    "}\n";
+
 static ndr_kernel *kernel(const char *name) { return kernel_of(source, name); }
+static ndr_kernel *kernel_of_many(const char *name) { return kernel_of(many_source, name); }
 static ndr_kernel *item_kernel(const char *name) { return kernel_of(item_source, name); }
 
 /* ---- refusals ---- */
@@ -698,6 +726,43 @@ static void test_args__refuse_integers_that_do_not_fit(void **state)
     }
 }
 
+/* A bit pattern is taken once it has the parameter's sign; a value too wide for its bits gets no such advice. */
+static void test_args__refuse_a_bit_pattern_of_the_other_sign_with_its_cast(void **state)
+{
+    (void)state;
+    const struct {
+        int index;
+        ndr_arg arg;
+        const char *why;
+    } rows[] = {
+        { 1, ndr_arg_of(255), "(char) cannot hold 255; if the bit pattern is meant, cast it: (int8_t)value" },
+        { 2, ndr_arg_of(-1), "(uchar) cannot hold -1; if the bit pattern is meant, cast it: (uint8_t)value" },
+        { 3, ndr_arg_of(0xFFFFu), "(short) cannot hold 65535; if the bit pattern is meant, cast it: (int16_t)value" },
+        { 4, ndr_arg_of(-2), "(ushort) cannot hold -2; if the bit pattern is meant, cast it: (uint16_t)value" },
+        { 5, ndr_arg_of(0xFFFFFFFFu), "(int) cannot hold 4294967295; if the bit pattern is meant, cast it: (int32_t)value" },
+        { 6, ndr_arg_of(-1), "(uint) cannot hold -1; if the bit pattern is meant, cast it: (uint32_t)value" },
+        { 7, ndr_arg_of(UINT64_MAX),
+          "(long) cannot hold 18446744073709551615; if the bit pattern is meant, cast it: (int64_t)value" },
+        { 8, ndr_arg_of(-1), "(ulong) cannot hold -1; if the bit pattern is meant, cast it: (uint64_t)value" },
+    };
+    ndr_arg args[9];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        fill_numbers(args);
+        args[rows[i].index] = rows[i].arg;
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, launch_numbers(args), rows[i].why);
+    }
+    fill_numbers(args);
+    args[5] = ndr_arg_of(UINT32_MAX + INT64_C(1));
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, launch_numbers(args), "(int) cannot hold 4294967296");
+    assert_null(strstr(ndr_last_error(), "cast"));
+    args[5] = ndr_arg_of((int32_t)0xFFFFFFFFu);
+    assert_ok(launch_numbers(args));
+    int64_t out[8];
+    read_buffer(victim, out, sizeof out);
+    assert_int_equal(out[4], -1);
+    restore_victim();
+}
+
 static void test_args__refuse_floats_for_integers(void **state)
 {
     (void)state;
@@ -896,9 +961,9 @@ static void test_args__refuse_more_local_memory_than_the_device_has(void **state
                    ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim,
                               ndr_local(int, limit / 4 + 1), 1),
                    "kernel \"in_local\" would need", has);
+    const ndr_arg half = ndr_local(char, limit / 2 + 1), other_half = ndr_local(pair, limit / 16 + 1);
     launch_refused(NDR_LIMIT_EXCEEDED,
-                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
-                              ndr_local(char, limit / 2 + 1), ndr_local(pair, limit / 16 + 1)),
+                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim, half, other_half),
                    "kernel \"two_local\" would need", has);
 }
 
@@ -913,9 +978,9 @@ static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
                    ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim,
                               ndr_local(int, 1, (size_t)1 << 40, (size_t)1 << 40), 1),
                    "(1, 1099511627776, 1099511627776) elements");
+    const ndr_arg half = ndr_local(char, SIZE_MAX / 2 + 1), other_half = ndr_local(pair, SIZE_MAX / 16 + 1);
     launch_refused(NDR_LIMIT_EXCEEDED,
-                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim,
-                              ndr_local(char, SIZE_MAX / 2 + 1), ndr_local(pair, SIZE_MAX / 16 + 1)),
+                   ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim, half, other_half),
                    "would need");
 }
 
@@ -1296,21 +1361,62 @@ static void test_args__too_many_are_refused(void **state)
 static void test_args__may_be_32(void **state)
 {
     (void)state;
-    assert_ok(ndr_launch(queue, kernel("takes_32"), ndr_range_1d(1), victim, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
+    assert_ok(ndr_launch(queue, kernel_of_many("takes_32"), ndr_range_1d(1), victim, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
                          2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 1, 2, 3, 4, 5, 6, 7));
     assert_victim_is(36 + 7200 + 1080000 + 28);
     restore_victim();
 }
 
-static void test_args__may_not_be_33(void **state)
+/* What takes_33 and the like make of theirs. */
+static int add_up(const int *values, size_t count)
+{
+    uint32_t h = 0;
+    for (size_t i = 0; i < count; ++i) h = 31 * h + (uint32_t)values[i];
+    return (int)h;
+}
+
+static void test_args__may_be_64_in_the_macro(void **state)
 {
     (void)state;
-    ndr_arg args[33];
+    const int values[63] = { 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                             22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42,
+                             43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, -63 };
+    ndr_buffer *last = buffer_of(sizeof(int), &values[62]);
+    assert_ok(ndr_launch(queue, kernel_of_many("takes_64"), ndr_range_1d(1), victim, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+                         14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
+                         38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61,
+                         62, last));
+    assert_victim_is(add_up(values, 63));
+    restore_victim();
+    ndr_buffer_destroy(last);
+}
+
+static void test_args__may_be_any_number_in_an_array(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t count;
+    } rows[] = { { "takes_33", 33 }, { "takes_163", 163 } };
     const ndr_nd_range one = over(ndr_range_1d(1));
-    args[0] = ndr_arg_of(victim);
-    for (int i = 1; i < 33; ++i) args[i] = ndr_arg_of(i);
-    launch_refused(NDR_LIMIT_EXCEEDED, ndr_launch_v(queue, kernel("takes_33"), &one, args, 33, NULL),
-                   "kernel \"takes_33\" has 33 parameters; a launch passes at most 32");
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+        ndr_arg args[163];
+        int values[162];
+        args[0] = ndr_arg_of(victim);
+        for (size_t i = 1; i < rows[r].count; ++i) args[i] = ndr_arg_of(values[i - 1] = 7 * (int)i - 500);
+        ndr_kernel *k = kernel_of_many(rows[r].name);
+        assert_ok(ndr_launch_v(queue, k, &one, args, rows[r].count, NULL));
+        assert_victim_is(add_up(values, rows[r].count - 1));
+        args[rows[r].count - 1] = ndr_arg_of(values[rows[r].count - 2] = 3); /* the last alone, the others held */
+        assert_ok(ndr_launch_v(queue, k, &one, args, rows[r].count, NULL));
+        assert_victim_is(add_up(values, rows[r].count - 1));
+        restore_victim();
+        args[rows[r].count - 1] = ndr_arg_of(2.5);
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch_v(queue, k, &one, args, rows[r].count, NULL),
+                       "takes an integer, but a double is given");
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch_v(queue, k, &one, args, rows[r].count - 1, NULL),
+                       "arguments, but ");
+    }
 }
 
 static void test_args__not_set_are_refused(void **state)
@@ -1624,6 +1730,7 @@ int main(void)
         cmocka_unit_test(test_args__pass_bool_char_and_long_long),
         cmocka_unit_test(test_args__pass_the_smallest_and_the_largest),
         cmocka_unit_test(test_args__refuse_integers_that_do_not_fit),
+        cmocka_unit_test(test_args__refuse_a_bit_pattern_of_the_other_sign_with_its_cast),
         cmocka_unit_test(test_args__refuse_floats_for_integers),
         cmocka_unit_test(test_args__pass_a_typedef_as_what_it_is),
         cmocka_unit_test(test_args__pass_a_float),
@@ -1664,7 +1771,8 @@ int main(void)
         cmocka_unit_test(test_args__of_local_memory_are_refused_where_there_are_no_groups),
         cmocka_unit_test(test_args__too_many_are_refused),
         cmocka_unit_test(test_args__may_be_32),
-        cmocka_unit_test(test_args__may_not_be_33),
+        cmocka_unit_test(test_args__may_be_64_in_the_macro),
+        cmocka_unit_test(test_args__may_be_any_number_in_an_array),
         cmocka_unit_test(test_args__not_set_are_refused),
         cmocka_unit_test(test_args__of_no_known_kind_are_refused),
         cmocka_unit_test(test_args__at_null_are_refused),

@@ -563,7 +563,7 @@ typedef struct ndr_arg {
 
 /** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
  * anything is enqueued: the range against device and kernel, each argument against the kernel's own
- * signature, local memory and the bytes of all arguments against the device. At most 32 arguments.
+ * signature, local memory and the bytes of all arguments against the device.
  *
  * A kernel's first launch may take longer than the next ones, and so may the first with another local size: some drivers
  * finish compiling only then. Time a later one. */
@@ -572,7 +572,7 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
 
 /* ndr_launch(queue, kernel, range, args...) is ndr_launch_v() for people: `range` is an ndr_range or an
  * ndr_nd_range by value, and each argument goes through ndr_arg_of(). ndr_launch_event(queue, kernel,
- * event, range, args...) gives the event too. */
+ * event, range, args...) gives the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
 
 /* ---- operations ---------------------------------------------------------------------------------- */
 

@@ -111,14 +111,41 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
 
-/* How many arguments there are, up to 33; 99 for more. */
-#define NDR_COUNT_(...) NDR_COUNT2_(__VA_ARGS__, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 33, 32, 31, 30, 29, 28, 27, 26, 25, \
-                         24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define NDR_COUNT2_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, \
-    a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, \
-    a43, a44, a45, a46, a47, a48, a49, n, ...) n
+/* How many arguments there are, up to 65; 99 for 66 to 193: the count stands behind them in a list from which 193 are
+ * dropped. */
+#define NDR_COUNT_(...)                                        \
+    NDR_PICK_(NDR_DROP_(NDR_DROP_(__VA_ARGS__, NDR_64_(99), NDR_64_(99), \
+        65, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, \
+        38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, \
+        11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
+#define NDR_64_(x) NDR_16_(x), NDR_16_(x), NDR_16_(x), NDR_16_(x)
+#define NDR_16_(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define NDR_DROP_(...) NDR_DROP2_(__VA_ARGS__)
+#define NDR_DROP2_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
+        a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, \
+        a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, ...) __VA_ARGS__
+#define NDR_PICK_(...) NDR_PICK2_(__VA_ARGS__)
+#define NDR_PICK2_(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
+        a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, \
+        a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, n, \
+        ...) n
+
+/* ---- what is no argument: its error in the compiler says what to write, by the name of a type or function -------- */
+
+struct _cl_mem; /* a cl_mem points to one */
 
 #ifndef __cplusplus
+
+#define NDR_NOT_TAKEN_(advice, result)           \
+    struct advice {                              \
+        int unused;                              \
+    };                                           \
+    result advice(struct advice unused)
+
+NDR_NOT_TAKEN_(ndr_use_ndr_buffer_or_ndr_struct, ndr_arg);
+NDR_NOT_TAKEN_(ndr_use_ndr_null_or_ndr_buffer, ndr_arg);
+NDR_NOT_TAKEN_(ndr_use_ndr_buffer_from_cl, ndr_arg);
+NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
 /** One argument: a buffer, an integer, a float, a double, or an ndr_arg. */
 #define ndr_arg_of(x)                     \
@@ -138,26 +165,30 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
         long: ndr_arg_long_, \
         unsigned long: ndr_arg_ulong_, \
         long long: ndr_arg_llong_, \
-        unsigned long long: ndr_arg_ullong_)(x)
+        unsigned long long: ndr_arg_ullong_, \
+        void *: ndr_use_ndr_null_or_ndr_buffer, \
+        struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
+        default: ndr_use_ndr_buffer_or_ndr_struct)(x)
 
 /** A struct by value: `ndr_struct(struct pair, p)`, the type spelt as the kernel spells it. */
 #define ndr_struct(type, value) ndr_arg_struct_((type[1]){ value }, sizeof(type), #type)
 
-#define NDR_DTYPE_OF_(type)                  \
-    _Generic((type *)0,                      \
-        char *: NDR_DTYPE_I8,                \
-        signed char *: NDR_DTYPE_I8,         \
-        unsigned char *: NDR_DTYPE_U8,       \
-        short *: NDR_DTYPE_I16,              \
-        unsigned short *: NDR_DTYPE_U16,     \
-        int *: NDR_DTYPE_I32,                \
-        unsigned *: NDR_DTYPE_U32,           \
-        long *: NDR_DTYPE_LONG_,             \
-        unsigned long *: NDR_DTYPE_ULONG_,   \
-        long long *: NDR_DTYPE_I64,          \
-        unsigned long long *: NDR_DTYPE_U64, \
-        float *: NDR_DTYPE_F32,              \
-        double *: NDR_DTYPE_F64,             \
+/* Asked of a function that takes one, for (float[4] *) is no C. */
+#define NDR_DTYPE_OF_(type)                           \
+    _Generic((void (*)(type))0,                       \
+        void (*)(char): NDR_DTYPE_I8,                 \
+        void (*)(signed char): NDR_DTYPE_I8,          \
+        void (*)(unsigned char): NDR_DTYPE_U8,        \
+        void (*)(short): NDR_DTYPE_I16,               \
+        void (*)(unsigned short): NDR_DTYPE_U16,      \
+        void (*)(int): NDR_DTYPE_I32,                 \
+        void (*)(unsigned): NDR_DTYPE_U32,            \
+        void (*)(long): NDR_DTYPE_LONG_,              \
+        void (*)(unsigned long): NDR_DTYPE_ULONG_,    \
+        void (*)(long long): NDR_DTYPE_I64,           \
+        void (*)(unsigned long long): NDR_DTYPE_U64,  \
+        void (*)(float): NDR_DTYPE_F32,               \
+        void (*)(double): NDR_DTYPE_F64,              \
         default: NDR_DTYPE_NONE)
 
 static inline ndr_nd_range ndr_nd_range_same_(ndr_nd_range range) { return range; }
@@ -176,7 +207,10 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
                  NDR_COUNT_(__VA_ARGS__) - 1, (event))
 
 #define NDR_RANGE_OF_(range) \
-    _Generic((range), ndr_range: ndr_nd_range_from_range_, ndr_nd_range: ndr_nd_range_same_)(range)
+    _Generic((range),                                                       \
+        ndr_range: ndr_nd_range_from_range_,                                \
+        ndr_nd_range: ndr_nd_range_same_,                                   \
+        default: ndr_use_ndr_range_1d_or_ndr_nd_range_1d)(range)
 
 #define NDR_FIRST_(first, ...) first
 
@@ -217,7 +251,39 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 #define NDR_REST_31(r, a, ...) , ndr_arg_of(a) NDR_REST_30(r, __VA_ARGS__)
 #define NDR_REST_32(r, a, ...) , ndr_arg_of(a) NDR_REST_31(r, __VA_ARGS__)
 #define NDR_REST_33(r, a, ...) , ndr_arg_of(a) NDR_REST_32(r, __VA_ARGS__)
-#define NDR_REST_99(...) , a_launch_takes_at_most_32_arguments
+#define NDR_REST_34(r, a, ...) , ndr_arg_of(a) NDR_REST_33(r, __VA_ARGS__)
+#define NDR_REST_35(r, a, ...) , ndr_arg_of(a) NDR_REST_34(r, __VA_ARGS__)
+#define NDR_REST_36(r, a, ...) , ndr_arg_of(a) NDR_REST_35(r, __VA_ARGS__)
+#define NDR_REST_37(r, a, ...) , ndr_arg_of(a) NDR_REST_36(r, __VA_ARGS__)
+#define NDR_REST_38(r, a, ...) , ndr_arg_of(a) NDR_REST_37(r, __VA_ARGS__)
+#define NDR_REST_39(r, a, ...) , ndr_arg_of(a) NDR_REST_38(r, __VA_ARGS__)
+#define NDR_REST_40(r, a, ...) , ndr_arg_of(a) NDR_REST_39(r, __VA_ARGS__)
+#define NDR_REST_41(r, a, ...) , ndr_arg_of(a) NDR_REST_40(r, __VA_ARGS__)
+#define NDR_REST_42(r, a, ...) , ndr_arg_of(a) NDR_REST_41(r, __VA_ARGS__)
+#define NDR_REST_43(r, a, ...) , ndr_arg_of(a) NDR_REST_42(r, __VA_ARGS__)
+#define NDR_REST_44(r, a, ...) , ndr_arg_of(a) NDR_REST_43(r, __VA_ARGS__)
+#define NDR_REST_45(r, a, ...) , ndr_arg_of(a) NDR_REST_44(r, __VA_ARGS__)
+#define NDR_REST_46(r, a, ...) , ndr_arg_of(a) NDR_REST_45(r, __VA_ARGS__)
+#define NDR_REST_47(r, a, ...) , ndr_arg_of(a) NDR_REST_46(r, __VA_ARGS__)
+#define NDR_REST_48(r, a, ...) , ndr_arg_of(a) NDR_REST_47(r, __VA_ARGS__)
+#define NDR_REST_49(r, a, ...) , ndr_arg_of(a) NDR_REST_48(r, __VA_ARGS__)
+#define NDR_REST_50(r, a, ...) , ndr_arg_of(a) NDR_REST_49(r, __VA_ARGS__)
+#define NDR_REST_51(r, a, ...) , ndr_arg_of(a) NDR_REST_50(r, __VA_ARGS__)
+#define NDR_REST_52(r, a, ...) , ndr_arg_of(a) NDR_REST_51(r, __VA_ARGS__)
+#define NDR_REST_53(r, a, ...) , ndr_arg_of(a) NDR_REST_52(r, __VA_ARGS__)
+#define NDR_REST_54(r, a, ...) , ndr_arg_of(a) NDR_REST_53(r, __VA_ARGS__)
+#define NDR_REST_55(r, a, ...) , ndr_arg_of(a) NDR_REST_54(r, __VA_ARGS__)
+#define NDR_REST_56(r, a, ...) , ndr_arg_of(a) NDR_REST_55(r, __VA_ARGS__)
+#define NDR_REST_57(r, a, ...) , ndr_arg_of(a) NDR_REST_56(r, __VA_ARGS__)
+#define NDR_REST_58(r, a, ...) , ndr_arg_of(a) NDR_REST_57(r, __VA_ARGS__)
+#define NDR_REST_59(r, a, ...) , ndr_arg_of(a) NDR_REST_58(r, __VA_ARGS__)
+#define NDR_REST_60(r, a, ...) , ndr_arg_of(a) NDR_REST_59(r, __VA_ARGS__)
+#define NDR_REST_61(r, a, ...) , ndr_arg_of(a) NDR_REST_60(r, __VA_ARGS__)
+#define NDR_REST_62(r, a, ...) , ndr_arg_of(a) NDR_REST_61(r, __VA_ARGS__)
+#define NDR_REST_63(r, a, ...) , ndr_arg_of(a) NDR_REST_62(r, __VA_ARGS__)
+#define NDR_REST_64(r, a, ...) , ndr_arg_of(a) NDR_REST_63(r, __VA_ARGS__)
+#define NDR_REST_65(r, a, ...) , ndr_arg_of(a) NDR_REST_64(r, __VA_ARGS__)
+#define NDR_REST_99(...) , ndr_launch_takes_at_most_64_arguments_use_ndr_launch_v
 
 #else /* C++ */
 
@@ -237,31 +303,43 @@ inline ndr_arg ndr_arg_of(long value) { return ndr_arg_long_(value); }
 inline ndr_arg ndr_arg_of(unsigned long value) { return ndr_arg_ulong_(value); }
 inline ndr_arg ndr_arg_of(long long value) { return ndr_arg_llong_(value); }
 inline ndr_arg ndr_arg_of(unsigned long long value) { return ndr_arg_ullong_(value); }
-template <class T> ndr_arg ndr_arg_of(T *) = delete; /* a host pointer is no argument; without this, true */
+
+struct ndr_use_ndr_buffer_or_ndr_struct;
+struct ndr_use_ndr_null_or_ndr_buffer;
+struct ndr_use_ndr_buffer_from_cl;
+template <class T> ndr_use_ndr_buffer_or_ndr_struct ndr_arg_of(T *);
+ndr_use_ndr_buffer_or_ndr_struct ndr_arg_of(...);
+ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(void *);
+ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(decltype(nullptr));
+ndr_use_ndr_buffer_from_cl ndr_arg_of(_cl_mem *);
 
 #define ndr_struct(type, value) ndr_arg_struct_(&static_cast<const type &>(value), sizeof(type), #type)
 
-constexpr ndr_dtype ndr_dtype_of_(const volatile void *) { return NDR_DTYPE_NONE; }
-constexpr ndr_dtype ndr_dtype_of_(char *) { return NDR_DTYPE_I8; }
-constexpr ndr_dtype ndr_dtype_of_(signed char *) { return NDR_DTYPE_I8; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned char *) { return NDR_DTYPE_U8; }
-constexpr ndr_dtype ndr_dtype_of_(short *) { return NDR_DTYPE_I16; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned short *) { return NDR_DTYPE_U16; }
-constexpr ndr_dtype ndr_dtype_of_(int *) { return NDR_DTYPE_I32; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned *) { return NDR_DTYPE_U32; }
-constexpr ndr_dtype ndr_dtype_of_(long *) { return NDR_DTYPE_LONG_; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned long *) { return NDR_DTYPE_ULONG_; }
-constexpr ndr_dtype ndr_dtype_of_(long long *) { return NDR_DTYPE_I64; }
-constexpr ndr_dtype ndr_dtype_of_(unsigned long long *) { return NDR_DTYPE_U64; }
-constexpr ndr_dtype ndr_dtype_of_(float *) { return NDR_DTYPE_F32; }
-constexpr ndr_dtype ndr_dtype_of_(double *) { return NDR_DTYPE_F64; }
-#define NDR_DTYPE_OF_(type) ndr_dtype_of_(static_cast<type *>(nullptr))
+template <class T> struct ndr_type_ {};
+template <class T> constexpr ndr_dtype ndr_dtype_of_(ndr_type_<T>) { return NDR_DTYPE_NONE; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<char>) { return NDR_DTYPE_I8; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<signed char>) { return NDR_DTYPE_I8; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned char>) { return NDR_DTYPE_U8; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<short>) { return NDR_DTYPE_I16; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned short>) { return NDR_DTYPE_U16; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<int>) { return NDR_DTYPE_I32; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned>) { return NDR_DTYPE_U32; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<long>) { return NDR_DTYPE_LONG_; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned long>) { return NDR_DTYPE_ULONG_; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<long long>) { return NDR_DTYPE_I64; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned long long>) { return NDR_DTYPE_U64; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<float>) { return NDR_DTYPE_F32; }
+constexpr ndr_dtype ndr_dtype_of_(ndr_type_<double>) { return NDR_DTYPE_F64; }
+#define NDR_DTYPE_OF_(type) ndr_dtype_of_(ndr_type_<type>())
 
 inline ndr_nd_range ndr_nd_range_of_(const ndr_nd_range &range) { return range; }
 inline ndr_nd_range ndr_nd_range_of_(const ndr_range &range)
 {
     return ndr_nd_range_of(range, ndr_range());
 }
+
+struct ndr_use_ndr_range_1d_or_ndr_nd_range_1d;
+ndr_use_ndr_range_1d_or_ndr_nd_range_1d ndr_nd_range_of_(...);
 
 template <class Range, class... Args>
 ndr_status ndr_launch_event(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event, const Range &range,

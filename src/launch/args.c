@@ -162,11 +162,6 @@ static uint64_t number_bits(const ndr_arg *arg)
     return bits;
 }
 
-static ndr_status refuse_value(const passing *p, const char *value)
-{
-    return REFUSE(p, " cannot hold %s", value);
-}
-
 /* Whether the integer given fits `bits`, signed or not. */
 static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
 {
@@ -176,6 +171,18 @@ static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
     return is_signed && arg->as.i >= -(int64_t)highest - 1;
 }
 
+/* Where the value fits the same width with or without a sign, it may be meant as bits. */
+static ndr_status refuse_value(const passing *p, const ndr_dtype_info *type)
+{
+    const unsigned bits = (unsigned)type->size_bytes * 8;
+    char value[32], cast[96] = "";
+    if (p->arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)p->arg->as.i);
+    else snprintf(value, sizeof value, "%llu", (unsigned long long)p->arg->as.u);
+    if (fits(p->arg, bits, !type->is_signed))
+        snprintf(cast, sizeof cast, "; if the bit pattern is meant, cast it: (%sint%u_t)value", type->is_signed ? "" : "u", bits);
+    return REFUSE(p, " cannot hold %s%s", value, cast);
+}
+
 static ndr_status pass_integer(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
@@ -183,12 +190,7 @@ static ndr_status pass_integer(const passing *p, ndr_bound *out)
         return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
     if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
-    if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) {
-        char value[32];
-        if (arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)arg->as.i);
-        else snprintf(value, sizeof value, "%llu", (unsigned long long)arg->as.u);
-        return refuse_value(p, value);
-    }
+    if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
     /* The same bits whether signed or not, cut to the parameter's width. */
     const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
     out->size_bytes = type->size_bytes;
@@ -328,8 +330,6 @@ static ndr_status check_bytes(const ndr_kernel *kernel)
 static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
 {
     const unsigned wanted = kernel->info.arg_count;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, wanted <= NDR_MOST_ARGS,
-                   "kernel \"%s\" has %u parameters; a launch passes at most %d", kernel->name, wanted, NDR_MOST_ARGS);
     if (arg_count != wanted) {
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
@@ -371,8 +371,8 @@ static ndr_status check_arg(const passing *p, bool knows, ndr_bound *out, size_t
     return NDR_OK;
 }
 
-ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
-                          ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes)
+ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
+                          size_t *local_bytes)
 {
     NDR_TRY(check_count(kernel, args, arg_count));
     const bool knows = knows_what_it_holds(kernel);

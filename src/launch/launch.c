@@ -12,11 +12,13 @@ typedef struct cl_piece {
     ndr_launch_record record;
 } cl_piece;
 
-/* A range and what became of it, which most launches of a kernel have in common with the one before. */
+/* A range and what became of it, which most launches of a kernel have in common with the one before; and room for its
+ * arguments, however many there are. */
 typedef struct ndr_last_plan {
     ndr_nd_range range; /* dims 0: there was none */
     ndr_range_plan plan;
     cl_piece pieces[NDR_MOST_PIECES];
+    ndr_bound bound[];
 } ndr_last_plan;
 
 static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
@@ -58,9 +60,14 @@ static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const nd
     return out;
 }
 
-static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_last_plan **planned)
+static ndr_last_plan *new_plan(const ndr_kernel *kernel)
 {
-    if (!kernel->last_plan) kernel->last_plan = calloc(1, sizeof *kernel->last_plan);
+    return calloc(1, sizeof(ndr_last_plan) + kernel->info.arg_count * sizeof(ndr_bound));
+}
+
+static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, ndr_last_plan **planned)
+{
+    if (!kernel->last_plan) kernel->last_plan = new_plan(kernel);
     ndr_last_plan *last = kernel->last_plan;
     if (!last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
     *planned = last;
@@ -78,9 +85,8 @@ static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, c
 typedef struct launching {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    const ndr_last_plan *planned; /* the kernel's; with its lock */
+    ndr_last_plan *planned; /* the kernel's; with its lock */
     size_t arg_count;
-    ndr_bound bound[NDR_MOST_ARGS];
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     cl_event first, last; /* of the pieces; NULL where nobody wants them */
 } launching;
@@ -123,7 +129,7 @@ static ndr_status check(launching *l, const ndr_nd_range *range, const ndr_arg *
 {
     NDR_TRY(plan_or_reuse(l->kernel, range, &l->planned));
     size_t local_bytes;
-    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->bound, &local_bytes));
+    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->planned->bound, &local_bytes));
     l->arg_count = arg_count;
     l->scratch_bytes = scratch_for(l->kernel, &l->planned->plan);
     return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
@@ -163,7 +169,7 @@ static ndr_status enqueue_all(launching *l, bool wants_events)
 
 static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 {
-    NDR_TRY(ndr_args_bind(l->kernel, l->bound, l->arg_count));
+    NDR_TRY(ndr_args_bind(l->kernel, l->planned->bound, l->arg_count));
     if (l->scratch_bytes) NDR_TRY(ndr_args_bind_scratch(l->kernel, l->scratch_bytes));
     return enqueue_all(l, wants_events);
 }
@@ -183,7 +189,7 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
                             size_t arg_count, ndr_event **event)
 {
     NDR_TRY(check_objects(queue, kernel, range));
-    launching l; /* zeroing its kilobyte first would show in a launch's time */
+    launching l; /* what is not set here is set before it is read */
     l.queue = queue;
     l.kernel = kernel;
     l.first = l.last = NULL;

@@ -43,8 +43,6 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
 
 /* ---- args.c ---- */
 
-enum { NDR_MOST_ARGS = 32 };
-
 /* One argument as clSetKernelArg wants it. */
 typedef struct ndr_bound {
     bool is_held; /* by OpenCL's kernel already; then the rest need not be there */
@@ -62,10 +60,10 @@ typedef struct ndr_bound {
     ndr_held given;
 } ndr_bound;
 
-/* Check each argument against the kernel's signature and turn it into `bound`; nothing is set yet.
- * `*local_bytes` is what they ask for in local memory. */
-ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count,
-                          ndr_bound bound[NDR_MOST_ARGS], size_t *local_bytes);
+/* Check each argument against the kernel's signature and turn it into one of `bound`, which has room for info.arg_count;
+ * nothing is set yet. `*local_bytes` is what they ask for in local memory. */
+ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
+                          size_t *local_bytes);
 
 /* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
 typedef struct ndr_launch_record {
