@@ -415,27 +415,27 @@ static void test_atomic__does_not_build_with_a_fraction_for_an_integer(void **st
                                               "local int *x, float v", "local uint *x, float v" };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
         char sentence[128];
-        snprintf(sentence, sizeof sentence, "(%.*s " FITS, (int)strcspn(calls[i], "("), calls[i]);
+        snprintf(sentence, sizeof sentence, ": %.*s " FITS, (int)strcspn(calls[i], "("), calls[i]);
         check_is_refused(parameters[i % 4], calls[i], sentence);
     }
-    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, 2.7)", "(ndr_atomic_fetch_add " FITS);
+    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, 2.7)", ": ndr_atomic_fetch_add " FITS);
     check_is_refused("global int *x", "int e = 0; ndr_atomic_compare_exchange(x, &e, 2.7f)",
-                     "(ndr_atomic_compare_exchange " FITS);
+                     ": ndr_atomic_compare_exchange " FITS);
     check_is_refused("global int *x", "ndr_atomic_fetch_add(x, 2.7f, NDR_RELAXED, NDR_SCOPE_DEVICE)",
-                     "(ndr_atomic_fetch_add " FITS);
+                     ": ndr_atomic_fetch_add " FITS);
     check_is_refused("local uint *x",
                      "uint e = 0; ndr_atomic_compare_exchange(x, &e, 2.7f, NDR_ACQUIRE, NDR_SCOPE_WORK_GROUP)",
-                     "(ndr_atomic_compare_exchange " FITS);
+                     ": ndr_atomic_compare_exchange " FITS);
     if (device.has_int64_atomics) {
-        check_is_refused("global long *x, float v", "ndr_atomic_fetch_max(x, v)", "(ndr_atomic_fetch_max " FITS);
-        check_is_refused("local ulong *x", "ndr_atomic_fetch_add(x, 2.7)", "(ndr_atomic_fetch_add " FITS);
+        check_is_refused("global long *x, float v", "ndr_atomic_fetch_max(x, v)", ": ndr_atomic_fetch_max " FITS);
+        check_is_refused("local ulong *x", "ndr_atomic_fetch_add(x, 2.7)", ": ndr_atomic_fetch_add " FITS);
     }
 }
 
 static void test_atomic__does_not_build_with_a_vector(void **state)
 {
     (void)state;
-    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, (int2)(1, 2))", "(ndr_atomic_fetch_add " FITS);
+    check_is_refused("global int *x", "ndr_atomic_fetch_add(x, (int2)(1, 2))", ": ndr_atomic_fetch_add " FITS);
     check_is_refused("global float4 *x", "ndr_atomic_store(x, x[1])", "of a vector, take one component");
 }
 

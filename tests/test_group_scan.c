@@ -373,14 +373,13 @@ static void test_group_scan__refuses_half_and_vectors_in_our_words(void **state)
 {
     (void)state;
     refuse("ndr_reduce_over_group(g, (float4)(1), NDR_PLUS).x",
-           "(ndr_reduce_over_group takes a group or sub-group and scalars: char to ulong, float");
+           ": ndr_reduce_over_group takes (g, x, op) or (g, x, init, op): g is ndr_get_group(it)");
     refuse("ndr_inclusive_scan_over_group(g, (int2)(1), NDR_PLUS, (int2)(1)).x",
            "call once for each component of a vector");
     refuse("ndr_exclusive_scan_over_group(g, ((global half *)x)[1], NDR_PLUS)",
-           "(ndr_exclusive_scan_over_group takes a group or sub-group and scalars: char to ulong, float");
-    refuse("ndr_group_broadcast(g, ((global half *)x)[1])", "half and vectors are not taken: convert half to float");
-    refuse("ndr_joint_reduce(g, (global float4 *)x, 4, NDR_PLUS).x",
-           "(ndr_joint_reduce takes a group and pointers to scalars");
+           ": ndr_exclusive_scan_over_group takes (g, x, op) or (g, x, init, op): g is ndr_get_group(it)");
+    refuse("ndr_group_broadcast(g, ((global half *)x)[1])", "convert half to float");
+    refuse("ndr_joint_reduce(g, (global float4 *)x, 4, NDR_PLUS).x", ": ndr_joint_reduce takes g first");
 }
 
 static void test_group_scan__refuses_bit_operators_for_floats(void **state)

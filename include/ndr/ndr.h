@@ -91,6 +91,11 @@ NDR_API const char *ndr_last_error(void);
  * before OpenCL was asked. */
 NDR_API int32_t ndr_last_cl_error(void);
 
+/** What the compiler said of the build behind the latest failed call on this thread, whole: ndr_last_error() shows
+ * its first errors only. "" where that call built nothing or there is no log. Never NULL; valid as long as that
+ * sentence. */
+NDR_API const char *ndr_last_build_log(void);
+
 /* ---- element types ------------------------------------------------------------------------------- */
 
 /** The type of one element. 0 is none of them, so that a forgotten field is refused. */
@@ -402,6 +407,14 @@ typedef struct ndr_kernel_info {
 
 /** Describe a kernel. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+
+/** What the compiler said of the build that a kernel comes from: its warnings, in the driver's words, with files and
+ * lines of the source as written. The kernels of one build share it. It is empty where there was nothing to say, and with
+ * some drivers where an earlier process has built the same and the driver took it from its cache.
+ *
+ * At most `capacity` bytes go to `text` (may be NULL when `capacity` is 0), the 0 at the end among them; `length` (may
+ * be NULL) gets the characters of the whole log, without the 0. */
+NDR_MUST_CHECK ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length);
 
 /** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
 typedef struct ndr_range {

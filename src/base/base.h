@@ -16,6 +16,10 @@ ndr_status ndr_fail(ndr_status status, const char *format, ...) __attribute__((c
 ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
+/* The same for a build: `log` (may be NULL) is what ndr_last_build_log() then gives. */
+ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *log, const char *format, ...)
+    __attribute__((cold, format(printf, 4, 5)));
+
 /* Stop here if `call` failed; whoever failed has already said why. */
 #define NDR_TRY(call)                                  \
     do {                                               \

@@ -10,9 +10,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct error_state {
-    char *longer; /* NULL while `chars` is enough */
+    char *longer;    /* NULL while `chars` is enough; a log stands behind the sentence */
+    const char *log; /* in `longer`, or NULL */
     int32_t cl_error;
     char chars[1024];
 } error_state;
@@ -28,6 +30,7 @@ static void forget_longer(void *longer)
 {
     free(longer);
     last.longer = NULL;
+    last.log = NULL;
 }
 
 static void make_key(void) { key_exists = pthread_key_create(&key, forget_longer) == 0; }
@@ -77,21 +80,32 @@ const char *ndr_last_error(void) { return last.longer ? last.longer : last.chars
 
 int32_t ndr_last_cl_error(void) { return last.cl_error; }
 
+const char *ndr_last_build_log(void) { return last.log ? last.log : ""; }
+
+/* A sentence of `length` characters and the log behind it, or NULL: no memory. */
+static char *print_longer(size_t length, const char *log, const char *format, va_list args)
+{
+    const size_t log_bytes = log ? strlen(log) + 1 : 0;
+    char *longer = malloc(length + 1 + log_bytes);
+    if (!longer) return NULL;
+    vsnprintf(longer, length + 1, format, args);
+    if (log) memcpy(longer + length + 1, log, log_bytes);
+    return longer;
+}
+
 /* The new sentence may quote the old one: it is written whole before the old one goes. */
-static void record(int32_t cl_error, const char *format, va_list args)
+static void record(int32_t cl_error, const char *log, const char *format, va_list args)
 {
     char fits[sizeof last.chars];
     va_list again;
     va_copy(again, args);
     const int length = vsnprintf(fits, sizeof fits, format, args);
     char *longer = NULL;
-    if (length >= (int)sizeof fits) {
-        longer = malloc((size_t)length + 1);
-        if (longer) vsnprintf(longer, (size_t)length + 1, format, again);
-    }
+    if (length >= (int)sizeof fits || log) longer = print_longer((size_t)length, log, format, again);
     va_end(again);
     snprintf(last.chars, sizeof last.chars, "%s", fits);
     keep_longer(longer);
+    last.log = log && last.longer ? last.longer + length + 1 : NULL;
     last.cl_error = cl_error;
 }
 
@@ -99,7 +113,7 @@ ndr_status ndr_fail(ndr_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    record(0, format, args);
+    record(0, NULL, format, args);
     va_end(args);
     return status;
 }
@@ -108,7 +122,16 @@ ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *f
 {
     va_list args;
     va_start(args, format);
-    record(cl_error, format, args);
+    record(cl_error, NULL, format, args);
+    va_end(args);
+    return status;
+}
+
+ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *log, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(cl_error, log, format, args);
     va_end(args);
     return status;
 }

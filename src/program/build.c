@@ -20,82 +20,21 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
     if (*options) ndr_text_add(out, " %s", options);
 }
 
-/* ---- failing ---- */
+/* ---- logs ---- */
 
-/* What the driver says, or NULL and why it cannot be read. */
-typedef struct build_log {
-    char *chars;
-    char why_not[96];
-} build_log;
-
-/* The whole log: asked for its length first, since a buffer too small gets none at all. */
-static build_log read_log(cl_program program, cl_device_id device)
+/* What the compiler said, to be freed; "" where there is nothing. The length is asked for first, since a buffer that is
+ * too small gets nothing at all. */
+static ndr_status read_log(cl_program program, cl_device_id device, char **log)
 {
-    build_log log = { NULL, "(the driver gave no log)" };
     size_t bytes = 0;
-    cl_int error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
-    if (error == CL_SUCCESS) log.chars = calloc(bytes + 1, 1);
-    if (log.chars) error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log.chars, NULL);
-    else if (error == CL_SUCCESS) snprintf(log.why_not, sizeof log.why_not, "(no memory for the log)");
-    if (error != CL_SUCCESS)
-        snprintf(log.why_not, sizeof log.why_not, "(no log: clGetProgramBuildInfo gave %s (%d))",
-                 ndr_cl_error_name(error), (int)error);
-    if (log.chars && (error != CL_SUCCESS || !log.chars[0])) {
-        free(log.chars);
-        log.chars = NULL;
-    }
-    return log;
-}
-
-/* What functions of the vocabulary take, by the start of their names, for logs that say no more than that a call fits
- * none of them. */
-#define ANY_GROUP "a group or sub-group and "
-#define SCALARS                                                                                                     \
-    "scalars: char to ulong, float, and double where the device has it; half and vectors are not taken: convert half " \
-    "to float, and call once for each component of a vector"
-#define BOOL ANY_GROUP "one bool; any() and all() make one of a vector"
-static const struct {
-    const char *name, *takes;
-} calls[] = {
-    { "ndr_atomic_", "a pointer to int, uint, long, ulong, float or double and a scalar that fits: for an integer, "
-                     "cast a float; of a vector, take one component; half is not taken" },
-    { "ndr_reduce_over_group", ANY_GROUP SCALARS },
-    { "ndr_inclusive_scan_over_group", ANY_GROUP SCALARS },
-    { "ndr_exclusive_scan_over_group", ANY_GROUP SCALARS },
-    { "ndr_group_broadcast", ANY_GROUP SCALARS },
-    { "ndr_select_from_group", "a sub-group and " SCALARS },
-    { "ndr_shift_group_", "a sub-group and " SCALARS },
-    { "ndr_permute_group_by_xor", "a sub-group and " SCALARS },
-    { "ndr_combine", SCALARS },
-    { "ndr_joint_", "a group and pointers to " SCALARS },
-    { "ndr_any_of_group", BOOL },
-    { "ndr_all_of_group", BOOL },
-    { "ndr_none_of_group", BOOL },
-};
-
-/* What the first call that fits nothing takes, and its name up to a quote; NULL where nothing is known of it. */
-static const char *find_call(const char *log, const char **name)
-{
-    *name = strstr(log, "call to 'ndr_");
-    if (!*name) return NULL;
-    *name += strlen("call to '");
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i)
-        if (strncmp(*name, calls[i].name, strlen(calls[i].name)) == 0) return calls[i].takes;
-    return NULL;
-}
-
-enum { HINT_CHARS = 400 };
-
-/* What is said ahead of the log of the slips that are made most. */
-static void write_hint(const char *text, const char *log, char hint[HINT_CHARS])
-{
-    const bool uses = strstr(text, "NDR_RANGE") || strstr(text, "NDR_ND_RANGE");
-    const char *name = "", *takes = log ? find_call(log, &name) : NULL;
-    hint[0] = '\0';
-    if (uses && !strstr(text, "#line 1 \"kernels/ndr/"))
-        snprintf(hint, HINT_CHARS,
-                 " (NDR_RANGE and NDR_ND_RANGE come with #include \"ndr/ndr.clh\", which is missing)");
-    else if (takes) snprintf(hint, HINT_CHARS, " (%.*s takes %s)", (int)strcspn(name, "'"), name, takes);
+    NDR_TRY_CL(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes));
+    char *made = calloc(bytes + 1, 1);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for it");
+    const cl_int error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, made, NULL);
+    if (error == CL_SUCCESS) *log = made;
+    else free(made);
+    NDR_TRY_CL_AS("clGetProgramBuildInfo", error);
+    return NDR_OK;
 }
 
 /* Whether an error of clBuildProgram is about the text or its options. After any other the same text may build the next
@@ -113,26 +52,34 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static ndr_status fail_by_driver(cl_int error, const char *title, const char *device, const char *log)
+static ndr_status fail_by_driver(cl_int error, const char *title, const char *device, const char *log,
+                                 const char *shown)
 {
     const ndr_status status = ndr_fail_cl(error, "clBuildProgram");
-    return ndr_fail_with_code(status, error, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
-                              ndr_last_error(), log ? "; the driver's log:\n" : "", log ? log : "");
+    return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
+                             ndr_last_error(), log ? "; the driver's log:\n" : "", log ? shown : "");
 }
 
 static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int error, const char *title,
                                 const char *text, const char *options)
 {
-    const build_log log = read_log(program, context->device);
-    const char *device = context->caps.info.name;
-    char hint[HINT_CHARS];
-    write_hint(text, log.chars, hint);
+    char *log = NULL;
+    ndr_text hint = { 0 }, shown = { 0 };
+    if (read_log(program, context->device, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
+    else if (!*log) ndr_text_add(&shown, "(the driver gave no log)");
+    else {
+        ndr_explain_log(text, log, &hint);
+        ndr_explain_shorten(log, &shown);
+    }
+    const char *device = context->caps.info.name, *lines = shown.chars ? shown.chars : "";
     const ndr_status status =
         is_about_the_text(error)
-            ? ndr_fail_with_code(NDR_BUILD_FAILED, error, "\"%s\" did not build for \"%s\" with \"%s\"%s:\n%s", title,
-                                 device, options, hint, log.chars ? log.chars : log.why_not)
-            : fail_by_driver(error, title, device, log.chars);
-    free(log.chars);
+            ? ndr_fail_with_log(NDR_BUILD_FAILED, error, log, "\"%s\" did not build for \"%s\" with \"%s\":%s%s\n%s",
+                                title, device, options, hint.chars ? " " : "", hint.chars ? hint.chars : "", lines)
+            : fail_by_driver(error, title, device, log && *log ? log : NULL, lines);
+    ndr_text_free(&hint);
+    ndr_text_free(&shown);
+    free(log);
     return status;
 }
 
@@ -150,32 +97,6 @@ static cl_int build(ndr_context *context, const char *text, const char *flags, c
     return clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
 }
 
-static ndr_status build_or_explain(ndr_context *context, const char *title, const char *text, const char *flags,
-                                   cl_program *program)
-{
-    cl_program made;
-    const cl_int error = build(context, text, flags, &made);
-    if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
-    if (error == CL_SUCCESS) {
-        *program = made;
-        return NDR_OK;
-    }
-    const ndr_status status = fail_with_log(context, made, error, title, text, flags);
-    clReleaseProgram(made);
-    return status;
-}
-
-ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
-                     cl_program *program)
-{
-    ndr_text flags = { 0 };
-    ndr_build_add_options(&context->caps, options, &flags);
-    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
-                                           : build_or_explain(context, title, text, flags.chars, program);
-    ndr_text_free(&flags);
-    return status;
-}
-
 static ndr_status try_to_build(ndr_context *context, const char *text, const char *flags, cl_program *program)
 {
     cl_program made;
@@ -185,6 +106,57 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
     *program = error == CL_SUCCESS ? made : NULL;
     return NDR_OK;
+}
+
+/* A text that did not build in the device's newest language, and names things as only older ones allow: `*program` is
+ * NULL where that is not so, or does not help. */
+static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, cl_program *program)
+{
+    *program = NULL;
+    const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
+    if (is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text)) return NDR_OK;
+    ndr_text_add(options, " -cl-std=CL1.2");
+    return ndr_build_try(context, text, options->chars, program);
+}
+
+static ndr_status build_or_explain(ndr_context *context, const char *title, const char *text, const char *flags,
+                                   ndr_text *options, cl_program *program)
+{
+    cl_program made;
+    const cl_int error = build(context, text, flags, &made);
+    if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
+    if (error == CL_SUCCESS) {
+        *program = made;
+        return NDR_OK;
+    }
+    ndr_status status = is_about_the_text(error) ? build_as_older(context, text, options, program) : NDR_OK;
+    if (status == NDR_OK && !*program) status = fail_with_log(context, made, error, title, text, flags);
+    clReleaseProgram(made);
+    return status;
+}
+
+/* The vocabulary is written in OpenCL C 1.2. */
+static ndr_status check_language(const char *title, const char *text, const char *options)
+{
+    const char *named = strstr(options, "-cl-std=CL1.");
+    const bool is_older = named && (named[12] == '0' || named[12] == '1');
+    NDR_REQUIRE(
+        !is_older || !strstr(text, "#line 1 \"kernels/ndr/"),
+        "\"%s\": options have %.13s, but libndr's vocabulary (ndr/...) needs OpenCL C 1.2: write -cl-std=CL1.2, "
+        "or leave it out for the newest language that the device has",
+        title, named);
+    return NDR_OK;
+}
+
+ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program)
+{
+    NDR_TRY(check_language(title, text, options->chars));
+    ndr_text flags = { 0 };
+    ndr_build_add_options(&context->caps, options->chars, &flags);
+    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
+                                           : build_or_explain(context, title, text, flags.chars, options, program);
+    ndr_text_free(&flags);
+    return status;
 }
 
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program)
@@ -197,18 +169,20 @@ ndr_status ndr_build_try(ndr_context *context, const char *text, const char *opt
     return status;
 }
 
-ndr_status ndr_build_get_text(cl_program program, char **text)
+static ndr_status read_info(cl_program program, cl_program_info what, char **chars)
 {
     size_t bytes = 0;
-    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &bytes));
+    NDR_TRY_CL(clGetProgramInfo(program, what, 0, NULL, &bytes));
     char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's text");
-    const cl_int error = clGetProgramInfo(program, CL_PROGRAM_SOURCE, bytes, made, NULL);
-    if (error == CL_SUCCESS) *text = made;
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what the driver keeps of a program");
+    const cl_int error = clGetProgramInfo(program, what, bytes, made, NULL);
+    if (error == CL_SUCCESS) *chars = made;
     else free(made);
     NDR_TRY_CL_AS("clGetProgramInfo", error);
     return NDR_OK;
 }
+
+ndr_status ndr_build_get_text(cl_program program, char **text) { return read_info(program, CL_PROGRAM_SOURCE, text); }
 
 /* ---- taking kernels ---- */
 
@@ -218,27 +192,14 @@ static const char *hint_for_name(const char *names, const char *name)
     char renamed[80];
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
     return length < (int)sizeof renamed && strstr(names, renamed)
-               ? "; the driver has renamed it, as a built-in function is called so: call it otherwise"
+               ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
                : "";
-}
-
-static ndr_status read_names(cl_program program, char **names)
-{
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes));
-    char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for their names");
-    const cl_int error = clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, made, NULL);
-    if (error == CL_SUCCESS) *names = made;
-    else free(made);
-    NDR_TRY_CL_AS("clGetProgramInfo", error);
-    return NDR_OK;
 }
 
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
     char *names;
-    if (read_names(program, &names) != NDR_OK)
+    if (read_info(program, CL_PROGRAM_KERNEL_NAMES, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
                                   ndr_last_error());
@@ -263,5 +224,22 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
     if (error == CL_INVALID_KERNEL_NAME) return fail_to_find(program, title, name);
     NDR_TRY_CL_AS("clCreateKernel", error);
     *kernel = made;
+    return NDR_OK;
+}
+
+/* ---- the log of a build that succeeded ---- */
+
+ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length)
+{
+    NDR_REQUIRE_SET(kernel);
+    NDR_REQUIRE(text || capacity == 0,
+                "ndr_kernel_get_log: text is NULL, but capacity is %zu; pass memory of that size, or 0", capacity);
+    cl_program program;
+    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    char *log;
+    NDR_TRY(read_log(program, kernel->context->device, &log));
+    if (capacity) snprintf(text, capacity, "%s", log);
+    if (length) *length = strlen(log);
+    free(log);
     return NDR_OK;
 }

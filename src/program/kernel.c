@@ -11,7 +11,8 @@ static ndr_status check(const ndr_context *context, const ndr_kernel_desc *desc,
     NDR_REQUIRE_SET_IN("ndr_kernel_get", context);
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
     NDR_REQUIRE(kernel, "ndr_kernel_get: kernel is NULL");
-    NDR_REQUIRE(desc->name && *desc->name, "ndr_kernel_get: desc->name is not set");
+    NDR_REQUIRE(desc->name && *desc->name,
+                "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL);
     NDR_REQUIRE(given == 1,
                 "ndr_kernel_get: %s of desc->source, file and bundled is set for kernel \"%s\"; set just one",
@@ -89,7 +90,8 @@ static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
     }
     if (desc->bundled) {
         const ndr_source_file *file = ndr_source_find(desc->bundled);
-        NDR_REQUIRE_AS(NDR_NOT_FOUND, file, "there is no bundled kernel file \"%s\"", desc->bundled);
+        NDR_REQUIRE_AS(NDR_NOT_FOUND, file,
+                       "there is no bundled kernel file \"%s\"; for a file of your own set desc->file", desc->bundled);
         ndr_text title = { 0 };
         ndr_text_add(&title, "kernels/%s", desc->bundled);
         source.title = title.chars ? title.chars : desc->bundled;
@@ -113,11 +115,12 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
     made->title = copy_text(title_of(desc));
     ndr_text options = { 0 };
     ndr_text_add(&options, "%s", options_of(desc));
-    const ndr_status chosen = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
+    ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
+    if (status == NDR_OK && (options.failed || !made->title))
+        status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    if (status == NDR_OK) status = ndr_build(context, made->title, text, &options, &made->cl);
     made->options = options.chars; /* freed with the program, whatever happens */
-    NDR_TRY(chosen);
-    if (options.failed || !made->title) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
-    return ndr_build(context, made->title, text, made->options, &made->cl);
+    return status;
 }
 
 static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)

@@ -41,9 +41,9 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
  * `options`. */
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out);
 
-/* Compile `text` with the user's `options`; the log of a failure goes to ndr_last_error(). */
-ndr_status ndr_build(ndr_context *context, const char *title, const char *text, const char *options,
-                     cl_program *program);
+/* Compile `text` with the user's `options`; a failure's log goes to ndr_last_error(). A text that only builds as OpenCL
+ * C 1.2, for what it names things, does so where the user names no language: `options` say so then. */
+ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program);
 
 /* The same for a text that may well not build: that is no failure, nothing is said, and `*program` is NULL. */
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program);
@@ -53,6 +53,18 @@ ndr_status ndr_build_get_text(cl_program program, char **text);
 
 /* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
+
+/* ---- explain.c ---- */
+
+/* Pure: append what the errors in the log of an expanded text come from, in one sentence; nothing where that is not
+ * known. */
+void ndr_explain_log(const char *text, const char *log, ndr_text *out);
+
+/* Pure: append the log's first errors with their notes, without warnings; a last line counts what is left out. */
+void ndr_explain_shorten(const char *log, ndr_text *out);
+
+/* Pure: whether a text of the user's has names that later versions of OpenCL C keep for themselves. */
+bool ndr_explain_uses_later_words(const char *text);
 
 /* ---- sub_group.c ---- */
 

@@ -167,6 +167,18 @@ static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param 
 
 /* ---- the launch record ---- */
 
+/* A record in front of other parameters would be one of the caller's. */
+static ndr_status check_record_is_last(const ndr_kernel *kernel)
+{
+    for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
+        NDR_REQUIRE_AS(
+            NDR_BUILD_FAILED, strcmp(kernel->params[i].name, "ndr_record_") != 0,
+            "kernel \"%s\" has \"%s\" behind NDR_RANGE or NDR_ND_RANGE, which must be the last parameter: move "
+            "it to the end",
+            kernel->name, kernel->params[i + 1].name);
+    return NDR_OK;
+}
+
 static void recognise_record(ndr_kernel *kernel)
 {
     if (kernel->arg_count == 0) return;
@@ -347,6 +359,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, co
     kernel->info.arg_count = count;
     for (cl_uint i = 0; i < count; ++i)
         NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
+    NDR_TRY(check_record_is_last(kernel));
     recognise_record(kernel);
     if (program) NDR_TRY(probe_types(kernel, program, text));
     kernel->argument_bytes = count_argument_bytes(kernel);

@@ -41,8 +41,12 @@ const ndr_source_file *ndr_source_find(const char *name)
 static ndr_status fail_to_read(const char *path, int reason)
 {
     const bool is_lack = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
-    return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s", path,
-                    ndr_errno_print(reason).chars);
+    char folder[1024];
+    const bool is_relative = *path != '/' && getcwd(folder, sizeof folder);
+    return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s%s%s%s",
+                    path, ndr_errno_print(reason).chars,
+                    is_relative ? "; its path is relative to the working directory, \"" : "", is_relative ? folder : "",
+                    is_relative ? "\"" : "");
 }
 
 /* To the end, which a file like /proc/self/environ or one that still grows does not tell beforehand. */

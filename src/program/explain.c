@@ -1,0 +1,267 @@
+/* explain.c - a compiler's log for those who have to read it: what its errors come from, and the log without what does
+ * not matter.
+ *
+ * Compilers differ in their words, and agree in printing the identifiers that an error is about. */
+#include "program/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+/* [chars, end) without the line's end; `next` is where the following one starts. */
+typedef struct line {
+    const char *chars, *end, *next;
+} line;
+
+static line line_at(const char *text)
+{
+    const char *end = text + strcspn(text, "\n");
+    return (line){ text, end, *end ? end + 1 : end };
+}
+
+/* The first of `what` in a line, or NULL. */
+static const char *find_in(line l, const char *what)
+{
+    const size_t length = strlen(what);
+    for (const char *c = l.chars; c + length <= l.end; ++c)
+        if (*c == *what && memcmp(c, what, length) == 0) return c;
+    return NULL;
+}
+
+/* Whether a line begins a message of that kind: "error: FILE:..." or "FILE:...: error: ..." */
+static bool begins(line l, const char *kind)
+{
+    const char *found = find_in(l, kind);
+    return found && (found == l.chars || found[-1] == ' ');
+}
+
+static bool begins_error(line l) { return begins(l, "error:"); }
+
+static bool is_part_of_name(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether a line has an identifier; a name that ends in an underscore may go on in numbers. */
+static bool names(line l, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = find_in(l, name); at; at = find_in((line){ at + 1, l.end, NULL }, name)) {
+        const bool is_start = at == l.chars || !is_part_of_name(at[-1]);
+        if (is_start && (name[length - 1] == '_' || !is_part_of_name(at[length]))) return true;
+    }
+    return false;
+}
+
+/* Whether the user's own text has such an identifier; the vocabulary, between its line marks, does not count. */
+static bool uses(const char *text, const char *word)
+{
+    bool is_vocabulary = false;
+    for (line l = line_at(text); *l.chars; l = line_at(l.next)) {
+        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in(l, "\"kernels/ndr/") != NULL;
+        else if (!is_vocabulary && names(l, word)) return true;
+    }
+    return false;
+}
+
+/* ---- slips with the hidden record ---- */
+
+#define FORMS                                                                                                      \
+    "NDR_ITEM belongs to a kernel that ends its parameters with NDR_RANGE, NDR_ND_ITEM to one with NDR_ND_RANGE: " \
+    "write the two of one form"
+#define DIMS                                                                                                        \
+    "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
+    "number in both, 1 to 3, or 0 to leave it to the launch"
+#define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
+
+/* What an error comes from that has these names. */
+static const struct {
+    const char *names[2];
+    const char *sentence;
+} slips[] = {
+    { { "ndr_record_" },
+      "NDR_ITEM and NDR_ND_ITEM work in a kernel that ends its parameters with NDR_RANGE or NDR_ND_RANGE: add that to "
+      "the kernel, and pass the item to helper functions" },
+    { { "ndr_scratch_" }, FORMS },
+    { { "ndr_range_record_", "ndr_nd_range_record_" }, FORMS },
+    { { "ndr_range_record_" }, DIMS },
+    { { "ndr_nd_range_record_" }, DIMS },
+    { { "ndr_item_of_" }, DIMS },
+    { { "ndr_nd_item_of_" }, DIMS },
+    { { "NDR_ITEM" }, DIMS },
+    { { "NDR_ND_ITEM" }, DIMS },
+    { { "ndr_item", "ndr_nd_item" }, "NDR_ITEM makes an ndr_item, and NDR_ND_ITEM an ndr_nd_item: name that type" },
+    { { "ndr_item", "ndr_group" }, A_GROUP },
+    { { "ndr_nd_item", "ndr_group" }, A_GROUP },
+    { { "'pipe'" }, "pipe is a word of OpenCL C 2.0 and later: choose another name, or build with -cl-std=CL1.2" },
+    { { "'generic'" }, "generic is a word of OpenCL C 2.0 and later: choose another name" },
+};
+
+static bool add_slip(line l, ndr_text *out)
+{
+    for (size_t i = 0; i < sizeof slips / sizeof slips[0]; ++i)
+        if (names(l, slips[i].names[0]) && (!slips[i].names[1] || names(l, slips[i].names[1]))) {
+            ndr_text_add(out, "%s", slips[i].sentence);
+            return true;
+        }
+    return false;
+}
+
+/* ---- names whose header is missing ---- */
+
+/* The file of the vocabulary that declares a name: the first to have it, in the order of ndr/ndr.clh, in which none
+ * comes before what it builds on. NULL: none. */
+static const ndr_source_file *find_header(const char *name)
+{
+    char path[64];
+    int read = 0;
+    const ndr_source_file *all = ndr_source_find("ndr/ndr.clh");
+    for (const char *at = strstr(all->text, "#include"); at; at = strstr(at + read, "#include")) {
+        if (sscanf(at, "#include \"%63[^\"]\"%n", path, &read) != 1) return NULL;
+        const ndr_source_file *file = ndr_source_find(path);
+        if (file && names((line){ file->text, file->text + file->length, NULL }, name)) return file;
+    }
+    return NULL;
+}
+
+static bool includes(const char *text, const char *header)
+{
+    char mark[96];
+    snprintf(mark, sizeof mark, "#line 1 \"kernels/%s\"", header);
+    return strstr(text, mark) != NULL;
+}
+
+/* The next identifier from `at` on that looks like the vocabulary's and is for kernels; false: none. */
+static bool next_name(const char **at, const char *end, char name[64])
+{
+    const char *c = *at;
+    while (c < end) {
+        const char *start = c;
+        while (c < end && is_part_of_name(*c)) ++c;
+        const size_t length = (size_t)(c - start);
+        *at = c;
+        const bool is_ours = length > 4 && (strncmp(start, "ndr_", 4) == 0 || strncmp(start, "NDR_", 4) == 0);
+        if (is_ours && length < 64 && start[length - 1] != '_') {
+            snprintf(name, 64, "%.*s", (int)length, start);
+            return true;
+        }
+        c += length == 0;
+    }
+    return false;
+}
+
+static bool add_header(const char *text, line l, ndr_text *out)
+{
+    char name[64];
+    for (const char *at = l.chars; next_name(&at, l.end, name);) {
+        const ndr_source_file *header = find_header(name);
+        if (!header || includes(text, header->name)) continue;
+        ndr_text_add(out, "%s is declared in %s: #include \"%s\", or \"ndr/ndr.clh\"", name, header->name,
+                     header->name);
+        return true;
+    }
+    return false;
+}
+
+/* A parameter list that ends in an unknown macro need not have an error that names it. */
+static bool add_form(const char *text, ndr_text *out)
+{
+    static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; ++i)
+        if (uses(text, forms[i]) && add_header(text, line_at(forms[i]), out)) return true;
+    return false;
+}
+
+/* ---- calls that fit no function ---- */
+
+#define G "g is ndr_get_group(it) in an NDR_ND_RANGE kernel"
+#define ANY_G G ", or a sub-group"
+#define S "s is a sub-group"
+#define SCALARS                                                                                                       \
+    "scalars of one type: char to ulong, float, and double where the device has it; convert half to float, and call " \
+    "once for each component of a vector"
+#define OP "op is an operator such as NDR_PLUS, those of bits for integers alone"
+
+/* What functions of the vocabulary take, by the start of their names. */
+static const struct {
+    const char *name, *takes;
+} calls[] = {
+    { "ndr_atomic_", "a pointer to int, uint, long, ulong, float or double and a scalar that fits: for an integer, "
+                     "cast a float; of a vector, take one component; half is not taken" },
+    { "ndr_reduce_over_group", "(g, x, op) or (g, x, init, op): " ANY_G "; " OP "; x and init are " SCALARS },
+    { "ndr_inclusive_scan_over_group", "(g, x, op) or (g, x, op, init): " ANY_G "; " OP "; x and init are " SCALARS },
+    { "ndr_exclusive_scan_over_group", "(g, x, op) or (g, x, init, op): " ANY_G "; " OP "; x and init are " SCALARS },
+    { "ndr_group_broadcast", "(g, x) or (g, x, id): " ANY_G "; x is one of the " SCALARS },
+    { "ndr_group_barrier",
+      "(g) or (g, fence): " ANY_G "; fence is NDR_FENCE_LOCAL, NDR_FENCE_GLOBAL or NDR_FENCE_BOTH" },
+    { "ndr_group_copy",
+      "(g, to, from, n) or (g, to, from, n, stride): " G "; to and from are a global and a local "
+      "pointer, or the other way round, to the same scalars, of which n counts: cast a vector's pointer" },
+    { "ndr_select_from_group", "(s, x, id): " S "; x is one of the " SCALARS },
+    { "ndr_shift_group_", "(s, x, distance): " S "; x is one of the " SCALARS },
+    { "ndr_permute_group_by_xor", "(s, x, mask): " S "; x is one of the " SCALARS },
+    { "ndr_combine", "(a, b, op): " OP "; a and b are " SCALARS },
+    { "ndr_joint_", "g first: " G "; then pointers to global or local " SCALARS },
+    { "ndr_any_of_group", "(g, p): " ANY_G "; p is one bool, and any() or all() make one of a vector" },
+    { "ndr_all_of_group", "(g, p): " ANY_G "; p is one bool, and any() or all() make one of a vector" },
+    { "ndr_none_of_group", "(g, p): " ANY_G "; p is one bool, and any() or all() make one of a vector" },
+};
+
+/* What the call of an error takes that fits no function, or more than one. */
+static bool add_call(line l, ndr_text *out)
+{
+    static const char before[] = "call to '";
+    const char *name = find_in(l, before);
+    if (!name) return false;
+    name += strlen(before);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i)
+        if (strncmp(name, calls[i].name, strlen(calls[i].name)) == 0) {
+            ndr_text_add(out, "%.*s takes %s", (int)strcspn(name, "'"), name, calls[i].takes);
+            return true;
+        }
+    return false;
+}
+
+/* ---- the log ---- */
+
+/* By the first error that something is known of: the others may follow from it. */
+void ndr_explain_log(const char *text, const char *log, ndr_text *out)
+{
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
+        if (!begins_error(l)) continue;
+        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out)) return;
+    }
+    (void)add_form(text, out);
+}
+
+enum { MOST_ERRORS = 10, MOST_LINES = 12, MOST_LINES_AHEAD = 100 };
+
+/* An error goes on to the next message that is no note; what comes ahead of them all is kept as well, for it may be in
+ * words that are not known here. */
+void ndr_explain_shorten(const char *log, ndr_text *out)
+{
+    size_t errors = 0, lines = 0, left_out = 0;
+    bool is_kept = true;
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
+        if (begins_error(l)) ++errors, lines = 0, is_kept = errors <= MOST_ERRORS;
+        else if (begins(l, "warning:")) is_kept = false;
+        ++lines;
+        if (is_kept && lines <= (errors ? MOST_LINES : MOST_LINES_AHEAD))
+            ndr_text_add_chars(out, l.chars, (size_t)(l.next - l.chars));
+        else ++left_out;
+    }
+    if (left_out > 0) ndr_text_add(out, "(%zu lines of the log are left out; ndr_last_build_log() has all)", left_out);
+}
+
+/* ---- words of later languages ---- */
+
+bool ndr_explain_uses_later_words(const char *text)
+{
+    static const char *const words[] = { "pipe",         "generic",      "ctz",          "memory_order",
+                                         "memory_scope", "atomic_flag",  "atomic_int",   "atomic_uint",
+                                         "atomic_long",  "atomic_ulong", "atomic_float", "atomic_double" };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (uses(text, words[i])) return true;
+    return false;
+}
