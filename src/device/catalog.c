@@ -86,14 +86,32 @@ static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catal
                     drivers, are, how_to_install);
 }
 
+/* The loader looks where these say, and nowhere else. */
+static ndr_status fail_without_driver(cl_int error)
+{
+    static const char *const variables[][2] = {
+        { "OCL_ICD_VENDORS", "the folder of a driver's .icd file" },
+        { "OCL_ICD_FILENAMES", "the path of a driver's library" },
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
+        const char *value = ndr_environment(variables[i][0]);
+        if (value)
+            return ndr_fail_with_code(
+                NDR_NO_DRIVER, error,
+                "no OpenCL driver is found, as the environment variable %s is \"%s\": unset it to use "
+                "the installed drivers, or set it to %s",
+                variables[i][0], value, variables[i][1]);
+    }
+    return ndr_fail_with_code(NDR_NO_DRIVER, error, "no OpenCL driver is installed: %s", how_to_install);
+}
+
 static ndr_status add_platforms(ndr_catalog *catalog)
 {
     enum { MOST = 64 };
     cl_platform_id platforms[MOST];
     cl_uint found = 0;
     const cl_int error = clGetPlatformIDs(MOST, platforms, &found);
-    if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0))
-        return ndr_fail_with_code(NDR_NO_DRIVER, error, "no OpenCL driver is installed: %s", how_to_install);
+    if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0)) return fail_without_driver(error);
     NDR_TRY_CL_AS("clGetPlatformIDs", error);
     for (cl_uint i = 0; i < found && i < MOST; ++i) NDR_TRY(add_devices(platforms[i], catalog));
     return catalog->count > 0 ? NDR_OK : fail_without_device((unsigned)found, catalog);
@@ -116,7 +134,8 @@ ndr_status ndr_catalog_read(ndr_catalog *catalog)
 ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count)
 {
     NDR_REQUIRE_SET(count);
-    NDR_REQUIRE(devices || capacity == 0, "ndr_device_list: devices is NULL, but capacity is %zu", capacity);
+    NDR_REQUIRE(devices || capacity == 0,
+                "ndr_device_list: devices is NULL, but capacity is %zu; pass memory for as many, or 0", capacity);
     ndr_catalog catalog;
     NDR_TRY(ndr_catalog_read(&catalog));
     for (size_t i = 0; i < catalog.count && i < capacity; ++i) devices[i] = catalog.entries[i].caps.info;
