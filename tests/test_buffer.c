@@ -398,7 +398,7 @@ static void test_buffer__fill_refuses_spans_that_cut_a_pattern(void **state)
     (void)state;
     ndr_buffer *buffer = counting_buffer();
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 2, 8, counting, 4, NULL),
-                   "offset 2 and size 8 are not both multiples of the pattern's 4 bytes");
+                   "offset 2 and size 8 must both be multiples of the pattern's 4 bytes");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 4, 6, counting, 4, NULL),
                    "offset 4 and size 6");
     assert_holds_and_destroy(buffer, counting, BYTES);

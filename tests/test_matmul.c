@@ -464,7 +464,7 @@ static void test_matmul__refuses_types_it_does_not_take(void **state)
     for (int dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_U64; ++dtype) {
         desc.dtype = (ndr_dtype)dtype;
         assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is", ndr_dtype_name(desc.dtype),
-                       "f32 and f64");
+                       "f32 or f64");
     }
     desc.dtype = NDR_DTYPE_NONE;
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is not set");
@@ -584,7 +584,7 @@ static void test_matmul__refuses_a_result_that_meets_an_operand(void **state)
     for (size_t offset = 0; offset <= 15; ++offset) {
         desc.c.offset = offset;
         if (offset == 6) continue; /* between them */
-        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), offset <= 5 ? "meets a" : "meets b",
+        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), offset <= 5 ? "overlaps a" : "overlaps b",
                        "of the same buffer");
     }
     float got[4];

@@ -25,8 +25,8 @@ static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags fla
 {
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
-                   "a buffer of %zu bytes is more than the %zu that \"%s\" gives at most", size_bytes, limit,
-                   context->caps.info.name);
+                   "a buffer of %zu bytes is more than the %zu that \"%s\" gives at most: use several", size_bytes,
+                   limit, context->caps.info.name);
     const bool is_ours = !(flags & CL_MEM_USE_HOST_PTR);
     if (is_ours && ndr_zones_fit(context, size_bytes)) return ndr_zones_make_buffer(context, size_bytes, host, buffer);
     if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;
@@ -50,7 +50,10 @@ ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(buffer);
-    NDR_REQUIRE(host || size_bytes == 0, "ndr_buffer_create_from: host is NULL, but size_bytes is %zu", size_bytes);
+    NDR_REQUIRE(host || size_bytes == 0,
+                "ndr_buffer_create_from: host is NULL, but size_bytes is %zu; for a buffer without contents call "
+                "ndr_buffer_create()",
+                size_bytes);
     return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (void *)(uintptr_t)host, buffer);
 }
 
@@ -58,7 +61,10 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(buffer);
-    NDR_REQUIRE(host || size_bytes == 0, "ndr_buffer_create_over: host is NULL, but size_bytes is %zu", size_bytes);
+    NDR_REQUIRE(
+        host || size_bytes == 0,
+        "ndr_buffer_create_over: host is NULL, but size_bytes is %zu; for memory of its own call ndr_buffer_create()",
+        size_bytes);
     return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
 }
 
@@ -97,11 +103,13 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr
 {
     NDR_REQUIRE_SET_IN(call, queue);
     NDR_REQUIRE_SET_IN(call, buffer);
-    NDR_REQUIRE(queue->context == buffer->context, "%s: queue and buffer belong to different contexts", call);
+    NDR_REQUIRE(queue->context == buffer->context,
+                "%s: queue and buffer belong to different contexts; make both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
-                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes", call, size_bytes,
-                   offset_bytes, buffer->size_bytes);
+                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; at most %zu fit there",
+                   call, size_bytes, offset_bytes, buffer->size_bytes,
+                   buffer->size_bytes - ndr_min_size(offset_bytes, buffer->size_bytes));
     return NDR_OK;
 }
 
@@ -133,7 +141,7 @@ static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, 
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu", call, size_bytes);
+    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
     ENQUEUE(queue, event, clEnqueueWriteBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
     return NDR_OK;
 }
@@ -144,7 +152,7 @@ static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, s
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, false));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu", call, size_bytes);
+    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
     ENQUEUE(queue, event, clEnqueueReadBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
     return NDR_OK;
 }
@@ -202,7 +210,7 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     NDR_REQUIRE(pattern_bytes >= 1 && pattern_bytes <= 128 && (pattern_bytes & (pattern_bytes - 1)) == 0,
                 "ndr_buffer_fill: a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not %zu", pattern_bytes);
     NDR_REQUIRE(offset_bytes % pattern_bytes == 0 && size_bytes % pattern_bytes == 0,
-                "ndr_buffer_fill: offset %zu and size %zu are not both multiples of the pattern's %zu bytes",
+                "ndr_buffer_fill: offset %zu and size %zu must both be multiples of the pattern's %zu bytes",
                 offset_bytes, size_bytes, pattern_bytes);
     NDR_TRY(check_free(__func__, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
@@ -218,8 +226,9 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     const bool meet = from == to && from_offset_bytes < to_offset_bytes + size_bytes
                       && to_offset_bytes < from_offset_bytes + size_bytes;
     NDR_REQUIRE(!meet || size_bytes == 0,
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap", size_bytes,
-                from_offset_bytes, to_offset_bytes);
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap; copy by way of "
+                "another buffer",
+                size_bytes, from_offset_bytes, to_offset_bytes);
     NDR_TRY(check_free(__func__, from, false));
     NDR_TRY(check_free(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
@@ -311,9 +320,10 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
 {
     NDR_TRY(check_span(__func__, queue, buffer, offset_bytes, size_bytes));
     NDR_REQUIRE_SET(host);
-    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE, "ndr_buffer_map: %d is not an ndr_map_access",
+    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
+                "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
                 (int)access);
-    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address");
+    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping;
     NDR_TRY(make_mapping(queue, access, &mapping));
     pthread_mutex_lock(&buffer->lock);
@@ -328,7 +338,8 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
 static ndr_status unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     ndr_mapping **link = find(buffer, host);
-    NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped", host);
+    NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
+                host);
     NDR_TRY_CL(clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL));
     forget(buffer, link);
     return NDR_OK;

@@ -425,7 +425,9 @@ static void print_report(ndr_context *context, ndr_text *out)
 ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text, size_t *length)
 {
     NDR_REQUIRE_SET(context);
-    NDR_REQUIRE(text || capacity == 0, "ndr_context_get_check_report: text is NULL, but capacity is %zu", capacity);
+    NDR_REQUIRE(text || capacity == 0,
+                "ndr_context_get_check_report: text is NULL, but capacity is %zu; pass memory of that size, or 0",
+                capacity);
     ndr_text report = { 0 };
     print_report(context, &report);
     const bool is_whole = !report.failed;

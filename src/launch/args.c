@@ -66,7 +66,8 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     const ndr_buffer *buffer = p->arg->as.buffer;
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
-    if (buffer->context != p->kernel->context) return refuse(p, "is a buffer of another context than the kernel's");
+    if (buffer->context != p->kernel->context)
+        return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
     if (!is_free_for(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->copy.mem = buffer->cl;
     out->given.value = buffer->identity;
@@ -126,9 +127,11 @@ static ndr_status check_element(const passing *p)
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
                       p->param->type.lanes ? "" : "; name the same type on both sides");
     if (p->param->size_bytes && p->param->size_bytes != arg->size_bytes)
-        return REFUSE(p,
-                      " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu",
-                      p->param->size_bytes, element_name(arg), arg->size_bytes);
+        return REFUSE(
+            p,
+            " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu; "
+            "declare the same members on both sides",
+            p->param->size_bytes, element_name(arg), arg->size_bytes);
     return NDR_OK;
 }
 
@@ -144,7 +147,7 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
         if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
             return REFUSE_AS(NDR_LIMIT_EXCEEDED, p, " asks for local memory of %s elements: more than can be counted",
                              ndr_sizes_print(3, arg->as.extent).chars);
-    if (bytes == 0) return refuse(p, "asks for no local memory at all; OpenCL has none of size 0");
+    if (bytes == 0) return refuse(p, "asks for no local memory; ask for one element at least");
     out->size_bytes = bytes;
     out->value = NULL;
     out->given.value = bytes;
@@ -264,7 +267,8 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
         return refuse_as(NDR_UNSUPPORTED, p,
                          "is of a type whose size the driver's compiler does not tell; pass it in a buffer");
     if (param->size_bytes != arg->size_bytes && param->kind != NDR_PARAM_ANY)
-        return REFUSE(p, " has %zu bytes on the device, but %zu are given", param->size_bytes, arg->size_bytes);
+        return REFUSE(p, " has %zu bytes on the device, but %zu are given; declare the same members on both sides",
+                      param->size_bytes, arg->size_bytes);
     if (!is_named_so) return refuse_name(p, given);
     out->size_bytes = arg->size_bytes;
     out->value = arg->as.value.bytes;

@@ -110,18 +110,18 @@ static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments,
     NDR_REQUIRE_AS(
         NDR_LIMIT_EXCEEDED, fits,
         "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
-        "group functions; the device has %zu for a group",
+        "group functions; the device has %zu for a group: make what the arguments ask for, or the group, smaller",
         kernel->name, arguments, declared, scratch, limit);
     return NDR_OK;
 }
 
 static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_nd_range *range)
 {
-    NDR_REQUIRE(queue, "ndr_launch: queue is NULL");
-    NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL");
+    NDR_REQUIRE(queue, "ndr_launch: queue is NULL; make one with ndr_queue_create()");
+    NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL; get one with ndr_kernel_get()");
     NDR_REQUIRE(range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
-    NDR_REQUIRE(kernel->context == queue->context, "kernel \"%s\" and the queue belong to different contexts",
-                kernel->name);
+    NDR_REQUIRE(kernel->context == queue->context,
+                "kernel \"%s\" and the queue belong to different contexts; get both from one", kernel->name);
     return NDR_OK;
 }
 

@@ -63,15 +63,18 @@ static ndr_status check_dims(const planning *p)
     const ndr_nd_range *range = p->range;
     const char *kernel = p->rules->kernel;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->global.dims >= 1 && range->global.dims <= 3,
-                   "kernel \"%s\": a range has 1 to 3 dimensions, not %u", kernel, range->global.dims);
+                   "kernel \"%s\": a range has 1 to 3 dimensions, not %u: make it with ndr_range_1d(), _2d() or _3d()",
+                   kernel, range->global.dims);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->local.dims == 0 || range->local.dims == range->global.dims,
-                   "kernel \"%s\": the global range has %u dimension%s, but the local one %u", kernel,
-                   range->global.dims, range->global.dims == 1 ? "" : "s", range->local.dims);
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
-                   "kernel \"%s\" is written for %u dimension%s, but the range %s has %u", kernel, p->rules->dims,
-                   p->rules->dims == 1 ? "" : "s", ndr_sizes_print(range->global.dims, range->global.size).chars,
-                   range->global.dims);
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, (unsigned)range->edge <= NDR_EDGE_SPLIT, "kernel \"%s\": %d is not an ndr_edge",
+                   "kernel \"%s\": the global range has %u dimension%s, but the local one %u: give both as many",
+                   kernel, range->global.dims, range->global.dims == 1 ? "" : "s", range->local.dims);
+    NDR_REQUIRE_AS(
+        NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
+        "kernel \"%s\" is written for %u dimension%s, but the range %s has %u: launch it over ndr_range_%ud()", kernel,
+        p->rules->dims, p->rules->dims == 1 ? "" : "s", ndr_sizes_print(range->global.dims, range->global.size).chars,
+        range->global.dims, p->rules->dims);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, (unsigned)range->edge <= NDR_EDGE_SPLIT,
+                   "kernel \"%s\": %d is not an ndr_edge; use NDR_EDGE_REJECT, NDR_EDGE_ROUND_UP or NDR_EDGE_SPLIT",
                    kernel, (int)range->edge);
     return NDR_OK;
 }
@@ -115,12 +118,13 @@ static ndr_status check_sizes(const planning *p)
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, size <= largest && offset <= largest - size,
                        "kernel \"%s\": global size %zu from offset %zu in dimension %u passes the device's largest "
-                       "id, %zu",
+                       "id, %zu: make one of them smaller",
                        p->rules->kernel, size, offset, d, largest);
     }
     for (unsigned d = 0; d < p->dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(items, p->range->global.size[d], &items) && items <= largest,
-                       "kernel \"%s\": global size %s has more work-items than the device can count, %zu",
+                       "kernel \"%s\": global size %s has more work-items than the device can count, %zu: launch "
+                       "parts of it",
                        p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars, largest);
     return NDR_OK;
 }
@@ -134,14 +138,16 @@ static ndr_status check_given_local(const planning *p)
         NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
                        "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
                        ndr_sizes_print(p->dims, p->local).chars, d);
-        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
-                       "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u", kernel,
-                       ndr_sizes_print(p->dims, p->local).chars, device_limit, d);
+        NDR_REQUIRE_AS(
+            NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
+            "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u: make it smaller, or all zeros "
+            "to let the library choose",
+            kernel, ndr_sizes_print(p->dims, p->local).chars, device_limit, d);
         if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
     }
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
                    "kernel \"%s\": local size %s makes groups of %zu work-items; this kernel on this device takes at "
-                   "most %zu",
+                   "most %zu: make it smaller, or all zeros to let the library choose",
                    kernel, ndr_sizes_print(p->dims, p->local).chars, items, p->rules->max_group_size);
     return NDR_OK;
 }
@@ -164,7 +170,9 @@ static ndr_status check_required(const planning *p)
     bool same = true;
     for (unsigned d = 0; d < 3 - p->dims; ++d) same &= required[d] == 1;
     for (unsigned d = 0; d < p->dims; ++d) same &= required[3 - p->dims + d] == p->local[d];
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, same, "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s",
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, same,
+                   "kernel \"%s\" requires the local size %s (reqd_work_group_size), not %s: give that one, or all "
+                   "zeros to let the library choose",
                    p->rules->kernel, print_required(p).chars, ndr_sizes_print(p->dims, p->local).chars);
     return NDR_OK;
 }

@@ -29,11 +29,10 @@ static ndr_operand operand(const char *name, const ndr_matrix *matrix, size_t el
 static ndr_status check_type(const ndr_queue *queue, const ndr_matmul_desc *desc)
 {
     const ndr_device_info *device = &queue->context->caps.info;
-    NDR_REQUIRE(desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64,
-                "ndr_matmul: dtype is %s; it takes f32 and f64",
+    NDR_REQUIRE(desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64, "ndr_matmul: dtype is %s; use f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "ndr_matmul: device \"%s\" has no f64", device->name);
+                   "ndr_matmul: device \"%s\" has no f64; use f32", device->name);
     return NDR_OK;
 }
 
@@ -44,8 +43,9 @@ static ndr_status check_shapes(const product *p)
                 "ndr_matmul: a is %zu x %zu and b is %zu x %zu; the columns of a must be the rows "
                 "of b",
                 a->rows, a->cols, b->rows, b->cols);
-    NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols, "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu", c->rows,
-                c->cols, a->rows, b->cols);
+    NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols,
+                "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c of that size", c->rows, c->cols, a->rows,
+                b->cols);
     return NDR_OK;
 }
 

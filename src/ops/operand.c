@@ -1,4 +1,4 @@
-/* operand.c - what an operation reads and writes: is it there, does it fit, does it meet another. */
+/* operand.c - what an operation reads and writes: is it there, does it fit, does it overlap another. */
 #include "ops/ops.h"
 
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
@@ -12,23 +12,27 @@ static bool end_of(const ndr_operand *operand, size_t *end)
 
 ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
 {
-    NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols, "%s: %s has %zu columns, but a pitch of only %zu", o->call,
+    NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols,
+                "%s: %s has %zu columns, but a pitch of only %zu; make the pitch as large, or 0 for just that", o->call,
                 o->name, o->cols, o->pitch);
     if (is_empty(o)) return NDR_OK;
-    NDR_REQUIRE(o->buffer, "%s: %s has no buffer", o->call, o->name);
+    NDR_REQUIRE(o->buffer, "%s: %s has no buffer; set %s.buffer", o->call, o->name, o->name);
     NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);
-    NDR_REQUIRE(o->buffer->context == queue->context, "%s: %s and the queue belong to different contexts", o->call,
-                o->name);
+    NDR_REQUIRE(o->buffer->context == queue->context,
+                "%s: %s and the queue belong to different contexts; make both in one", o->call, o->name);
     const size_t held = o->buffer->size_bytes / o->element_bytes;
     size_t end;
     const bool fits = end_of(o, &end) && end <= held;
     if (fits) return NDR_OK;
     if (o->rows == 1)
-        return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: %s is %zu elements from element %zu, but its buffer holds %zu", o->call,
-                        o->name, o->cols, o->offset, held);
+        return ndr_fail(
+            NDR_OUT_OF_BOUNDS,
+            "%s: %s is %zu elements from element %zu, but its buffer holds %zu: lower the count or the offset", o->call,
+            o->name, o->cols, o->offset, held);
     return ndr_fail(NDR_OUT_OF_BOUNDS,
-                    "%s: %s is %zu x %zu with pitch %zu from element %zu, but its buffer holds %zu elements", o->call,
-                    o->name, o->rows, o->cols, o->pitch, o->offset, held);
+                    "%s: %s is %zu x %zu with pitch %zu from element %zu, but its buffer holds %zu elements: make the "
+                    "matrix or its offset smaller",
+                    o->call, o->name, o->rows, o->cols, o->pitch, o->offset, held);
 }
 
 ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input)
@@ -38,8 +42,8 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
     (void)end_of(output, &output_end);
     (void)end_of(input, &input_end);
     NDR_REQUIRE(output_end <= input->offset || input_end <= output->offset,
-                "%s: %s, elements %zu to %zu, meets %s, elements %zu to %zu of the same buffer", output->call,
-                output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1);
+                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of the same buffer: put them apart",
+                output->call, output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1);
     return NDR_OK;
 }
 

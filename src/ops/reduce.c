@@ -29,20 +29,20 @@ static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc
 {
     const ndr_device_info *device = &queue->context->caps.info;
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
-                "ndr_reduce: dtype is %s; it takes i32, u32, i64, u64, f32 and f64",
+                "ndr_reduce: dtype is %s; use i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
     NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_MAX,
-                "ndr_reduce: op is %d, which is no ndr_op but sum "
-                "(1), min (2) and max (3) are",
-                (int)desc->op);
-    NDR_REQUIRE((unsigned)desc->method <= NDR_REDUCE_RECURSIVE, "ndr_reduce: %d is not an ndr_reduce_method",
-                (int)desc->method);
+                "ndr_reduce: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN or NDR_OP_MAX", (int)desc->op);
+    NDR_REQUIRE(
+        (unsigned)desc->method <= NDR_REDUCE_RECURSIVE,
+        "ndr_reduce: %d is not an ndr_reduce_method; use NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC or NDR_REDUCE_RECURSIVE",
+        (int)desc->method);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "ndr_reduce: device \"%s\" has no f64", device->name);
+                   "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,
                    desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,
-                   "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; the tree "
-                   "does without",
+                   "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use the "
+                   "tree",
                    device->name, ndr_dtype_name(desc->dtype));
     return NDR_OK;
 }
@@ -253,8 +253,8 @@ static ndr_status reduce_recursive(const reduction *r, ndr_event **event)
     /* Groups of one would never come to an end. */
     const size_t group = ndr_min_size(RECURSIVE_GROUP, kernel->info.max_group_size);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, group > 1 || r->desc->count <= 1,
-                   "ndr_reduce: device \"%s\" has groups of one item, which the recursive method cannot use; the tree "
-                   "can",
+                   "ndr_reduce: device \"%s\" has groups of one item, which the recursive method cannot use; use the "
+                   "tree",
                    r->queue->context->caps.info.name);
     ndr_buffer *levels;
     NDR_TRY(ndr_buffer_create(r->queue->context, elements_of_levels(r->desc->count, group) * r->input.element_bytes,
