@@ -1,0 +1,1156 @@
+/* test_errors.c - docs/errors.md: each mistake of its tables is made here, and what the call says is what the page says.
+ *
+ * NDR_TEST_WRITE=1 writes the tables instead. {device} and the like stand for what differs from machine to machine. */
+#include "support.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ops/ops.h"
+
+#include "ndr/ndr_cl.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+#define SKIPPED ((ndr_status)-1) /* a row that this device or loader cannot make */
+
+static const char demo[] =
+    "#include <ndr/nd_item.clh>\n"
+    "typedef struct { int first, second; } pair;\n"
+    "struct cell { int a, b, c, d; };\n"
+    "kernel void scale(global float *x, float a, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] *= a; }\n"
+    "#include <ndr/group.clh>\n"
+    "kernel void smooth(global float *x, uint n, local float *t, NDR_ND_RANGE(1)) { x[0] = n; t[0] = x[0]; }\n"
+    "kernel __attribute__((reqd_work_group_size(8, 4, 1))) void fixed(global float *x, NDR_ND_RANGE(2)) { x[0] = 1; }\n"
+    "kernel void sumpair(global int *x, pair p, NDR_RANGE(1)) { x[0] = p.first + p.second; }\n"
+    "kernel void plain(global float *x) { x[get_global_id(0)] = 1; }\n"
+    "kernel void colours(global float *x, float3 a, NDR_RANGE(1)) { x[0] = a.y; }\n"
+    "kernel void cells(global int *x, local struct cell *a, NDR_ND_RANGE(1)) { a[0].d = x[0]; x[0] = a[0].d; }\n";
+
+enum { FLOATS = 1000 };
+static ndr_kernel *scale, *smooth, *fixed, *sumpair, *plain, *colours, *cells;
+static ndr_buffer *x;
+
+static int open_demo(void **state)
+{
+    struct {
+        ndr_kernel **kernel;
+        const char *name;
+    } wanted[] = { { &scale, "scale" }, { &smooth, "smooth" },   { &fixed, "fixed" }, { &sumpair, "sumpair" },
+                   { &plain, "plain" }, { &colours, "colours" }, { &cells, "cells" } };
+    if (open_device(state) != 0) return -1;
+    write_file("demo.cl", demo);
+    x = buffer_of(FLOATS * sizeof(float), NULL);
+    for (size_t i = 0; i < COUNT_OF(wanted); ++i)
+        assert_ok(
+            ndr_kernel_get(context, &(ndr_kernel_desc){ .name = wanted[i].name, .file = "demo.cl" }, wanted[i].kernel));
+    return 0;
+}
+
+static int close_demo(void **state)
+{
+    ndr_buffer_destroy(x);
+    return close_device(state);
+}
+
+/* ---- what differs from machine to machine ---- */
+
+static struct {
+    char value[256], name[32];
+} hidden[16];
+static size_t hidden_count;
+
+static void hide(const char *value, const char *name)
+{
+    assert_in_range(hidden_count, 0, COUNT_OF(hidden) - 1);
+    snprintf(hidden[hidden_count].value, sizeof hidden[0].value, "%s", value);
+    snprintf(hidden[hidden_count++].name, sizeof hidden[0].name, "%s", name);
+}
+
+/* The number, which the sentence will have under that name. */
+static size_t limit(size_t number, const char *name)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%zu", number);
+    hide(digits, name);
+    return number;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Put `name` where `value` stands, a number only where it stands whole. */
+static void replace(ndr_text *text, const char *value, const char *name)
+{
+    ndr_text out = { 0 };
+    const size_t length = strlen(value);
+    for (const char *c = text->chars; *c;) {
+        const bool is_whole = !is_digit(*value) || ((c == text->chars || !is_digit(c[-1])) && !is_digit(c[length]));
+        if (length > 0 && strncmp(c, value, length) == 0 && is_whole) {
+            ndr_text_add(&out, "%s", name);
+            c += length;
+        } else ndr_text_add_chars(&out, c++, 1);
+    }
+    ndr_text_free(text);
+    *text = out;
+}
+
+/* Put `name` where something stands from `from` up to one of the characters of `to`. */
+static void replace_span(ndr_text *text, const char *from, const char *to, const char *name)
+{
+    const char *start = text->chars ? strstr(text->chars, from) : NULL;
+    if (!start) return;
+    start += strlen(from);
+    ndr_text out = { 0 };
+    ndr_text_add_chars(&out, text->chars, (size_t)(start - text->chars));
+    ndr_text_add(&out, "%s%s", name, start + strcspn(start, to));
+    ndr_text_free(text);
+    *text = out;
+}
+
+/* The sentence as the page has it: the first line, which a compiler's log follows. */
+static void print_sentence(const char *sentence, ndr_text *out)
+{
+    ndr_text_add(out, "%.*s", (int)strcspn(sentence, "\n"), sentence);
+    replace_span(out, " did not build for \"", "\"", "{device}");
+    replace_span(out, "{device}\" with \"", "\"", "{options}");
+    replace_span(out, "working directory, \"", "\"", "{folder}");
+    replace_span(out, "; there is ", "", "{devices}");
+    replace_span(out, "; there are ", "", "{devices}");
+    replace(out, "; there are {", "; there is {");
+    replace_span(out, "something wrote to ", ".", "{address}");
+    for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
+    replace(out, device.name, "{device}");
+    replace(out, "*", "\\*"); /* for Markdown */
+    replace(out, "|", "\\|");
+}
+
+/* ---- ranges ---- */
+
+static ndr_nd_range range_of(unsigned dims, unsigned local_dims)
+{
+    return (ndr_nd_range){ .global = { dims, { 64, 64, 64 } }, .local = { local_dims, { 4, 4, 4 } } };
+}
+
+#define MISTAKE(name, call) \
+    static ndr_status name(void) { return (call); }
+
+MISTAKE(no_dimension, ndr_launch(queue, scale, range_of(0, 0), x, 2.0f))
+MISTAKE(four_dimensions, ndr_launch(queue, scale, range_of(4, 0), x, 2.0f))
+MISTAKE(other_dimensions, ndr_launch(queue, scale, ndr_range_2d(10, 10), x, 2.0f))
+MISTAKE(mixed_dimensions, ndr_launch(queue, smooth, range_of(1, 2), x, 3, ndr_local(float, 64)))
+MISTAKE(local_zero, ndr_launch(queue, fixed, ndr_nd_range_2d(64, 64, 4, 0), x))
+MISTAKE(group_too_large, (limit(fixed->info.max_group_size, "{group}"),
+                          ndr_launch(queue, fixed, ndr_nd_range_2d(1 << 16, 1 << 16, 1 << 10, 1 << 10), x)))
+MISTAKE(not_required, ndr_launch(queue, fixed, ndr_nd_range_2d(64, 64, 2, 2), x))
+MISTAKE(ragged_required, ndr_launch(queue, fixed, ndr_nd_range_2d(62, 64, 4, 8), x))
+MISTAKE(ragged, ndr_launch(queue, smooth, ndr_nd_range_1d(1000, 16), x, 3, ndr_local(float, 64)))
+MISTAKE(range_for_groups, ndr_launch(queue, smooth, ndr_range_1d(1000), x, 3, ndr_local(float, 64)))
+MISTAKE(groups_for_range, ndr_launch(queue, scale, ndr_nd_range_1d(1000, 10), x, 2.0f))
+MISTAKE(negative, ndr_launch(queue, scale, ndr_range_1d((size_t)-1), x, 2.0f))
+MISTAKE(no_range, ndr_launch_v(queue, scale, NULL, NULL, 0, NULL))
+
+static ndr_status local_too_long(void)
+{
+    const size_t most = limit(device.max_local_size[2], "{most}");
+    return ndr_launch(queue, smooth, ndr_nd_range_1d(1 << 20, limit(2 * most, "{twice as many}")), x, 3,
+                      ndr_local(float, 64));
+}
+
+static ndr_status split_plain(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(1000, 16);
+    range.edge = NDR_EDGE_SPLIT;
+    return ndr_launch(queue, plain, range, x);
+}
+
+static ndr_status unknown_edge(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(1000, 16);
+    range.edge = (ndr_edge)7;
+    return ndr_launch(queue, smooth, range, x, 3, ndr_local(float, 64));
+}
+
+static ndr_status too_many_items(void)
+{
+    if (device.address_bits < 64) return SKIPPED;
+    return ndr_launch(queue, fixed, ndr_nd_range_2d((size_t)1 << 40, (size_t)1 << 40, 0, 0), x);
+}
+
+static ndr_status too_many_groups(void)
+{
+    if (device.address_bits < 64) return SKIPPED;
+    return ndr_launch(queue, smooth, ndr_nd_range_1d((size_t)1 << 35, 16), x, 3, ndr_local(float, 64));
+}
+
+static ndr_status past_largest_id(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(128, 16);
+    range.offset[0] = limit((SIZE_MAX >> (65 - device.address_bits)) - 10, "{offset}");
+    limit(SIZE_MAX >> (65 - device.address_bits), "{largest}");
+    return ndr_launch(queue, smooth, range, x, 3, ndr_local(float, 64));
+}
+
+/* ---- arguments and local memory ---- */
+
+static ndr_status smooth_with(ndr_arg count, ndr_arg local)
+{
+    return ndr_launch(queue, smooth, ndr_nd_range_1d(64, 16), x, count, local);
+}
+
+MISTAKE(missing, ndr_launch(queue, scale, ndr_range_1d(10), x))
+MISTAKE(extra, ndr_launch(queue, scale, ndr_range_1d(10), x, 2.0f, 3))
+MISTAKE(unset, ndr_launch(queue, scale, ndr_range_1d(10), (ndr_arg){ .kind = NDR_ARG_NONE }, 2.0f))
+MISTAKE(double_for_float, ndr_launch(queue, scale, ndr_range_1d(10), x, 2.0))
+MISTAKE(integer_for_float, ndr_launch(queue, scale, ndr_range_1d(10), x, 2))
+MISTAKE(float_for_integer, smooth_with(ndr_arg_of(3.0f), ndr_local(float, 64)))
+MISTAKE(does_not_fit, smooth_with(ndr_arg_of(-1), ndr_local(float, 64)))
+MISTAKE(number_for_buffer, ndr_launch(queue, scale, ndr_range_1d(10), 2.0f, 2.0f))
+MISTAKE(buffer_for_local, smooth_with(ndr_arg_of(3), ndr_arg_of(x)))
+MISTAKE(null_buffer, ndr_launch(queue, scale, ndr_range_1d(10), (ndr_buffer *)NULL, 2.0f))
+MISTAKE(no_kernel, ndr_launch(queue, NULL, ndr_range_1d(10), x, 2.0f))
+MISTAKE(no_queue, ndr_launch(NULL, scale, ndr_range_1d(10), x, 2.0f))
+MISTAKE(other_vector, ndr_launch(queue, colours, ndr_range_1d(10), x, ndr_struct(cl_int4, (cl_int4){ .x = 1 })))
+MISTAKE(local_uncountable, smooth_with(ndr_arg_of(3), ndr_local(float, SIZE_MAX / 2, 4)))
+MISTAKE(local_of_nothing, smooth_with(ndr_arg_of(3), ndr_local(float, 0)))
+MISTAKE(local_of_another_type, smooth_with(ndr_arg_of(3), ndr_local(double, 64)))
+MISTAKE(local_of_another_struct, ndr_launch(queue, cells, ndr_nd_range_1d(64, 16), x, ndr_local(float, 64)))
+
+struct three {
+    int a, b, c;
+};
+typedef struct pair {
+    int a, b, c;
+} pair;
+struct cell {
+    int a, b, c;
+};
+MISTAKE(other_struct, ndr_launch(queue, sumpair, ndr_range_1d(10), x, ndr_struct(struct three, { 0 })))
+MISTAKE(struct_of_another_size, ndr_launch(queue, sumpair, ndr_range_1d(10), x, ndr_struct(pair, { 0 })))
+MISTAKE(local_cell_of_another_size, ndr_launch(queue, cells, ndr_nd_range_1d(64, 16), x, ndr_local(struct cell, 64)))
+
+static ndr_status local_too_large(void)
+{
+    if (limit(device.local_memory_bytes, "{local memory}") >= 1u << 30) return SKIPPED;
+    return smooth_with(ndr_arg_of(3), ndr_local(float, 1 << 28));
+}
+
+static ndr_status mapped_buffer(void)
+{
+    void *host;
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 4, &host));
+    const ndr_status status = ndr_launch(queue, scale, ndr_range_1d(10), x, 2.0f);
+    assert_ok(ndr_buffer_unmap(queue, x, host));
+    return status;
+}
+
+/* Make a mistake with a buffer of another context. */
+static ndr_status with_stranger(ndr_status (*mistake)(ndr_buffer *stranger))
+{
+    ndr_context *other;
+    ndr_buffer *stranger;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_buffer_create(other, 64, &stranger));
+    const ndr_status status = mistake(stranger);
+    ndr_buffer_destroy(stranger);
+    ndr_context_destroy(other);
+    return status;
+}
+
+static ndr_status launch_stranger(ndr_buffer *stranger)
+{
+    return ndr_launch(queue, scale, ndr_range_1d(10), stranger, 2.0f);
+}
+static ndr_status read_stranger(ndr_buffer *stranger)
+{
+    char host[8];
+    return ndr_buffer_read(queue, stranger, 0, sizeof host, host);
+}
+MISTAKE(other_context, with_stranger(launch_stranger))
+MISTAKE(buffer_of_another_context, with_stranger(read_stranger))
+
+static ndr_status too_many_bytes(void)
+{
+    char options[64];
+    const size_t most = limit(device.max_argument_bytes, "{most}"), pointer = device.address_bits / 8;
+    limit(most + 16 + pointer, "{bytes}");
+    snprintf(options, sizeof options, "-DBYTES=%zu", most + 16);
+    const ndr_kernel_desc desc = {
+        .name = "k",
+        .source = "typedef struct { char bytes[BYTES]; } big;\n"
+                  "kernel void k(global int *x, big b) { x[0] = b.bytes[0]; }\n",
+        .options = options,
+    };
+    ndr_kernel *kernel;
+    if (most > 1 << 14 || ndr_kernel_get(context, &desc, &kernel) != NDR_OK) return SKIPPED;
+    static char bytes[(1 << 14) + 16];
+    const ndr_arg args[] = { ndr_arg_of(x),
+                             { .kind = NDR_ARG_STRUCT, .size_bytes = most + 16, .as.value = { bytes, NULL } } };
+    return ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
+}
+
+/* ---- buffers ---- */
+
+static char host[8];
+static ndr_buffer *made;
+
+MISTAKE(read_past_end, ndr_buffer_read(queue, x, 3996, 8, host))
+MISTAKE(write_past_end, ndr_buffer_write(queue, x, SIZE_MAX, 8, host))
+MISTAKE(fill_past_end, ndr_buffer_fill(queue, x, 3992, 16, host, 8, NULL))
+MISTAKE(too_large, (limit(device.max_buffer_bytes, "{most}"), ndr_buffer_create(context, SIZE_MAX, &made)))
+MISTAKE(odd_pattern, ndr_buffer_fill(queue, x, 0, 9, host, 3, NULL))
+MISTAKE(ragged_fill, ndr_buffer_fill(queue, x, 4, 8, host, 8, NULL))
+MISTAKE(overlap, ndr_buffer_copy(queue, x, 0, x, 8, 16, NULL))
+MISTAKE(no_host, ndr_buffer_read(queue, x, 0, 8, NULL))
+MISTAKE(no_contents, ndr_buffer_create_from(context, 8, NULL, &made))
+MISTAKE(nothing_to_lie_over, ndr_buffer_create_over(context, 8, NULL, &made))
+MISTAKE(no_buffer, ndr_buffer_read(queue, NULL, 0, 8, host))
+MISTAKE(no_output, ndr_buffer_create(context, 8, NULL))
+MISTAKE(map_nothing, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 0, (void **)&made))
+MISTAKE(unknown_access, ndr_buffer_map(queue, x, (ndr_map_access)0, 0, 8, (void **)&made))
+
+static ndr_status mapped_twice(void)
+{
+    void *mapped;
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 4, &mapped));
+    const ndr_status status = ndr_buffer_write(queue, x, 0, 8, host);
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    return status;
+}
+
+static ndr_status unmap_elsewhere(void)
+{
+    char address[32];
+    snprintf(address, sizeof address, "%p", (void *)host);
+    hide(address, "{address}");
+    return ndr_buffer_unmap(queue, x, host);
+}
+
+/* ---- kernels and files ---- */
+
+static ndr_kernel *built;
+#define GET(...) ndr_kernel_get(context, &(ndr_kernel_desc){ __VA_ARGS__ }, &built)
+
+MISTAKE(no_such_kernel, GET(.name = "scal", .file = "demo.cl"))
+MISTAKE(missing_file, GET(.name = "scale", .file = "missing.cl"))
+MISTAKE(a_folder, GET(.name = "scale", .file = "."))
+MISTAKE(a_device, GET(.name = "scale", .file = "/dev/zero"))
+MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
+MISTAKE(no_source, GET(.name = "scale"))
+MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce_tree.cl"))
+MISTAKE(no_name, GET(.file = "demo.cl"))
+MISTAKE(no_sub_groups_that_large,
+        (limit(device.max_group_size, "{most}"), GET(.name = "scale", .file = "demo.cl", .sub_group_size = 1 << 20)))
+
+static ndr_status huge_file(void)
+{
+    write_file("huge.cl", "");
+    assert_int_equal(truncate("huge.cl", (16 << 20) + 1), 0);
+    const ndr_status status = GET(.name = "scale", .file = "huge.cl");
+    assert_int_equal(unlink("huge.cl"), 0);
+    return status;
+}
+
+static ndr_status zero_byte(void)
+{
+    write_file("zero.cl", "kernel void k(global int *x) {}\n");
+    assert_int_equal(truncate("zero.cl", 100), 0);
+    return GET(.name = "k", .file = "zero.cl");
+}
+
+static ndr_status too_many_files(void)
+{
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const ndr_status status = GET(.name = "other", .file = "demo.cl", .options = "-DANOTHER");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return status;
+}
+
+/* ---- operations ---- */
+
+static ndr_status reduce_with(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, size_t offset, ndr_buffer *output)
+{
+    const ndr_reduce_desc desc = { dtype, op, method, { x, offset }, FLOATS, { output, 5 } };
+    return ndr_reduce(queue, &desc, NULL);
+}
+
+MISTAKE(reduce_past_end, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 1, x))
+MISTAKE(reduce_into_itself, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_no_dtype, reduce_with(NDR_DTYPE_NONE, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_I8, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_no_op, reduce_with(NDR_DTYPE_F32, NDR_OP_NONE, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_bad_method, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_reduce_method)7, 0, x))
+MISTAKE(reduce_no_output, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, NULL))
+MISTAKE(reduce_no_desc, ndr_reduce(queue, NULL, NULL))
+
+static ndr_status multiply(size_t b_rows, ndr_matrix c, double alpha)
+{
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .scaling = { .alpha = alpha },
+                                   .a = { x, 0, 20, 20, 0 },
+                                   .b = { x, 0, b_rows, 10, 0 },
+                                   .c = c };
+    return ndr_matmul(queue, &desc, NULL);
+}
+
+MISTAKE(inner_sizes, multiply(30, (ndr_matrix){ x, 700, 20, 10, 0 }, 0))
+MISTAKE(outer_sizes, multiply(20, (ndr_matrix){ x, 700, 10, 20, 0 }, 0))
+MISTAKE(c_overlaps_a, multiply(20, (ndr_matrix){ x, 300, 20, 10, 0 }, 0))
+MISTAKE(c_past_end, multiply(20, (ndr_matrix){ x, 900, 20, 10, 0 }, 0))
+MISTAKE(pitch_too_small, multiply(20, (ndr_matrix){ x, 700, 20, 10, 8 }, 0))
+MISTAKE(forgotten_scaling, multiply(20, (ndr_matrix){ x, 700, 20, 10, 0 }, 2))
+
+/* Make a mistake on a device that lacks what it needs. */
+static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
+{
+    ndr_context *lacking;
+    ndr_queue *line;
+    set_env("NDR_DISABLE", words);
+    assert_ok(ndr_context_create(NULL, &lacking));
+    restore_env();
+    assert_ok(ndr_queue_create(lacking, NULL, &line));
+    const ndr_status status = ndr_reduce(line, desc, NULL);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(lacking);
+    return status;
+}
+
+MISTAKE(no_f64, on_disabled("fp64", &(ndr_reduce_desc){ .dtype = NDR_DTYPE_F64, .op = NDR_OP_SUM }))
+MISTAKE(no_int64_atomics,
+        on_disabled("int64_atomics",
+                    &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I64, .op = NDR_OP_SUM, .method = NDR_REDUCE_ATOMIC }))
+
+/* ---- drivers, devices and events ---- */
+
+static ndr_context *opened;
+MISTAKE(unknown_device, ndr_context_create("nope", &opened))
+MISTAKE(index_past_end, ndr_context_create("77", &opened))
+MISTAKE(unknown_check, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)7 }, &opened))
+MISTAKE(no_context, ndr_queue_create(NULL, NULL, NULL))
+MISTAKE(no_devices, ndr_device_list(2, NULL, &(size_t){ 0 }))
+
+static ndr_status no_accelerator(void)
+{
+    const ndr_status status = ndr_context_create("accelerator", &opened);
+    if (status != NDR_OK) return status;
+    ndr_context_destroy(opened);
+    return SKIPPED;
+}
+
+static ndr_status with_env(const char *name, const char *value)
+{
+    set_env(name, value);
+    const ndr_status status = ndr_context_create(NULL, &opened);
+    restore_env();
+    return status;
+}
+MISTAKE(unknown_device_by_env, with_env("NDR_DEVICE", "rocket"))
+MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
+MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
+
+static ndr_status no_times(void)
+{
+    ndr_queue *line;
+    ndr_event *event;
+    uint64_t elapsed;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_buffer_fill(line, x, 0, 8, host, 8, &event));
+    const ndr_status status = ndr_event_elapsed_ns(event, &elapsed);
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(event);
+    ndr_queue_destroy(line);
+    return status;
+}
+
+/* What ndr_device_list() says in another process, where a loader is told where to look before it has looked. */
+static struct machine {
+    const char *variable, *value;
+    ndr_status status;
+    char sentence[1024];
+} machines[] = { { .variable = "OCL_ICD_VENDORS", .value = "no-drivers" },
+                 { .variable = "OCL_ICD_VENDORS", .value = STUB_ICD },
+                 { .variable = "NDR_STUB_ERROR", .value = "-6" },
+                 { .variable = "OCL_ICD_VENDORS", .value = "" } };
+
+static void ask_in_child(struct machine *m, int out)
+{
+    size_t count;
+    unsetenv("OPENCL_LAYERS");
+    unsetenv("OCL_ICD_FILENAMES");
+    setenv("OCL_ICD_VENDORS", STUB_ICD, 1);
+    setenv(m->variable, m->value, 1);
+    m->status = ndr_device_list(0, NULL, &count);
+    snprintf(m->sentence, sizeof m->sentence, "%s", ndr_last_error());
+    _exit(write(out, m, sizeof *m) == (ssize_t)sizeof *m ? 0 : 1);
+}
+
+/* Before this process calls OpenCL. */
+static void ask_machines(void)
+{
+    (void)mkdir("no-drivers", 0777); /* may be there from an earlier run */
+    for (size_t i = 0; i < COUNT_OF(machines); ++i) {
+        int ends[2];
+        if (pipe(ends) != 0) abort();
+        const pid_t child = fork();
+        if (child == 0) ask_in_child(&machines[i], ends[1]);
+        if (child < 0 || read(ends[0], &machines[i], sizeof machines[i]) != (ssize_t)sizeof machines[i]) abort();
+        waitpid(child, NULL, 0);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+static ndr_status on_machine(const struct machine *m, ndr_status wanted)
+{
+    return m->status == wanted ? ndr_fail(m->status, "%s", m->sentence) : SKIPPED; /* another loader's rules */
+}
+MISTAKE(vendors_without_driver, on_machine(&machines[0], NDR_NO_DRIVER))
+MISTAKE(driver_without_device, on_machine(&machines[1], NDR_NO_DEVICE))
+MISTAKE(driver_that_fails, on_machine(&machines[2], NDR_NO_DEVICE))
+
+/* ---- with NDR_CHECK=1 ---- */
+
+static ndr_status checked(ndr_status (*mistake)(ndr_context *context, ndr_queue *queue, ndr_buffer *buffer))
+{
+    ndr_context *watched;
+    ndr_queue *line;
+    ndr_buffer *buffer;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &watched));
+    assert_ok(ndr_queue_create(watched, NULL, &line));
+    assert_ok(ndr_buffer_create(watched, 4000, &buffer));
+    const ndr_status status = mistake(watched, line, buffer);
+    ndr_buffer_destroy(buffer);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(watched);
+    return status;
+}
+
+static ndr_status write_past(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)
+{
+    ndr_kernel *kernel;
+    if (quick()) return SKIPPED; /* Oclgrind reports the write as well */
+    assert_ok(ndr_kernel_get(watched, &(ndr_kernel_desc){ .name = "plain", .file = "demo.cl" }, &kernel));
+    return ndr_launch(line, kernel, ndr_range_1d(1002), buffer);
+}
+
+static ndr_status use_destroyed(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)
+{
+    (void)buffer;
+    ndr_buffer *gone;
+    assert_ok(ndr_buffer_create(watched, 8, &gone));
+    ndr_buffer_destroy(gone);
+    return ndr_buffer_read(line, gone, 0, 8, host);
+}
+
+static ndr_status use_context_as_queue(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)
+{
+    (void)line, (void)buffer;
+    return ndr_queue_flush((ndr_queue *)watched);
+}
+MISTAKE(wrote_past_end, checked(write_past))
+MISTAKE(destroyed_handle, checked(use_destroyed))
+MISTAKE(another_handle, checked(use_context_as_queue))
+
+/* ---- the table ---- */
+
+typedef struct row {
+    const char *section; /* a heading, and nothing else; or NULL */
+    const char *mistake;
+    const char *fix;          /* the words that tell it; NULL: the sentence tells the fault alone */
+    ndr_status (*make)(void); /* NULL: `text` is built, as "demo.cl" */
+    const char *text, *options;
+} row;
+
+#define SECTION(title) { title, NULL, NULL, NULL, NULL, NULL }
+#define CALL(mistake, fix, make) { NULL, mistake, fix, make, NULL, NULL }
+#define BUILD(mistake, fix, text) { NULL, mistake, fix, NULL, text, NULL }
+
+#define KERNEL(parameters, body) "kernel void k(" parameters ") { " body " }\n"
+#define ALL "#include <ndr/ndr.clh>\n"
+#define ITEMS "#include <ndr/item.clh>\n"
+#define ND_ITEMS "#include <ndr/nd_item.clh>\n"
+
+static const row rows[] = {
+    SECTION("Ranges"),
+    CALL("dimension 0", "ndr_range_1d()", no_dimension),
+    CALL("dimension 4", "ndr_range_1d()", four_dimensions),
+    CALL("not the kernel's dimensions", "launch it over ndr_range_1d()", other_dimensions),
+    CALL("global and local of different dimensions", "give both as many", mixed_dimensions),
+    CALL("no range", NULL, no_range),
+    CALL("local size 0", "all zeros let the library choose", local_zero),
+    CALL("larger than the device allows in a dimension", "make it smaller", local_too_long),
+    CALL("larger than the kernel allows", "make it smaller", group_too_large),
+    CALL("not the `reqd_work_group_size`", "give that one", not_required),
+    CALL("a size that the required one does not divide", "make it one, or set edge to", ragged_required),
+    CALL("a size that does not divide", "make it one, or set edge to", ragged),
+    CALL("a range for a kernel that works in groups", "launch it over an ndr_nd_range", range_for_groups),
+    CALL("groups for a kernel that has none", "launch it over an ndr_range", groups_for_range),
+    CALL("splitting a plain kernel", "use a multiple of local size", split_plain),
+    CALL("an edge that is none", "use NDR_EDGE_REJECT", unknown_edge),
+    CALL("more items than can be counted", "launch parts of it", too_many_items),
+    CALL("a negative number", NULL, negative),
+    CALL("too many groups", "make groups larger", too_many_groups),
+    CALL("offset and size past the end", "make one of them smaller", past_largest_id),
+
+    SECTION("Arguments"),
+    CALL("missing", "it wants x (float", missing),
+    CALL("extra", "it wants x (float", extra),
+    CALL("unset", NULL, unset),
+    CALL("a double for a float", "write it as in 2.0f", double_for_float),
+    CALL("an integer for a float", "as in 2.0f", integer_for_float),
+    CALL("a float for an integer", "cast it", float_for_integer),
+    CALL("a value that does not fit", NULL, does_not_fit),
+    CALL("a number for a buffer", NULL, number_for_buffer),
+    CALL("a buffer for local memory", "(ndr_local)", buffer_for_local),
+    CALL("a NULL buffer", "write ndr_null", null_buffer),
+    CALL("another context's buffer", "make it in that one", other_context),
+    CALL("a mapped buffer", "unmap it first", mapped_buffer),
+    CALL("a struct of another name", "name the same type on both sides", other_struct),
+    CALL("a struct of another size", "declare the same members", struct_of_another_size),
+    CALL("a vector of another type", "pass a cl_float3", other_vector),
+    CALL("more bytes than the device passes", "put what is large in a buffer", too_many_bytes),
+    CALL("no kernel", "get one with ndr_kernel_get()", no_kernel),
+    CALL("no queue", "make one with ndr_queue_create()", no_queue),
+
+    SECTION("Local memory"),
+    CALL("over the limit", "smaller", local_too_large),
+    CALL("more than can be counted", NULL, local_uncountable),
+    CALL("none at all", "ask for one element at least", local_of_nothing),
+    CALL("of another type", NULL, local_of_another_type),
+    CALL("of another struct", "name the same type on both sides", local_of_another_struct),
+    CALL("of a struct of another size", "declare the same members", local_cell_of_another_size),
+
+    SECTION("Buffers"),
+    CALL("reading past the end", "at most 4 fit there", read_past_end),
+    CALL("the same with an offset near 2^64", "at most 0 fit there", write_past_end),
+    CALL("filling past the end", "at most 8 fit there", fill_past_end),
+    CALL("larger than the device gives", "use several", too_large),
+    CALL("a pattern of 3 bytes", "has 1, 2, 4", odd_pattern),
+    CALL("a pattern that does not divide", "must both be multiples", ragged_fill),
+    CALL("copying onto itself", "by way of another buffer", overlap),
+    CALL("no host memory", "pass memory of that size", no_host),
+    CALL("nothing to start from", "call ndr_buffer_create()", no_contents),
+    CALL("nothing to lie over", "call ndr_buffer_create()", nothing_to_lie_over),
+    CALL("another context's queue", "make both in one", buffer_of_another_context),
+    CALL("no buffer", NULL, no_buffer),
+    CALL("nowhere to put the result", NULL, no_output),
+    CALL("mapping nothing", "map one byte at least", map_nothing),
+    CALL("mapping for nothing", "use NDR_MAP_READ", unknown_access),
+    CALL("writing while it is mapped", "unmap it first", mapped_twice),
+    CALL("unmapping another address", "pass what ndr_buffer_map() gave", unmap_elsewhere),
+
+    SECTION("Kernels and files"),
+    CALL("a name that the source lacks", "it has scale, smooth", no_such_kernel),
+    CALL("a file that is not there", "relative to the working directory", missing_file),
+    CALL("a folder", NULL, a_folder),
+    CALL("too many open files", NULL, too_many_files),
+    CALL("a device or a pipe", "only regular files are read", a_device),
+    CALL("more than 16 MiB", NULL, huge_file),
+    CALL("no text", NULL, zero_byte),
+    CALL("a bundled file that is not there", "set desc->file", missing_bundled),
+    CALL("no source", "set just one", no_source),
+    CALL("two of them", "set just one", two_sources),
+    CALL("no name", "set it to the kernel function's name", no_name),
+    CALL("sub-groups larger than a group", NULL, no_sub_groups_that_large),
+
+    SECTION("Building"),
+    BUILD("NDR_RANGE forgotten", "add that to the kernel",
+          ITEMS KERNEL("global float *x", "const ndr_item it = NDR_ITEM(1); x[ndr_global_id(it, 0)] = 1;")),
+    BUILD("NDR_ND_RANGE forgotten", "add that to the kernel",
+          "#include <ndr/group.clh>\n" KERNEL("global float *x",
+                                              "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
+    BUILD("NDR_RANGE not last", "move it to the end", ITEMS KERNEL("NDR_RANGE(1), global float *x", "x[0] = 1;")),
+    BUILD("NDR_ITEM in a helper function", "pass the item to helper functions",
+          ITEMS "float f(void) { const ndr_item it = NDR_ITEM(1); return ndr_global_id(it, 0); }\n" KERNEL(
+              "global float *x, NDR_RANGE(1)", "x[0] = f();")),
+    BUILD("NDR_ITEM of other dimensions", "write the same number in both",
+          ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_item it = NDR_ITEM(2); x[0] = it.dims;")),
+    BUILD(
+        "NDR_ND_ITEM of other dimensions", "write the same number in both",
+        ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(2)", "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
+    BUILD("four dimensions", "1 to 3", ITEMS KERNEL("global float *x, NDR_RANGE(4)", "x[0] = 1;")),
+    BUILD("NDR_ITEM in a kernel with NDR_ND_RANGE", "write the two of one form",
+          ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(1)", "const ndr_item it = NDR_ITEM(1); x[0] = it.dims;")),
+    BUILD("NDR_ND_ITEM in a kernel with NDR_RANGE", "write the two of one form",
+          ND_ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
+    BUILD("the same where group functions are included", "write the two of one form",
+          "#include <ndr/group.clh>\n" KERNEL("global float *x, NDR_RANGE(1)",
+                                              "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
+    BUILD("ndr_nd_item for NDR_ITEM", "name that type",
+          ND_ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_nd_item it = NDR_ITEM(1); x[0] = it.dims;")),
+    BUILD("no header at all", "#include \"ndr/item.clh\"", KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;")),
+    BUILD("another header than the barrier's", "#include \"ndr/nd_item.clh\"",
+          ITEMS KERNEL("global float *x, NDR_RANGE(1)", "ndr_group_barrier(1); x[0] = 1;")),
+    BUILD("another header than the atomics'", "#include \"ndr/atomic.clh\"",
+          ITEMS KERNEL("global int *x, NDR_RANGE(1)", "ndr_atomic_fetch_add(x, 1);")),
+    BUILD("another header than the loop's", "#include \"ndr/loops.clh\"",
+          ITEMS KERNEL("global int *x, NDR_RANGE(1)", "NDR_FOR_GLOBAL(i, NDR_ITEM(1), 5) x[i] = 1;")),
+    BUILD("a reduction of an item", "g is ndr_get_group(it)",
+          ALL KERNEL("global float *x, NDR_ND_RANGE(1)",
+                     "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = ndr_reduce_over_group(it, 1.0f, NDR_PLUS);")),
+    BUILD("a scan whose init has another type", "once for each component of a vector",
+          ALL KERNEL("global float *x, NDR_ND_RANGE(1)",
+                     "x[0] = ndr_exclusive_scan_over_group(ndr_get_group(NDR_ND_ITEM(1)), 1.0f, 0, NDR_PLUS);")),
+    BUILD("a copy of vectors", "cast a vector's pointer",
+          ALL KERNEL(
+              "global float4 *x, local float4 *t, NDR_ND_RANGE(1)",
+              "const ndr_group g = ndr_get_group(NDR_ND_ITEM(1)); ndr_group_wait(g, ndr_group_copy(g, t, x, 5));")),
+    BUILD("waiting for a copy with an item", "pass ndr_get_group(it)",
+          "#include <ndr/copy.clh>\n" KERNEL("global float *x, local float *t, NDR_ND_RANGE(1)",
+                                             "const ndr_nd_item it = NDR_ND_ITEM(1); const ndr_copy c = "
+                                             "ndr_group_copy(ndr_get_group(it), t, x, 5); ndr_group_wait(it, c);")),
+    BUILD("a barrier with OpenCL's flag", "fence is NDR_FENCE_LOCAL",
+          ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(1)",
+                          "ndr_group_barrier(ndr_get_group(NDR_ND_ITEM(1)), CLK_LOCAL_MEM_FENCE); x[0] = 1;")),
+    BUILD("an atomic that fits nothing", "for an integer, cast a float",
+          "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
+                                               "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
+    { NULL, "the vocabulary in OpenCL C 1.1", "write -cl-std=CL1.2", NULL,
+      ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;"), "-cl-std=CL1.1" },
+    BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
+
+    SECTION("Operations"),
+    CALL("more elements than the buffer holds", "lower the count or the offset", reduce_past_end),
+    CALL("output inside the input", "put them apart", reduce_into_itself),
+    CALL("no element type", "use i32, u32", reduce_no_dtype),
+    CALL("a type it does not take", "use i32, u32", reduce_bad_dtype),
+    CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
+    CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
+    CALL("no output", "set output.buffer", reduce_no_output),
+    CALL("no descriptor", NULL, reduce_no_desc),
+    CALL("inner sizes disagree", "the columns of a must be the rows of b", inner_sizes),
+    CALL("outer sizes disagree", "make c of that size", outer_sizes),
+    CALL("c overlaps a", "put them apart", c_overlaps_a),
+    CALL("c past the end", "make the matrix or its offset smaller", c_past_end),
+    CALL("a pitch below the width", "make the pitch as large", pitch_too_small),
+    CALL("factors that are not set", "write .scaling = ndr_scaling_of(2, 0)", forgotten_scaling),
+    CALL("f64 where there is none", "use f32", no_f64),
+    CALL("64-bit atomics where there are none", "use the tree", no_int64_atomics),
+
+    SECTION("Drivers, devices and events"),
+    CALL("OCL_ICD_VENDORS naming a folder without drivers", "unset it", vendors_without_driver),
+    CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
+    CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),
+    CALL("a name that no device has", "there is {devices}", unknown_device),
+    CALL("a type that is not there", "there is {devices}", no_accelerator),
+    CALL("an index that is not there", "there is {devices}", index_past_end),
+    CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
+    CALL("a word that NDR_DISABLE does not know", "it knows fp64", unknown_word),
+    CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
+    CALL("a check mode that is none", NULL, unknown_check),
+    CALL("no context", NULL, no_context),
+    CALL("nowhere to put devices", "pass memory for as many", no_devices),
+    CALL("a time that was not kept", "create it with ndr_queue_desc.profiling", no_times),
+
+    SECTION("With NDR_CHECK=1"),
+    CALL("a launch that wrote past the end", "compare the kernel's indices and the range", wrote_past_end),
+    CALL("a destroyed handle", NULL, destroyed_handle),
+    CALL("another kind of handle", NULL, another_handle),
+};
+
+/* ---- the page ---- */
+
+static const char begins[] = "<!-- errors: written by test_errors, see above -->\n", ends[] = "<!-- errors: end -->\n";
+
+/* Make the mistake: a line of the page; false where that cannot be done here. */
+static bool print_row(const row *r, ndr_text *out)
+{
+    hidden_count = 0;
+    const ndr_kernel_desc desc = { .name = "k", .source = r->text, .label = "demo.cl", .options = r->options };
+    const ndr_status status = r->make ? r->make() : ndr_kernel_get(context, &desc, &built);
+    if (status == SKIPPED) return false;
+    assert_int_not_equal(status, NDR_OK);
+    ndr_text sentence = { 0 };
+    print_sentence(ndr_last_error(), &sentence);
+    if (r->fix && !strstr(sentence.chars, r->fix))
+        print_error("\"%s\": the sentence lacks its fix, \"%s\"\n  %s\n", r->mistake, r->fix, ndr_last_error());
+    assert_true(!r->fix || strstr(sentence.chars, r->fix));
+    ndr_text_add(out, "| %s | `%s` | %s |\n", r->mistake, ndr_status_name(status), sentence.chars);
+    ndr_text_free(&sentence);
+    return true;
+}
+
+static size_t count_mistakes(bool with_fix)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); ++i) count += rows[i].mistake && (rows[i].fix || !with_fix);
+    return count;
+}
+
+static void page_path(char path[1024]) { snprintf(path, 1024, "%s/../docs/errors.md", getenv("NDR_TEST_DIR")); }
+
+static void read_page(ndr_text *page)
+{
+    char path[1024];
+    page_path(path);
+    assert_ok(ndr_source_read(path, page));
+}
+
+static void write_page(const char *page, const char *begin, const char *tables, const char *end)
+{
+    char path[1024];
+    ndr_text out = { 0 };
+    ndr_text_add_chars(&out, page, (size_t)(begin - page));
+    ndr_text_add(&out, "%s%s", tables, end);
+    page_path(path);
+    write_file(path, out.chars);
+    ndr_text_free(&out);
+}
+
+/* One row or heading. What cannot be made here stays as the page has it. */
+static void print_piece(const row *r, const char *page, ndr_text *out)
+{
+    char begin[128];
+    snprintf(begin, sizeof begin, "| %s | `", r->mistake ? r->mistake : "");
+    if (r->section) ndr_text_add(out, "\n### %s\n\n| | status | sentence |\n|---|---|---|\n", r->section);
+    else if (!print_row(r, out)) {
+        const char *there = strstr(page, begin);
+        print_message("\"%s\" cannot be made here\n", r->mistake);
+        assert_non_null(there);
+        ndr_text_add(out, "%.*s\n", (int)strcspn(there, "\n"), there);
+    }
+}
+
+/* Say where two texts part; true where they do not. */
+static bool compare(const char *page, const char *calls)
+{
+    size_t line = 0;
+    while (*page && *page == *calls) line = *page == '\n' ? 0 : line + 1, ++page, ++calls;
+    if (!*page && !*calls) return true;
+    print_error("the page has\n%.*s\nand the calls give\n%.*s\n", (int)(line + strcspn(page, "\n")), page - line,
+                (int)(line + strcspn(calls, "\n")), calls - line);
+    return false;
+}
+
+static void test_errors__are_as_the_page_says(void **state)
+{
+    (void)state;
+    ndr_text page = { 0 }, tables = { 0 };
+    read_page(&page);
+    for (size_t i = 0; i < COUNT_OF(rows); ++i) print_piece(&rows[i], page.chars, &tables);
+    ndr_text_add(&tables, "\n%zu mistakes; %zu of these sentences tell the fix.\n\n", count_mistakes(false),
+                 count_mistakes(true));
+    const char *begin = strstr(page.chars, begins), *end = strstr(page.chars, ends);
+    assert_true(begin && end);
+    begin += strlen(begins);
+    if (getenv("NDR_TEST_WRITE")) write_page(page.chars, begin, tables.chars, end);
+    ndr_text there = { 0 };
+    ndr_text_add_chars(&there, begin, (size_t)(end - begin));
+    const bool same = getenv("NDR_TEST_WRITE") || compare(there.chars, tables.chars);
+    ndr_text_free(&there);
+    ndr_text_free(&page);
+    ndr_text_free(&tables);
+    assert_true(same);
+}
+
+static void test_errors__name_an_empty_variable_as_the_cause(void **state)
+{
+    (void)state;
+    const struct machine *m = &machines[3];
+    skip_without(m->status != NDR_OK, "this loader takes an empty OCL_ICD_VENDORS for none");
+    assert_refused(NDR_NO_DRIVER, ndr_fail(m->status, "%s", m->sentence), "OCL_ICD_VENDORS is \"\": unset it");
+}
+
+static void test_errors__mostly_tell_the_fix(void **state)
+{
+    (void)state;
+    assert_true(count_mistakes(false) >= 60);
+    assert_true(60 * count_mistakes(true) >= 45 * count_mistakes(false));
+}
+
+/* ---- compilers' logs ---- */
+
+/* As libndr pastes them: what a kernel over a range includes. */
+static const char ranged[] = "#line 1 \"demo.cl\"\n#line 1 \"kernels/ndr/item.clh\"\nint ndr_record_;\n"
+                             "#line 1 \"kernels/ndr/nd_item.clh\"\nint ndr_group;\n"
+                             "#line 2 \"demo.cl\"\nkernel void k(global float *x) { }\n";
+
+static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *sentence;
+    } cases[] = {
+        { "error: t.cl:2:54: use of undeclared identifier 'ndr_record_'\n", "add that to the kernel" },
+        { "<kernel>:2:54: error: identifier \"ndr_record_\" is undefined\n  x\n", "add that to the kernel" },
+        { "t.cl:2:5: warning: unused ndr_record_\nt.cl:3:5: error: ndr_scratch_ unknown\n", "the two of one form" },
+        { "1:1: error: no way from ndr_range_record_1 to ndr_nd_range_record_1\n", "the two of one form" },
+        { "1:1: error: no way from ndr_range_record_1 to ndr_range_record_2\n", "the same number in both" },
+        { "1:1: fatal error: ndr_reduce_over_group?\n", "is declared in ndr/group.clh: #include \"ndr/group.clh\"" },
+        { "1:1: error: no b\n1:2: error: no NDR_FOR_LOCAL\n", "NDR_FOR_LOCAL is declared in ndr/loops.clh" },
+        { "1:1: error: call to 'ndr_group_barrier' fits nothing\n", "ndr_group_barrier takes (g)" },
+        { "1:1: error: call to 'ndr_combine' fits nothing\n", "ndr_combine is declared in ndr/op.clh" },
+        { "1:1: error: ndr_item is not ndr_itemised\n", NULL },
+        { "1:1: error: my_ndr_record_ and ndr_record are mine\n", NULL },
+        { "2:54: note: ndr_record_\n2:55: warning: ndr_record_\nndr_record_", NULL },
+        { "", NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); ++i) {
+        ndr_text out = { 0 };
+        ndr_explain_log(ranged, cases[i].log, &out);
+        if (cases[i].sentence) assert_non_null(strstr(out.chars ? out.chars : "", cases[i].sentence));
+        else assert_int_equal(out.length, 0);
+        ndr_text_free(&out);
+    }
+}
+
+/* A header for each name: the one that it is in, so that each of these texts builds. */
+static void test_explain__names_the_header_that_is_missing(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        { "ndr_global_id", "item" },
+        { "NDR_RANGE", "item" },
+        { "ndr_nd_item", "nd_item" },
+        { "ndr_group_barrier", "nd_item" },
+        { "NDR_ND_RANGE", "nd_item" },
+        { "ndr_leader", "nd_item" },
+        { "NDR_PLUS", "op" },
+        { "ndr_combine", "op" },
+        { "ndr_atomic_fetch_add", "atomic" },
+        { "NDR_RELAXED", "atomic" },
+        { "ndr_joint_reduce", "group" },
+        { "ndr_all_of_group", "group" },
+        { "ndr_sub_group", "sub_group" },
+        { "ndr_group_copy", "copy" },
+        { "ndr_group_wait", "copy" },
+        { "NDR_FOR_GROUPS", "loops" },
+        { "ndr_h_item", "hierarchy" },
+        { "ndr_at", "local" },
+    };
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
+        ndr_text out = { 0 };
+        char log[128], wanted[128];
+        snprintf(log, sizeof log, "error: t.cl:1:1: unknown '%s'\n", names[i][0]);
+        snprintf(wanted, sizeof wanted, "%s is declared in ndr/%s.clh: #include \"ndr/%s.clh\", or \"ndr/ndr.clh\"",
+                 names[i][0], names[i][1], names[i][1]);
+        ndr_explain_log("kernel void k() {}\n", log, &out);
+        assert_string_equal(out.chars, wanted);
+        ndr_text_free(&out);
+    }
+}
+
+static void test_explain__keeps_errors_with_their_notes_and_drops_warnings(void **state)
+{
+    (void)state;
+    ndr_text out = { 0 };
+    ndr_explain_shorten("In another's words:\n1:1: warning: w\n  source\n1:1: note: of w\n1:2: error: e\n  source\n"
+                        "1:3: note: of e\n1:4: warning: v\n1:5: error: f\n2 errors generated.\n",
+                        &out);
+    assert_string_equal(out.chars,
+                        "In another's words:\n1:2: error: e\n  source\n1:3: note: of e\n1:5: error: f\n"
+                        "2 errors generated.\n(4 lines of the log are left out; ndr_last_build_log() has all)");
+    ndr_text_clear(&out);
+    ndr_explain_shorten("nothing known", &out);
+    assert_string_equal(out.chars, "nothing known");
+    ndr_text_free(&out);
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; ++text) lines += *text == '\n';
+    return lines;
+}
+
+static void test_explain__cuts_a_long_log(void **state)
+{
+    (void)state;
+    ndr_text log = { 0 }, out = { 0 };
+    for (int e = 0; e < 30; ++e) {
+        ndr_text_add(&log, "1:%d: error: e%d.\n", e, e);
+        for (int note = 0; note < 50; ++note) ndr_text_add(&log, "1:1: note: candidate %d of e%d.\n", note, e);
+    }
+    ndr_explain_shorten(log.chars, &out);
+    assert_int_equal(count_lines(log.chars), 30 * 51);
+    assert_int_equal(count_lines(out.chars), 10 * 12);
+    assert_non_null(strstr(out.chars, "candidate 10 of e9."));
+    assert_null(strstr(out.chars, "candidate 11 of"));
+    assert_null(strstr(out.chars, "e10."));
+    assert_non_null(strstr(out.chars, "(1410 lines of the log are left out"));
+    ndr_text_free(&log);
+    ndr_text_free(&out);
+}
+
+/* Sixteen errors and a warning: what is cut from the sentence is in the log. */
+static void test_build__keeps_the_log_that_its_sentence_cuts(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_add(&text, "kernel void k(global int *x)\n{\n");
+    for (int e = 1; e <= 16; ++e) ndr_text_add(&text, "    x[0] = nobody%d;\n", e);
+    ndr_text_add(&text, "}\n");
+    assert_refused(NDR_BUILD_FAILED, GET(.name = "k", .source = text.chars), "nobody1'", "nobody10'",
+                   "of the log are left out; ndr_last_build_log() has all)");
+    ndr_text_free(&text);
+    assert_null(strstr(ndr_last_error(), "nobody11"));
+    assert_non_null(strstr(ndr_last_build_log(), "nobody1'"));
+    assert_non_null(strstr(ndr_last_build_log(), "nobody16'"));
+    assert_null(strstr(ndr_last_build_log(), "did not build"));
+    assert_ok(GET(.name = "scale", .file = "demo.cl")); /* a call that succeeds leaves it alone */
+    assert_non_null(strstr(ndr_last_build_log(), "nobody16'"));
+    assert_int_equal(ndr_queue_create(NULL, NULL, NULL), NDR_BAD_ARGUMENT);
+    assert_string_equal(ndr_last_build_log(), "");
+}
+
+/* ---- warnings ---- */
+
+/* A line that compilers warn of and build, with a number of its own. */
+#define WARNED "kernel void k(global int *x)\n{\n    if (x[0] = %lld) x[1] = 1;\n}\n"
+
+/* New to a driver's cache, from which it would come without warnings. */
+static void build_with_warning(void)
+{
+    char text[256];
+    snprintf(text, sizeof text, WARNED, ((long long)time(NULL) * 1000 + getpid()) % 1000000000);
+    assert_ok(GET(.name = "k", .source = text, .label = "warned.cl"));
+}
+
+static void test_kernel__log_has_the_warnings(void **state)
+{
+    (void)state;
+    char log[4096], start[8];
+    size_t length = 0, again = 0;
+    build_with_warning();
+    assert_ok(ndr_kernel_get_log(built, 0, NULL, &length));
+    skip_without(length > 0, "the driver keeps no log of a build that succeeded");
+    assert_ok(ndr_kernel_get_log(built, sizeof log, log, NULL));
+    assert_true(length < sizeof log && strlen(log) == length);
+    assert_non_null(strstr(log, "warning"));
+    assert_non_null(strstr(log, ":3:"));
+    assert_ok(ndr_kernel_get_log(built, sizeof start, start, &again));
+    assert_int_equal(again, length);
+    assert_int_equal(strlen(start), sizeof start - 1);
+    assert_memory_equal(start, log, sizeof start - 1);
+}
+
+static void test_kernel__log_refuses_what_it_cannot_fill(void **state)
+{
+    (void)state;
+    char log[8] = "before";
+    size_t length = 77;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_log(scale, 8, NULL, &length), "text is NULL, but capacity is 8");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_log(NULL, 8, log, &length), "kernel is NULL");
+    assert_int_equal(length, 77);
+    assert_string_equal(log, "before");
+}
+
+/* -Werror makes of a warning a build that fails, whatever a driver's cache knows. */
+static void build_strictly(const char *bundled, const char *name, const char *options)
+{
+    char strict[NDR_OPTIONS_SIZE + 16];
+    size_t length = 0;
+    snprintf(strict, sizeof strict, "%s -Werror", options);
+    assert_ok(GET(.name = name, .bundled = bundled, .options = strict));
+    assert_ok(ndr_kernel_get_log(built, 0, NULL, &length));
+    char *log = test_malloc(length + 1);
+    assert_ok(ndr_kernel_get_log(built, length + 1, log, NULL));
+    assert_null(strstr(log, "warning"));
+    test_free(log);
+}
+
+static void skip_without_strictness(void)
+{
+    char text[256];
+    snprintf(text, sizeof text, WARNED, 1LL);
+    const ndr_status status = GET(.name = "k", .source = text, .options = "-Werror");
+    skip_without(status == NDR_BUILD_FAILED, "the driver does not heed -Werror");
+}
+
+static void test_kernel__of_the_library_builds_without_a_warning(void **state)
+{
+    (void)state;
+    skip_without_strictness();
+    char options[NDR_OPTIONS_SIZE];
+    const ndr_reduce_tuning chunks = ndr_tune_reduce(&device, NDR_REDUCE_CHUNKS, NDR_REDUCE_TREE, 1 << 20);
+    const ndr_reduce_tuning groups = ndr_tune_reduce(&device, NDR_REDUCE_GROUPS, NDR_REDUCE_TREE, 1 << 20);
+    ndr_reduce_options(&chunks, NDR_DTYPE_F32, NDR_OP_SUM, options);
+    build_strictly("reduce_chunks.cl", "reduce_chunks", options);
+    build_strictly("reduce_chunks_atomic.cl", "reduce_chunks_atomic", options);
+    ndr_reduce_options(&groups, NDR_DTYPE_F32, NDR_OP_SUM, options);
+    build_strictly("reduce_tree.cl", "reduce_tree", options);
+    build_strictly("reduce_recursive.cl", "reduce_recursive", options);
+    build_strictly("reduce_atomic.cl", "reduce_atomic", options);
+    const ndr_gemm_tuning tiled = ndr_tune_gemm(&device, NDR_GEMM_TILED, sizeof(float), 512, 512, 512);
+    ndr_gemm_options(&tiled, NDR_DTYPE_F32, options);
+    build_strictly("gemm_tiled.cl", "gemm_tiled", options);
+    const ndr_gemm_tuning packed = ndr_tune_gemm(&device, NDR_GEMM_PACKED, sizeof(float), 512, 512, 512);
+    ndr_gemm_options(&packed, NDR_DTYPE_F32, options);
+    if (takes_vectors()) build_strictly("gemm_cpu.cl", "gemm_packed", options);
+}
+
+static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)
+{
+    (void)state;
+    skip_without_strictness();
+    static const char all[] = ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "x[NDR_ND_ITEM(1).dims] = 1;");
+    assert_ok(GET(.name = "k", .source = all, .options = "-Werror"));
+    if (context->caps.c_version > 120) assert_ok(GET(.name = "k", .source = all, .options = "-Werror -cl-std=CL1.2"));
+}
+
+/* ---- the language ---- */
+
+static void test_build__takes_names_that_only_older_languages_leave_free(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "/* a pipe */\nkernel void k(global int *x) { int pipe = 40; x[0] = pipe + __OPENCL_C_VERSION__; }\n";
+    int32_t version = 0;
+    ndr_fail(NDR_BAD_ARGUMENT, "from before");
+    assert_ok(GET(.name = "k", .source = text));
+    assert_string_equal(ndr_last_error(), "from before");
+    assert_ok(ndr_launch(queue, built, ndr_range_1d(1), x));
+    read_buffer(x, &version, sizeof version);
+    assert_true(version == 160 || version == 40 + (int)context->caps.c_version); /* where pipe is free there too */
+    if (context->caps.c_version > 120 && version == 160) {
+        assert_refused(NDR_BUILD_FAILED, GET(.name = "k", .source = text, .options = "-cl-std=CL3.0"), "did not build");
+    }
+}
+
+/* Where the older language does not help, the first build's errors are those that are told. */
+static void test_build__tells_the_errors_of_the_language_that_was_asked_for(void **state)
+{
+    (void)state;
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "-cl-std=CL%u.%u", context->caps.c_version / 100,
+             context->caps.c_version / 10 % 10);
+    assert_refused(NDR_BUILD_FAILED,
+                   GET(.name = "k", .source = KERNEL("global int *x", "int pipe = 1; x[0] = nobody;")), wanted,
+                   "nobody");
+}
+
+static void test_build__takes_an_older_language_for_what_has_no_vocabulary(void **state)
+{
+    (void)state;
+    const ndr_status status =
+        GET(.name = "k", .source = KERNEL("global int *x", "x[0] = 1;"), .options = "-cl-std=CL1.1");
+    if (status != NDR_OK) assert_refused(NDR_BUILD_FAILED, status, "did not build"); /* the driver's word, not ours */
+}
+
+int main(void)
+{
+    ask_machines();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors__are_as_the_page_says),
+        cmocka_unit_test(test_errors__mostly_tell_the_fix),
+        cmocka_unit_test(test_errors__name_an_empty_variable_as_the_cause),
+        cmocka_unit_test(test_explain__knows_an_error_by_its_names_in_any_compiler_s_words),
+        cmocka_unit_test(test_explain__names_the_header_that_is_missing),
+        cmocka_unit_test(test_explain__keeps_errors_with_their_notes_and_drops_warnings),
+        cmocka_unit_test(test_explain__cuts_a_long_log),
+        cmocka_unit_test(test_build__keeps_the_log_that_its_sentence_cuts),
+        cmocka_unit_test(test_build__takes_names_that_only_older_languages_leave_free),
+        cmocka_unit_test(test_build__tells_the_errors_of_the_language_that_was_asked_for),
+        cmocka_unit_test(test_build__takes_an_older_language_for_what_has_no_vocabulary),
+        cmocka_unit_test(test_kernel__log_has_the_warnings),
+        cmocka_unit_test(test_kernel__log_refuses_what_it_cannot_fill),
+        cmocka_unit_test(test_kernel__of_the_library_builds_without_a_warning),
+        cmocka_unit_test(test_kernel__with_the_whole_vocabulary_builds_without_a_warning),
+    };
+    return cmocka_run_group_tests(tests, open_demo, close_demo);
+}
