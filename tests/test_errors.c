@@ -1011,18 +1011,27 @@ static void build_with_warning(void)
     assert_ok(GET(.name = "k", .source = text, .label = "warned.cl"));
 }
 
+/* What the driver itself says of the build of `built`. */
+static void ask_driver_for_log(size_t capacity, char *log)
+{
+    cl_program program;
+    assert_int_equal(clGetKernelInfo(built->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL), CL_SUCCESS);
+    assert_int_equal(clGetProgramBuildInfo(program, context->device, CL_PROGRAM_BUILD_LOG, capacity, log, NULL),
+                     CL_SUCCESS);
+}
+
 static void test_kernel__log_has_the_warnings(void **state)
 {
     (void)state;
-    char log[4096], start[8];
+    char log[4096], start[8], wanted[4096] = "";
     size_t length = 0, again = 0;
     build_with_warning();
+    ask_driver_for_log(sizeof wanted, wanted);
+    skip_without(strstr(wanted, "warning"), "the driver keeps no warnings of a build that succeeded");
     assert_ok(ndr_kernel_get_log(built, 0, NULL, &length));
-    skip_without(length > 0, "the driver keeps no log of a build that succeeded");
     assert_ok(ndr_kernel_get_log(built, sizeof log, log, NULL));
     assert_true(length < sizeof log && strlen(log) == length);
-    assert_non_null(strstr(log, "warning"));
-    assert_non_null(strstr(log, ":3:"));
+    assert_string_equal(log, wanted);
     assert_ok(ndr_kernel_get_log(built, sizeof start, start, &again));
     assert_int_equal(again, length);
     assert_int_equal(strlen(start), sizeof start - 1);

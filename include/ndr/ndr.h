@@ -74,7 +74,7 @@ typedef enum ndr_status {
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the words given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
-    NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the log is in ndr_last_error(). */
+    NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< malloc said no. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device said no. */
     NDR_DRIVER_ERROR = 900          /**< OpenCL refused for another reason; see ndr_last_cl_error(). */
@@ -381,7 +381,9 @@ typedef struct ndr_kernel_desc {
                               context; a relative one begins at the process's working directory; or */
     const char *bundled; /**< a file of the library's own, such as "reduce_tree.cl". */
     const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without a -cl-std=
-                              the library passes the device's own OpenCL C version. */
+                              the library passes the device's own OpenCL C version, and CL1.2 where a
+                              text does not build in that, for names that belong to it, such as `pipe`.
+                              The vocabulary needs CL1.2: less is refused. */
     const char *const *include_dirs; /**< Folders to look in for included files, ended by a NULL; NULL for
                                           none. A file's own folder is looked in first, and "ndr/..." is
                                           always the library's vocabulary. A file that is there and cannot be
