@@ -231,6 +231,12 @@ static ndr_status ask_kernel(void)
     return ndr_kernel_get_info(w.kernel, &info);
 }
 
+static ndr_status ask_log(void)
+{
+    char log[64];
+    return ndr_kernel_get_log(w.kernel, sizeof log, log, NULL);
+}
+
 static ndr_status ask_sub_groups(void)
 {
     ndr_sub_group_info info;
@@ -350,7 +356,8 @@ static const scene checking = { "checking",
 
 static const scene building = { "building",
                                 { wrap_device, create_queue, create_x, get_put, launch_put, read_x, expect_3,
-                                  adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, launch_split, wait, read_x, expect_8, get_from_file } };
+                                  adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, ask_log,
+                                  launch_split, wait, read_x, expect_8, get_from_file } };
 
 static const scene wrong_builds = { "wrong builds", { wrap_device, get_nobody, get_wrong, get_wrong } };
 

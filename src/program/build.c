@@ -29,7 +29,7 @@ static ndr_status read_log(cl_program program, cl_device_id device, char **log)
     size_t bytes = 0;
     NDR_TRY_CL(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes));
     char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for it");
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a build's log");
     const cl_int error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, made, NULL);
     if (error == CL_SUCCESS) *log = made;
     else free(made);
@@ -71,7 +71,7 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
         ndr_explain_log(text, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
-    const char *device = context->caps.info.name, *lines = shown.chars ? shown.chars : "";
+    const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;
     const ndr_status status =
         is_about_the_text(error)
             ? ndr_fail_with_log(NDR_BUILD_FAILED, error, log, "\"%s\" did not build for \"%s\" with \"%s\":%s%s\n%s",

@@ -235,17 +235,25 @@ void ndr_explain_log(const char *text, const char *log, ndr_text *out)
     (void)add_form(text, out);
 }
 
+static size_t count_errors(const char *log)
+{
+    size_t errors = 0;
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) errors += begins_error(l);
+    return errors;
+}
+
 enum { MOST_ERRORS = 10, MOST_LINES = 12, MOST_LINES_AHEAD = 100 };
 
-/* An error goes on to the next message that is no note; what comes ahead of them all is kept as well, for it may be in
- * words that are not known here. */
+/* An error goes on to the next message that is no note. What comes ahead of them all is kept as well, and so is a log
+ * whose errors are in words that are not known here. */
 void ndr_explain_shorten(const char *log, ndr_text *out)
 {
     size_t errors = 0, lines = 0, left_out = 0;
     bool is_kept = true;
+    const bool knows_errors = count_errors(log) > 0;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (begins_error(l)) ++errors, lines = 0, is_kept = errors <= MOST_ERRORS;
-        else if (begins(l, "warning:")) is_kept = false;
+        else if (begins(l, "warning:")) is_kept = !knows_errors;
         ++lines;
         if (is_kept && lines <= (errors ? MOST_LINES : MOST_LINES_AHEAD))
             ndr_text_add_chars(out, l.chars, (size_t)(l.next - l.chars));
