@@ -946,6 +946,9 @@ static void test_explain__keeps_errors_with_their_notes_and_drops_warnings(void 
                         "In another's words:\n1:2: error: e\n  source\n1:3: note: of e\n1:5: error: f\n"
                         "2 errors generated.\n(4 lines of the log are left out; ndr_last_build_log() has all)");
     ndr_text_clear(&out);
+    ndr_explain_shorten("1:1: warning: w\n1:1: error: e", &out);
+    assert_string_equal(out.chars, "1:1: error: e\n(1 lines of the log are left out; ndr_last_build_log() has all)");
+    ndr_text_clear(&out);
     ndr_explain_shorten("1:1: warning: w\nassembler fatal : nothing known", &out);
     assert_string_equal(out.chars, "1:1: warning: w\nassembler fatal : nothing known");
     ndr_text_free(&out);

@@ -259,7 +259,10 @@ void ndr_explain_shorten(const char *log, ndr_text *out)
             ndr_text_add_chars(out, l.chars, (size_t)(l.next - l.chars));
         else ++left_out;
     }
-    if (left_out > 0) ndr_text_add(out, "(%zu lines of the log are left out; ndr_last_build_log() has all)", left_out);
+    const bool is_in_line = out->length > 0 && out->chars[out->length - 1] != '\n';
+    if (left_out > 0)
+        ndr_text_add(out, "%s(%zu lines of the log are left out; ndr_last_build_log() has all)", is_in_line ? "\n" : "",
+                     left_out);
 }
 
 /* ---- words of later languages ---- */
