@@ -604,7 +604,7 @@ static const row rows[] = {
     CALL("a double for a float", "write it as in 2.0f", double_for_float),
     CALL("an integer for a float", "as in 2.0f", integer_for_float),
     CALL("a float for an integer", "cast it", float_for_integer),
-    CALL("a value that does not fit", NULL, does_not_fit),
+    CALL("a value that does not fit", "cast it", does_not_fit),
     CALL("a number for a buffer", NULL, number_for_buffer),
     CALL("a buffer for local memory", "(ndr_local)", buffer_for_local),
     CALL("a NULL buffer", "write ndr_null", null_buffer),
