@@ -63,7 +63,7 @@ static inline void store_block(const target *to, V sum[MR][VECTORS])
         global T *const c = to->c + r * to->pitch;
 #pragma unroll
         for (uint v = 0; v < VECTORS; ++v) {
-            if (v >= whole) break;
+            if (v >= whole) continue;
             V x = to->alpha * sum[r][v];
             if (to->beta != (T)0) x += to->beta * AT(global const, v, c); /* 0: C may hold anything, even NaN */
             AT(global, v, c) = x;

@@ -142,7 +142,7 @@ MISTAKE(other_dimensions, ndr_launch(queue, scale, ndr_range_2d(10, 10), x, 2.0f
 MISTAKE(mixed_dimensions, ndr_launch(queue, smooth, range_of(1, 2), x, 3, ndr_local(float, 64)))
 MISTAKE(local_zero, ndr_launch(queue, fixed, ndr_nd_range_2d(64, 64, 4, 0), x))
 MISTAKE(group_too_large, (limit(fixed->info.max_group_size, "{group}"),
-                          ndr_launch(queue, fixed, ndr_nd_range_2d(1 << 16, 1 << 16, 1 << 10, 1 << 10), x)))
+                          ndr_launch(queue, fixed, ndr_nd_range_2d(9990, 9990, 999, 999), x)))
 MISTAKE(not_required, ndr_launch(queue, fixed, ndr_nd_range_2d(64, 64, 2, 2), x))
 MISTAKE(ragged_required, ndr_launch(queue, fixed, ndr_nd_range_2d(62, 64, 4, 8), x))
 MISTAKE(ragged, ndr_launch(queue, smooth, ndr_nd_range_1d(1000, 16), x, 3, ndr_local(float, 64)))
@@ -1052,13 +1052,9 @@ static void test_kernel__log_refuses_what_it_cannot_fill(void **state)
     assert_string_equal(log, "before");
 }
 
-/* -Werror makes of a warning a build that fails, whatever a driver's cache knows. */
-static void build_strictly(const char *bundled, const char *name, const char *options)
+static void check_log_of_built(void)
 {
-    char strict[NDR_OPTIONS_SIZE + 16];
     size_t length = 0;
-    snprintf(strict, sizeof strict, "%s -Werror", options);
-    assert_ok(GET(.name = name, .bundled = bundled, .options = strict));
     assert_ok(ndr_kernel_get_log(built, 0, NULL, &length));
     char *log = test_malloc(length + 1);
     assert_ok(ndr_kernel_get_log(built, length + 1, log, NULL));
@@ -1066,18 +1062,29 @@ static void build_strictly(const char *bundled, const char *name, const char *op
     test_free(log);
 }
 
-static void skip_without_strictness(void)
+/* -Werror makes of a warning a build that fails, whatever a driver's cache knows; not all drivers heed it. */
+static void build_strictly(const char *bundled, const char *name, const char *options)
+{
+    char strict[NDR_OPTIONS_SIZE + 16];
+    snprintf(strict, sizeof strict, "%s -Werror", options);
+    assert_ok(GET(.name = name, .bundled = bundled, .options = strict));
+    check_log_of_built();
+}
+
+static void skip_without_warnings(void)
 {
     char text[256];
     snprintf(text, sizeof text, WARNED, 1LL);
     const ndr_status status = GET(.name = "k", .source = text, .options = "-Werror");
-    skip_without(status == NDR_BUILD_FAILED, "the driver does not heed -Werror");
+    char log[4096] = "";
+    if (status == NDR_OK) ask_driver_for_log(sizeof log, log);
+    skip_without(status != NDR_OK || strstr(log, "warning"), "the driver neither heeds -Werror nor tells warnings");
 }
 
 static void test_kernel__of_the_library_builds_without_a_warning(void **state)
 {
     (void)state;
-    skip_without_strictness();
+    skip_without_warnings();
     char options[NDR_OPTIONS_SIZE];
     const ndr_reduce_tuning chunks = ndr_tune_reduce(&device, NDR_REDUCE_CHUNKS, NDR_REDUCE_TREE, 1 << 20);
     const ndr_reduce_tuning groups = ndr_tune_reduce(&device, NDR_REDUCE_GROUPS, NDR_REDUCE_TREE, 1 << 20);
@@ -1099,10 +1106,13 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)
 {
     (void)state;
-    skip_without_strictness();
+    skip_without_warnings();
     static const char all[] = ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "x[NDR_ND_ITEM(1).dims] = 1;");
     assert_ok(GET(.name = "k", .source = all, .options = "-Werror"));
-    if (context->caps.c_version > 120) assert_ok(GET(.name = "k", .source = all, .options = "-Werror -cl-std=CL1.2"));
+    check_log_of_built();
+    if (context->caps.c_version <= 120) return;
+    assert_ok(GET(.name = "k", .source = all, .options = "-Werror -cl-std=CL1.2"));
+    check_log_of_built();
 }
 
 /* ---- the language ---- */
