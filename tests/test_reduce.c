@@ -127,8 +127,12 @@ static const size_t counts[] = { 0,    1,    2,    3,    7,    63,   64,   65,  
                                  1009, 2047, 2048, 2049, 4095, 4096, 4097, 8209, 65537, 100003 };
 static const size_t quick_counts[] = { 0, 1, 2, 65, 257 };
 
+static unsigned forced; /* the variant that open_forced() makes the library take; 0: its own choice */
+
+/* A variant that is forced is the same text over T as the device's own choice: of each width one type shows it. */
 static void check_counts(ndr_dtype dtype)
 {
+    if (forced && (dtype == NDR_DTYPE_U32 || dtype == NDR_DTYPE_I64)) return;
     const size_t *list = quick() ? quick_counts : counts;
     const size_t length = quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts);
     void *host = random_elements(dtype, list[length - 1] + 16 + GUARDS, 1);
@@ -783,8 +787,6 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
 }
 
 /* ---- every variant, whatever this device would choose ---- */
-
-static unsigned forced; /* the variant that open_forced() makes the library take */
 
 static int open_forced(void **state)
 {

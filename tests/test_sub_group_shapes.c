@@ -3,7 +3,7 @@
  * A case is a shape of 1 to 3 dimensions and up to 64 items, and a size asked for. Where the device has sub-groups of its
  * own it runs twice, the second time without the driver's shuffles: items then hand over through the scratch.
  *
- * A run takes 60 cases at random; the seed is printed, and NDR_TEST_SEED=n chooses another. NDR_TEST_LONG=1 runs all. */
+ * A run takes 30 cases at random; the seed is printed, and NDR_TEST_SEED=n chooses another. NDR_TEST_LONG=1 runs all. */
 #include "support.h"
 
 #include "reference.h"
@@ -243,7 +243,7 @@ static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **stat
     const size_t shape_count = list_shapes(shapes), size_count = list_sizes(sizes), all = shape_count * size_count;
     const uint64_t first_seed = number_from_env("NDR_TEST_SEED", 1);
     const bool is_long = number_from_env("NDR_TEST_LONG", 0) != 0;
-    const size_t count = is_long ? all : 60;
+    const size_t count = is_long ? all : 30;
     print_message("%zu cases of %zu shapes and %zu sizes, NDR_TEST_SEED=%llu\n", count, shape_count, size_count,
                   (unsigned long long)first_seed);
     uint64_t seed = first_seed;
