@@ -157,6 +157,31 @@ static void test_cl_error__becomes_a_status_and_a_sentence(void **state)
     }
 }
 
+/* ---- logs ---- */
+
+static void test_last_build_log__lies_beside_its_sentence(void **state)
+{
+    (void)state;
+    ndr_text log = { 0 };
+    for (int i = 0; i < 1537; ++i) ndr_text_add(&log, "line %d\n", i);
+    assert_int_equal(ndr_fail_with_log(NDR_BUILD_FAILED, -11, log.chars, "\"%s\" did not build", "k"),
+                     NDR_BUILD_FAILED);
+    assert_string_equal(ndr_last_error(), "\"k\" did not build");
+    assert_string_equal(ndr_last_build_log(), log.chars);
+    assert_int_equal(ndr_last_cl_error(), -11);
+    ndr_fail_with_log(NDR_BUILD_FAILED, -11, log.chars, "%s", log.chars); /* a long sentence, too */
+    assert_string_equal(ndr_last_error(), log.chars);
+    assert_string_equal(ndr_last_build_log(), log.chars);
+    ndr_fail_with_log(NDR_BUILD_FAILED, -11, ndr_last_build_log(), "%s", "again"); /* its own */
+    assert_string_equal(ndr_last_build_log(), log.chars);
+    ndr_fail_with_log(NDR_BUILD_FAILED, -11, NULL, "no log");
+    assert_string_equal(ndr_last_build_log(), "");
+    ndr_fail_with_log(NDR_BUILD_FAILED, -11, log.chars, "k");
+    ndr_fail(NDR_BAD_ARGUMENT, "built nothing");
+    assert_string_equal(ndr_last_build_log(), "");
+    ndr_text_free(&log);
+}
+
 /* ---- threads ---- */
 
 /* What a thread finds and leaves; the strings are its own, so they are judged where they live. */
@@ -167,7 +192,7 @@ typedef struct witness {
 static void *fail_elsewhere(void *argument)
 {
     witness *seen = argument;
-    seen->began_clean = strcmp(ndr_last_error(), "no error") == 0 && ndr_last_cl_error() == 0;
+    seen->began_clean = strcmp(ndr_last_error(), "no error") == 0 && ndr_last_cl_error() == 0 && !*ndr_last_build_log();
     ndr_fail_with_code(NDR_DRIVER_ERROR, -5, "%3000s", "elsewhere");
     seen->kept_its_own = strlen(ndr_last_error()) == 3000 && ndr_last_cl_error() == -5;
     return NULL;
@@ -185,8 +210,9 @@ static witness fail_in_a_thread(void)
 static void test_last_error__begins_as_no_error_in_every_thread(void **state)
 {
     (void)state;
-    ndr_fail(NDR_BAD_ARGUMENT, "here");
+    ndr_fail_with_log(NDR_BUILD_FAILED, 0, "a log", "here");
     assert_true(fail_in_a_thread().began_clean);
+    assert_string_equal(ndr_last_build_log(), "a log");
 }
 
 static void test_last_error__is_each_thread_s_own(void **state)
@@ -244,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_last_error__names_call_and_argument_of_a_null),
         cmocka_unit_test(test_last_cl_error__is_0_where_libndr_refused),
         cmocka_unit_test(test_cl_error__becomes_a_status_and_a_sentence),
+        cmocka_unit_test(test_last_build_log__lies_beside_its_sentence),
         cmocka_unit_test(test_last_error__begins_as_no_error_in_every_thread),
         cmocka_unit_test(test_last_error__is_each_thread_s_own),
         cmocka_unit_test(test_last_error__may_be_made_while_its_thread_ends),
