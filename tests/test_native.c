@@ -597,7 +597,8 @@ static void test_kernel_from_cl__translates_what_the_driver_refuses(void **state
 {
     (void)state;
     const cl_kernel cl = foreign_kernel(context->cl, "", "shift");
-    ndr_buffer *x = buffer_of(64, NULL);
+    const float zero = 0;
+    ndr_buffer *x = buffer_of(sizeof zero, &zero);
     const cl_int two = 2;
     const bool compares_sizes = clSetKernelArg(cl, 0, sizeof two, &two) == CL_INVALID_ARG_SIZE, is_told = tells_unasked(cl);
     ndr_kernel *shift = adopted(cl);
