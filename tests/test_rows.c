@@ -140,13 +140,13 @@ static void test_rows__a07_given_or_chosen_groups_give_the_same(void **state)
 
 /* ---- where kernels come from ---- */
 
-/* The kernel's own program, as a binary, read back by OpenCL itself; run in the library's queue, on its buffer. */
+/* The kernel's own program, as a binary, read back by OpenCL itself; launched as every other kernel. */
 static void triple_from_binary(ndr_buffer *x)
 {
     cl_kernel of = ndr_kernel_cl(kernel_of(kernels, "triple_plainly"));
     cl_device_id device_id = ndr_context_cl_device(context);
     cl_program built;
-    size_t size = 0, items = N;
+    size_t size = 0;
     cl_int error;
     assert_int_equal(clGetKernelInfo(of, CL_KERNEL_PROGRAM, sizeof built, &built, NULL), CL_SUCCESS);
     assert_int_equal(clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL), CL_SUCCESS);
@@ -160,11 +160,9 @@ static void triple_from_binary(ndr_buffer *x)
     assert_int_equal(clBuildProgram(program, 1, &device_id, "", NULL, NULL), CL_SUCCESS);
     cl_kernel kernel = clCreateKernel(program, "triple_plainly", &error);
     assert_int_equal(error, CL_SUCCESS);
-    const cl_mem memory = ndr_buffer_cl(x);
-    assert_int_equal(clSetKernelArg(kernel, 0, sizeof memory, &memory), CL_SUCCESS);
-    assert_int_equal(clEnqueueNDRangeKernel(ndr_queue_cl(queue), kernel, 1, NULL, &items, NULL, 0, NULL, NULL),
-                     CL_SUCCESS);
-    assert_int_equal(clFinish(ndr_queue_cl(queue)), CL_SUCCESS);
+    ndr_kernel *triple;
+    assert_ok(ndr_kernel_from_cl(context, kernel, &triple));
+    assert_ok(ndr_launch(queue, triple, ndr_range_1d(N), x));
     clReleaseKernel(kernel);
     clReleaseProgram(program);
     free(binary);
