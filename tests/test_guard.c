@@ -10,7 +10,7 @@ static bool is_first_in(const char *title, const char *text, const char *options
     const char *const dirs[] = { ".", NULL };
     const ndr_source source = { .title = title, .text = text, .include_dirs = dirs };
     ndr_text expanded = { 0 };
-    assert_ok(ndr_source_expand(&source, &expanded));
+    assert_ok(ndr_source_expand(&source, &expanded, NULL));
     bool first;
     assert_ok(ndr_guard_read(expanded.chars, options, name, &first));
     ndr_text_free(&expanded);
@@ -76,7 +76,7 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     const ndr_source source = { .title = "main.cl", .text = "#include \"kernels/ndr/item.clh\"\n" PLAIN, .is_file = true };
     ndr_text expanded = { 0 };
     bool first = true;
-    assert_ok(ndr_source_expand(&source, &expanded));
+    assert_ok(ndr_source_expand(&source, &expanded, NULL));
     assert_ok(ndr_guard_read(expanded.chars, "", "k", &first));
     assert_false(first);
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
@@ -84,7 +84,7 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
 
     const char *const dirs[] = { "kernels/ndr", NULL }; /* found by way of a folder */
     const ndr_source other = { .title = "main.cl", .text = "#include <item.clh>\n" PLAIN, .include_dirs = dirs };
-    assert_ok(ndr_source_expand(&other, &expanded));
+    assert_ok(ndr_source_expand(&other, &expanded, NULL));
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
     first = true;
     assert_ok(ndr_guard_read(expanded.chars, "", "k", &first));

@@ -81,12 +81,12 @@ static char *copy_text(const char *text)
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
+static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out, ndr_text *flags)
 {
-    ndr_source source = { .title = title_of(desc), .include_dirs = desc->include_dirs };
+    ndr_source source = { .title = title_of(desc), .options = desc->options, .include_dirs = desc->include_dirs };
     if (desc->source) {
         source.text = desc->source;
-        return ndr_source_expand(&source, out);
+        return ndr_source_expand(&source, out, flags);
     }
     if (desc->bundled) {
         const ndr_source_file *file = ndr_source_find(desc->bundled);
@@ -97,7 +97,7 @@ static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
         source.title = title.chars ? title.chars : desc->bundled;
         source.text = file->text;
         source.is_bundled = true;
-        const ndr_status status = ndr_source_expand(&source, out);
+        const ndr_status status = ndr_source_expand(&source, out, flags);
         ndr_text_free(&title);
         return status;
     }
@@ -105,16 +105,17 @@ static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out)
     ndr_status status = ndr_source_read(desc->file, &text);
     source.is_file = true;
     source.text = text.chars;
-    if (status == NDR_OK) status = ndr_source_expand(&source, out);
+    if (status == NDR_OK) status = ndr_source_expand(&source, out, flags);
     ndr_text_free(&text);
     return status;
 }
 
-static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, const char *text, ndr_program *made)
+static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, const char *text, const char *flags,
+                             ndr_program *made)
 {
     made->title = copy_text(title_of(desc));
     ndr_text options = { 0 };
-    ndr_text_add(&options, "%s", options_of(desc));
+    ndr_text_add(&options, "%s%s", options_of(desc), flags ? flags : "");
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
@@ -125,10 +126,11 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
 
 static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
 {
-    ndr_text text = { 0 };
-    ndr_status status = expand(desc, &text);
-    if (status == NDR_OK) status = build_from(context, desc, text.chars, made);
+    ndr_text text = { 0 }, flags = { 0 };
+    ndr_status status = expand(desc, &text, &flags);
+    if (status == NDR_OK) status = build_from(context, desc, text.chars, flags.chars, made);
     ndr_text_free(&text);
+    ndr_text_free(&flags);
     return status;
 }
 

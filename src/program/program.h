@@ -25,14 +25,70 @@ ndr_status ndr_source_read(const char *path, ndr_text *out);
 typedef struct ndr_source {
     const char *title;               /* as logs name it: a path, a label */
     const char *text;
+    const char *options;             /* that it is built with, for the macros they define; NULL for none */
     bool is_file;                    /* `title` is a path whose folder is searched first */
     bool is_bundled;                 /* one of ours, which may include any other of ours */
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source;
 
 /* Append the source to `out` with each #include that can be found replaced by its file, and #line marks so
- * that build logs name the right file and line. Others stay for the compiler to find, or to complain of. */
-ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out);
+ * that build logs name the right file and line. Others stay for the compiler to find, or to complain of; to `flags`
+ * (NULL: nowhere) goes what it needs for those whose file only it can tell. */
+ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags);
+
+/* ---- macros.c ---- */
+
+/* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
+typedef struct ndr_line {
+    const char *next;   /* behind it */
+    size_t newlines;
+    bool is_code;       /* neither blank nor a directive */
+    ndr_text directive; /* "#if X", without comments and continuations; empty of other lines */
+} ndr_line;
+
+/* Read the line at `text` over what `line` held; `directive.failed` tells that there was no memory. */
+void ndr_line_read(const char *text, ndr_line *line);
+
+/* What stands behind a directive's `word`, or NULL if it has another. */
+const char *ndr_line_is(const ndr_line *line, const char *word);
+
+/* What is known of macros at one place of a text; reading on changes it. */
+typedef struct ndr_macros ndr_macros;
+typedef enum ndr_truth { NDR_OPEN, NDR_NO, NDR_YES } ndr_truth;
+
+ndr_macros *ndr_macros_new(void);
+void ndr_macros_free(ndr_macros *macros);
+bool ndr_macros_failed(const ndr_macros *macros); /* for want of memory */
+void ndr_macros_read_options(ndr_macros *macros, const char *options);
+
+/* What stands behind #define and #undef. */
+void ndr_macros_define(ndr_macros *macros, const char *rest);
+void ndr_macros_undefine(ndr_macros *macros, const char *rest);
+
+/* The compiler reads a file here that we do not: all is open but what begins with NDR_, which is ours. */
+void ndr_macros_forget(ndr_macros *macros);
+
+/* A name of ours that nothing defines yet; whether it is defined here. */
+void ndr_macros_add_own(ndr_macros *macros, const char *name);
+ndr_truth ndr_macros_is_defined(ndr_macros *macros, const char *name);
+
+/* The one body that a macro has if it is defined here at all; NULL where there are several or none is known. */
+const char *ndr_macros_get_body(ndr_macros *macros, const char *word);
+
+/* The branches from an #if to its #endif. */
+typedef struct ndr_branch {
+    bool is_skipped, is_sure; /* it is known not to be compiled; it is, where what stands round it is */
+    bool outer_is_skipped, is_decided, may_be_another, is_fresh;
+    size_t guard, first, since;
+} ndr_branch;
+
+/* `condition` is the directive from its "if" on; NULL for #else. */
+void ndr_branch_open(ndr_macros *macros, ndr_branch *branch, const char *condition, bool outer_is_skipped);
+void ndr_branch_next(ndr_macros *macros, ndr_branch *branch, const char *condition);
+
+/* `is_file`: these branches are a file from end to end. True where what is known from here on leans on it that the macro
+ * which guards that file was defined nowhere else. */
+bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 
 /* ---- build.c ---- */
 

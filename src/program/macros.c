@@ -1,0 +1,427 @@
+/* macros.c - what can be known of a text's lines, macros and conditions without its compiler.
+ *
+ * A macro is followed from where the text first tests it; conditions that hang on anything else stay open. Nothing is
+ * guessed: of what stands in a branch that the compiler may skip, nothing is known behind it. */
+#include "program/program.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+static const char *skip_splices(const char *at)
+{
+    while (*at == '\\') {
+        const char *end = at + 1 + strspn(at + 1, " \t\r");
+        if (*end != '\n') break;
+        at = end + 1;
+    }
+    return at;
+}
+
+static const char *next_char(const char *at) { return skip_splices(at + 1); }
+
+static const char *skip_to_newline(const char *at)
+{
+    while (*at && *at != '\n') at = next_char(at);
+    return at;
+}
+
+/* Behind the comment whose star is at `at`. */
+static const char *skip_comment(const char *at)
+{
+    for (at = next_char(at); *at; at = next_char(at))
+        if (*at == '*' && *next_char(at) == '/') return next_char(next_char(at));
+    return at;
+}
+
+static void add_char(ndr_line *line, char c)
+{
+    const bool is_blank = c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+    if (line->is_code || (is_blank && !line->directive.length)) return;
+    if (line->directive.length || c == '#') ndr_text_add_chars(&line->directive, is_blank ? " " : &c, 1);
+    else line->is_code = true;
+}
+
+/* Whether the name of a file comes next. */
+static bool awaits_name(ndr_line *line)
+{
+    const char *rest = line->directive.length ? ndr_line_is(line, "include") : NULL;
+    if (!rest && line->directive.length) rest = ndr_line_is(line, "include_next");
+    if (!rest && line->directive.length) rest = ndr_line_is(line, "import");
+    return rest && !*rest;
+}
+
+/* Over a string, a character, or the name of a file, in which a backslash is one. */
+static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
+{
+    const char close = *at == '<' ? '>' : *at;
+    do {
+        const bool escapes = *at == '\\' && !is_name;
+        add_char(line, *at);
+        at = next_char(at);
+        if (escapes && *at && *at != '\n') {
+            add_char(line, *at);
+            at = next_char(at);
+        }
+    } while (*at && *at != '\n' && *at != close);
+    if (*at == close) add_char(line, close);
+    return *at == close ? next_char(at) : at;
+}
+
+void ndr_line_read(const char *text, ndr_line *line)
+{
+    ndr_text_clear(&line->directive);
+    line->is_code = false;
+    const char *at = skip_splices(text);
+    while (*at && *at != '\n') {
+        const char *next = next_char(at);
+        const bool is_name = (*at == '<' || *at == '"') && awaits_name(line);
+        if (*at == '/' && *next == '/') {
+            at = skip_to_newline(next);
+        } else if (*at == '/' && *next == '*') {
+            add_char(line, ' ');
+            at = skip_comment(next);
+        } else if (is_name || *at == '"' || *at == '\'') {
+            at = add_quoted(line, at, is_name);
+        } else if (*at == '%' && *next == ':' && !line->is_code && !line->directive.length) {
+            add_char(line, '#');
+            at = next_char(next);
+        } else {
+            add_char(line, *at);
+            at = next;
+        }
+    }
+    line->next = *at ? at + 1 : at;
+    line->newlines = 0;
+    for (const char *c = text; c < line->next; ++c) line->newlines += *c == '\n';
+}
+
+static const char *skip_blanks(const char *at) { return at + strspn(at, " "); }
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static size_t word_length(const char *at)
+{
+    size_t length = 0;
+    while (!isdigit((unsigned char)*at) && is_word_char(at[length])) ++length;
+    return length;
+}
+
+/* Behind `token` and blanks, or NULL. */
+static const char *take(const char *at, const char *token)
+{
+    const size_t length = strlen(token);
+    if (strncmp(at, token, length) != 0 || (is_word_char(*token) && is_word_char(at[length]))) return NULL;
+    return skip_blanks(at + length);
+}
+
+const char *ndr_line_is(const ndr_line *line, const char *word)
+{
+    return line->directive.length ? take(skip_blanks(line->directive.chars + 1), word) : NULL;
+}
+
+/* ---- macros ---- */
+
+/* What is known of a macro: whether it is defined, and the one body that it has if it is. */
+typedef struct fact {
+    ndr_truth defined;
+    size_t body; /* where it stands in `bodies` */
+} fact;
+
+enum { NO_BODY, MANY_BODIES, MOST_MACROS = 1024, DEFINED_BITS = 1 << 17 };
+
+typedef struct macro {
+    ndr_hash name;
+    fact now;
+    bool is_ours;
+} macro;
+
+/* What was known of a macro before a line changed it. */
+typedef struct change {
+    size_t macro;
+    fact before;
+} change;
+
+struct ndr_macros {
+    ndr_text list, changes, bodies;
+    unsigned branches;  /* that are open */
+    bool is_incomplete; /* the compiler alone reads a part of the text */
+    unsigned char defined[DEFINED_BITS / 8]; /* by hash: what some line may have defined */
+};
+
+#define NO_MACRO SIZE_MAX
+
+static macro *macro_at(const ndr_macros *m, size_t index) { return (macro *)(void *)m->list.chars + index; }
+static change *change_at(const ndr_macros *m, size_t index) { return (change *)(void *)m->changes.chars + index; }
+static size_t count_changes(const ndr_macros *m) { return m->changes.length / sizeof(change); }
+static const char *body_at(const ndr_macros *m, size_t body) { return m->bodies.chars + body; }
+
+/* The macro's place in the list; one that is not there is added if it is to be followed. */
+static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool follow)
+{
+    const macro made = { .name = ndr_hash_bytes(name, length, 0), .is_ours = strncmp(name, "NDR_", 4) == 0 };
+    const size_t count = m->list.length / sizeof made;
+    for (size_t i = 0; i < count; ++i)
+        if (ndr_hash_equal(macro_at(m, i)->name, made.name)) return i;
+    if (!follow || length == 0 || count == MOST_MACROS) return NO_MACRO;
+    ndr_text_add_chars(&m->list, (const char *)&made, sizeof made);
+    return m->list.failed ? NO_MACRO : count;
+}
+
+static void learn(ndr_macros *m, size_t index, fact now)
+{
+    if (index == NO_MACRO) return;
+    const change made = { index, macro_at(m, index)->now };
+    if (m->branches) ndr_text_add_chars(&m->changes, (const char *)&made, sizeof made);
+    macro_at(m, index)->now = now;
+}
+
+/* Some line or option may define it. */
+static void note_definition(ndr_macros *m, const char *name, size_t length)
+{
+    const size_t bit = ndr_hash_bytes(name, length, 0).words[0] % DEFINED_BITS;
+    m->defined[bit / 8] |= (unsigned char)(1u << bit % 8);
+}
+
+/* Whether nothing defines it but, maybe, the compiler itself. */
+static bool is_fresh(const ndr_macros *m, size_t index)
+{
+    const size_t bit = macro_at(m, index)->name.words[0] % DEFINED_BITS;
+    return !(m->defined[bit / 8] >> bit % 8 & 1) && (!m->is_incomplete || macro_at(m, index)->is_ours);
+}
+
+static size_t keep_body(ndr_macros *m, const char *body, size_t length)
+{
+    const size_t at = m->bodies.length;
+    ndr_text_add_chars(&m->bodies, body, length);
+    ndr_text_add_chars(&m->bodies, "", 1);
+    return at;
+}
+
+static void define(ndr_macros *m, const char *name, size_t length, const char *body, ndr_truth defined)
+{
+    const size_t index = find_macro(m, name, length, *body == '"' || *body == '<');
+    size_t end = strlen(body);
+    while (end > 0 && body[end - 1] == ' ') --end;
+    if (index != NO_MACRO) learn(m, index, (fact){ defined, keep_body(m, body, end) });
+}
+
+void ndr_macros_define(ndr_macros *m, const char *rest)
+{
+    const size_t length = word_length(rest);
+    note_definition(m, rest, length);
+    define(m, rest, length, rest[length] == '(' ? "?" : skip_blanks(rest + length), NDR_YES);
+}
+
+void ndr_macros_undefine(ndr_macros *m, const char *rest)
+{
+    learn(m, find_macro(m, rest, word_length(rest), false), (fact){ NDR_NO, NO_BODY });
+}
+
+void ndr_macros_forget(ndr_macros *m)
+{
+    m->is_incomplete = true;
+    for (size_t i = 0; i < m->list.length / sizeof(macro); ++i)
+        if (!macro_at(m, i)->is_ours) learn(m, i, (fact){ NDR_OPEN, MANY_BODIES });
+}
+
+void ndr_macros_add_own(ndr_macros *m, const char *name)
+{
+    const size_t index = find_macro(m, name, strlen(name), true);
+    if (index != NO_MACRO) macro_at(m, index)->now = (fact){ NDR_NO, NO_BODY };
+}
+
+ndr_truth ndr_macros_is_defined(ndr_macros *m, const char *name)
+{
+    const size_t index = find_macro(m, name, strlen(name), false);
+    return index == NO_MACRO ? NDR_OPEN : macro_at(m, index)->now.defined;
+}
+
+const char *ndr_macros_get_body(ndr_macros *m, const char *word)
+{
+    const size_t length = word_length(word), index = find_macro(m, word, length, false);
+    if (index == NO_MACRO || *skip_blanks(word + length)) return NULL;
+    const fact now = macro_at(m, index)->now;
+    return now.body > MANY_BODIES ? body_at(m, now.body) : NULL;
+}
+
+ndr_macros *ndr_macros_new(void)
+{
+    ndr_macros *made = calloc(1, sizeof *made);
+    if (made) ndr_text_add_chars(&made->bodies, "\0\0", 2); /* NO_BODY and MANY_BODIES */
+    return made;
+}
+
+bool ndr_macros_failed(const ndr_macros *m) { return m->list.failed || m->changes.failed || m->bodies.failed; }
+
+void ndr_macros_free(ndr_macros *m)
+{
+    if (!m) return;
+    ndr_text_free(&m->list);
+    ndr_text_free(&m->changes);
+    ndr_text_free(&m->bodies);
+    free(m);
+}
+
+/* -D NAME=BODY or -DNAME, and -U. Drivers differ in what quotes mean, so that a line with one leaves open what else is. */
+void ndr_macros_read_options(ndr_macros *m, const char *options)
+{
+    const ndr_truth defined = strpbrk(options, "\"'\\") ? NDR_OPEN : NDR_YES;
+    for (const char *at = strchr(options, '-'); at; at = strchr(at + 1, '-')) {
+        if ((at > options && !strchr(" \t\"'", at[-1])) || (at[1] != 'D' && at[1] != 'U')) continue;
+        const char *name = at + 2 + strspn(at + 2, " \t\"'");
+        const size_t length = word_length(name);
+        ndr_text body = { 0 };
+        bool quoted = false;
+        const char *c = name + length + (name[length] == '=');
+        for (; *c && (quoted || !strchr(" \t'", *c)); ++c) {
+            quoted ^= *c == '"';
+            if (*c != '\\') ndr_text_add_chars(&body, c, 1);
+        }
+        find_macro(m, name, length, true);
+        note_definition(m, name, length);
+        if (at[1] == 'D') define(m, name, length, body.length ? body.chars : "1", defined);
+        else learn(m, find_macro(m, name, length, true), (fact){ NDR_OPEN, MANY_BODIES });
+        m->bodies.failed |= body.failed;
+        ndr_text_free(&body);
+    }
+}
+
+/* ---- conditions ---- */
+
+/* A number, or a macro that is one. */
+static bool read_number(ndr_macros *m, const char **at, long *number)
+{
+    char *end;
+    const size_t length = word_length(*at);
+    const size_t index = length ? find_macro(m, *at, length, true) : NO_MACRO;
+    const char *digits = *at;
+    if (length) {
+        if (index == NO_MACRO || macro_at(m, index)->now.defined != NDR_YES || macro_at(m, index)->now.body <= MANY_BODIES)
+            return false;
+        digits = body_at(m, macro_at(m, index)->now.body);
+    }
+    *number = strtol(digits, &end, 0);
+    if (end == digits || (length ? *end != '\0' : is_word_char(*end))) return false;
+    *at = skip_blanks(length ? *at + length : end);
+    return true;
+}
+
+static ndr_truth as_truth(bool value) { return value ? NDR_YES : NDR_NO; }
+
+/* A number, or two that are compared. */
+static ndr_truth read_comparison(ndr_macros *m, const char *at)
+{
+    long a, b;
+    if (!read_number(m, &at, &a)) return NDR_OPEN;
+    if (!*at) return as_truth(a != 0);
+    const char *operator = at;
+    at = skip_blanks(at + strspn(at, "=!<>"));
+    if (at == operator || !read_number(m, &at, &b) || *at) return NDR_OPEN;
+    if (take(operator, "==")) return as_truth(a == b);
+    if (take(operator, "!=")) return as_truth(a != b);
+    if (take(operator, "<=")) return as_truth(a <= b);
+    if (take(operator, ">=")) return as_truth(a >= b);
+    if (take(operator, "<<") || take(operator, ">>")) return NDR_OPEN;
+    return as_truth(*operator == '<' ? a < b : a > b);
+}
+
+/* The macro of `ifndef X` or `if !defined(X)`, the whole of `text`, and whether it is asked for as one that is there. */
+static size_t read_test(ndr_macros *m, const char *text, bool *wants)
+{
+    const char *name = take(text, "ifdef"), *other = take(text, "ifndef"), *at = take(text, "if");
+    *wants = !other;
+    if (other) name = other;
+    if (at && *at == '!') *wants = false, at = skip_blanks(at + 1);
+    if (at) name = take(at, "defined");
+    const bool is_open = at && name && *name == '(';
+    if (is_open) name = skip_blanks(name + 1);
+    if (!name || !word_length(name)) return NO_MACRO;
+    const char *rest = skip_blanks(name + word_length(name));
+    if (is_open ? *rest != ')' || *skip_blanks(rest + 1) : at && *rest) return NO_MACRO;
+    return find_macro(m, name, word_length(name), true);
+}
+
+static ndr_truth read_condition(ndr_macros *m, const char *text, size_t *guard)
+{
+    bool wants;
+    const size_t index = read_test(m, text, &wants);
+    const ndr_truth defined = index == NO_MACRO ? NDR_OPEN : macro_at(m, index)->now.defined;
+    *guard = wants ? NO_MACRO : index;
+    if (defined != NDR_OPEN) return as_truth(wants == (defined == NDR_YES));
+    return index == NO_MACRO && take(text, "if") ? read_comparison(m, take(text, "if")) : NDR_OPEN;
+}
+
+/* ---- branches ---- */
+
+static void enter(ndr_macros *m, ndr_branch *b, ndr_truth condition)
+{
+    b->is_skipped = b->outer_is_skipped || b->is_decided || condition == NDR_NO;
+    b->is_sure = condition == NDR_YES && !b->is_skipped && !b->may_be_another;
+    b->is_decided |= condition == NDR_YES;
+    b->may_be_another |= condition == NDR_OPEN;
+    b->since = count_changes(m);
+}
+
+void ndr_branch_open(ndr_macros *m, ndr_branch *b, const char *condition, bool outer_is_skipped)
+{
+    *b = (ndr_branch){ .outer_is_skipped = outer_is_skipped, .first = count_changes(m), .guard = NO_MACRO };
+    const ndr_truth known = outer_is_skipped ? NDR_NO : read_condition(m, condition, &b->guard);
+    b->is_fresh = b->guard != NO_MACRO && is_fresh(m, b->guard);
+    ++m->branches;
+    enter(m, b, known);
+}
+
+/* Back to what was known where the branch began; the changes then hold what was known in it. */
+static void turn_back(ndr_macros *m, size_t since)
+{
+    for (size_t i = count_changes(m); i-- > since;) {
+        macro *changed = macro_at(m, change_at(m, i)->macro);
+        const fact now = changed->now;
+        changed->now = change_at(m, i)->before;
+        change_at(m, i)->before = now;
+    }
+}
+
+void ndr_branch_next(ndr_macros *m, ndr_branch *b, const char *condition)
+{
+    size_t guard;
+    turn_back(m, b->since);
+    b->guard = NO_MACRO;
+    const bool asks = condition && !b->outer_is_skipped && !b->is_decided;
+    enter(m, b, asks ? read_condition(m, condition, &guard) : NDR_YES);
+}
+
+static fact either(const ndr_macros *m, fact a, fact b)
+{
+    if (a.defined != b.defined) a.defined = NDR_OPEN;
+    if (a.body == NO_BODY) a.body = b.body;
+    else if (b.body != NO_BODY && strcmp(body_at(m, a.body), body_at(m, b.body)) != 0) a.body = MANY_BODIES;
+    return a;
+}
+
+static bool touches_another(const ndr_macros *m, const ndr_branch *b)
+{
+    for (size_t i = b->first; i < count_changes(m); ++i)
+        if (change_at(m, i)->macro != b->guard) return true;
+    return false;
+}
+
+bool ndr_branch_close(ndr_macros *m, ndr_branch *b, bool is_file)
+{
+    const bool guards = b->guard != NO_MACRO && !b->is_skipped && macro_at(m, b->guard)->now.defined == NDR_YES;
+    const bool is_sure = guards && is_file && b->is_fresh;
+    const bool leans = is_sure && touches_another(m, b);
+    --m->branches;
+    if (!is_sure) turn_back(m, b->since);
+    for (size_t i = b->first; !is_sure && i < count_changes(m); ++i) {
+        macro *changed = macro_at(m, change_at(m, i)->macro);
+        const fact inside = change_at(m, i)->before;
+        change_at(m, i)->before = changed->now;
+        changed->now = either(m, changed->now, inside);
+    }
+    if (!m->branches) m->changes.length = 0; /* nothing to go back to */
+    if (guards) learn(m, b->guard, (fact){ NDR_YES, macro_at(m, b->guard)->now.body });
+    return leans;
+}
