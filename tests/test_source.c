@@ -435,6 +435,286 @@ static void test_include__is_followed_by_the_number_of_the_next_line(void **stat
     free(got);
 }
 
+/* The compiler counts the lines of a branch that it skips. */
+static void test_mark__stands_behind_each_branch_that_holds_a_file(void **state)
+{
+    (void)state;
+    assert_file_expands("#if A\n#include \"beside.clh\"\n#else\nx\n#endif\ny\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
+                        "#else\n#line 4 \"sub/main.cl\"\nx\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
+}
+
+/* The condition itself is one of the lines behind. */
+static void test_mark__stands_before_the_condition_of_an_elif(void **state)
+{
+    (void)state;
+    assert_file_expands("#if A\n#include \"beside.clh\"\n#elif B\nx\n#endif\ny\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
+                        "#else\n#line 3 \"sub/main.cl\"\n#if B\nx\n#endif\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
+}
+
+static void test_mark__keeps_to_what_a_line_of_the_users_says(void **state)
+{
+    (void)state;
+    assert_file_expands("#line 70 \"scale.y\"\na\n#include \"beside.clh\"\nb\n# 9\n#include \"beside.clh\"\nc\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#line 70 \"scale.y\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
+                        "#line 72 \"scale.y\"\nb\n# 9\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 10 \"scale.y\"\nc\n\n");
+    char *got = expanded_from("sub/main.cl", "#ifndef A\n#line 70\n#else\n#include \"beside.clh\"\nx\n#endif\n", true, NULL);
+    assert_non_null(strstr(got, "#line 5 \"sub/main.cl\"\nx\n")); /* what a skipped branch says is not said */
+    free(got);
+}
+
+/* ---- what is left out because nothing of it would be compiled ---- */
+
+static void test_once__leaves_out_what_is_known_to_be_there(void **state)
+{
+    (void)state;
+    write_file("sub/once.clh", "#pragma once\nonly\n");
+    char *got = expanded_from("sub/main.cl", "#include \"once.clh\"\n#include \"deep/../once.clh\"\nx\n", true, NULL);
+    assert_string_equal(got, "#line 1 \"sub/main.cl\"\n#line 1 \"sub/once.clh\"\n#define NDR_ONCE_0_\nonly\n\n"
+                             "#line 2 \"sub/main.cl\"\n\nx\n\n");
+    free(got);
+}
+
+static void test_once__is_left_to_the_compiler_where_only_it_knows(void **state)
+{
+    (void)state;
+    write_file("sub/once.clh", "#pragma once\nonly\n");
+    char *got = expanded_from("sub/main.cl", "#if A\n#include \"once.clh\"\n#endif\n#include \"once.clh\"\n", true, NULL);
+    assert_non_null(strstr(got, "#ifndef NDR_ONCE_0_\n#line 1 \"sub/once.clh\"\n#define NDR_ONCE_0_\nonly\n\n#endif\n"
+                                "#line 5 \"sub/main.cl\"\n"));
+    assert_int_equal(count_of(got, "\nonly\n"), 2);
+    free(got);
+}
+
+static void test_once__holds_for_the_text_itself(void **state)
+{
+    (void)state;
+    write_file("sub/self.cl", "#pragma once\nself\n#include \"self.cl\"\n");
+    char *got = expanded_from("sub/self.cl", "#pragma once\nself\n#include \"self.cl\"\n", true, NULL);
+    assert_int_equal(count_of(got, "self\n"), 1);
+    free(got);
+}
+
+/* `count` files that all include each other, and what they make of a text that includes the last `times` times. */
+static char *expanded_from_circle(const char *head, const char *guard, const char *end, size_t count)
+{
+    ndr_text text = { 0 };
+    char path[64];
+    for (size_t i = 0; i < count; ++i) {
+        ndr_text_clear(&text);
+        ndr_text_add(&text, guard, i, i);
+        for (size_t other = 0; other < count; ++other) ndr_text_add(&text, "#include \"g%zu.clh\"\n", other);
+        ndr_text_add(&text, "file %zu\n%s", i, end);
+        snprintf(path, sizeof path, "sub/g%zu.clh", i);
+        write_file(path, text.chars);
+    }
+    ndr_text_free(&text);
+    return expanded_from("sub/main.cl", head, true, NULL);
+}
+
+static void assert_each_once(const char *guard, const char *end)
+{
+    char *got = expanded_from_circle("#include \"g39.clh\"\n#include \"g3.clh\"\n", guard, end, 40);
+    for (size_t i = 0; i < 40; ++i) {
+        char line[32];
+        snprintf(line, sizeof line, "\nfile %zu\n", i);
+        assert_int_equal(count_of(got, line), 1);
+    }
+    free(got);
+}
+
+static void test_include_guard__pastes_files_that_include_each_other_once(void **state)
+{
+    (void)state;
+    assert_each_once("// a file\n#ifndef G%zu\n#define G%zu /* here */\n", "#endif // G\n");
+    assert_each_once("#if !defined(G%zu)\n#define G%zu\n", "#endif\n\n");
+    assert_each_once("#pragma once\n#define G%zu %zu\n", "");
+}
+
+/* That G is nobody else's macro cannot be seen; where it is, what was left out for it would be missed. */
+static void test_include_guard__that_the_compiler_defines_itself_is_an_error(void **state)
+{
+    (void)state;
+    char *got = expanded_from_circle("#include \"g1.clh\"\n", "#ifndef G%zu\n#define G%zu\n", "#endif\n", 2);
+    assert_non_null(strstr(got, "file 1\n#else\n#error the macro that guards this file is defined elsewhere, too"));
+    assert_null(strstr(got, "file 0\n#else\n")); /* nothing hangs on that one */
+    free(got);
+}
+
+/* Each makes it possible that the file is needed again. */
+static void test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined(void **state)
+{
+    (void)state;
+    static const char *const between[] = { "#undef G\n", "#if A\n#undef G\n#endif\n", "#include <nobody.clh>\n",
+                                           "#und\\\nef /* */ G\n", "#pragma pop_macro(\"G\")\n", "#include H\n" };
+    write_file("sub/guarded.clh", "#ifndef G\n#define G\nguarded\n#endif\n");
+    for (size_t i = 0; i < sizeof between / sizeof between[0]; ++i) {
+        char text[256];
+        snprintf(text, sizeof text, "#include \"guarded.clh\"\n%s#include \"guarded.clh\"\n", between[i]);
+        char *got = expanded_from("sub/main.cl", text, true, NULL);
+        assert_int_equal(count_of(got, "\nguarded\n"), 2);
+        free(got);
+    }
+}
+
+/* ---- spellings ---- */
+
+static void test_include__is_read_as_a_compiler_reads_it(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {
+        "/* c */ #include \"beside.clh\"\n",      "#/**/include/* \" */\"beside.clh\"\n", "%:include \"beside.clh\"\n",
+        "#include \\\n \"beside.clh\"\n",         "#in\\\nclude \"beside.clh\"\n",        "#import \"beside.clh\"\n",
+        "/* a\n b */ #include \"beside.clh\"\n",  "#include \"bes\\\nide.clh\"\n",        "#include <..//sub/beside.clh>\n",
+        "#include \"../sub//beside.clh\"\n",      "# \\\r\n include \"beside.clh\"\r\n",  "\xEF\xBB\xBF#include \"beside.clh\"\n",
+        "#define H \"beside.clh\"\n#include H\n", "#define H /* */ <beside.clh> // H\n #include H /* */\n",
+    };
+    const char *const dirs[] = { "sub", NULL };
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; ++i) {
+        char *got = expanded_from("sub/main.cl", spellings[i], true, dirs);
+        if (!strstr(got, "beside.clh\"\nbeside\n")) fail_msg("not pasted: %s", spellings[i]);
+        assert_int_equal(count_of(spellings[i], "\n") + 1, strtoul(strstr(strstr(got, "beside.clh\"\nbeside\n"), "#line ") + 6, NULL, 10));
+        free(got);
+    }
+}
+
+static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(void **state)
+{
+    (void)state;
+    write_file("sub/marked.clh", "\xEF\xBB\xBFmarked\n");
+    char *got = expanded_from("sub/main.cl", "#include \"marked.clh\"\n", true, NULL);
+    assert_non_null(strstr(got, "#line 1 \"sub/marked.clh\"\nmarked\n"));
+    free(got);
+}
+
+static void test_include_next__looks_in_the_later_folders(void **state)
+{
+    (void)state;
+    write_file("include_a/next.clh", "a next\n#include_next <next.clh>\n");
+    write_file("include_b/next.clh", "b next\n");
+    const char *const dirs[] = { "include_a", "include_b", NULL };
+    char *got = expanded_from("t", "#include <next.clh>\n", false, dirs);
+    assert_non_null(strstr(got, "a next\n#line 1 \"include_b/next.clh\"\nb next\n"));
+    free(got);
+}
+
+static void test_has_include__is_answered_where_the_file_is_found(void **state)
+{
+    (void)state;
+    assert_file_expands("#if __has_include(\"beside.clh\") && !__has_include ( <ndr/item.clh> )\n#endif\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#if 1 && !1\n#endif\n\n");
+    assert_file_expands("#if __has_include(<nobody.clh>)\n#endif\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#if __has_include(<nobody.clh>)\n#endif\n\n");
+}
+
+/* ---- what only the compiler can tell ---- */
+
+static const char *const folder_a[] = { "include_a", NULL };
+
+/* The flags for a text, "" for none; free() them. */
+static char *flags_for(const char *text, const char *options, const char *const *dirs)
+{
+    const ndr_source source = {
+        .title = "sub/main.cl", .text = text, .options = options, .is_file = true, .include_dirs = dirs
+    };
+    ndr_text out = { 0 }, flags = { 0 };
+    ndr_text_add(&flags, "%s", "");
+    assert_ok(ndr_source_expand(&source, &out, &flags));
+    assert_true((strstr(out.chars, "\n// folders as of ") != NULL) == (flags.length > 0));
+    ndr_text_free(&out);
+    return flags.chars;
+}
+
+static void assert_flags(const char *text, const char *options, const char *wanted)
+{
+    char *got = flags_for(text, options, folder_a);
+    assert_string_equal(got, wanted);
+    free(got);
+}
+
+static void test_folders__are_passed_on_only_where_the_compiler_needs_them(void **state)
+{
+    (void)state;
+    static const char both[] = " -I sub/ -I include_a";
+    assert_flags("#include <both.clh>\n#include <nobody.clh>\n#ifdef __has_include\n#endif\n", NULL, "");
+    assert_flags("#if __has_include(<both.clh>) || __has_include(<nobody.clh>)\n#endif\n", NULL, "");
+    assert_flags("#define H <both.clh>\n#include H\n", NULL, "");
+    assert_flags("#include H\n", "-DH=<both.clh>", "");
+    assert_flags("#include H\n", "-D H=\\\"both.clh\\\" -DA", "");
+    assert_flags("#ifndef H\n#define H <nobody.clh>\n#endif\n#include H\n", "-DH=<both.clh>", "");
+    assert_flags("#if 0\n#include H\n#endif\n", NULL, "");
+    assert_flags("#include H\n", NULL, both);
+    assert_flags("#include H(x)\n", NULL, both);
+    assert_flags("#if A\n#define H <both.clh>\n#else\n#define H <nobody.clh>\n#endif\n#include H\n", NULL, both);
+    assert_flags("#define HAS(x) __has_include(x)\n", NULL, both);
+    assert_flags("#if __has_include(H)\n#endif\n", NULL, both);
+}
+
+/* Drivers may know a program by its text and options alone. */
+static void test_folders__whose_files_change_change_the_text(void **state)
+{
+    (void)state;
+    ndr_text before = { 0 }, same = { 0 }, after = { 0 };
+    const ndr_source source = { .title = "t", .text = "#include H\n", .include_dirs = folder_a };
+    ndr_text flags = { 0 };
+    (void)mkdir("include_a/deep", 0777);
+    write_file("include_a/deep/h.clh", "1\n");
+    assert_ok(ndr_source_expand(&source, &before, &flags));
+    assert_ok(ndr_source_expand(&source, &same, &flags));
+    write_file("include_a/deep/h.clh", "22\n");
+    assert_ok(ndr_source_expand(&source, &after, &flags));
+    assert_string_equal(before.chars, same.chars);
+    assert_string_not_equal(before.chars, after.chars);
+    ndr_text_free(&before);
+    ndr_text_free(&same);
+    ndr_text_free(&after);
+    ndr_text_free(&flags);
+}
+
+static void test_folders__that_cannot_be_passed_on_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "in clude", "in\"clude", "in\\clude" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        const char *const dirs[] = { names[i], NULL };
+        ndr_source source = { .title = "t", .text = "#include H\n", .include_dirs = dirs };
+        ndr_text out = { 0 }, flags = { 0 };
+        assert_refused(NDR_BAD_ARGUMENT, ndr_source_expand(&source, &out, &flags), "the compiler has to look into folder",
+                       names[i], "rename it, or write the file's name out");
+        source.text = "#include <nobody.clh>\n";
+        assert_ok(ndr_source_expand(&source, &out, &flags));
+        ndr_text_free(&out);
+        ndr_text_free(&flags);
+    }
+}
+
+static void test_folders__of_two_files_that_need_their_own_are_refused(void **state)
+{
+    (void)state;
+    write_file("include_a/computes.clh", "#include H\n");
+    ndr_text out = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, expand_include("#include H\n#include <computes.clh>\n", folder_a, &out),
+                   "\"include_a/computes.clh\"", "\"sub/\"", "write the name itself");
+    ndr_text_free(&out);
+}
+
+/* ---- files that are not whole ---- */
+
+static void test_file__that_leaves_an_if_open_is_an_error_where_it_is_compiled(void **state)
+{
+    (void)state;
+    write_file("sub/open.clh", "one\n#if A\n");
+    char *got = expanded_from("sub/main.cl", "#if B\n#include \"open.clh\"\n#endif\nx\n", true, NULL);
+    assert_non_null(strstr(got, "#line 2 \"sub/open.clh\"\n#error unterminated conditional directive\n"
+                                "#line 3 \"sub/main.cl\"\n#endif\n#line 4 \"sub/main.cl\"\nx\n"));
+    free(got);
+    write_file("sub/closed.clh", "one\n#endif\n");
+    got = expanded_from("sub/main.cl", "#if B\n#include \"closed.clh\"\n#endif\nx\n", true, NULL);
+    assert_non_null(strstr(got, "#line 1 \"sub/closed.clh\"\none\n#error #endif without #if\n"));
+    free(got);
+}
+
 /* ---- refusals ---- */
 
 static void test_include__may_be_200_deep(void **state)
@@ -605,6 +885,24 @@ int main(void)
         cmocka_unit_test(test_include__without_a_descriptor_left_is_out_of_host_memory),
         cmocka_unit_test(test_include__without_memory_is_refused_and_nothing_else_is_taken),
         cmocka_unit_test(test_include__is_followed_by_the_number_of_the_next_line),
+        cmocka_unit_test(test_mark__stands_behind_each_branch_that_holds_a_file),
+        cmocka_unit_test(test_mark__stands_before_the_condition_of_an_elif),
+        cmocka_unit_test(test_mark__keeps_to_what_a_line_of_the_users_says),
+        cmocka_unit_test(test_once__leaves_out_what_is_known_to_be_there),
+        cmocka_unit_test(test_once__is_left_to_the_compiler_where_only_it_knows),
+        cmocka_unit_test(test_once__holds_for_the_text_itself),
+        cmocka_unit_test(test_include_guard__pastes_files_that_include_each_other_once),
+        cmocka_unit_test(test_include_guard__that_the_compiler_defines_itself_is_an_error),
+        cmocka_unit_test(test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined),
+        cmocka_unit_test(test_include__is_read_as_a_compiler_reads_it),
+        cmocka_unit_test(test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows),
+        cmocka_unit_test(test_include_next__looks_in_the_later_folders),
+        cmocka_unit_test(test_has_include__is_answered_where_the_file_is_found),
+        cmocka_unit_test(test_folders__are_passed_on_only_where_the_compiler_needs_them),
+        cmocka_unit_test(test_folders__whose_files_change_change_the_text),
+        cmocka_unit_test(test_folders__that_cannot_be_passed_on_are_refused),
+        cmocka_unit_test(test_folders__of_two_files_that_need_their_own_are_refused),
+        cmocka_unit_test(test_file__that_leaves_an_if_open_is_an_error_where_it_is_compiled),
         cmocka_unit_test(test_include__may_be_200_deep),
         cmocka_unit_test(test_include__that_doubles_without_end_is_refused),
         cmocka_unit_test(test_source_read__refuses_a_file_that_is_not_there),
