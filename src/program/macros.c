@@ -1,125 +1,11 @@
-/* macros.c - what can be known of a text's lines, macros and conditions without its compiler.
+/* macros.c - what can be known of a text's macros and conditions without its compiler.
  *
  * A macro is followed from where the text first tests it; conditions that hang on anything else stay open. Nothing is
  * guessed: of what stands in a branch that the compiler may skip, nothing is known behind it. */
 #include "program/program.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- lines ---- */
-
-static const char *skip_splices(const char *at)
-{
-    while (*at == '\\') {
-        const char *end = at + 1 + strspn(at + 1, " \t\r");
-        if (*end != '\n') break;
-        at = end + 1;
-    }
-    return at;
-}
-
-static const char *next_char(const char *at) { return skip_splices(at + 1); }
-
-static const char *skip_to_newline(const char *at)
-{
-    while (*at && *at != '\n') at = next_char(at);
-    return at;
-}
-
-/* Behind the comment whose star is at `at`. */
-static const char *skip_comment(const char *at)
-{
-    for (at = next_char(at); *at; at = next_char(at))
-        if (*at == '*' && *next_char(at) == '/') return next_char(next_char(at));
-    return at;
-}
-
-static void add_char(ndr_line *line, char c)
-{
-    const bool is_blank = c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-    if (line->is_code || (is_blank && !line->directive.length)) return;
-    if (line->directive.length || c == '#') ndr_text_add_chars(&line->directive, is_blank ? " " : &c, 1);
-    else line->is_code = true;
-}
-
-/* Whether the name of a file comes next. */
-static bool awaits_name(ndr_line *line)
-{
-    const char *rest = line->directive.length ? ndr_line_is(line, "include") : NULL;
-    if (!rest && line->directive.length) rest = ndr_line_is(line, "include_next");
-    if (!rest && line->directive.length) rest = ndr_line_is(line, "import");
-    return rest && !*rest;
-}
-
-/* Over a string, a character, or the name of a file, in which a backslash is one. */
-static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
-{
-    const char close = *at == '<' ? '>' : *at;
-    do {
-        const bool escapes = *at == '\\' && !is_name;
-        add_char(line, *at);
-        at = next_char(at);
-        if (escapes && *at && *at != '\n') {
-            add_char(line, *at);
-            at = next_char(at);
-        }
-    } while (*at && *at != '\n' && *at != close);
-    if (*at == close) add_char(line, close);
-    return *at == close ? next_char(at) : at;
-}
-
-void ndr_line_read(const char *text, ndr_line *line)
-{
-    ndr_text_clear(&line->directive);
-    line->is_code = false;
-    const char *at = skip_splices(text);
-    while (*at && *at != '\n') {
-        const char *next = next_char(at);
-        const bool is_name = (*at == '<' || *at == '"') && awaits_name(line);
-        if (*at == '/' && *next == '/') {
-            at = skip_to_newline(next);
-        } else if (*at == '/' && *next == '*') {
-            add_char(line, ' ');
-            at = skip_comment(next);
-        } else if (is_name || *at == '"' || *at == '\'') {
-            at = add_quoted(line, at, is_name);
-        } else if (*at == '%' && *next == ':' && !line->is_code && !line->directive.length) {
-            add_char(line, '#');
-            at = next_char(next);
-        } else {
-            add_char(line, *at);
-            at = next;
-        }
-    }
-    line->next = *at ? at + 1 : at;
-    line->newlines = 0;
-    for (const char *c = text; c < line->next; ++c) line->newlines += *c == '\n';
-}
-
-static const char *skip_blanks(const char *at) { return at + strspn(at, " "); }
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-static size_t word_length(const char *at)
-{
-    size_t length = 0;
-    while (!isdigit((unsigned char)*at) && is_word_char(at[length])) ++length;
-    return length;
-}
-
-/* Behind `token` and blanks, or NULL. */
-static const char *take(const char *at, const char *token)
-{
-    const size_t length = strlen(token);
-    if (strncmp(at, token, length) != 0 || (is_word_char(*token) && is_word_char(at[length]))) return NULL;
-    return skip_blanks(at + length);
-}
-
-const char *ndr_line_is(const ndr_line *line, const char *word)
-{
-    return line->directive.length ? take(skip_blanks(line->directive.chars + 1), word) : NULL;
-}
 
 /* ---- macros ---- */
 
@@ -209,14 +95,14 @@ static void define(ndr_macros *m, const char *name, size_t length, const char *b
 
 void ndr_macros_define(ndr_macros *m, const char *rest)
 {
-    const size_t length = word_length(rest);
+    const size_t length = ndr_word_length(rest);
     note_definition(m, rest, length);
-    define(m, rest, length, rest[length] == '(' ? "?" : skip_blanks(rest + length), NDR_YES);
+    define(m, rest, length, rest[length] == '(' ? "?" : ndr_word_skip_blanks(rest + length), NDR_YES);
 }
 
 void ndr_macros_undefine(ndr_macros *m, const char *rest)
 {
-    learn(m, find_macro(m, rest, word_length(rest), false), (fact){ NDR_NO, NO_BODY });
+    learn(m, find_macro(m, rest, ndr_word_length(rest), false), (fact){ NDR_NO, NO_BODY });
 }
 
 void ndr_macros_forget(ndr_macros *m)
@@ -240,8 +126,8 @@ ndr_truth ndr_macros_is_defined(ndr_macros *m, const char *name)
 
 const char *ndr_macros_get_body(ndr_macros *m, const char *word)
 {
-    const size_t length = word_length(word), index = find_macro(m, word, length, false);
-    if (index == NO_MACRO || *skip_blanks(word + length)) return NULL;
+    const size_t length = ndr_word_length(word), index = find_macro(m, word, length, false);
+    if (index == NO_MACRO || *ndr_word_skip_blanks(word + length)) return NULL;
     const fact now = macro_at(m, index)->now;
     return now.body > MANY_BODIES ? body_at(m, now.body) : NULL;
 }
@@ -271,7 +157,7 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
     for (const char *at = strchr(options, '-'); at; at = strchr(at + 1, '-')) {
         if ((at > options && !strchr(" \t\"'", at[-1])) || (at[1] != 'D' && at[1] != 'U')) continue;
         const char *name = at + 2 + strspn(at + 2, " \t\"'");
-        const size_t length = word_length(name);
+        const size_t length = ndr_word_length(name);
         ndr_text body = { 0 };
         bool quoted = false;
         const char *c = name + length + (name[length] == '=');
@@ -290,57 +176,22 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
 
 /* ---- conditions ---- */
 
-/* A number, or a macro that is one. */
-static bool read_number(ndr_macros *m, const char **at, long *number)
-{
-    char *end;
-    const size_t length = word_length(*at);
-    const size_t index = length ? find_macro(m, *at, length, true) : NO_MACRO;
-    const char *digits = *at;
-    if (length) {
-        if (index == NO_MACRO || macro_at(m, index)->now.defined != NDR_YES || macro_at(m, index)->now.body <= MANY_BODIES)
-            return false;
-        digits = body_at(m, macro_at(m, index)->now.body);
-    }
-    *number = strtol(digits, &end, 0);
-    if (end == digits || (length ? *end != '\0' : is_word_char(*end))) return false;
-    *at = skip_blanks(length ? *at + length : end);
-    return true;
-}
-
 static ndr_truth as_truth(bool value) { return value ? NDR_YES : NDR_NO; }
-
-/* A number, or two that are compared. */
-static ndr_truth read_comparison(ndr_macros *m, const char *at)
-{
-    long a, b;
-    if (!read_number(m, &at, &a)) return NDR_OPEN;
-    if (!*at) return as_truth(a != 0);
-    const char *operator = at;
-    at = skip_blanks(at + strspn(at, "=!<>"));
-    if (at == operator || !read_number(m, &at, &b) || *at) return NDR_OPEN;
-    if (take(operator, "==")) return as_truth(a == b);
-    if (take(operator, "!=")) return as_truth(a != b);
-    if (take(operator, "<=")) return as_truth(a <= b);
-    if (take(operator, ">=")) return as_truth(a >= b);
-    if (take(operator, "<<") || take(operator, ">>")) return NDR_OPEN;
-    return as_truth(*operator == '<' ? a < b : a > b);
-}
 
 /* The macro of `ifndef X` or `if !defined(X)`, the whole of `text`, and whether it is asked for as one that is there. */
 static size_t read_test(ndr_macros *m, const char *text, bool *wants)
 {
-    const char *name = take(text, "ifdef"), *other = take(text, "ifndef"), *at = take(text, "if");
+    const char *name = ndr_word_take(text, "ifdef"), *other = ndr_word_take(text, "ifndef"), *at = ndr_word_take(text, "if");
     *wants = !other;
     if (other) name = other;
-    if (at && *at == '!') *wants = false, at = skip_blanks(at + 1);
-    if (at) name = take(at, "defined");
+    if (at && *at == '!') *wants = false, at = ndr_word_skip_blanks(at + 1);
+    if (at) name = ndr_word_take(at, "defined");
     const bool is_open = at && name && *name == '(';
-    if (is_open) name = skip_blanks(name + 1);
-    if (!name || !word_length(name)) return NO_MACRO;
-    const char *rest = skip_blanks(name + word_length(name));
-    if (is_open ? *rest != ')' || *skip_blanks(rest + 1) : at && *rest) return NO_MACRO;
-    return find_macro(m, name, word_length(name), true);
+    if (is_open) name = ndr_word_skip_blanks(name + 1);
+    if (!name || !ndr_word_length(name)) return NO_MACRO;
+    const char *rest = ndr_word_skip_blanks(name + ndr_word_length(name));
+    if (is_open ? *rest != ')' || *ndr_word_skip_blanks(rest + 1) : at && *rest) return NO_MACRO;
+    return find_macro(m, name, ndr_word_length(name), true);
 }
 
 static ndr_truth read_condition(ndr_macros *m, const char *text, size_t *guard)
@@ -350,7 +201,9 @@ static ndr_truth read_condition(ndr_macros *m, const char *text, size_t *guard)
     const ndr_truth defined = index == NO_MACRO ? NDR_OPEN : macro_at(m, index)->now.defined;
     *guard = wants ? NO_MACRO : index;
     if (defined != NDR_OPEN) return as_truth(wants == (defined == NDR_YES));
-    return index == NO_MACRO && take(text, "if") ? read_comparison(m, take(text, "if")) : NDR_OPEN;
+    const char *number = ndr_word_take(text, "if");
+    const bool is_digit = number && (*number == '0' || *number == '1') && !*ndr_word_skip_blanks(number + 1);
+    return is_digit ? as_truth(*number == '1') : NDR_OPEN;
 }
 
 /* ---- branches ---- */

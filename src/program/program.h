@@ -2,6 +2,8 @@
 #ifndef NDR_PROGRAM_H
 #define NDR_PROGRAM_H
 
+#include <sys/stat.h>
+
 #include "device/device.h"
 
 /* ---- source.c ---- */
@@ -18,8 +20,13 @@ extern const ndr_source_file ndr_embedded_files[]; /* ends with a NULL name */
 /* The embedded file of that name, or NULL. */
 const ndr_source_file *ndr_source_find(const char *name);
 
-/* Append a whole regular file of up to 16 MiB to `out`; a refusal says why it cannot be read. */
+enum { NDR_SOURCE_BYTES = 16 << 20 }; /* the longest text */
+
+/* Append a whole regular file to `out`; a refusal says why it cannot be read. */
 ndr_status ndr_source_read(const char *path, ndr_text *out);
+
+/* The same where one is there; a folder is none. `*missing` is 0, or the errno that says what is missing. */
+ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, struct stat *about, int *missing);
 
 /* Where included files are looked for, and what logs call the text itself. */
 typedef struct ndr_source {
@@ -31,12 +38,56 @@ typedef struct ndr_source {
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source;
 
+/* What an #include or a __has_include asks for. */
+typedef struct ndr_include {
+    char name[512];
+    bool is_quoted, is_next, is_import;
+} ndr_include;
+
+/* The text that it stands in. */
+typedef struct ndr_includer {
+    const char *title;
+    bool is_file;    /* `title` is a path whose folder is searched first */
+    size_t next_dir; /* behind the include folder that it was found in, or 0 */
+} ndr_includer;
+
+/* What was found: a file of ours, or one on disk. */
+typedef struct ndr_included {
+    bool is_there;
+    const ndr_source_file *embedded;
+    ndr_text path, text;
+    struct stat about;
+    size_t next_dir;
+} ndr_included;
+
+/* Read "name" or <name>: what stands behind it, or NULL where `at` is something else. */
+const char *ndr_include_read(const char *at, ndr_include *include);
+
+/* Look among our own files, beside `from`, and in the include folders; for #include_next behind its own. Free `file`
+ * whether it is there or not. */
+ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *include,
+                            ndr_included *file);
+void ndr_include_free(ndr_included *file);
+
+size_t ndr_folder_length(const char *path); /* up to its last slash */
+
+/* Append -I for a folder to `flags`, and add to `sum` what changes with any file in it. */
+ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum);
+
+/* ---- paste.c ---- */
+
 /* Append the source to `out` with each #include that can be found replaced by its file, and #line marks so
  * that build logs name the right file and line. Others stay for the compiler to find, or to complain of; to `flags`
  * (NULL: nowhere) goes what it needs for those whose file only it can tell. */
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags);
 
-/* ---- macros.c ---- */
+/* ---- lines.c ---- */
+
+/* In text whose blanks are all ' ': behind them, or behind `token` and blanks, NULL where something else stands; the
+ * letters and digits of a name. */
+const char *ndr_word_skip_blanks(const char *at);
+const char *ndr_word_take(const char *at, const char *token);
+size_t ndr_word_length(const char *at);
 
 /* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
 typedef struct ndr_line {
@@ -51,6 +102,8 @@ void ndr_line_read(const char *text, ndr_line *line);
 
 /* What stands behind a directive's `word`, or NULL if it has another. */
 const char *ndr_line_is(const ndr_line *line, const char *word);
+
+/* ---- macros.c ---- */
 
 /* What is known of macros at one place of a text; reading on changes it. */
 typedef struct ndr_macros ndr_macros;

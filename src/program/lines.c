@@ -1,0 +1,119 @@
+/* lines.c - a text's lines and words as a compiler reads them, comments and continued lines aside. */
+#include "program/program.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+const char *ndr_word_skip_blanks(const char *at) { return at + strspn(at, " "); }
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+size_t ndr_word_length(const char *at)
+{
+    size_t length = 0;
+    while (!isdigit((unsigned char)*at) && is_word_char(at[length])) ++length;
+    return length;
+}
+
+const char *ndr_word_take(const char *at, const char *token)
+{
+    const size_t length = strlen(token);
+    if (strncmp(at, token, length) != 0 || (is_word_char(*token) && is_word_char(at[length]))) return NULL;
+    return ndr_word_skip_blanks(at + length);
+}
+
+const char *ndr_line_is(const ndr_line *line, const char *word)
+{
+    return line->directive.length ? ndr_word_take(ndr_word_skip_blanks(line->directive.chars + 1), word) : NULL;
+}
+
+/* ---- lines ---- */
+
+static const char *skip_splices(const char *at)
+{
+    while (*at == '\\') {
+        const char *end = at + 1 + strspn(at + 1, " \t\r");
+        if (*end != '\n') break;
+        at = end + 1;
+    }
+    return at;
+}
+
+static const char *next_char(const char *at) { return skip_splices(at + 1); }
+
+static const char *skip_to_newline(const char *at)
+{
+    while (*at && *at != '\n') at = next_char(at);
+    return at;
+}
+
+/* Behind the comment whose star is at `at`. */
+static const char *skip_comment(const char *at)
+{
+    for (at = next_char(at); *at; at = next_char(at))
+        if (*at == '*' && *next_char(at) == '/') return next_char(next_char(at));
+    return at;
+}
+
+static void add_char(ndr_line *line, char c)
+{
+    const bool is_blank = c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+    if (line->is_code || (is_blank && !line->directive.length)) return;
+    if (line->directive.length || c == '#') ndr_text_add_chars(&line->directive, is_blank ? " " : &c, 1);
+    else line->is_code = true;
+}
+
+/* Whether the name of a file comes next. */
+static bool awaits_name(ndr_line *line)
+{
+    const char *rest = line->directive.length ? ndr_line_is(line, "include") : NULL;
+    if (!rest && line->directive.length) rest = ndr_line_is(line, "include_next");
+    if (!rest && line->directive.length) rest = ndr_line_is(line, "import");
+    return rest && !*rest;
+}
+
+/* Over a string, a character, or the name of a file, in which a backslash is one. */
+static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
+{
+    const char close = *at == '<' ? '>' : *at;
+    do {
+        const bool escapes = *at == '\\' && !is_name;
+        add_char(line, *at);
+        at = next_char(at);
+        if (escapes && *at && *at != '\n') {
+            add_char(line, *at);
+            at = next_char(at);
+        }
+    } while (*at && *at != '\n' && *at != close);
+    if (*at == close) add_char(line, close);
+    return *at == close ? next_char(at) : at;
+}
+
+void ndr_line_read(const char *text, ndr_line *line)
+{
+    ndr_text_clear(&line->directive);
+    line->is_code = false;
+    const char *at = skip_splices(text);
+    while (*at && *at != '\n') {
+        const char *next = next_char(at);
+        const bool is_name = (*at == '<' || *at == '"') && awaits_name(line);
+        if (*at == '/' && *next == '/') {
+            at = skip_to_newline(next);
+        } else if (*at == '/' && *next == '*') {
+            add_char(line, ' ');
+            at = skip_comment(next);
+        } else if (is_name || *at == '"' || *at == '\'') {
+            at = add_quoted(line, at, is_name);
+        } else if (*at == '%' && *next == ':' && !line->is_code && !line->directive.length) {
+            add_char(line, '#');
+            at = next_char(next);
+        } else {
+            add_char(line, *at);
+            at = next;
+        }
+    }
+    line->next = *at ? at + 1 : at;
+    line->newlines = 0;
+    for (const char *c = text; c < line->next; ++c) line->newlines += *c == '\n';
+}
