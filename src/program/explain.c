@@ -225,12 +225,21 @@ static bool add_call(line l, ndr_text *out)
 
 /* ---- the log ---- */
 
+/* No compiler can find the vocabulary: what it could not find has another name, or was spelled by a macro. */
+static bool add_missing_file(line l, ndr_text *out)
+{
+    if (!find_in(l, "'ndr/") || !find_in(l, "not found")) return false;
+    ndr_text_add(out, "files of the vocabulary are included by their own names, which no macro puts together: write "
+                      "#include \"ndr/ndr.clh\" for all of them");
+    return true;
+}
+
 /* By the first error that something is known of: the others may follow from it. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (!begins_error(l)) continue;
-        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out)) return;
+        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)) return;
     }
     (void)add_form(text, out);
 }
