@@ -261,6 +261,15 @@ static void test_include__spelled_by_a_macro_finds_files_and_the_vocabulary(void
     assert_writes("#if __has_include(<ndr/op.clh>) && __has_include(\"five.clh\")\n#define VALUE 8\n#endif\n" KERNEL, NULL, 8);
 }
 
+/* As programs come that were written for OpenCL alone. A file that the compiler found by itself would be there twice. */
+static void test_include__through_an_option_knows_what_is_there_already(void **state)
+{
+    (void)state;
+    write_file("of_hand/type.clh", "#pragma once\ntypedef struct pair { int a, b; } pair;\n");
+    write_file("of_program/of_include/uses.clh", "#include \"../../of_hand/type.clh\"\n#define VALUE ((pair){ 9, 8 }).a\n");
+    assert_writes("#include \"type.clh\"\n#include <uses.clh>\n" KERNEL, "-I of_program/of_include", 9);
+}
+
 /* In a new context, for a context reads a file once; the driver may remember more. */
 static void test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
 {
@@ -320,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_include__makes_of_any_files_what_the_driver_makes_of_them),
         cmocka_unit_test(test_include__spelled_by_a_macro_finds_files_and_the_vocabulary),
+        cmocka_unit_test(test_include__through_an_option_knows_what_is_there_already),
         cmocka_unit_test(test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed),
         cmocka_unit_test(test_include__leaves_the_lines_behind_it_right_in_every_branch),
     };

@@ -212,6 +212,23 @@ static void test_include__takes_an_absolute_path(void **state)
     free(got);
 }
 
+static void test_include__is_found_in_the_folders_of_the_options(void **state)
+{
+    (void)state;
+    static const char *const dirs[] = { "include_a", NULL };
+    ndr_source source = { .title = "t", .text = "#include <both.clh>\n#include <only_b.clh>\n", .include_dirs = dirs,
+                          .options = "-DX -I nowhere -Iinclude_b" };
+    ndr_text out = { 0 };
+    assert_ok(ndr_source_expand(&source, &out, NULL));
+    assert_non_null(strstr(out.chars, "#line 1 \"include_a/both.clh\""));
+    assert_non_null(strstr(out.chars, "#line 1 \"include_b/only_b.clh\""));
+    ndr_text_clear(&out);
+    source.options = "-D X-Iinclude_b -I \"include_b\" -I"; /* quotes are the driver's to read */
+    assert_ok(ndr_source_expand(&source, &out, NULL));
+    assert_non_null(strstr(out.chars, "\n#include <only_b.clh>\n"));
+    ndr_text_free(&out);
+}
+
 static void test_include__that_nobody_has_is_left_to_the_compiler(void **state)
 {
     (void)state;
@@ -405,23 +422,36 @@ static void test_include__without_a_descriptor_left_is_out_of_host_memory(void *
 static void test_include__without_memory_is_refused_and_nothing_else_is_taken(void **state)
 {
     (void)state;
-    const char text[] = "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n";
-    char *wanted = expanded_from("sub/main.cl", text, true, both_dirs);
+    const ndr_source source = {
+        .title = "sub/main.cl", .is_file = true, .include_dirs = both_dirs, .options = "-DX=<both.clh> -I sub",
+        .text = "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n#line 5 \"x\"\n"
+                "#if A\n#include \"deep/../once_only.clh\"\n#elif __has_include(<both.clh>)\n#include X\n#endif\n"
+                "#include <once_only.clh>\n#include H\n#ifndef B\n"
+    };
+    ndr_text wanted = { 0 }, wanted_flags = { 0 };
+    write_file("sub/once_only.clh", "#pragma once\n#define B \"b\"\n");
+    assert_ok(ndr_source_expand(&source, &wanted, &wanted_flags));
     size_t refusals = 0;
     for (size_t n = 0;; ++n) {
-        ndr_text out = { 0 };
+        ndr_text out = { 0 }, flags = { 0 };
         refuse(ALLOCATE, n, 0);
-        const ndr_status status = expand_include(text, both_dirs, &out);
+        const ndr_status status = ndr_source_expand(&source, &out, &flags);
         const bool refused = refuse_none();
-        if (status == NDR_OK) assert_string_equal(out.chars, wanted);
-        else assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
+        if (status == NDR_OK) {
+            assert_string_equal(out.chars, wanted.chars);
+            assert_string_equal(flags.chars, wanted_flags.chars);
+        } else {
+            assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
+        }
         ndr_text_free(&out);
+        ndr_text_free(&flags);
         if (!refused) break;
         assert_int_not_equal(status, NDR_OK);
         ++refusals;
     }
-    assert_true(refusals >= 8);
-    free(wanted);
+    assert_true(refusals >= 30);
+    ndr_text_free(&wanted);
+    ndr_text_free(&wanted_flags);
 }
 
 /* ---- line marks ---- */
@@ -879,6 +909,7 @@ int main(void)
         cmocka_unit_test(test_include__is_found_in_the_folders_in_their_order),
         cmocka_unit_test(test_include__looks_beside_before_the_folders),
         cmocka_unit_test(test_include__takes_an_absolute_path),
+        cmocka_unit_test(test_include__is_found_in_the_folders_of_the_options),
         cmocka_unit_test(test_include__that_nobody_has_is_left_to_the_compiler),
         cmocka_unit_test(test_include__without_a_plain_name_is_left_to_the_compiler),
         cmocka_unit_test(test_include__of_a_file_without_a_last_line_end_is_whole),

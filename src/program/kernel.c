@@ -115,7 +115,7 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
 {
     made->title = copy_text(title_of(desc));
     ndr_text options = { 0 };
-    ndr_text_add(&options, "%s%s", options_of(desc), flags ? flags : "");
+    ndr_text_add(&options, "%s%s%s", flags ? flags : "", flags && *flags ? " " : "", options_of(desc));
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");

@@ -56,7 +56,8 @@ typedef struct group {
 } group;
 
 typedef struct expansion {
-    const ndr_source *source;
+    ndr_source source;
+    ndr_text dirs, dir_names; /* its include folders, where some come from its options */
     ndr_text *out, *flags;
     ndr_macros *macros;
     once *onces;
@@ -133,9 +134,8 @@ static ndr_status leave(expansion *x, const input *f)
     x->needs_folders = true;
     if (!f->from.is_file) return NDR_OK;
     ndr_text folder = { 0 };
-    ndr_text_add(&folder, "./");
-    if (ndr_folder_length(f->from.title)) ndr_text_clear(&folder);
-    ndr_text_add_chars(&folder, f->from.title, ndr_folder_length(f->from.title));
+    const size_t length = ndr_folder_length(f->from.title);
+    ndr_text_add_chars(&folder, length ? f->from.title : "./", length ? length : 2);
     if (!x->beside.length && folder.chars) ndr_text_add(&x->beside, "%s", folder.chars);
     const bool failed = folder.failed || x->beside.failed, is_other = !failed && strcmp(x->beside.chars, folder.chars) != 0;
     ndr_text_free(&folder);
@@ -154,7 +154,7 @@ static ndr_status add_folders(expansion *x)
     if (!x->flags || !x->needs_folders) return NDR_OK;
     const size_t before = x->flags->length;
     if (x->beside.length) NDR_TRY(ndr_source_add_folder(x->beside.chars, x->flags, &sum));
-    for (const char *const *dir = x->source->include_dirs; dir && *dir; ++dir)
+    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
         NDR_TRY(ndr_source_add_folder(*dir, x->flags, &sum));
     if (x->flags->length > before)
         ndr_text_add(x->out, "// folders as of %016llx%016llx\n", (unsigned long long)sum.words[0],
@@ -293,7 +293,7 @@ static ndr_status copy_line(expansion *x, const input *f, const char *start)
 static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, bool *is_there, bool *pasted)
 {
     ndr_included file;
-    ndr_status status = ndr_include_find(x->source, &f->from, w, &file);
+    ndr_status status = ndr_include_find(&x->source, &f->from, w, &file);
     *is_there = file.is_there;
     if (status == NDR_OK && file.is_there) status = paste_found(x, &file, w->is_import, pasted);
     ndr_include_free(&file);
@@ -377,7 +377,7 @@ static ndr_status answer(expansion *x, const input *f, const char *at, const cha
     *end = NULL;
     if (!close) return *open == '(' ? leave(x, f) : NDR_OK;
     ndr_included file;
-    const ndr_status status = ndr_include_find(x->source, &f->from, &w, &file);
+    const ndr_status status = ndr_include_find(&x->source, &f->from, &w, &file);
     if (file.is_there) *end = close;
     ndr_include_free(&file);
     return status;
@@ -514,17 +514,42 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
 
 /* ---- the whole ---- */
 
+/* The folders of -I among the options, behind those of the description. */
+static void add_option_dirs(expansion *x)
+{
+    for (const char *at = strstr(x->source.options, "-I"); at; at = strstr(at + 1, "-I")) {
+        const char *name = at + 2 + strspn(at + 2, " \t");
+        const size_t length = strcspn(name, " \t\"'");
+        const bool is_quoted = name[length] == '"' || name[length] == '\'';
+        if ((at > x->source.options && !strchr(" \t", at[-1])) || !length || is_quoted) continue;
+        ndr_text_add_chars(&x->dir_names, name, length);
+        ndr_text_add_chars(&x->dir_names, "", 1);
+    }
+    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
+    if (!x->dir_names.length) return;
+    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
+        ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
+    for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)
+        ndr_text_add_chars(&x->dirs, (const char *)&name, sizeof name);
+    ndr_text_add_chars(&x->dirs, (const char *)&none, sizeof none);
+    if (!x->dirs.failed) x->source.include_dirs = (const char *const *)(void *)x->dirs.chars;
+}
+
 static ndr_status expand(expansion *x)
 {
-    const ndr_source *source = x->source;
+    const ndr_source *source = &x->source;
     struct stat about;
     bool pasted;
     input f = { .from = { .title = source->title, .is_file = source->is_file } };
-    if (source->options) ndr_macros_read_options(x->macros, source->options);
+    if (source->options) {
+        ndr_macros_read_options(x->macros, source->options);
+        add_option_dirs(x);
+    }
     if (source->is_file && stat(source->title, &about) == 0) NDR_TRY(find_once(x, &f, &about, source->text, false));
     NDR_TRY(paste(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
-    const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || ndr_macros_failed(x->macros);
+    const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
+                        || x->dir_names.failed || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
@@ -534,6 +559,8 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->line.directive);
     ndr_text_free(&x->ahead.directive);
     ndr_text_free(&x->names);
+    ndr_text_free(&x->dirs);
+    ndr_text_free(&x->dir_names);
     ndr_text_free(&x->beside);
     for (once *o = x->onces, *next; o; o = next) {
         next = o->next;
@@ -543,7 +570,7 @@ static void free_expansion(expansion *x)
 
 static ndr_status try_to_expand(const ndr_source *source, unsigned most_same, ndr_text *out, ndr_text *flags)
 {
-    expansion x = { .source = source, .out = out, .flags = flags, .most_same = most_same, .macros = ndr_macros_new() };
+    expansion x = { .source = *source, .out = out, .flags = flags, .most_same = most_same, .macros = ndr_macros_new() };
     const ndr_status status =
         x.macros ? expand(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
     free_expansion(&x);

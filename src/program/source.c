@@ -141,7 +141,7 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
 /* ---- folders ---- */
 
 /* What a change of any file under the folder changes: the sum of all names, sizes and times. */
-static void add_tree(const char *path, unsigned depth, unsigned *files, ndr_hash *sum)
+static void add_tree(const char *path, unsigned depth, unsigned *files, bool *failed, ndr_hash *sum)
 {
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && *files < MOST_FILES && (entry = readdir(folder));) {
@@ -150,13 +150,14 @@ static void add_tree(const char *path, unsigned depth, unsigned *files, ndr_hash
         if (entry->d_name[0] != '.') ndr_text_add(&file, "%s/%s", path, entry->d_name);
         if (file.chars && stat(file.chars, &about) == 0) {
             ++*files;
-            if (S_ISDIR(about.st_mode) && depth > 0) add_tree(file.chars, depth - 1, files, sum);
+            if (S_ISDIR(about.st_mode) && depth > 0) add_tree(file.chars, depth - 1, files, failed, sum);
             ndr_text_add(&file, " %lld %lld %ld", (long long)about.st_size, (long long)about.st_mtim.tv_sec,
                          about.st_mtim.tv_nsec);
             const ndr_hash hash = ndr_hash_bytes(file.chars, file.length, 0);
             sum->words[0] += hash.words[0];
             sum->words[1] += hash.words[1];
         }
+        *failed |= file.failed;
         ndr_text_free(&file);
     }
     if (folder) closedir(folder);
@@ -171,6 +172,6 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
                 "takes none with a blank, quote or backslash in its name: rename it, or write the file's name out",
                 path);
     ndr_text_add(flags, " -I %s", path);
-    add_tree(path, DEEPEST_FOLDER, &files, sum);
+    add_tree(path, DEEPEST_FOLDER, &files, &flags->failed, sum);
     return NDR_OK;
 }
