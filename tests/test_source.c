@@ -72,6 +72,7 @@ static void test_source__without_includes_is_left_as_it_is(void **state)
     assert_expands("", NULL);
     assert_expands("kernel void k() {}", NULL);
     assert_expands("one\n\nthree\n", NULL);
+    assert_expands("x \"s\"#include <ndr/op.clh>\n/**/ y /**/ # include <ndr/op.clh>\n", NULL);
     assert_expands("#define include \"x\"\n#pragma include \"ndr/item.clh\"\n", NULL);
 }
 
