@@ -97,8 +97,10 @@ static void add_lines(program *p, size_t file, unsigned depth)
         if (what < 3) add_include(p, file);
         else if (what < 5 && depth < 3) add_branches(p, file, depth);
         else if (what == 5) add(p, file, "#undef M%u\n", below(MACROS));
-        else if (what == 6) { const unsigned m = below(MACROS); add(p, file, "#undef M%u\n#define M%u %u\n", m, m, below(3)); }
-        else if (what == 7 && depth == 0) add(p, file, "#line %u%s\n", 1 + below(500), below(2) ? "" : " \"made.y\"");
+        else if (what == 6) {
+            const unsigned m = below(MACROS);
+            add(p, file, "#undef M%u\n#define M%u %u\n", m, m, below(3));
+        } else if (what == 7 && depth == 0) add(p, file, "#line %u%s\n", 1 + below(500), below(2) ? "" : " \"made.y\"");
         else if (what == 8) add(p, file, "// a line \\\n and more\n/* \" */\n");
         else add_note(p, file);
     }
@@ -112,12 +114,16 @@ static void add_file(program *p, size_t file)
     if (below(8) == 0) add(p, file, "\xEF\xBB\xBF");
     if (kind < 2) add(p, file, "// guarded\n#ifndef G%zu\n#define G%zu\n", file, file);
     else if (kind == 2) add(p, file, "#pragma once\n");
-    else if (kind == 3) add(p, file, "#ifndef T%zu\n#define T%zu 1\nNOTE(T%zu)\n#include \"f%zu.clh\"\n#undef T%zu\n"
-                                     "#define T%zu 2\n#include \"f%zu.clh\"\nNOTE(T%zu)\n#undef T%zu\n#else\nNOTE(T%zu)\n",
-                            file, file, file, file, file, file, file, file, file, file);
-    else if (kind == 4) add(p, file, "#ifndef C%zu\n#define C%zu 0\n#elif C%zu == 0\n#undef C%zu\n#define C%zu 1\n#endif\n"
-                                     "#if C%zu < 1\n#include \"f%zu.clh\"\nNOTE(C%zu)\n#else\n",
-                            file, file, file, file, file, file, file, file);
+    else if (kind == 3)
+        add(p, file,
+            "#ifndef T%zu\n#define T%zu 1\nNOTE(T%zu)\n#include \"f%zu.clh\"\n#undef T%zu\n"
+            "#define T%zu 2\n#include \"f%zu.clh\"\nNOTE(T%zu)\n#undef T%zu\n#else\nNOTE(T%zu)\n",
+            file, file, file, file, file, file, file, file, file, file);
+    else if (kind == 4)
+        add(p, file,
+            "#ifndef C%zu\n#define C%zu 0\n#elif C%zu == 0\n#undef C%zu\n#define C%zu 1\n#endif\n"
+            "#if C%zu < 1\n#include \"f%zu.clh\"\nNOTE(C%zu)\n#else\n",
+            file, file, file, file, file, file, file, file);
     add_lines(p, file, kind == 3 || kind == 4);
     if (kind < 2 || kind == 3 || kind == 4) add(p, file, "#endif\n");
     if (kind == 4) add(p, file, "NOTE(0)\n#undef C%zu\n#define C%zu 1\n", file, file);
@@ -127,8 +133,8 @@ static void add_file(program *p, size_t file)
 }
 
 /* Macros that are not defined are variables. */
-#define START                                                                                          \
-    "#line 1 \"of_program/main.cl\"\n"                                                                 \
+#define START                                                                                         \
+    "#line 1 \"of_program/main.cl\"\n"                                                                \
     "#define NOTE(m) if (n < 4093) { x[n++] = __LINE__; x[n++] = sizeof(__FILE__); x[n++] = (m); }\n" \
     "kernel void k(global int *x)\n{\n    int n = 1;\n    const int M0 = 10, M1 = 11, M2 = 12, M3 = 13;\n"
 
@@ -159,7 +165,8 @@ static bool run_by_driver(const char *text, cl_int notes[NOTES])
         ndr_buffer *x = buffer_of(NOTES * sizeof *notes, notes);
         const cl_mem cl_x = ndr_buffer_cl(x);
         assert_int_equal(clSetKernelArg(k, 0, sizeof cl_x, &cl_x), CL_SUCCESS);
-        assert_int_equal(clEnqueueNDRangeKernel(ndr_queue_cl(queue), k, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+        assert_int_equal(clEnqueueNDRangeKernel(ndr_queue_cl(queue), k, 1, NULL, &one, NULL, 0, NULL, NULL),
+                         CL_SUCCESS);
         read_buffer(x, notes, NOTES * sizeof *notes);
         ndr_buffer_destroy(x);
         clReleaseKernel(k);
@@ -171,7 +178,9 @@ static bool run_by_driver(const char *text, cl_int notes[NOTES])
 static ndr_status run_by_libndr(const char *options, cl_int notes[NOTES])
 {
     static const char *const dirs[] = { "of_program", "of_program/of_include", NULL };
-    const ndr_kernel_desc desc = { .name = "k", .file = "of_program/main.cl", .options = options, .include_dirs = dirs };
+    const ndr_kernel_desc desc = {
+        .name = "k", .file = "of_program/main.cl", .options = options, .include_dirs = dirs
+    };
     ndr_kernel *k;
     const ndr_status status = ndr_kernel_get(context, &desc, &k);
     if (status != NDR_OK) return status;
@@ -196,10 +205,12 @@ static void compare(uint64_t of_seed)
     memset(got, 0, sizeof got);
     const bool builds = run_by_driver(p.text[FILES], wanted);
     const ndr_status status = run_by_libndr(options, got);
-    if (builds != (status == NDR_OK)) fail_msg("seed %llu: builds %d, %s", (unsigned long long)of_seed, builds, ndr_last_error());
+    if (builds != (status == NDR_OK))
+        fail_msg("seed %llu: builds %d, %s", (unsigned long long)of_seed, builds, ndr_last_error());
     for (size_t i = 0; builds && i < NOTES; ++i)
         if (wanted[i] != got[i])
-            fail_msg("seed %llu: number %zu is %d, not %d", (unsigned long long)of_seed, i, (int)got[i], (int)wanted[i]);
+            fail_msg("seed %llu: number %zu is %d, not %d", (unsigned long long)of_seed, i, (int)got[i],
+                     (int)wanted[i]);
 }
 
 static void test_include__makes_of_any_files_what_the_driver_makes_of_them(void **state)
@@ -250,7 +261,8 @@ static void assert_writes(const char *text, const char *options, cl_int wanted)
 static void test_include__spelled_by_a_macro_finds_files_and_the_vocabulary(void **state)
 {
     (void)state;
-    assert_writes("#define TEXT_(x) #x\n#define TEXT(x) TEXT_(x)\n#define NAME five.clh\n#include TEXT(NAME)\n" KERNEL, NULL, 5);
+    assert_writes("#define TEXT_(x) #x\n#define TEXT(x) TEXT_(x)\n#define NAME five.clh\n#include TEXT(NAME)\n" KERNEL,
+                  NULL, 5);
     assert_writes("#include NAME\n#ifdef NDR_OP_CLH\n#define VALUE 6\n#endif\n" KERNEL, "-DNAME=<ndr/op.clh>", 6);
     assert_writes("#define HAS(x) __has_include(x)\n#if HAS(<five.clh>)\n#define VALUE 7\n#endif\n" KERNEL, NULL, 7);
     cl_int got;
@@ -258,7 +270,8 @@ static void test_include__spelled_by_a_macro_finds_files_and_the_vocabulary(void
     assert_refused(NDR_BUILD_FAILED, run_file(context, "of_hand/lost.cl", NULL, &got), "lost.cl", "ndr/op.clh");
     if (strstr(ndr_last_error(), "'ndr/op.clh' file not found"))
         assert_non_null(strstr(ndr_last_error(), "included by their own names, which no macro puts together"));
-    assert_writes("#if __has_include(<ndr/op.clh>) && __has_include(\"five.clh\")\n#define VALUE 8\n#endif\n" KERNEL, NULL, 8);
+    assert_writes("#if __has_include(<ndr/op.clh>) && __has_include(\"five.clh\")\n#define VALUE 8\n#endif\n" KERNEL,
+                  NULL, 8);
 }
 
 /* As programs come that were written for OpenCL alone. A file that the compiler found by itself would be there twice. */
@@ -266,7 +279,8 @@ static void test_include__through_an_option_knows_what_is_there_already(void **s
 {
     (void)state;
     write_file("of_hand/type.clh", "#pragma once\ntypedef struct pair { int a, b; } pair;\n");
-    write_file("of_program/of_include/uses.clh", "#include \"../../of_hand/type.clh\"\n#define VALUE ((pair){ 9, 8 }).a\n");
+    write_file("of_program/of_include/uses.clh",
+               "#include \"../../of_hand/type.clh\"\n#define VALUE ((pair){ 9, 8 }).a\n");
     assert_writes("#include \"type.clh\"\n#include <uses.clh>\n" KERNEL, "-I of_program/of_include", 9);
 }
 
@@ -304,7 +318,8 @@ static void test_include__leaves_the_lines_behind_it_right_in_every_branch(void 
     (void)state;
     cl_int got;
     write_file("of_hand/mark.cl", "#line 55 \"probe.cl\"\nkernel void k( {}\n");
-    skip_without(run_file(context, "of_hand/mark.cl", NULL, &got) == NDR_BUILD_FAILED && strstr(ndr_last_error(), "probe.cl:55"),
+    skip_without(run_file(context, "of_hand/mark.cl", NULL, &got) == NDR_BUILD_FAILED
+                     && strstr(ndr_last_error(), "probe.cl:55"),
                  "the driver's logs do not heed #line");
     write_file("of_hand/long.clh", "#define A\n#define B\n#define C\n#define D\n#define E\n");
     assert_blames("#if NO\n#include \"long.clh\"\n#endif\n#error 4\n", "broken0.cl:4:");

@@ -312,8 +312,9 @@ static void test_include__after_a_comment_is_pasted(void **state)
 static void test_include__ends_with_a_comment_that_starts_behind_it(void **state)
 {
     (void)state;
-    assert_file_expands("#include \"beside.clh\" /* for\n#include \"both.clh\"\nitems */\nx\n", NULL,
-                        "#line 1 \"sub/main.cl\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 4 \"sub/main.cl\"\nx\n\n");
+    assert_file_expands(
+        "#include \"beside.clh\" /* for\n#include \"both.clh\"\nitems */\nx\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 4 \"sub/main.cl\"\nx\n\n");
 }
 
 /* Compilers stop at some depth with an error. So does the text: what stands in no branch gets there. */
@@ -424,10 +425,14 @@ static void test_include__without_memory_is_refused_and_nothing_else_is_taken(vo
 {
     (void)state;
     const ndr_source source = {
-        .title = "sub/main.cl", .is_file = true, .include_dirs = both_dirs, .options = "-DX=<both.clh> -I sub",
-        .text = "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n#line 5 \"x\"\n"
-                "#if A\n#include \"deep/../once_only.clh\"\n#elif __has_include(<both.clh>)\n#include X\n#endif\n"
-                "#include <once_only.clh>\n#include H\n#ifndef B\n"
+        .title = "sub/main.cl",
+        .is_file = true,
+        .include_dirs = both_dirs,
+        .options = "-DX=<both.clh> -I sub",
+        .text =
+            "#include \"both.clh\"\n#include <both.clh>\n#include <only_b.clh>\n#include <ndr/op.clh>\n#line 5 \"x\"\n"
+            "#if A\n#include \"deep/../once_only.clh\"\n#elif __has_include(<both.clh>)\n#include X\n#endif\n"
+            "#include <once_only.clh>\n#include H\n#ifndef B\n"
     };
     ndr_text wanted = { 0 }, wanted_flags = { 0 };
     write_file("sub/once_only.clh", "#pragma once\n#define B \"b\"\n");
@@ -470,27 +475,31 @@ static void test_include__is_followed_by_the_number_of_the_next_line(void **stat
 static void test_mark__stands_behind_each_branch_that_holds_a_file(void **state)
 {
     (void)state;
-    assert_file_expands("#if A\n#include \"beside.clh\"\n#else\nx\n#endif\ny\n", NULL,
-                        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
-                        "#else\n#line 4 \"sub/main.cl\"\nx\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
+    assert_file_expands(
+        "#if A\n#include \"beside.clh\"\n#else\nx\n#endif\ny\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
+        "#else\n#line 4 \"sub/main.cl\"\nx\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
 }
 
 /* The condition itself is one of the lines behind. */
 static void test_mark__stands_before_the_condition_of_an_elif(void **state)
 {
     (void)state;
-    assert_file_expands("#if A\n#include \"beside.clh\"\n#elif B\nx\n#endif\ny\n", NULL,
-                        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
-                        "#else\n#line 3 \"sub/main.cl\"\n#if B\nx\n#endif\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
+    assert_file_expands(
+        "#if A\n#include \"beside.clh\"\n#elif B\nx\n#endif\ny\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
+        "#else\n#line 3 \"sub/main.cl\"\n#if B\nx\n#endif\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
 }
 
 static void test_mark__keeps_to_what_a_line_of_the_users_says(void **state)
 {
     (void)state;
-    assert_file_expands("#line 70 \"scale.y\"\na\n#include \"beside.clh\"\nb\n# 9\n#include \"beside.clh\"\nc\n", NULL,
-                        "#line 1 \"sub/main.cl\"\n#line 70 \"scale.y\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
-                        "#line 72 \"scale.y\"\nb\n# 9\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 10 \"scale.y\"\nc\n\n");
-    char *got = expanded_from("sub/main.cl", "#ifndef A\n#line 70\n#else\n#include \"beside.clh\"\nx\n#endif\n", true, NULL);
+    assert_file_expands(
+        "#line 70 \"scale.y\"\na\n#include \"beside.clh\"\nb\n# 9\n#include \"beside.clh\"\nc\n", NULL,
+        "#line 1 \"sub/main.cl\"\n#line 70 \"scale.y\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
+        "#line 72 \"scale.y\"\nb\n# 9\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 10 \"scale.y\"\nc\n\n");
+    char *got =
+        expanded_from("sub/main.cl", "#ifndef A\n#line 70\n#else\n#include \"beside.clh\"\nx\n#endif\n", true, NULL);
     assert_non_null(strstr(got, "#line 5 \"sub/main.cl\"\nx\n")); /* what a skipped branch says is not said */
     free(got);
 }
@@ -511,7 +520,8 @@ static void test_once__is_left_to_the_compiler_where_only_it_knows(void **state)
 {
     (void)state;
     write_file("sub/once.clh", "#pragma once\nonly\n");
-    char *got = expanded_from("sub/main.cl", "#if A\n#include \"once.clh\"\n#endif\n#include \"once.clh\"\n", true, NULL);
+    char *got =
+        expanded_from("sub/main.cl", "#if A\n#include \"once.clh\"\n#endif\n#include \"once.clh\"\n", true, NULL);
     assert_non_null(strstr(got, "#ifndef NDR_ONCE_0_\n#line 1 \"sub/once.clh\"\n#define NDR_ONCE_0_\nonly\n\n#endif\n"
                                 "#line 5 \"sub/main.cl\"\n"));
     assert_int_equal(count_of(got, "\nonly\n"), 2);
@@ -595,17 +605,27 @@ static void test_include__is_read_as_a_compiler_reads_it(void **state)
 {
     (void)state;
     static const char *const spellings[] = {
-        "/* c */ #include \"beside.clh\"\n",      "#/**/include/* \" */\"beside.clh\"\n", "%:include \"beside.clh\"\n",
-        "#include \\\n \"beside.clh\"\n",         "#in\\\nclude \"beside.clh\"\n",        "#import \"beside.clh\"\n",
-        "/* a\n b */ #include \"beside.clh\"\n",  "#include \"bes\\\nide.clh\"\n",        "#include <..//sub/beside.clh>\n",
-        "#include \"../sub//beside.clh\"\n",      "# \\\r\n include \"beside.clh\"\r\n",  "\xEF\xBB\xBF#include \"beside.clh\"\n",
-        "#define H \"beside.clh\"\n#include H\n", "#define H /* */ <beside.clh> // H\n #include H /* */\n",
+        "/* c */ #include \"beside.clh\"\n",
+        "#/**/include/* \" */\"beside.clh\"\n",
+        "%:include \"beside.clh\"\n",
+        "#include \\\n \"beside.clh\"\n",
+        "#in\\\nclude \"beside.clh\"\n",
+        "#import \"beside.clh\"\n",
+        "/* a\n b */ #include \"beside.clh\"\n",
+        "#include \"bes\\\nide.clh\"\n",
+        "#include <..//sub/beside.clh>\n",
+        "#include \"../sub//beside.clh\"\n",
+        "# \\\r\n include \"beside.clh\"\r\n",
+        "\xEF\xBB\xBF#include \"beside.clh\"\n",
+        "#define H \"beside.clh\"\n#include H\n",
+        "#define H /* */ <beside.clh> // H\n #include H /* */\n",
     };
     const char *const dirs[] = { "sub", NULL };
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; ++i) {
         char *got = expanded_from("sub/main.cl", spellings[i], true, dirs);
         if (!strstr(got, "beside.clh\"\nbeside\n")) fail_msg("not pasted: %s", spellings[i]);
-        assert_int_equal(count_of(spellings[i], "\n") + 1, strtoul(strstr(strstr(got, "beside.clh\"\nbeside\n"), "#line ") + 6, NULL, 10));
+        assert_int_equal(count_of(spellings[i], "\n") + 1,
+                         strtoul(strstr(strstr(got, "beside.clh\"\nbeside\n"), "#line ") + 6, NULL, 10));
         free(got);
     }
 }
@@ -711,8 +731,8 @@ static void test_folders__that_cannot_be_passed_on_are_refused(void **state)
         const char *const dirs[] = { names[i], NULL };
         ndr_source source = { .title = "t", .text = "#include H\n", .include_dirs = dirs };
         ndr_text out = { 0 }, flags = { 0 };
-        assert_refused(NDR_BAD_ARGUMENT, ndr_source_expand(&source, &out, &flags), "the compiler has to look into folder",
-                       names[i], "rename it, or write the file's name out");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_source_expand(&source, &out, &flags),
+                       "the compiler has to look into folder", names[i], "rename it, or write the file's name out");
         source.text = "#include <nobody.clh>\n";
         assert_ok(ndr_source_expand(&source, &out, &flags));
         ndr_text_free(&out);

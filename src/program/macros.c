@@ -15,7 +15,7 @@ typedef struct fact {
     size_t body; /* where it stands in `bodies` */
 } fact;
 
-enum { NO_BODY, MANY_BODIES, MOST_MACROS = 1024, DEFINED_BITS = 1 << 17 };
+enum { NO_BODY, MANY_BODIES, MOST_MACROS = 4096, DEFINED_BITS = 1 << 17 };
 
 typedef struct macro {
     ndr_hash name;
@@ -31,8 +31,8 @@ typedef struct change {
 
 struct ndr_macros {
     ndr_text list, changes, bodies;
-    unsigned branches;  /* that are open */
-    bool is_incomplete; /* the compiler alone reads a part of the text */
+    unsigned branches;                       /* that are open */
+    bool is_incomplete;                      /* the compiler alone reads a part of the text */
     unsigned char defined[DEFINED_BITS / 8]; /* by hash: what some line may have defined */
 };
 
@@ -150,7 +150,7 @@ void ndr_macros_free(ndr_macros *m)
     free(m);
 }
 
-/* -D NAME=BODY or -DNAME, and -U. Drivers differ in what quotes mean, so that a line with one leaves open what else is. */
+/* -D NAME=BODY or -DNAME, and -U. Drivers differ in what quotes mean: among some of them, what is defined stays open. */
 void ndr_macros_read_options(ndr_macros *m, const char *options)
 {
     const ndr_truth defined = strpbrk(options, "\"'\\") ? NDR_OPEN : NDR_YES;
@@ -178,10 +178,11 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
 
 static ndr_truth as_truth(bool value) { return value ? NDR_YES : NDR_NO; }
 
-/* The macro of `ifndef X` or `if !defined(X)`, the whole of `text`, and whether it is asked for as one that is there. */
+/* The macro of `ifndef X` or `if !defined(X)`, if that is the whole of `text`; `*wants` to be defined, or not to be. */
 static size_t read_test(ndr_macros *m, const char *text, bool *wants)
 {
-    const char *name = ndr_word_take(text, "ifdef"), *other = ndr_word_take(text, "ifndef"), *at = ndr_word_take(text, "if");
+    const char *name = ndr_word_take(text, "ifdef"), *other = ndr_word_take(text, "ifndef"),
+               *at = ndr_word_take(text, "if");
     *wants = !other;
     if (other) name = other;
     if (at && *at == '!') *wants = false, at = ndr_word_skip_blanks(at + 1);

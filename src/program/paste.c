@@ -4,8 +4,8 @@
  * driver, and its log says "kernels/ndr/group.clh:21" instead of naming a temporary file.
  *
  * A file is pasted at each #include that may be compiled, and left out where macros.c knows that its guard or its
- * `#pragma once` leaves nothing of it. Behind what is pasted, and behind each branch that holds some, stands a #line mark:
- * the compiler may skip the branch and with it the marks inside. */
+ * `#pragma once` leaves nothing of it. Behind what is pasted, and behind each branch that holds some, stands a #line
+ * mark: the compiler may skip the branch and with it the marks inside. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -34,23 +34,23 @@ typedef struct input {
     const struct input *outer;
     ndr_includer from;
     const char *at;
-    size_t line;     /* how many were read */
-    place next;      /* of the next line, by the file or by a #line of the user's */
-    place unclosed;  /* of an #if without an #endif */
-    dev_t device;    /* 0 for what is no file on disk */
+    size_t line;    /* how many were read */
+    place next;     /* of the next line, by the file or by a #line of the user's */
+    place unclosed; /* of an #if without an #endif */
+    dev_t device;   /* 0 for what is no file on disk */
     ino_t node;
     const once *once;
-    bool counts;     /* something in it is more than a guard that leaves nothing */
+    bool counts; /* something in it is more than a guard that leaves nothing */
 } input;
 
 /* A file, or what stands between an #if and its #endif. */
 typedef struct group {
     bool is_file;
     ndr_branch branch;
-    size_t line;       /* of the #if, and the place behind it */
+    size_t line; /* of the #if, and the place behind it */
     place next;
-    bool leads;        /* nothing stands ahead of it in its file */
-    bool is_shifted;   /* something is pasted in it */
+    bool leads;      /* nothing stands ahead of it in its file */
+    bool is_shifted; /* something is pasted in it */
     bool is_closed;
     unsigned unclosed; /* the #ifs that an #elif was split into */
 } group;
@@ -62,7 +62,7 @@ typedef struct expansion {
     ndr_macros *macros;
     once *onces;
     const input *input; /* the one that is being pasted */
-    size_t depth, ifs; /* files and #ifs inside each other */
+    size_t depth, ifs;  /* files and #ifs inside each other */
     unsigned most_same;
     ndr_line line, ahead;
     ndr_text names;
@@ -137,13 +137,15 @@ static ndr_status leave(expansion *x, const input *f)
     const size_t length = ndr_folder_length(f->from.title);
     ndr_text_add_chars(&folder, length ? f->from.title : "./", length ? length : 2);
     if (!x->beside.length && folder.chars) ndr_text_add(&x->beside, "%s", folder.chars);
-    const bool failed = folder.failed || x->beside.failed, is_other = !failed && strcmp(x->beside.chars, folder.chars) != 0;
+    const bool failed = folder.failed || x->beside.failed,
+               is_other = !failed && strcmp(x->beside.chars, folder.chars) != 0;
     ndr_text_free(&folder);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !failed, "no memory to read \"%s\"", f->from.title);
-    NDR_REQUIRE(!is_other,
-                "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
-                "can: write the name itself",
-                f->from.title, x->beside.chars);
+    NDR_REQUIRE(
+        !is_other,
+        "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
+        "can: write the name itself",
+        f->from.title, x->beside.chars);
     return NDR_OK;
 }
 
@@ -189,7 +191,8 @@ static ndr_status paste(expansion *x, input *f, const char *text, bool *pasted)
     NDR_TRY(paste_lines(x, f, &whole));
     --x->depth;
     x->input = f->outer;
-    add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* the last line may lack one */
+    add_newlines(x,
+                 x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* the last line may lack one */
     if (f->unclosed.line) {
         add_mark(x, f->unclosed);
         ndr_text_add(x->out, "#error unterminated conditional directive\n");
@@ -323,7 +326,9 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
 static const struct {
     const char *word;
     bool is_next, is_import;
-} includes[] = { { .word = "include" }, { .word = "include_next", .is_next = true }, { .word = "import", .is_import = true } };
+} includes[] = { { .word = "include" },
+                 { .word = "include_next", .is_next = true },
+                 { .word = "import", .is_import = true } };
 
 /* What stands behind the word of an #include of any kind, or NULL. */
 static const char *read_include(const ndr_line *line, ndr_include *w)
@@ -337,10 +342,11 @@ static const char *read_include(const ndr_line *line, ndr_include *w)
     return rest;
 }
 
-static void paste_pragma_once(expansion *x, const input *f)
+static ndr_status paste_pragma_once(expansion *x, const input *f)
 {
     if (f->once) define_once(x, f);
     else add_instead(x, "");
+    return NDR_OK;
 }
 
 /* A line that may be compiled and is no #include. */
@@ -356,7 +362,7 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
-        if (ndr_word_take(rest, "once")) return paste_pragma_once(x, f), NDR_OK;
+        if (ndr_word_take(rest, "once")) return paste_pragma_once(x, f);
         if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
     } else {
         rest = ndr_line_is(line, "line");

@@ -139,8 +139,8 @@ typedef struct ndr_branch {
 void ndr_branch_open(ndr_macros *macros, ndr_branch *branch, const char *condition, bool outer_is_skipped);
 void ndr_branch_next(ndr_macros *macros, ndr_branch *branch, const char *condition);
 
-/* `is_file`: these branches are a file from end to end. True where what is known from here on leans on it that the macro
- * which guards that file was defined nowhere else. */
+/* `is_file`: these branches are a file from end to end. True where what is known from here on holds only if the macro
+ * that guards the file was defined nowhere else. */
 bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 
 /* ---- build.c ---- */

@@ -116,7 +116,8 @@ size_t ndr_folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_included *file)
+ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *w,
+                            ndr_included *file)
 {
     const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || source->is_bundled, is_absolute = w->name[0] == '/';
     const char *const *dirs = source->include_dirs;
