@@ -234,11 +234,12 @@ static bool add_missing_file(line l, ndr_text *out)
     return true;
 }
 
-/* By the first error that something is known of: the others may follow from it. */
+/* By the first error that something is known of: the others may follow from it. A linker may say "fatal : Unresolved extern
+ * function 'f'", behind the compiler's warnings. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
-        if (!begins_error(l)) continue;
+        if (!begins_error(l) && !begins(l, "fatal ")) continue;
         if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)) return;
     }
     (void)add_form(text, out);
