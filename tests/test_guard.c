@@ -223,6 +223,45 @@ static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **s
     assert_first("void f(void) { ndr_group_barrier(1); my_get_local_size(); }\n" PLAIN);
 }
 
+/* ---- the types that kernels take ---- */
+
+static void assert_types(const char *text, const char *options, const char *wanted)
+{
+    ndr_text got = { 0 };
+    assert_ok(ndr_guard_list_types(text, options, &got));
+    assert_string_equal(got.chars ? got.chars : "", wanted);
+    ndr_text_free(&got);
+}
+
+static void test_guard__lists_types_passed_by_value_or_in_local_memory(void **state)
+{
+    (void)state;
+    assert_types("kernel void k(pair a, const struct cell b, union u c, enum e d) {}", "",
+                 "pair\nstruct cell\nunion u\nenum e\n");
+    assert_types("__kernel void k(__global pair *a, __local const pair *restrict b, local struct cell*c, constant pair *d) {}",
+                 "", "pair*\nstruct cell*\n");
+    assert_types("void f(pair a); kernel void k(int a, real /* of */ b // real c,\n, real_t d);", "", "int\nreal\nreal_t\n");
+    assert_types("kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(pair a) { f(b, c); }\n"
+                 "kernel void l(cell a) __attribute__((unused));", "", "pair\ncell\n");
+    assert_types("kernel\nvoid\nk\n(\npair\na\n)\n{\n}\n__kernel void l(cell const b){}", "", "pair\ncell\n");
+    assert_types("kernel void k(void) {} kernel void l() {}", "", "");
+}
+
+static void test_guard__lists_no_types_that_it_cannot_tell(void **state)
+{
+    (void)state;
+    assert_types("kernel void k(INTS(a), NDR_RANGE(1), local float (*rows)[4], local pair a[4], pair) {}", "", "");
+    assert_types("kernel void k(read_only I a, __write_only I b, unsigned int c, global G d, pipe int e) {}", "", "");
+    assert_types("#define T pair\nkernel void k(T a, U b, V c) {}\n#undef V", "-DU=pair", "");
+    assert_types("#define K(T) kernel void k(T a) {}\nK(pair)\n#define L kernel \\\n void l(pair a) {}", "", "");
+    assert_types("kernel void k(pair a,\n#ifdef B\ncell b\n#endif\n) {}", "", "");
+    assert_types("kernel void k(pair a, \"", "", "");
+    assert_types("kernel", "", "");
+    assert_types("", "", "");
+    assert_types("/* kernel void k(pair a) {} */ // kernel void l(cell b) {}\nconstant char c[] = \"kernel void m(pair a) {}\";", "",
+                 "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +277,8 @@ int main(void)
         cmocka_unit_test(test_guard__is_not_seen_where_its_words_are_macros),
         cmocka_unit_test(test_guard__is_not_seen_with_odd_attributes),
         cmocka_unit_test(test_guard__does_not_count_beside_what_sees_opencl_s_launch),
+        cmocka_unit_test(test_guard__lists_types_passed_by_value_or_in_local_memory),
+        cmocka_unit_test(test_guard__lists_no_types_that_it_cannot_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

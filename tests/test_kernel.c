@@ -620,6 +620,85 @@ static void test_signature__proves_what_typedefs_and_structs_are(void **state)
     }
 }
 
+/* The types in a text's kernels are asked for by kernels behind it, which are nobody's business. */
+static void test_signature__asks_for_types_unseen(void **state)
+{
+    (void)state;
+    static const char source[] = "typedef struct { int x; } own;\n"
+                                 "kernel void k(global int *out, own o) { out[0] = o.x; }\n";
+    get_refused(NDR_NOT_FOUND, DESC(.name = "nobody", .source = source), "has no kernel called \"nobody\"; it has k");
+    assert_null(strstr(ndr_last_error(), "ndr_probe"));
+    get_refused(NDR_BUILD_FAILED, DESC(.name = "k", .source = source, .options = "-Down=4"), "did not build");
+    assert_null(strstr(ndr_last_error(), "probe"));
+    char log[4096] = "";
+    assert_ok(ndr_kernel_get_log(get((ndr_kernel_desc){ .name = "k", .source = source, .options = "-Werror" }),
+                                 sizeof log, log, NULL));
+    assert_null(strstr(log, "ndr_"));
+}
+
+/* Names that a program's own macros have, and others that they might; its kernel is written without them. */
+static void test_signature__knows_types_whatever_macros_there_are(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "kernel", "global", "local", "constant", "private",  "x",     "size",  "what",    "type",   "name",    "code",
+        "low",    "high",   "known", "digit",    "number",   "probe", "index", "builtin", "opaque", "is",      "value",
+        "TYPE",   "NAME",   "CODE",  "SIZE",     "PROBE",    "NUMBER", "T",    "N",       "KERNEL", "GLOBAL",  "LOCAL",
+        "restrict", "uint8_t", "size", "BUILTIN", "lanes",   "min_size", "typeof", "bool8", "queue", "sampler", "unused"
+    };
+    ndr_text text = { 0 };
+    ndr_text_add(&text, "typedef struct { int m0, m1; } mine;\ntypedef float2 pair_of;\n"
+                        "__kernel void go(__global int *m2, mine m3, __local mine *m4, pair_of m5) { m2[0] = m3.m1; }\n");
+    for (char c = 'A'; c <= 'z'; ++c)
+        if (c <= 'Z' || c >= 'a') ndr_text_add(&text, "#undef %c\n#define %c )broken(\n", c, c);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        ndr_text_add(&text, "#undef %s\n#define %s )broken(\n", words[i], words[i]);
+    const ndr_param *p = kernel_of(text.chars, "go")->params;
+    assert_int_equal(p[1].size_bytes, 8);
+    assert_int_equal(p[2].size_bytes, 8);
+    assert_int_equal(p[3].size_bytes, 8);
+    assert_int_equal(p[3].type.dtype, NDR_DTYPE_F32);
+    assert_int_equal(p[3].type.lanes, 2);
+    ndr_text_free(&text);
+}
+
+/* Texts whose end would take what follows along. */
+static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
+{
+    (void)state;
+    static const char *const ends[] = { "", "// a comment", "// a comment \\", "// a comment \\\n", "#define LAST \\", "/* */" };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        ndr_text text = { 0 };
+        ndr_text_add(&text, "typedef struct { char c[%zu]; } own; kernel void k(own o) {}\n%s", 3 + i, ends[i]);
+        assert_int_equal(kernel_of(text.chars, "k")->params[0].size_bytes, 3 + i);
+        ndr_text_free(&text);
+    }
+}
+
+/* What is no buffer and no value whatever a typedef calls it: a buffer's or a struct's bytes in its place end the process. */
+static void test_signature__takes_images_and_samplers_for_what_they_are(void **state)
+{
+    (void)state;
+    cl_bool has_images = CL_FALSE;
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
+                     CL_SUCCESS);
+    skip_without(has_images, "the device has no images");
+    static const char source[] =
+        "typedef image2d_t I;\ntypedef sampler_t S;\n"
+        "typedef global float *floats;\ntypedef constant int *ints;\n"
+        "kernel void k(I a, read_only image2d_t b, S c, sampler_t d, floats e, ints f) { e[0] = f[0]; }\n"
+        "#define TAKES(type) kernel void hidden(type a) {}\nTAKES(S)\n";
+    static const ndr_param_kind wanted[] = { NDR_PARAM_OPAQUE, NDR_PARAM_OPAQUE, NDR_PARAM_OPAQUE,
+                                             NDR_PARAM_OPAQUE, NDR_PARAM_GLOBAL, NDR_PARAM_CONSTANT };
+    const ndr_param *p = kernel_of(source, "k")->params;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; ++i) assert_int_equal(p[i].kind, wanted[i]);
+    assert_int_equal(kernel_of(source, "hidden")->params[0].kind, NDR_PARAM_OPAQUE);
+    const uint64_t bits = 0;
+    assert_refused(NDR_UNSUPPORTED,
+                   ndr_launch(queue, kernel_of(source, "hidden"), ndr_range_1d(1), ndr_arg_struct_(&bits, 8, "S")),
+                   "argument 0 \"a\" (S) is of a type that libndr cannot pass");
+}
+
 /* ---- suggestions ---- */
 
 static void test_suggest_local__is_what_an_automatic_launch_gets(void **state)
@@ -722,6 +801,10 @@ int main(void)
         cmocka_unit_test(test_signature__knows_every_number),
         cmocka_unit_test(test_signature__knows_the_bytes_of_vectors),
         cmocka_unit_test(test_signature__proves_what_typedefs_and_structs_are),
+        cmocka_unit_test(test_signature__asks_for_types_unseen),
+        cmocka_unit_test(test_signature__knows_types_whatever_macros_there_are),
+        cmocka_unit_test(test_signature__knows_types_behind_any_end_of_a_text),
+        cmocka_unit_test(test_signature__takes_images_and_samplers_for_what_they_are),
         cmocka_unit_test(test_suggest_local__is_what_an_automatic_launch_gets),
         cmocka_unit_test(test_suggest_local__is_the_required_size),
         cmocka_unit_test(test_suggest_local__for_nothing_is_one),

@@ -200,12 +200,24 @@ struct ndr_kernel {
     struct ndr_last_plan *last_plan;   /* of the launch before; NULL: none. With the lock */
 };
 
+/* A type that a program's kernels take and its driver names without explaining it. */
+typedef struct ndr_type {
+    struct ndr_type *next;
+    bool is_pointee; /* `name` is that of a pointer, the type what it points to */
+    size_t number;   /* what is known of it: signature.c's; 0 for nothing */
+    char name[];
+} ndr_type;
+
+void ndr_types_free(ndr_type *types);
+
 /* A built program. Its text is the driver's to keep: ndr_build_get_text(). */
 typedef struct ndr_program {
     ndr_hash key; /* what it was asked for by */
     cl_program cl;
     char *title; /* what sentences and logs call it */
     char *options;
+    size_t text_length; /* of the user's part; the rest of what the driver keeps tells the types */
+    ndr_type *types;    /* with the build lock */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size;  /* asked for, or the warp's; 0 for the device's own */
     bool uses_sub_groups; /* its text has the vocabulary's */

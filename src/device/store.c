@@ -72,12 +72,22 @@ void ndr_kernel_free(ndr_kernel *kernel)
     ndr_handle_free(kernel);
 }
 
+void ndr_types_free(ndr_type *types)
+{
+    while (types) {
+        ndr_type *next = types->next;
+        free(types);
+        types = next;
+    }
+}
+
 void ndr_program_free(ndr_program *program)
 {
     if (!program) return;
     if (program->cl) clReleaseProgram(program->cl);
     free(program->title);
     free(program->options);
+    ndr_types_free(program->types);
     free(program);
 }
 

@@ -135,8 +135,7 @@ static ndr_status build_or_explain(ndr_context *context, const char *title, cons
     return status;
 }
 
-/* The vocabulary is written in OpenCL C 1.2. */
-static ndr_status check_language(const char *title, const char *text, const char *options)
+ndr_status ndr_build_check_language(const char *title, const char *text, const char *options)
 {
     const char *named = strstr(options, "-cl-std=CL1.");
     const bool is_older = named && (named[12] == '0' || named[12] == '1');
@@ -150,7 +149,6 @@ static ndr_status check_language(const char *title, const char *text, const char
 
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program)
 {
-    NDR_TRY(check_language(title, text, options->chars));
     ndr_text flags = { 0 };
     ndr_build_add_options(&context->caps, options->chars, &flags);
     const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
@@ -204,9 +202,9 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
                                   "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
                                   ndr_last_error());
     ndr_text list = { 0 };
-    for (const char *c = names; *c; ++c) { /* parted by semicolons */
-        if (*c == ';') ndr_text_add_chars(&list, ", ", 2);
-        else ndr_text_add_chars(&list, c, 1);
+    for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* parted by semicolons */
+        end = c + strcspn(c, ";");
+        if (strncmp(c, "ndr_probe_", 10) != 0) ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
     const ndr_status status =
         ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",

@@ -1,5 +1,5 @@
-/* guard.c - whether a kernel's items may be more than were asked for, because those past the end return before they
- * do anything: read off the text.
+/* guard.c - what can be read off a program's text alone: whether a kernel's items may be more than were asked for,
+ * because those past the end return before they do anything; and which types its kernels take.
  *
  * NDR_ITEM() returns from the kernel where the item is past the range. Where that is the first thing a kernel does, its
  * launch may be rounded up. Pure, and careful: false for anything but the plain case, whose launch then runs as several
@@ -153,14 +153,18 @@ static bool is_redefined(const char *code, const char *options, const char *at)
 
 /* ---- the kernel ---- */
 
+static bool is_in_directive(const char *code, const char *at)
+{
+    while (at > code && at[-1] != '\n') --at;
+    return *skip_space(at) == '#';
+}
+
 /* Whether a word is a kernel's name where it is defined, and not in a macro. */
 static bool is_defined_at(const char *code, const char *name)
 {
     const char *type = take_back(code, name, "void");
     if (!take_back(code, type, "kernel") && !take_back(code, type, "__kernel")) return false;
-    const char *line = name;
-    while (line > code && line[-1] != '\n') --line;
-    return *skip_space(line) != '#';
+    return !is_in_directive(code, name);
 }
 
 /* Behind the parenthesis that closes the one at `at`; NULL if there is none, or a directive comes between. */
@@ -218,4 +222,107 @@ ndr_status ndr_guard_read(const char *text, const char *options, const char *nam
     if (failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
     *is_first = first;
     return NDR_OK;
+}
+
+/* ---- the types that kernels take ---- */
+
+static bool is_among(const char *const *words, const char *at)
+{
+    while (*words && !take(at, *words)) ++words;
+    return *words != NULL;
+}
+
+/* The words of a parameter that make up its type and name: "struct", "pair", "p". */
+typedef struct param_words {
+    const char *at[3];
+    unsigned count, stars;
+    bool is_local;
+} param_words;
+
+/* False where it is no value and no pointer to local memory, or nothing that is read here. */
+static bool read_words(const char *at, const char *end, param_words *out)
+{
+    static const char *const others[] = { "global",     "__global",     "constant",   "__constant",   "generic",
+                                          "__generic",  "read_only",    "__read_only", "write_only",  "__write_only",
+                                          "read_write", "__read_write", "pipe",       "signed",       "unsigned",
+                                          NULL };
+    static const char *const qualifiers[] = { "const",        "volatile", "restrict",  "__restrict",
+                                              "__restrict__", "private",  "__private", NULL };
+    static const char *const locals[] = { "local", "__local", NULL };
+    for (at = skip_space(at); at < end;) {
+        const char *behind = take_word(at);
+        if (behind ? is_among(others, at) : *at != '*') return false;
+        if (!behind) {
+            ++out->stars;
+            at = skip_space(at + 1);
+            continue;
+        }
+        if (is_among(locals, at)) out->is_local = true;
+        else if (!is_among(qualifiers, at) && out->count++ < 3) out->at[out->count - 1] = at;
+        at = behind;
+    }
+    return out->stars == out->is_local;
+}
+
+static void add_word(const char *word, ndr_text *out)
+{
+    size_t length = 0;
+    while (is_word_char(word[length])) ++length;
+    ndr_text_add_chars(out, word, length);
+}
+
+static void add_type(const char *code, const char *options, const char *param, const char *end, ndr_text *out)
+{
+    static const char *const keywords[] = { "struct", "union", "enum", NULL };
+    param_words words = { 0 };
+    if (!read_words(param, end, &words)) return;
+    const unsigned type = words.count > 0 && is_among(keywords, words.at[0]);
+    if (words.count != type + 2 || is_redefined(code, options, words.at[type])) return;
+    if (type) add_word(words.at[0], out);
+    if (type) ndr_text_add_chars(out, " ", 1);
+    add_word(words.at[type], out);
+    ndr_text_add_chars(out, "*\n" + !words.is_local, 1 + (size_t)words.is_local);
+}
+
+/* The parenthesis before a kernel's parameters, the last before its body but for attributes; NULL where that is not plain. */
+static const char *find_parameters(const char *at)
+{
+    const char *found = NULL;
+    for (bool is_attribute = false; at && *at != '{' && *at != ';';) {
+        const char *behind = take_word(at);
+        if (!behind && *at != '(') return NULL;
+        if (!behind && !is_attribute) found = at;
+        is_attribute = behind && take(at, "__attribute__");
+        at = behind ? behind : skip_parentheses(at);
+    }
+    return at ? found : NULL;
+}
+
+static void add_types(const char *code, const char *options, const char *at, ndr_text *out)
+{
+    int open = 0;
+    for (const char *param = at + 1; param && *at; ++at) {
+        open += *at == '(';
+        open -= *at == ')';
+        if (open > 0 && !(open == 1 && *at == ',')) continue;
+        add_type(code, options, param, at, out);
+        param = open > 0 ? at + 1 : NULL;
+    }
+}
+
+ndr_status ndr_guard_list_types(const char *text, const char *options, ndr_text *out)
+{
+    static const char *const words[] = { "kernel", "__kernel" };
+    ndr_text own = { 0 }, code = { 0 };
+    add_own_lines(text, &own);
+    if (own.chars) add_code(own.chars, &code);
+    for (size_t i = 0; code.chars && i < sizeof words / sizeof words[0]; ++i)
+        for (const char *at = find_word(code.chars, words[i]); at; at = find_word(at + 1, words[i])) {
+            const char *list = is_in_directive(code.chars, at) ? NULL : find_parameters(take_word(at));
+            if (list) add_types(code.chars, options, list, out);
+        }
+    const bool failed = own.failed || code.failed || out->failed;
+    ndr_text_free(&own);
+    ndr_text_free(&code);
+    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read a program's text") : NDR_OK;
 }

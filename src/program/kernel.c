@@ -119,7 +119,7 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
-    if (status == NDR_OK) status = ndr_build(context, made->title, text, &options, &made->cl);
+    if (status == NDR_OK) status = ndr_signature_build(context, text, &options, made);
     made->options = options.chars; /* freed with the program, whatever happens */
     return status;
 }
@@ -146,14 +146,14 @@ static ndr_status make_program(ndr_context *context, const ndr_kernel_desc *desc
     return status;
 }
 
-static ndr_status read_text(const ndr_program *program, const char *text, ndr_kernel *made)
+static ndr_status read_text(ndr_program *program, const char *text, ndr_kernel *made)
 {
-    NDR_TRY(ndr_signature_read(made, program, text));
+    NDR_TRY(ndr_signature_read(made, text, program));
     if (made->form != NDR_FORM_RANGE) return NDR_OK;
     return ndr_guard_read(text, program->options, made->name, &made->is_guarded);
 }
 
-static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_kernel *made)
+static ndr_status fill_kernel(ndr_context *context, ndr_program *program, const char *name, ndr_kernel *made)
 {
     made->context = context;
     made->name = copy_text(name);
@@ -164,12 +164,13 @@ static ndr_status fill_kernel(ndr_context *context, const ndr_program *program, 
     NDR_TRY(ndr_sub_groups_check(made, program));
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
+    text[program->text_length] = '\0';
     const ndr_status status = read_text(program, text, made);
     free(text);
     return status;
 }
 
-static ndr_status make_kernel(ndr_context *context, const ndr_program *program, const char *name, ndr_hash key,
+static ndr_status make_kernel(ndr_context *context, ndr_program *program, const char *name, ndr_hash key,
                               ndr_kernel **kernel)
 {
     ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);

@@ -150,6 +150,10 @@ bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
  * `options`. */
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out);
 
+/* Pure: refuse options that name an older language than OpenCL C 1.2, in which the vocabulary is written, for a text that
+ * has it. */
+ndr_status ndr_build_check_language(const char *title, const char *text, const char *options);
+
 /* Compile `text` with the user's `options`; a failure's log goes to ndr_last_error(). A text that only builds as OpenCL
  * C 1.2, for what it names things, does so where the user names no language: `options` say so then. */
 ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program);
@@ -191,11 +195,18 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
  * items past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first);
 
+/* Pure: append a line for each parameter of the text's kernels that may be of a type of the program's own: "pair", "struct
+ * pair", or "pair*" of a pointer to local memory. Some are none, and some are missing: what macros hide is not seen. */
+ndr_status ndr_guard_list_types(const char *text, const char *options, ndr_text *out);
+
 /* ---- signature.c ---- */
 
+/* Build a program, whose title is set, from `text`, as ndr_build() does, and learn what its kernels' types are. */
+ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program);
+
 /* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. Both are NULL for
- * a kernel made elsewhere, of which only what the driver tells is known. */
-ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text);
+ * a kernel made elsewhere, of which only what the driver tells is known. With the build lock held. */
+ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 
 /* Pure: the number or vector called `type_name` in OpenCL C; its bytes, 0 of none. */
 ndr_builtin ndr_builtin_named(const char *type_name);

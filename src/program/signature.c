@@ -1,9 +1,10 @@
 /* signature.c - what a kernel takes and allows, read back from the driver.
  *
  * clGetKernelArgInfo names built-in types. A typedef or a struct is named but not explained, and some drivers
- * accept any size for it; so a second program, the same text with a few probe kernels behind it, carries
- * sizeof and the plain type of each such parameter, and of what each such local pointer points to, in an attribute that
- * the host can read without running anything: reqd_work_group_size. */
+ * accept any size for it; so a program has a few probe kernels behind its text, which carry sizeof and the plain type of
+ * each such parameter, and of what each such local pointer points to, in an attribute that the host can read without
+ * running anything: reqd_work_group_size. Which types those are is read off the text before it is built. A kernel whose
+ * parameters the text does not show, in a macro say, costs one more build. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -98,14 +99,6 @@ static ndr_status read_arg_text(cl_kernel kernel, cl_uint index, cl_kernel_arg_i
     return NDR_OK;
 }
 
-/* A pipe is named by what goes through it, and some drivers forget to say that it is one. */
-static bool is_pipe(const ndr_param *param, cl_kernel_arg_address_qualifier space,
-                    cl_kernel_arg_type_qualifier qualifier)
-{
-    return (qualifier & CL_KERNEL_ARG_TYPE_PIPE)
-           || (space == CL_KERNEL_ARG_ADDRESS_GLOBAL && ndr_builtin_named(param->type_name).lanes > 0);
-}
-
 static ndr_param_kind kind_of_pointer(cl_kernel_arg_address_qualifier space)
 {
     return space == CL_KERNEL_ARG_ADDRESS_LOCAL      ? NDR_PARAM_LOCAL
@@ -113,28 +106,45 @@ static ndr_param_kind kind_of_pointer(cl_kernel_arg_address_qualifier space)
                                                      : NDR_PARAM_GLOBAL;
 }
 
-static void classify(ndr_param *param, cl_kernel_arg_address_qualifier space, cl_kernel_arg_type_qualifier qualifier)
+/* What the driver says of a parameter, its names left out. */
+typedef struct qualifiers {
+    cl_kernel_arg_address_qualifier space;
+    cl_kernel_arg_access_qualifier access;
+    cl_kernel_arg_type_qualifier type;
+} qualifiers;
+
+/* An image or a pipe is in global memory and no pointer, whatever a typedef calls it; some drivers forget to say that a
+ * pipe is one. */
+static bool is_object(const ndr_param *param, const qualifiers *q)
 {
-    if (is_opaque(param->type_name) || is_pipe(param, space, qualifier)) {
+    const bool is_in_buffer = q->space == CL_KERNEL_ARG_ADDRESS_GLOBAL || q->space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
+    return is_opaque(param->type_name) || (q->type & CL_KERNEL_ARG_TYPE_PIPE)
+           || (q->access != 0 && q->access != CL_KERNEL_ARG_ACCESS_NONE)
+           || (is_in_buffer && !strchr(param->type_name, '*'));
+}
+
+static void classify(ndr_param *param, const qualifiers *q)
+{
+    if (is_object(param, q)) {
         param->kind = NDR_PARAM_OPAQUE;
         return;
     }
-    const bool is_value = space == CL_KERNEL_ARG_ADDRESS_PRIVATE;
+    const bool is_value = q->space == CL_KERNEL_ARG_ADDRESS_PRIVATE;
     param->type = is_value ? ndr_builtin_named(param->type_name) : pointee(param->type_name);
-    param->kind = !is_value ? kind_of_pointer(space) : param->type.lanes == 1 ? NDR_PARAM_NUMBER : NDR_PARAM_BYTES;
+    param->kind = !is_value ? kind_of_pointer(q->space) : param->type.lanes == 1 ? NDR_PARAM_NUMBER : NDR_PARAM_BYTES;
     param->size_bytes = ndr_builtin_bytes(param->type);
 }
 
 static ndr_status read_param(cl_kernel kernel, cl_uint index, ndr_param *param)
 {
-    cl_kernel_arg_address_qualifier space = 0;
-    cl_kernel_arg_type_qualifier qualifier = 0;
+    qualifiers q = { 0, 0, 0 };
     NDR_TRY(read_arg_text(kernel, index, CL_KERNEL_ARG_NAME, &param->name));
     NDR_TRY(read_arg_text(kernel, index, CL_KERNEL_ARG_TYPE_NAME, &param->type_name));
-    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL));
-    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier, &qualifier, NULL));
-    param->is_const = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
-    classify(param, space, qualifier);
+    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof q.space, &q.space, NULL));
+    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof q.access, &q.access, NULL));
+    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof q.type, &q.type, NULL));
+    param->is_const = (q.type & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    classify(param, &q);
     return NDR_OK;
 }
 
@@ -209,109 +219,233 @@ bool ndr_points_to_void(const char *type_name)
 /* Only what a launch compares with: values, and elements of local memory, whose number the host chooses. */
 static bool needs_probe(const ndr_param *param)
 {
-    if (param->size_bytes > 0) return false;
+    if (param->size_bytes > 0 || strchr(param->type_name, '[')) return false;
     return param->kind == NDR_PARAM_BYTES || (param->kind == NDR_PARAM_LOCAL && !ndr_points_to_void(param->type_name));
 }
 
-/* A built-in type as the number that its probe carries: 16 for each dtype, and what is added for its lanes. */
-enum { CODES = 16 };
+/* What a probe tells: the bytes of a type, or from BUILTIN on which built-in one it is (16 for each dtype, and what is
+ * added for its lanes), or from OBJECT on that it is a sampler or the like. Anything else: nobody knows. */
+enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MOST = 0xffff };
 
-static ndr_builtin builtin_of(size_t code)
+/* One digit of a number, to the base 256, goes into each of two kernels: some devices take groups of no more. Nothing in
+ * here may be a macro of the user's: all names are reserved ones or OpenCL's own, in their longer spelling. Each probe
+ * has a parameter: one vendor's assembler stumbles over kernels without. A prototype keeps -Wmissing-prototypes quiet. */
+static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
-    const size_t n = code % CODES;
-    if (code < CODES || n >= sizeof lane_counts / sizeof lane_counts[0]) return (ndr_builtin){ NDR_DTYPE_NONE, 0 };
-    return (ndr_builtin){ (ndr_dtype)(code / CODES), lane_counts[n].lanes };
-}
-
-/* Each probe has a parameter: one vendor's assembler stumbles over kernels without. */
-static void add_probe_macros(ndr_text *out)
-{
-    ndr_text_add(out, "\n#define NDR_PROBE_(what, size) kernel __attribute__((reqd_work_group_size((size) + 1, 1, 1)))"
-                      " void ndr_probe_##what(global uint *x) { x[0] = 0; }\n#define NDR_CODE_(type, name, code)");
-    for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
-        ndr_text_add(out, " + ((code) + %u) * __builtin_types_compatible_p(type, name%s%s)", n, n ? "##" : "",
-                     lane_counts[n].name);
-    ndr_text_add(out, "\n");
-}
-
-static void add_probe(const ndr_kernel *kernel, unsigned index, ndr_text *out)
-{
-    const ndr_param *param = &kernel->params[index];
-    const char *open = param->kind == NDR_PARAM_LOCAL ? "__typeof__(*(" : "", *close = *open ? ")0)" : "";
-    const int last = kernel->context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
-    ndr_text_add(out, "#define NDR_TYPE_%u_ %s%s%s\n", index, open, param->type_name, close);
-    ndr_text_add(out, "NDR_PROBE_(%u_low_, sizeof(NDR_TYPE_%u_) %% 256)\n", index, index);
-    ndr_text_add(out, "NDR_PROBE_(%u_high_, sizeof(NDR_TYPE_%u_) / 256)\n", index, index);
-    ndr_text_add(out, "NDR_PROBE_(%u_code_, 0", index);
+    ndr_text_add(out, "\n#line 1 \"ndr probes\"\n"
+                      "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
+                      "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
+                      "    void name(__global int *ndr_x_) { ndr_x_[0] = 0; }\n"
+                      "#if defined(__opencl_c_device_enqueue) || __OPENCL_C_VERSION__ == 200\n"
+                      "#define NDR_IS_QUEUE_(type) __builtin_types_compatible_p(type, queue_t)\n"
+                      "#else\n"
+                      "#define NDR_IS_QUEUE_(type) 0\n"
+                      "#endif\n"
+                      "#define NDR_IS_(type, known, code) + __builtin_types_compatible_p(type, known) * ((code) - sizeof(type))\n"
+                      "#define NDR_NUMBER_(type) ((sizeof(type) < %d ? sizeof(type) : 0) \\\n"
+                      "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
+                 BUILTIN, OBJECT);
+    const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     for (int d = NDR_DTYPE_I8; d <= last; ++d)
-        ndr_text_add(out, " NDR_CODE_(NDR_TYPE_%u_, %s, %d)", index, ndr_dtype_describe((ndr_dtype)d)->cl_name,
-                     CODES * d);
+        for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+            ndr_text_add(out, " \\\n    NDR_IS_(type, %s%s, %u)", ndr_dtype_describe((ndr_dtype)d)->cl_name,
+                         lane_counts[n].name, (unsigned)(BUILTIN + CODES * d) + n);
     ndr_text_add(out, ")\n");
 }
 
-/* The number that a probe kernel carries, and one more; 0 where the driver does not tell. */
-static ndr_status read_probe(cl_program program, cl_device_id device, unsigned index, const char *what, size_t *number)
+/* The number as a constant first: it is long, and drivers read what macros become before they look into their caches. */
+static void add_probe(const ndr_type *type, unsigned index, ndr_text *out)
+{
+    const char *open = type->is_pointee ? "__typeof__(*((" : "", *close = *open ? ")0))" : "";
+    ndr_text_add(out, "enum { ndr_number_%u_ = NDR_NUMBER_(%s%s%s) };\n", index, open, type->name, close);
+    ndr_text_add(out, "NDR_PROBE_(ndr_probe_%u_low_, ndr_number_%u_ %% 256)\n", index, index);
+    ndr_text_add(out, "NDR_PROBE_(ndr_probe_%u_high_, ndr_number_%u_ / 256)\n", index, index);
+}
+
+/* The digit that a probe kernel carries, and one more; 0 where the driver does not tell. */
+static ndr_status read_digit(cl_program program, cl_device_id device, unsigned index, const char *which, size_t *digit)
 {
     char name[64];
     size_t sizes[3] = { 0, 0, 0 };
-    snprintf(name, sizeof name, "ndr_probe_%u_%s_", index, what);
+    snprintf(name, sizeof name, "ndr_probe_%u_%s_", index, which);
     cl_int error;
     cl_kernel made = clCreateKernel(program, name, &error);
     NDR_TRY_CL_AS("clCreateKernel", error);
     error = clGetKernelWorkGroupInfo(made, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof sizes, sizes, NULL);
     clReleaseKernel(made);
     NDR_TRY_CL_AS("clGetKernelWorkGroupInfo", error);
-    *number = sizes[0];
+    *digit = sizes[0];
     return NDR_OK;
 }
 
-static ndr_status learn(ndr_param *param, cl_program program, cl_device_id device, unsigned index)
+static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type *types)
 {
-    size_t low, high, code;
-    NDR_TRY(read_probe(program, device, index, "low", &low));
-    NDR_TRY(read_probe(program, device, index, "high", &high));
-    NDR_TRY(read_probe(program, device, index, "code", &code));
-    if (low == 0 || high == 0 || code == 0) return NDR_OK;
-    param->size_bytes = 256 * (high - 1) + low - 1;
-    param->type = builtin_of(code - 1);
-    if (param->kind == NDR_PARAM_BYTES && param->type.lanes == 1) param->kind = NDR_PARAM_NUMBER;
+    unsigned index = 0;
+    for (ndr_type *type = types; type; type = type->next, ++index) {
+        size_t low, high;
+        NDR_TRY(read_digit(program, device, index, "low", &low));
+        NDR_TRY(read_digit(program, device, index, "high", &high));
+        if (low > 0 && high > 0) type->number = 256 * (high - 1) + low - 1;
+    }
     return NDR_OK;
 }
 
-/* Probe the parameters from `first` to before `end`. `*built` false: one of their types does not stand at the end of the
- * text as it does in the kernel. Anything else that goes wrong is not to be taken for that. */
-static ndr_status probe(ndr_kernel *kernel, const ndr_program *program, const char *source, unsigned first,
-                        unsigned end, bool *built)
+/* Build `text` with probes of `types` behind it, and read them. `*built` NULL: one of the types is none at the end of the
+ * text. Anything else that goes wrong is not to be taken for that. */
+static ndr_status build_probes(ndr_context *context, const char *text, const char *options, ndr_type *types,
+                               cl_program *built)
 {
-    ndr_text text = { 0 };
-    ndr_text_add(&text, "%s", source);
-    add_probe_macros(&text);
-    for (unsigned i = first; i < end; ++i)
-        if (needs_probe(&kernel->params[i])) add_probe(kernel, i, &text);
-    cl_program probes = NULL;
-    ndr_status status = text.failed
-                            ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for the types of \"%s\"", kernel->name)
-                            : ndr_build_try(kernel->context, text.chars, program->options, &probes);
-    ndr_text_free(&text);
-    *built = probes != NULL;
-    for (unsigned i = first; probes && status == NDR_OK && i < end; ++i)
-        if (needs_probe(&kernel->params[i])) status = learn(&kernel->params[i], probes, kernel->context->device, i);
-    if (probes) clReleaseProgram(probes);
+    ndr_text whole = { 0 };
+    ndr_text_add_chars(&whole, text, strlen(text));
+    add_probe_macros(context, &whole);
+    unsigned index = 0;
+    for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, &whole);
+    *built = NULL;
+    const ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
+                                           : ndr_build_try(context, whole.chars, options, built);
+    ndr_text_free(&whole);
+    NDR_TRY(status);
+    const ndr_status was_read = *built ? read_probes(*built, context->device, types) : NDR_OK;
+    if (was_read != NDR_OK) {
+        clReleaseProgram(*built);
+        *built = NULL;
+    }
+    return was_read;
+}
+
+/* ---- a program's types ---- */
+
+/* Whether two names, of the driver's or of the text's, are one: blanks and a struct's keyword do not count. */
+static bool is_same_name(const char *a, const char *b)
+{
+    if (strncmp(a, "struct ", 7) == 0) a += 7;
+    if (strncmp(b, "struct ", 7) == 0) b += 7;
+    for (;; ++a, ++b) {
+        while (*a == ' ') ++a;
+        while (*b == ' ') ++b;
+        if (*a != *b) return false;
+        if (!*a) return true;
+    }
+}
+
+static const ndr_type *find_type(const ndr_type *types, const char *name, bool is_pointee)
+{
+    while (types && !(types->is_pointee == is_pointee && is_same_name(types->name, name))) types = types->next;
+    return types;
+}
+
+static ndr_status add_type(ndr_type **types, const char *name, bool is_pointee)
+{
+    ndr_type *type = calloc(1, sizeof *type + strlen(name) + 1);
+    if (!type) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types");
+    memcpy(type->name, name, strlen(name) + 1);
+    type->is_pointee = is_pointee;
+    type->next = *types;
+    *types = type;
+    return NDR_OK;
+}
+
+/* Some compilers know no size of half, half4 and pointers to them. */
+static bool is_half(const char *name)
+{
+    return strncmp(name, "half", 4) == 0 && name[4 + strspn(name + 4, "0123456789*")] == '\0';
+}
+
+/* The types that the text's kernels take by value or by pointers to local memory, as far as the text shows them. */
+static ndr_status list_types(const char *text, const char *options, ndr_type **types)
+{
+    ndr_text names = { 0 };
+    ndr_status status = ndr_guard_list_types(text, options, &names);
+    for (char *name = names.chars, *end; status == NDR_OK && name && *name; name = end + 1) {
+        end = strchr(name, '\n');
+        *end = '\0';
+        const bool is_pointee = end[-1] == '*';
+        const ndr_builtin known = is_pointee ? pointee(name) : ndr_builtin_named(name);
+        const bool is_own = known.lanes == 0 && !is_opaque(name) && !is_half(name) && !ndr_points_to_void(name);
+        if (is_own && !find_type(*types, name, is_pointee)) status = add_type(types, name, is_pointee);
+    }
+    ndr_text_free(&names);
     return status;
 }
 
-/* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
-static ndr_status probe_types(ndr_kernel *kernel, const ndr_program *program, const char *source)
+ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
-    const unsigned count = kernel->info.arg_count;
-    unsigned wanted = 0;
-    for (unsigned i = 0; i < count; ++i) wanted += needs_probe(&kernel->params[i]);
-    if (wanted == 0) return NDR_OK;
-    bool built;
-    NDR_TRY(probe(kernel, program, source, 0, count, &built));
-    for (unsigned i = 0; !built && wanted > 1 && i < count; ++i) {
-        bool is_known;
-        if (needs_probe(&kernel->params[i])) NDR_TRY(probe(kernel, program, source, i, i + 1, &is_known));
+    NDR_TRY(ndr_build_check_language(program->title, text, options->chars));
+    program->text_length = strlen(text);
+    NDR_TRY(list_types(text, options->chars, &program->types));
+    const ndr_status status =
+        program->types ? build_probes(context, text, options->chars, program->types, &program->cl) : NDR_OK;
+    if (status != NDR_OK)
+        return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
+    if (program->cl) return NDR_OK;
+    ndr_types_free(program->types); /* one of them is no type, or the text does not build: its log is for the user */
+    program->types = NULL;
+    return ndr_build(context, program->title, text, options, &program->cl);
+}
+
+/* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
+static ndr_status probe_apart(ndr_context *context, const char *text, const char *options, ndr_type *types)
+{
+    cl_program built;
+    NDR_TRY(build_probes(context, text, options, types, &built));
+    if (built) clReleaseProgram(built);
+    for (ndr_type *type = types, *next; !built && types->next && type; type = next) {
+        cl_program one;
+        next = type->next;
+        type->next = NULL;
+        const ndr_status status = build_probes(context, text, options, type, &one);
+        type->next = next;
+        NDR_TRY(status);
+        if (one) clReleaseProgram(one);
+    }
+    return NDR_OK;
+}
+
+/* Ask for the types of `kernel` that `program` does not know yet. */
+static ndr_status probe_missing(const ndr_kernel *kernel, const char *text, ndr_program *program)
+{
+    ndr_type *missing = NULL;
+    ndr_status status = NDR_OK;
+    for (unsigned i = 0; status == NDR_OK && i < kernel->info.arg_count; ++i) {
+        const ndr_param *param = &kernel->params[i];
+        const bool is_pointee = param->kind == NDR_PARAM_LOCAL;
+        if (needs_probe(param) && !find_type(program->types, param->type_name, is_pointee)
+            && !find_type(missing, param->type_name, is_pointee))
+            status = add_type(&missing, param->type_name, is_pointee);
+    }
+    if (status == NDR_OK && missing) status = probe_apart(kernel->context, text, program->options, missing);
+    if (status != NDR_OK) {
+        ndr_types_free(missing);
+        return status;
+    }
+    ndr_type **end = &program->types;
+    while (*end) end = &(*end)->next;
+    *end = missing;
+    return NDR_OK;
+}
+
+static void learn(ndr_param *param, size_t number)
+{
+    if (number > MOST) return;
+    if (number >= OBJECT) {
+        param->kind = NDR_PARAM_OPAQUE;
+    } else if (number >= BUILTIN) {
+        const size_t code = number - BUILTIN;
+        param->type = (ndr_builtin){ (ndr_dtype)(code / CODES), lane_counts[code % CODES].lanes };
+        param->size_bytes = ndr_builtin_bytes(param->type);
+    } else {
+        param->size_bytes = number;
+    }
+    if (param->kind == NDR_PARAM_BYTES && param->type.lanes == 1) param->kind = NDR_PARAM_NUMBER;
+}
+
+static ndr_status learn_types(ndr_kernel *kernel, const char *text, ndr_program *program)
+{
+    NDR_TRY(probe_missing(kernel, text, program));
+    for (unsigned i = 0; i < kernel->info.arg_count; ++i) {
+        ndr_param *param = &kernel->params[i];
+        if (needs_probe(param))
+            learn(param, find_type(program->types, param->type_name, param->kind == NDR_PARAM_LOCAL)->number);
     }
     return NDR_OK;
 }
@@ -348,7 +482,7 @@ static ndr_status read_limits(ndr_kernel *kernel)
     return NDR_OK;
 }
 
-ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, const char *text)
+ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program)
 {
     cl_uint count = 0;
     NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
@@ -361,7 +495,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const ndr_program *program, co
         NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
     NDR_TRY(check_record_is_last(kernel));
     recognise_record(kernel);
-    if (program) NDR_TRY(probe_types(kernel, program, text));
+    if (program) NDR_TRY(learn_types(kernel, text, program));
     kernel->argument_bytes = count_argument_bytes(kernel);
     return read_limits(kernel);
 }

@@ -13,6 +13,8 @@ const char *const call_names[CALLS] = { CALLS_OF_LIBNDR(AS_NAME)[ALLOCATE] = "ma
 size_t calls[CALLS];
 alive now;
 size_t items_enqueued, largest_group;
+cl_kernel_arg_address_qualifier image_space;
+cl_kernel_arg_access_qualifier image_access;
 bool platforms_twice;
 
 /* ---- what to refuse ---- */
@@ -158,9 +160,17 @@ PASSES_QUERY(GET_PROFILING_INFO, clGetEventProfilingInfo, cl_event)
 PASSES(GET_BUILD_INFO, clGetProgramBuildInfo,
        (cl_program p, cl_device_id d, cl_program_build_info what, size_t bytes, void *value, size_t *needed), p, d,
        what, bytes, value, needed)
-PASSES(GET_ARG_INFO, clGetKernelArgInfo,
-       (cl_kernel k, cl_uint index, cl_kernel_arg_info what, size_t bytes, void *value, size_t *needed), k, index,
-       what, bytes, value, needed)
+STANDS_BEFORE(cl_int, clGetKernelArgInfo,
+              (cl_kernel k, cl_uint index, cl_kernel_arg_info what, size_t bytes, void *value, size_t *needed),
+              if (is_refused(GET_ARG_INFO)) return plan.code;
+              cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+              if (image_space) NEXT(k, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL);
+              const cl_int error = NEXT(k, index, what, bytes, value, needed);
+              if (access != CL_KERNEL_ARG_ACCESS_NONE && what == CL_KERNEL_ARG_ADDRESS_QUALIFIER && value)
+                  *(cl_kernel_arg_address_qualifier *)value = image_space;
+              if (access != CL_KERNEL_ARG_ACCESS_NONE && what == CL_KERNEL_ARG_ACCESS_QUALIFIER && value)
+                  *(cl_kernel_arg_access_qualifier *)value = image_access;
+              return error;)
 STANDS_BEFORE(cl_int, clGetKernelWorkGroupInfo,
               (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t bytes, void *value, size_t *needed),
               if (is_refused(GET_GROUP_INFO)) return plan.code;

@@ -89,6 +89,10 @@ extern bool platforms_twice;
 /* Of all launches. */
 extern size_t items_enqueued;
 
+/* How images are described from now on: the driver's answers where both are 0. */
+extern cl_kernel_arg_address_qualifier image_space;
+extern cl_kernel_arg_access_qualifier image_access;
+
 /* What kernels that are built from now on say is the largest group that they take; 0 leaves it to the driver. */
 extern size_t largest_group;
 
