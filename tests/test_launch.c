@@ -1093,6 +1093,37 @@ static void test_args__refuse_local_memory_of_another_struct_or_vector(void **st
                        wrong[i].place, wrong[i].why);
 }
 
+static void test_args__local_memory_may_be_of_arrays(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "#include <ndr/nd_item.clh>\n"
+        "kernel void k(global long *out, local float (*a)[4], local float *b, local int2 *c, NDR_ND_RANGE(1))\n"
+        "{ a[2][3] = 1; b[11] = 2; c[5] = (int2)(3, 4); out[0] = (long)(a[2][3] + b[11]) + c[5].x + c[5].y; }\n";
+    ndr_kernel *k = kernel_of(rows, "k");
+    const ndr_nd_range one = ndr_nd_range_1d(1, 1);
+    const ndr_arg a = ndr_local(float[4], 3), b = ndr_local(float[2][3], 2), c = ndr_local(int[4], 3);
+    assert_ok(ndr_launch(queue, k, one, victim, a, b, c));
+    assert_victim_is(10);
+    const ndr_arg spelt = ndr_local(cl_float [4], 3), vectors = ndr_local(cl_int2[3], 2);
+    assert_ok(ndr_launch(queue, k, one, victim, spelt, spelt, vectors));
+    assert_victim_is(10);
+    restore_victim();
+    const struct {
+        ndr_arg a, b, c;
+        const char *place, *why;
+    } wrong[] = {
+        { ndr_local(float, 12), b, c, "argument 1 \"a\"", "another type than the float given to ndr_local; name the same" },
+        { ndr_local(float[3], 4), b, c, "argument 1", "another type than the float[3]" },
+        { ndr_local(int[4], 3), b, c, "argument 1", "another type than the int[4]" },
+        { a, ndr_local(int[4], 3), c, "argument 2 \"b\" (float*)", "another type than the int[4]" },
+        { a, b, ndr_local(int[3], 4), "argument 3 \"c\" (int2*)", "elements of 8 bytes on the device, but those of the int[3]" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, one, victim, wrong[i].a, wrong[i].b, wrong[i].c),
+                       wrong[i].place, wrong[i].why);
+}
+
 /* A struct whose name begins like void's is no void. */
 static void test_args__know_a_pointer_to_void_by_its_whole_name(void **state)
 {
@@ -1243,6 +1274,36 @@ static void test_args__take_vectors_under_every_name(void **state)
                          ndr_arg_struct_(&b, sizeof b, "quad")));
     assert_victim_is(54321);
     restore_victim();
+}
+
+/* Typedefs of typedefs, by value and in local memory; the plain type is known, so another of the same size is not it. */
+static void test_args__take_vectors_through_typedefs(void **state)
+{
+    (void)state;
+    static const char typedefs[] =
+        "#include <ndr/nd_item.clh>\n"
+        "typedef float4 quad;\ntypedef quad colour_t;\ntypedef uchar16 bytes_t;\n"
+        "#define K(name, T) kernel void name(global long *out, T a, local bytes_t *b, local T *c, NDR_ND_RANGE(1)) \\\n"
+        "    { b[1].sf = 7; c[1].w = a.w; out[0] = b[1].sf + (long)c[1].w; }\n"
+        "K(shown, colour_t)\n"
+        "kernel void plain(global long *out, colour_t a, local bytes_t *b, local colour_t *c, NDR_ND_RANGE(1))\n"
+        "    { b[1].sf = 7; c[1].w = a.w; out[0] = b[1].sf + (long)c[1].w; }\n";
+    static const char *const names[] = { "plain", "shown" };
+    const cl_float4 v = { { 1, 2, 3, 30 } };
+    const cl_int4 w = { { 1, 2, 3, 4 } };
+    const ndr_nd_range one = ndr_nd_range_1d(1, 1);
+    const ndr_arg a = ndr_struct(cl_float4, v), b = ndr_local(cl_uchar16, 2), c = ndr_local(cl_float4, 2);
+    const ndr_arg ints = ndr_struct(cl_int4, w), local_ints = ndr_local(cl_int4, 2);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        ndr_kernel *k = kernel_of(typedefs, names[i]);
+        assert_ok(ndr_launch(queue, k, one, victim, a, b, c));
+        assert_victim_is(37);
+        restore_victim();
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, one, victim, ints, b, c),
+                       "argument 1 \"a\" (colour_t) is given a cl_int4; pass a cl_float4");
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, one, victim, a, b, local_ints),
+                       "argument 3 \"c\" (colour_t*) points to another type than the cl_int4");
+    }
 }
 
 static void test_args__refuse_vectors_of_another_type(void **state)
@@ -1752,6 +1813,7 @@ int main(void)
         cmocka_unit_test(test_args__refuse_local_memory_of_another_type),
         cmocka_unit_test(test_args__local_memory_may_be_of_structs_typedefs_and_vectors),
         cmocka_unit_test(test_args__refuse_local_memory_of_another_struct_or_vector),
+        cmocka_unit_test(test_args__local_memory_may_be_of_arrays),
         cmocka_unit_test(test_args__know_a_pointer_to_void_by_its_whole_name),
         cmocka_unit_test(test_args__refuse_other_things_for_local_memory),
         cmocka_unit_test(test_args__pass_structs_by_value),
@@ -1762,6 +1824,7 @@ int main(void)
         cmocka_unit_test(test_args__pass_vectors_as_structs_of_their_size),
         cmocka_unit_test(test_args__refuse_vectors_of_another_size),
         cmocka_unit_test(test_args__take_vectors_under_every_name),
+        cmocka_unit_test(test_args__take_vectors_through_typedefs),
         cmocka_unit_test(test_args__refuse_vectors_of_another_type),
         cmocka_unit_test(test_args__of_a_type_that_nobody_can_size_are_refused),
         cmocka_unit_test(test_args__are_taken_when_the_launch_returns),

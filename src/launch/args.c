@@ -91,16 +91,26 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
     return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
 }
 
+/* "float (*)[4]", "__local float[4]*" and "float[4]" are one, and so are a type and its pointer. */
+static bool is_same_name(const char *a, const char *b)
+{
+    static const char noise[] = " *()";
+    for (;; ++a, ++b) {
+        a += strspn(a, noise);
+        b += strspn(b, noise);
+        if (*a != *b) return false;
+        if (!*a) return true;
+    }
+}
+
 /* Whether the host's type name fits the parameter's; NULL fits all. A built-in type must be the same one. A name of the
  * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
-    if (!given || param->kind == NDR_PARAM_ANY) return true;
+    if (!given) return true;
     const ndr_builtin type = ndr_builtin_named(bare(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
-    const char *wanted = without("struct ", param->type_name);
-    const size_t length = strlen(bare(given)); /* a pointer's name goes on with its star */
-    return strncmp(wanted, bare(given), length) == 0 && strspn(wanted + length, " *") == strlen(wanted + length);
+    return is_same_name(without("struct ", without("__local ", param->type_name)), bare(given));
 }
 
 /* ---- local memory ---- */
@@ -119,19 +129,33 @@ static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
     return is_named_like(param, arg->element_name ? arg->element_name : arg->dtype ? element_name(arg) : NULL);
 }
 
+/* What "cl_float[4]" is an array of, where that is built in. */
+static ndr_builtin find_array_element(const ndr_arg *arg)
+{
+    char name[32] = "";
+    const char *type = arg->element_name && !arg->dtype ? bare(arg->element_name) : "";
+    const size_t length = strcspn(type, " [");
+    if (length < strlen(type) && length < sizeof name) memcpy(name, type, length);
+    return ndr_builtin_named(name);
+}
+
+/* An array goes to a pointer to its elements as well. */
 static ndr_status check_element(const passing *p)
 {
     const ndr_arg *arg = p->arg;
+    const ndr_builtin element = find_array_element(arg), type = p->param->type;
+    const bool is_flat = element.lanes > 0 && type.lanes > 0;
     if (ndr_points_to_void(p->param->type_name)) return NDR_OK;
-    if (!is_element_of(p->param, arg))
+    if (is_flat ? element.dtype != type.dtype : !is_element_of(p->param, arg))
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
                       p->param->type.lanes ? "" : "; name the same type on both sides");
-    if (p->param->size_bytes && p->param->size_bytes != arg->size_bytes)
+    const size_t wanted = p->param->size_bytes;
+    if (wanted && (is_flat ? arg->size_bytes % wanted != 0 : arg->size_bytes != wanted))
         return REFUSE(
             p,
             " points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu; "
             "declare the same members on both sides",
-            p->param->size_bytes, element_name(arg), arg->size_bytes);
+            wanted, element_name(arg), arg->size_bytes);
     return NDR_OK;
 }
 
