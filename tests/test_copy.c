@@ -115,6 +115,56 @@ static void test_copy__has_every_type(void **state)
     }
 }
 
+/* Each way of copying once, in one kernel for each type: some of each width, element size and size. */
+#define VECTORS(X)                                                                                              \
+    X(char, 2) X(uchar, 4) X(char, 8) X(short, 3) X(ushort, 16) X(int, 3) X(uint, 4) X(float, 2) X(float, 8) X(long, 16)
+#define VECTOR_KERNEL(T, L) "VECTOR(" #T #L ")\n"
+#define VECTOR_ROW(T, L) { #T #L, sizeof(cl_##T##L) },
+
+static void test_copy__moves_vectors(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "#include \"ndr/ndr.clh\"\n"
+        "#define VECTOR(T) kernel void move_##T(global T *to, global const T *from, local T *tile, ulong n, NDR_ND_RANGE(1)) \\\n"
+        "{                                                                                 \\\n"
+        "    const ndr_nd_item it = NDR_ND_ITEM(1);                                        \\\n"
+        "    const ndr_group g = ndr_get_group(it);                                        \\\n"
+        "    const size_t items = ndr_local_linear_range(g);                               \\\n"
+        "    for (size_t i = ndr_local_linear_id(g); i < 3 * n; i += items) tile[i] = 7;   \\\n"
+        "    ndr_group_barrier(g);                                                         \\\n"
+        "    ndr_group_wait(g, ndr_group_copy(g, tile, from, n, 3));                       \\\n"
+        "    ndr_group_wait(g, ndr_group_copy(g, to, (local const T *)tile, n, 2));        \\\n"
+        "    ndr_group_barrier(g);                                                         \\\n"
+        "    ndr_group_wait(g, ndr_group_copy(g, tile, from + 1, n));                      \\\n"
+        "    ndr_group_wait(g, ndr_group_copy(g, to + 2 * n, (local const T *)tile, n));   \\\n"
+        "}\n" VECTORS(VECTOR_KERNEL);
+    static const element_type vectors[] = { VECTORS(VECTOR_ROW) };
+    enum { N = 13, IN = 3 * N, OUT = 3 * N, LARGEST = sizeof(cl_long16) };
+    static unsigned char in[IN * LARGEST], out[OUT * LARGEST], wanted[OUT * LARGEST];
+    for (size_t i = 0; i < sizeof in; ++i) in[i] = (unsigned char)(i * 37 % 251);
+    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; ++v) {
+        const size_t size = vectors[v].size;
+        char name[32];
+        snprintf(name, sizeof name, "move_%s", vectors[v].name);
+        ndr_kernel *kernel = kernel_of(text, name);
+        memset(wanted, 0x5a, sizeof wanted);
+        for (size_t i = 0; i < N; ++i) {
+            memcpy(wanted + 2 * i * size, in + 3 * i * size, size);
+            memcpy(wanted + (2 * N + i) * size, in + (i + 1) * size, size);
+        }
+        ndr_buffer *from = buffer_of(IN * size, in), *to = buffer_of(OUT * size, NULL);
+        assert_ok(ndr_buffer_fill(queue, to, 0, OUT * size, &(uint8_t){ 0x5a }, 1, NULL));
+        const size_t items = fitting_group(kernel, 5);
+        const ndr_arg tile = { .kind = NDR_ARG_LOCAL, .size_bytes = size, .as.extent = { 3 * N, 1, 1 } };
+        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, items), to, from, tile, (uint64_t)N));
+        read_buffer(to, out, OUT * size);
+        if (memcmp(out, wanted, OUT * size) != 0) fail_msg("%s", name);
+        ndr_buffer_destroy(from);
+        ndr_buffer_destroy(to);
+    }
+}
+
 static void test_copy__works_as_opencl_c_1_2(void **state)
 {
     (void)state;
@@ -170,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_copy__moves_any_number_of_elements),
         cmocka_unit_test(test_copy__strides_on_the_global_side),
         cmocka_unit_test(test_copy__has_every_type),
+        cmocka_unit_test(test_copy__moves_vectors),
         cmocka_unit_test(test_copy__works_as_opencl_c_1_2),
         cmocka_unit_test(test_copy__may_be_two_at_a_time),
     };

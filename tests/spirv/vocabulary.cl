@@ -221,7 +221,15 @@ KERNEL(sub_group_barrier_plain, int, ndr_group_barrier(sg))
     KERNEL(copy_in_stride_##T, T, ndr_group_wait(g, ndr_group_copy(g, tile, in, n, n))) \
     KERNEL(copy_out_##T, T, ndr_group_wait(g, ndr_group_copy(g, out, (local const T *)tile, n))) \
     KERNEL(copy_out_stride_##T, T, ndr_group_wait(g, ndr_group_copy(g, out, (local const T *)tile, n, n)))
+#define VECTOR_COPY(V)                                                                               \
+    ndr_group_wait(g, ndr_group_copy(g, (local V *)tile, (global const V *)in, n));                  \
+    ndr_group_wait(g, ndr_group_copy(g, (local V *)tile, (global const V *)in, n, n));               \
+    ndr_group_wait(g, ndr_group_copy(g, (global V *)out, (local const V *)tile, n));                 \
+    ndr_group_wait(g, ndr_group_copy(g, (global V *)out, (local const V *)tile, n, n));
+#define VECTOR_COPIES(T) \
+    KERNEL(copy_vectors_##T, T, { VECTOR_COPY(T##2) VECTOR_COPY(T##3) VECTOR_COPY(T##4) VECTOR_COPY(T##8) VECTOR_COPY(T##16) })
 TYPES(COPIES)
+TYPES(VECTOR_COPIES)
 
 /* ---- atomic.clh ---- */
 
