@@ -107,7 +107,7 @@ static bool is_same_name(const char *a, const char *b)
  * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
-    if (!given) return true;
+    if (!given || param->kind == NDR_PARAM_ANY) return true;
     const ndr_builtin type = ndr_builtin_named(bare(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
     return is_same_name(without("struct ", without("__local ", param->type_name)), bare(given));
