@@ -227,6 +227,18 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 
 /* ---- the log of a build that succeeded ---- */
 
+/* Some drivers have a line for each kernel, those that ask for types among them. */
+static void drop_probes(char *log)
+{
+    for (char *line = log; *line;) {
+        const size_t length = strcspn(line, "\n");
+        char *next = line + length + (line[length] == '\n');
+        const char *found = strstr(line, "ndr_probe_");
+        if (found && found < next) memmove(line, next, strlen(next) + 1);
+        else line = next;
+    }
+}
+
 ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length)
 {
     NDR_REQUIRE_SET(kernel);
@@ -236,6 +248,7 @@ ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *t
     NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
     char *log;
     NDR_TRY(read_log(program, kernel->context->device, &log));
+    drop_probes(log);
     if (capacity) snprintf(text, capacity, "%s", log);
     if (length) *length = strlen(log);
     free(log);
