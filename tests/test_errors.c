@@ -696,9 +696,9 @@ static const row rows[] = {
     BUILD("a scan whose init has another type", "once for each component of a vector",
           ALL KERNEL("global float *x, NDR_ND_RANGE(1)",
                      "x[0] = ndr_exclusive_scan_over_group(ndr_get_group(NDR_ND_ITEM(1)), 1.0f, 0, NDR_PLUS);")),
-    BUILD("a copy of vectors", "cast a vector's pointer",
+    BUILD("a copy from one type to another", "cast any other pointer",
           ALL KERNEL(
-              "global float4 *x, local float4 *t, NDR_ND_RANGE(1)",
+              "global float4 *x, local float *t, NDR_ND_RANGE(1)",
               "const ndr_group g = ndr_get_group(NDR_ND_ITEM(1)); ndr_group_wait(g, ndr_group_copy(g, t, x, 5));")),
     BUILD("waiting for a copy with an item", "pass ndr_get_group(it)",
           "#include <ndr/copy.clh>\n" KERNEL("global float *x, local float *t, NDR_ND_RANGE(1)",

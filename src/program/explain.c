@@ -197,7 +197,7 @@ static const struct {
       "(g) or (g, fence): " ANY_G "; fence is NDR_FENCE_LOCAL, NDR_FENCE_GLOBAL or NDR_FENCE_BOTH" },
     { "ndr_group_copy",
       "(g, to, from, n) or (g, to, from, n, stride): " G "; to and from are a global and a local "
-      "pointer, or the other way round, to the same scalars, of which n counts: cast a vector's pointer" },
+      "pointer, or the other way round, to the same scalars or vectors, of which n counts: cast any other pointer" },
     { "ndr_select_from_group", "(s, x, id): " S "; x is one of the " SCALARS },
     { "ndr_shift_group_", "(s, x, distance): " S "; x is one of the " SCALARS },
     { "ndr_permute_group_by_xor", "(s, x, mask): " S "; x is one of the " SCALARS },
