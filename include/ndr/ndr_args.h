@@ -103,8 +103,9 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 
 /** Local memory: `ndr_local(float, rows, cols)` gives a `local float *` parameter rows * cols floats for
  * each group, and the type is spelt as the kernel spells it. A vector is spelt as OpenCL's host headers do:
- * `ndr_local(cl_float4, n)` gives a `local float4 *` n of them. 1 to 3 extents; the kernel indexes it flat or with
- * ndr_at(). Contents start undefined. */
+ * `ndr_local(cl_float4, n)` gives a `local float4 *` n of them. `ndr_local(float[4], n)` is for a
+ * `local float (*)[4]`, and flat for a `local float *`. 1 to 3 extents; the kernel indexes it flat or with ndr_at().
+ * Contents start undefined. */
 #define ndr_local(type, ...)                                                                             \
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
                                                  NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
