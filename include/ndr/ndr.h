@@ -51,11 +51,11 @@ extern "C" {
 /* ---- version ------------------------------------------------------------------------------------- */
 
 #define NDR_VERSION_MAJOR 0       /**< Of this header. */
-#define NDR_VERSION_MINOR 1       /**< Of this header; before 1.0 a new minor may break the ABI. */
-#define NDR_VERSION_PATCH 1       /**< Of this header. */
-#define NDR_VERSION_STRING "0.1.1" /**< Of this header. */
+#define NDR_VERSION_MINOR 2       /**< Of this header; before 1.0 a new minor may break the ABI. */
+#define NDR_VERSION_PATCH 0       /**< Of this header. */
+#define NDR_VERSION_STRING "0.2.0" /**< Of this header. */
 
-/** The version of the library that runs, such as "0.1.1", to compare with #NDR_VERSION_STRING. */
+/** The version of the library that runs, such as "0.2.0", to compare with #NDR_VERSION_STRING. */
 NDR_API const char *ndr_version(void);
 
 /* ---- status -------------------------------------------------------------------------------------- */
