@@ -105,7 +105,7 @@ static void record(int32_t cl_error, const char *log, const char *format, va_lis
     va_end(again);
     snprintf(last.chars, sizeof last.chars, "%s", fits);
     keep_longer(longer);
-    last.log = log && last.longer ? last.longer + length + 1 : NULL;
+    last.log = !log ? NULL : last.longer ? last.longer + length + 1 : "(no memory for the build's log)";
     last.cl_error = cl_error;
 }
 
