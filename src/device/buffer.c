@@ -324,7 +324,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
                 "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
                 (int)access);
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
-    ndr_mapping *mapping;
+    ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(queue, access, &mapping));
     pthread_mutex_lock(&buffer->lock);
     const ndr_status status = map(queue, buffer, offset_bytes, size_bytes, mapping);

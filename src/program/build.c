@@ -196,7 +196,7 @@ static const char *hint_for_name(const char *names, const char *name)
 
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
-    char *names;
+    char *names = NULL;
     if (read_info(program, CL_PROGRAM_KERNEL_NAMES, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
