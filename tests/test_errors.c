@@ -887,6 +887,8 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
         { "1:1: error: call to 'ndr_combine' fits nothing\n", "ndr_combine is declared in ndr/op.clh" },
         { "1:1: warning: no ndr_group_barrier\nptxas fatal   : Unresolved extern function 'ndr_combine'\n",
           "ndr_combine is declared in ndr/op.clh" },
+        { "1:1: warning: implicit declaration of NDR_FOR_LOCAL\n1:1: error: unknown i\n",
+          "NDR_FOR_LOCAL is declared in ndr/loops.clh" },
         { "1:1: error: ndr_item is not ndr_itemised\n", NULL },
         { "1:1: error: my_ndr_record_ and ndr_record are mine\n", NULL },
         { "2:54: note: ndr_record_\n2:55: warning: ndr_record_\nndr_record_", NULL },

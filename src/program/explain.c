@@ -242,7 +242,9 @@ void ndr_explain_log(const char *text, const char *log, ndr_text *out)
         if (!begins_error(l) && !begins(l, "fatal ")) continue;
         if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)) return;
     }
-    (void)add_form(text, out);
+    if (add_form(text, out)) return;
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) /* "implicit declaration", and an error that follows from it */
+        if (begins(l, "warning:") && add_header(text, l, out)) return;
 }
 
 static size_t count_errors(const char *log)

@@ -48,22 +48,23 @@ static bool includes_sub_groups(const char *text)
     return strstr(text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
 }
 
-static ndr_status check_native_size(const ndr_context *context, size_t requested)
+static ndr_status refuse_native_size(const ndr_device_info *device, size_t requested)
 {
-    const ndr_device_info *device = &context->caps.info;
     ndr_text sizes = { 0 };
-    for (unsigned i = 0; i < device->sub_group_size_count; ++i) {
-        if (device->sub_group_sizes[i] == requested) {
-            ndr_text_free(&sizes);
-            return NDR_OK;
-        }
+    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
         ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
-    }
     const ndr_status status =
         ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is asked for, but device \"%s\" has %s", requested,
                  device->name, sizes.chars ? sizes.chars : "none");
     ndr_text_free(&sizes);
     return status;
+}
+
+static ndr_status check_native_size(const ndr_device_info *device, size_t requested)
+{
+    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
+        if (device->sub_group_sizes[i] == requested) return NDR_OK;
+    return refuse_native_size(device, requested);
 }
 
 ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
@@ -80,7 +81,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     program->sub_group_size = requested;
     program->uses_sub_groups = includes_sub_groups(text);
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
-        if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(context, requested));
+        if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(device, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
         ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
     } else if (takes_ptx && (requested == 0 || requested == device->warp_size)) {
