@@ -116,6 +116,7 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, " did not build for \"", "\"", "{device}");
     replace_span(out, "{device}\" with \"", "\"", "{options}");
     replace_span(out, "working directory, \"", "\"", "{folder}");
+    replace_span(out, "in arguments, ", " ", "{few}"); /* some drivers declare a byte in a kernel that declares none */
     replace_span(out, "; there is ", "", "{devices}");
     replace_span(out, "; there are ", "", "{devices}");
     replace(out, "; there are {", "; there is {");
@@ -816,15 +817,20 @@ static void print_piece(const row *r, const char *page, ndr_text *out)
     }
 }
 
-/* Say where two texts part; true where they do not. */
+/* Name the lines in which two texts differ; true where none does. */
 static bool compare(const char *page, const char *calls)
 {
-    size_t line = 0;
-    while (*page && *page == *calls) line = *page == '\n' ? 0 : line + 1, ++page, ++calls;
-    if (!*page && !*calls) return true;
-    print_error("the page has\n%.*s\nand the calls give\n%.*s\n", (int)(line + strcspn(page, "\n")), page - line,
-                (int)(line + strcspn(calls, "\n")), calls - line);
-    return false;
+    bool same = true;
+    while (*page || *calls) {
+        const size_t there = strcspn(page, "\n"), here = strcspn(calls, "\n");
+        if (there != here || memcmp(page, calls, here) != 0) {
+            print_error("the page has\n%.*s\nand the calls give\n%.*s\n", (int)there, page, (int)here, calls);
+            same = false;
+        }
+        page += there + (page[there] == '\n');
+        calls += here + (calls[here] == '\n');
+    }
+    return same;
 }
 
 static void test_errors__are_as_the_page_says(void **state)
