@@ -174,7 +174,7 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 /** A struct by value: `ndr_struct(struct pair, p)`, the type spelt as the kernel spells it. */
 #define ndr_struct(type, value) ndr_arg_struct_((type[1]){ value }, sizeof(type), #type)
 
-/* Asked of a function that takes one, for (float[4] *) is no C. */
+/* Selected by a function type with this parameter, because (float[4] *) is not valid C. */
 #define NDR_DTYPE_OF_(type)                           \
     _Generic((void (*)(type))0,                       \
         void (*)(char): NDR_DTYPE_I8,                 \
