@@ -39,10 +39,10 @@ NDR_MUST_CHECK ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_que
 /** A buffer over a buffer object of the same OpenCL context. */
 NDR_MUST_CHECK ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer);
 
-/** A kernel over a kernel object of the same OpenCL context: one from a binary or from SPIR-V, or another library's. As
- * with ndr_kernel_get(), do not destroy it: the context keeps the kernel, and its reference to `cl`, as long as it lasts, and the same
- * `cl` gives the same kernel again. So call it once for each kernel object, not once for each launch. ndr_launch() sets
- * all arguments each time; do not set any while another thread launches the kernel.
+/** A kernel over a kernel object of the same OpenCL context: one from a binary or from SPIR-V, or another library's.
+ * As with ndr_kernel_get(), do not destroy it: the context keeps the kernel, and its reference to `cl`, as long as it
+ * lasts, and the same `cl` gives the same kernel again. So call it once for each kernel object, not once for each
+ * launch. ndr_launch() sets all arguments each time; do not set any while another thread launches the kernel.
  *
  * What is checked at a launch depends on what the driver knows of the kernel. Range, number of arguments, local memory,
  * buffers of another context and mapped ones: always. Kinds and types of arguments: where the program was built with
