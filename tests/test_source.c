@@ -584,6 +584,22 @@ static void test_include_guard__that_the_compiler_defines_itself_is_an_error(voi
 }
 
 /* Each makes it possible that the file is needed again. */
+/* INT_MAX and cl_khr_fp64 may be there before the text is. */
+static void test_include_guard__is_none_that_the_compiler_may_define(void **state)
+{
+    (void)state;
+    static const char *const guards[] = { "INT_MAX 2147483647", "cl_khr_fp64 1", "__OPENCL_VERSION__ 0" };
+    for (size_t i = 0; i < sizeof guards / sizeof guards[0]; ++i) {
+        char text[256];
+        snprintf(text, sizeof text, "#ifndef %.*s\n#define %s\n#ifndef REAL\n#define REAL double\n#endif\n#endif\n",
+                 (int)strcspn(guards[i], " "), guards[i], guards[i]);
+        write_file("sub/limits.clh", text);
+        char *got = expanded_from("sub/main.cl", "#include \"limits.clh\"\n#include \"limits.clh\"\n", true, NULL);
+        assert_null(strstr(got, "#error"));
+        free(got);
+    }
+}
+
 static void test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined(void **state)
 {
     (void)state;
@@ -653,6 +669,7 @@ static void test_include_next__looks_in_the_later_folders(void **state)
 static void test_has_include__is_answered_where_the_file_is_found(void **state)
 {
     (void)state;
+    assert_expands("#if my__has_include(A)\n#endif\n", NULL);
     assert_file_expands("#if __has_include(\"beside.clh\") && !__has_include ( <ndr/item.clh> )\n#endif\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#if 1 && !1 \n#endif\n\n");
     assert_file_expands("#if __has_include(<nobody.clh>)\n#endif\n", NULL,
@@ -698,7 +715,8 @@ static void test_folders__are_passed_on_only_where_the_compiler_needs_them(void 
     assert_flags("#include H\n", NULL, both);
     assert_flags("#include H(x)\n", NULL, both);
     assert_flags("#if A\n#define H <both.clh>\n#else\n#define H <nobody.clh>\n#endif\n#include H\n", NULL, both);
-    assert_flags("#define HAS(x) __has_include(x)\n", NULL, both);
+    assert_flags("#define HAS(x) __has_include(x)\n#define HAS_NOT(x) !HAS(x)\n#if my_HAS(A)\n#endif\n", NULL, "");
+    assert_flags("#define HAS(x) __has_include(x)\n#define HAS_NOT(x) !HAS(x)\n#if HAS_NOT(A)\n#endif\n", NULL, both);
     assert_flags("#if __has_include(H)\n#endif\n", NULL, both);
 }
 
@@ -744,13 +762,25 @@ static void test_folders__of_two_files_that_need_their_own_are_refused(void **st
 {
     (void)state;
     write_file("include_a/computes.clh", "#include H\n");
+    write_file("include_a/asks.clh", "#if HAS(\"value.clh\")\n#endif\n");
     ndr_text out = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, expand_include("#include H\n#include <computes.clh>\n", folder_a, &out),
                    "\"include_a/computes.clh\"", "\"sub/\"", "write the name itself");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   expand_include("#define HAS(x) __has_include(x)\n#if HAS(\"both.clh\")\n#endif\n#include <asks.clh>\n",
+                                  folder_a, &out),
+                   "\"include_a/asks.clh\"", "\"sub/\"");
     ndr_text_free(&out);
 }
 
 /* ---- files that are not whole ---- */
+
+/* Where a branch is skipped, compilers read no further than the word. */
+static void test_branch__begins_and_ends_at_whole_words(void **state)
+{
+    (void)state;
+    assert_expands("#if 0\n#endif_old\n#iffy\n#elephant\n#endif\nkept\n", NULL);
+}
 
 static void test_file__that_leaves_an_if_open_is_an_error_where_it_is_compiled(void **state)
 {
@@ -957,6 +987,7 @@ int main(void)
         cmocka_unit_test(test_once__holds_for_the_text_itself),
         cmocka_unit_test(test_include_guard__pastes_files_that_include_each_other_once),
         cmocka_unit_test(test_include_guard__that_the_compiler_defines_itself_is_an_error),
+        cmocka_unit_test(test_include_guard__is_none_that_the_compiler_may_define),
         cmocka_unit_test(test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined),
         cmocka_unit_test(test_include__is_read_as_a_compiler_reads_it),
         cmocka_unit_test(test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows),
@@ -966,6 +997,7 @@ int main(void)
         cmocka_unit_test(test_folders__whose_files_change_change_the_text),
         cmocka_unit_test(test_folders__that_cannot_be_passed_on_are_refused),
         cmocka_unit_test(test_folders__of_two_files_that_need_their_own_are_refused),
+        cmocka_unit_test(test_branch__begins_and_ends_at_whole_words),
         cmocka_unit_test(test_file__that_leaves_an_if_open_is_an_error_where_it_is_compiled),
         cmocka_unit_test(test_include__may_be_200_deep),
         cmocka_unit_test(test_include__that_doubles_without_end_is_refused),

@@ -20,7 +20,7 @@ enum { NO_BODY, MANY_BODIES, MOST_MACROS = 4096, DEFINED_BITS = 1 << 17 };
 typedef struct macro {
     ndr_hash name;
     fact now;
-    bool is_ours;
+    bool is_ours, is_opencl_s; /* by its name: the latter a compiler may define */
 } macro;
 
 /* What was known of a macro before a line changed it. */
@@ -46,7 +46,10 @@ static const char *body_at(const ndr_macros *m, size_t body) { return m->bodies.
 /* The macro's place in the list; one that is not there is added if it is to be followed. */
 static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool follow)
 {
-    const macro made = { .name = ndr_hash_bytes(name, length, 0), .is_ours = strncmp(name, "NDR_", 4) == 0 };
+    const macro made = { .name = ndr_hash_bytes(name, length, 0),
+                         .is_ours = strncmp(name, "NDR_", 4) == 0,
+                         .is_opencl_s = strncmp(name, "cl_", 3) == 0 || strncmp(name, "__opencl", 8) == 0
+                                        || strncmp(name, "__OPENCL", 8) == 0 };
     const size_t count = m->list.length / sizeof made;
     for (size_t i = 0; i < count; ++i)
         if (ndr_hash_equal(macro_at(m, i)->name, made.name)) return i;
@@ -74,7 +77,8 @@ static void note_definition(ndr_macros *m, const char *name, size_t length)
 static bool is_fresh(const ndr_macros *m, size_t index)
 {
     const size_t bit = macro_at(m, index)->name.words[0] % DEFINED_BITS;
-    return !(m->defined[bit / 8] >> bit % 8 & 1) && (!m->is_incomplete || macro_at(m, index)->is_ours);
+    const macro *asked = macro_at(m, index);
+    return !asked->is_opencl_s && !(m->defined[bit / 8] >> bit % 8 & 1) && (!m->is_incomplete || asked->is_ours);
 }
 
 static size_t keep_body(ndr_macros *m, const char *body, size_t length)
@@ -262,10 +266,17 @@ static bool touches_another(const ndr_macros *m, const ndr_branch *b)
     return false;
 }
 
+/* A macro with another body is there for its own sake: compilers may define it, as they do INT_MAX. */
+static bool is_defined_as_guard(const ndr_macros *m, size_t index)
+{
+    const char *body = m->bodies.failed ? "?" : body_at(m, macro_at(m, index)->now.body);
+    return !*body || strcmp(body, "1") == 0;
+}
+
 bool ndr_branch_close(ndr_macros *m, ndr_branch *b, bool is_file)
 {
     const bool guards = b->guard != NO_MACRO && !b->is_skipped && macro_at(m, b->guard)->now.defined == NDR_YES;
-    const bool is_sure = guards && is_file && b->is_fresh;
+    const bool is_sure = guards && is_file && b->is_fresh && is_defined_as_guard(m, b->guard);
     const bool leans = is_sure && touches_another(m, b);
     --m->branches;
     if (!is_sure) turn_back(m, b->since);

@@ -8,6 +8,7 @@
  * mark: the compiler may skip the branch and with it the marks inside. */
 #include "program/program.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ typedef struct expansion {
     unsigned most_same;
     ndr_line line, ahead;
     ndr_text names;
+    ndr_text askers; /* macros that hold __has_include, one name behind the other */
     ndr_text beside; /* the folder of a file whose #include only the compiler can tell */
     bool needs_folders;
 } expansion;
@@ -284,6 +286,37 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
     return status;
 }
 
+/* ---- macros that ask for files ---- */
+
+static const char has_include[] = "__has_include";
+
+/* Where a word begins so; __has_include_next is one as well. */
+static const char *find_start(const char *text, const char *start)
+{
+    const char *at = strstr(text, start);
+    while (at && at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) at = strstr(at + 1, start);
+    return at;
+}
+
+/* Whether a text asks for a file by a macro, whose answer depends on the file that the text stands in. */
+static bool asks_by_macro(const expansion *x, const char *text)
+{
+    const char *name = x->askers.chars, *end = name + x->askers.length;
+    for (; name < end; name += strlen(name) + 1)
+        for (const char *at = find_start(text, name); at; at = find_start(at + 1, name))
+            if (ndr_word_take(at, name)) return true;
+    return false;
+}
+
+/* `rest` stands behind #define. */
+static void note_asker(expansion *x, const char *rest)
+{
+    const size_t length = ndr_word_length(rest);
+    if (!find_start(rest + length, has_include) && !asks_by_macro(x, rest + length)) return;
+    ndr_text_add_chars(&x->askers, rest, length);
+    ndr_text_add_chars(&x->askers, "", 1);
+}
+
 /* ---- lines ---- */
 
 /* The line that was read, from `start` on, as it is. */
@@ -355,10 +388,10 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     const ndr_line *line = &x->line;
     f->counts |= line->is_code || line->directive.length;
     if (!line->directive.length) return copy_line(x, f, start);
-    const char *rest, *asks = strstr(line->directive.chars, "__has_include");
-    if (asks && strchr(asks, '(')) NDR_TRY(leave(x, f));
+    const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
         ndr_macros_define(x->macros, rest);
+        note_asker(x, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
@@ -395,7 +428,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
     ndr_text condition = { 0 };
     ndr_status status = NDR_OK;
     ndr_text_add_chars(&condition, "#", 1);
-    for (const char *word, *end; status == NDR_OK && (word = strstr(at, "__has_include")); at = end) {
+    for (const char *word, *end; status == NDR_OK && (word = find_start(at, has_include)); at = end) {
         ndr_text_add_chars(&condition, at, (size_t)(word - at));
         status = answer(x, f, word, &end);
         ndr_text_add(&condition, "%.*s", end ? 2 : (int)ndr_word_length(word), end ? "1 " : word);
@@ -411,7 +444,8 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
 static ndr_status copy_condition(expansion *x, const input *f, const char *start, bool is_skipped)
 {
     const char *text = ndr_line_is(&x->line, "");
-    return !is_skipped && strstr(text, "__has_include") ? add_condition(x, f, text) : copy_line(x, f, start);
+    if (!is_skipped && asks_by_macro(x, text)) NDR_TRY(leave(x, f));
+    return !is_skipped && find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
 static ndr_status add_stray(expansion *x, input *f)
@@ -499,8 +533,16 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     return NDR_OK;
 }
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (word && *words && !ndr_word_take(word, *words)) ++words;
+    return word && *words;
+}
+
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
+    static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
+    static const char *const elses[] = { "else", "elif", "elifdef", "elifndef", NULL };
     const char *start = f->at;
     ndr_line_read(start, &x->line);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->line.directive.failed, "no memory to read \"%s\"", f->from.title);
@@ -509,9 +551,9 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *word = ndr_line_is(&x->line, ""), *name = read_include(&x->line, &w);
-    if (word && strncmp(word, "if", 2) == 0) return paste_group(x, f, in, start);
-    if (word && strncmp(word, "el", 2) == 0) return paste_else(x, f, in, start);
-    if (word && strncmp(word, "endif", 5) == 0) return paste_endif(x, f, in, start);
+    if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
+    if (is_one_of(word, elses)) return paste_else(x, f, in, start);
+    if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
     if (!in->branch.is_skipped) return name ? paste_include(x, f, in, start, name, &w) : paste_plain(x, f, start);
     if (!name) return copy_line(x, f, start);
     add_newlines(x, x->line.newlines); /* nothing that only the compiler could find */
@@ -555,7 +597,7 @@ static ndr_status expand(expansion *x)
     NDR_TRY(paste(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->askers.failed || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
@@ -567,6 +609,7 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->names);
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
+    ndr_text_free(&x->askers);
     ndr_text_free(&x->beside);
     for (once *o = x->onces, *next; o; o = next) {
         next = o->next;

@@ -38,6 +38,7 @@ ndr_builtin ndr_builtin_named(const char *type_name)
         const size_t length = strlen(numbers[i].name);
         if (strncmp(type_name, numbers[i].name, length) != 0) continue;
         const char *lanes = type_name + length;
+        if (*lanes && strcmp(numbers[i].name, "unsigned") == 0) continue; /* uint4 is a vector, unsigned4 a user's name */
         if (!*lanes) return (ndr_builtin){ numbers[i].dtype, 1 };
         for (size_t n = 1; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             if (strcmp(lanes, lane_counts[n].name) == 0)
