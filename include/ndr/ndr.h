@@ -92,8 +92,8 @@ NDR_API const char *ndr_last_error(void);
 NDR_API int32_t ndr_last_cl_error(void);
 
 /** What the compiler said of the build behind the latest failed call on this thread, whole: ndr_last_error() shows
- * its first errors only. "" where that call built nothing or there is no log. Never NULL; valid as long as that
- * sentence. */
+ * its first errors only. "" where that call built nothing or there is no log. Never NULL; valid as long as the text
+ * of ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
 
 /* ---- element types ------------------------------------------------------------------------------- */
@@ -291,8 +291,8 @@ typedef struct ndr_event_times {
 NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
 
 /** Enqueue a mark: nothing to do, and an event that completes when everything enqueued before it has ended. In an empty
- * queue it completes at once. Work enqueued later is not waited for, and work of other queues neither. The event does not
- * tell how the work before it ended; that shows at the work's own event. `event` NULL: nothing is enqueued. */
+ * queue it completes at once. It does not wait for work enqueued later or for other queues. The event does not
+ * tell whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued. */
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
 /** Let go of an event; the work goes on. */
