@@ -38,18 +38,13 @@ static bool begins(line l, const char *kind)
 
 static bool begins_error(line l) { return begins(l, "error:"); }
 
-static bool is_part_of_name(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Whether a line has an identifier; a name that ends in an underscore may go on in numbers. */
 static bool names(line l, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = find_in(l, name); at; at = find_in((line){ at + 1, l.end, NULL }, name)) {
-        const bool is_start = at == l.chars || !is_part_of_name(at[-1]);
-        if (is_start && (name[length - 1] == '_' || !is_part_of_name(at[length]))) return true;
+        const bool is_start = at == l.chars || !ndr_word_has(at[-1]);
+        if (is_start && (name[length - 1] == '_' || !ndr_word_has(at[length]))) return true;
     }
     return false;
 }
@@ -138,7 +133,7 @@ static bool next_name(const char **at, const char *end, char name[64])
     const char *c = *at;
     while (c < end) {
         const char *start = c;
-        while (c < end && is_part_of_name(*c)) ++c;
+        while (c < end && ndr_word_has(*c)) ++c;
         const size_t length = (size_t)(c - start);
         *at = c;
         const bool is_ours = length > 4 && (strncmp(start, "ndr_", 4) == 0 || strncmp(start, "NDR_", 4) == 0);

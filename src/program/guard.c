@@ -62,8 +62,6 @@ static void add_code(const char *text, ndr_text *out)
 
 /* ---- words ---- */
 
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 static const char *skip_space(const char *at)
 {
     while (isspace((unsigned char)*at)) ++at;
@@ -75,15 +73,15 @@ static const char *take(const char *at, const char *token)
 {
     const size_t length = strlen(token);
     if (!at || strncmp(at, token, length) != 0) return NULL;
-    if (is_word_char(token[length - 1]) && is_word_char(at[length])) return NULL;
+    if (ndr_word_has(token[length - 1]) && ndr_word_has(at[length])) return NULL;
     return skip_space(at + length);
 }
 
 /* The same for any identifier. */
 static const char *take_word(const char *at)
 {
-    if (!at || !is_word_char(*at) || isdigit((unsigned char)*at)) return NULL;
-    while (is_word_char(*at)) ++at;
+    if (!at || !ndr_word_has(*at) || isdigit((unsigned char)*at)) return NULL;
+    while (ndr_word_has(*at)) ++at;
     return skip_space(at);
 }
 
@@ -102,23 +100,7 @@ static const char *take_back(const char *code, const char *at, const char *word)
     while (at && at > code && isspace((unsigned char)at[-1])) --at;
     if (!at || (size_t)(at - code) < length || strncmp(at - length, word, length) != 0) return NULL;
     at -= length;
-    return at == code || !is_word_char(at[-1]) ? at : NULL;
-}
-
-/* The next place where a word starts with `start`, or NULL. */
-static const char *find_start(const char *code, const char *start)
-{
-    const char *at = strstr(code, start);
-    while (at && at > code && is_word_char(at[-1])) at = strstr(at + 1, start);
-    return at;
-}
-
-/* The next place of the whole word, or NULL. */
-static const char *find_word(const char *code, const char *word)
-{
-    const char *at = find_start(code, word);
-    while (at && is_word_char(at[strlen(word)])) at = find_start(at + 1, word);
-    return at;
+    return at == code || !ndr_word_has(at[-1]) ? at : NULL;
 }
 
 /* ---- what does not go with more items ---- */
@@ -133,7 +115,7 @@ static bool is_plain(const char *code)
                                        "async_work_",     "wait_group_",          "include",    "import",
                                        "imacros" };
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i)
-        if (find_start(code, odd[i])) return false;
+        if (ndr_word_find_start(code, odd[i])) return false;
     return !strstr(code, "##");
 }
 
@@ -142,11 +124,11 @@ static bool is_redefined(const char *code, const char *options, const char *at)
 {
     char option[64] = "-D";
     size_t length = strlen(option);
-    while (is_word_char(*at) && length < sizeof option - 1) option[length++] = *at++;
+    while (ndr_word_has(*at) && length < sizeof option - 1) option[length++] = *at++;
     if (length == sizeof option - 1) return true;
     const char *word = option + strlen("-D");
-    if (find_word(options, option) || find_word(options, word)) return true;
-    for (const char *use = find_word(code, word); use; use = find_word(use + 1, word))
+    if (ndr_word_find(options, option) || ndr_word_find(options, word)) return true;
+    for (const char *use = ndr_word_find(code, word); use; use = ndr_word_find(use + 1, word))
         if (take_back(code, use, "define") || take_back(code, use, "undef")) return true;
     return false;
 }
@@ -202,9 +184,9 @@ static bool starts_with_item(const char *code, const char *options, const char *
 
 static bool starts_guarded(const char *code, const char *options, const char *name)
 {
-    const char *found = find_word(code, name);
-    if (!found || find_word(found + 1, name)) return false; /* a prototype, an #if, a macro: who knows */
-    if (find_word(options, name) || !is_defined_at(code, found)) return false;
+    const char *found = ndr_word_find(code, name);
+    if (!found || ndr_word_find(found + 1, name)) return false; /* a prototype, an #if, a macro: who knows */
+    if (ndr_word_find(options, name) || !is_defined_at(code, found)) return false;
     const char *body = take(skip_parentheses(take(found, name)), "{");
     return body && starts_with_item(code, options, body);
 }
@@ -264,12 +246,7 @@ static bool read_words(const char *at, const char *end, param_words *out)
     return out->stars == out->is_local;
 }
 
-static void add_word(const char *word, ndr_text *out)
-{
-    size_t length = 0;
-    while (is_word_char(word[length])) ++length;
-    ndr_text_add_chars(out, word, length);
-}
+static void add_word(const char *word, ndr_text *out) { ndr_text_add_chars(out, word, ndr_word_length(word)); }
 
 static void add_type(const char *code, const char *options, const char *param, const char *end, ndr_text *out)
 {
@@ -317,7 +294,7 @@ ndr_status ndr_guard_list_types(const char *text, const char *options, ndr_text 
     add_own_lines(text, &own);
     if (own.chars) add_code(own.chars, &code);
     for (size_t i = 0; code.chars && i < sizeof words / sizeof words[0]; ++i)
-        for (const char *at = find_word(code.chars, words[i]); at; at = find_word(at + 1, words[i])) {
+        for (const char *at = ndr_word_find(code.chars, words[i]); at; at = ndr_word_find(at + 1, words[i])) {
             const char *list = is_in_directive(code.chars, at) ? NULL : find_parameters(take_word(at));
             if (list) add_types(code.chars, options, list, out);
         }

@@ -7,25 +7,50 @@
 /* ---- words ---- */
 
 const char *ndr_word_skip_blanks(const char *at) { return at + strspn(at, " "); }
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+bool ndr_word_has(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 size_t ndr_word_length(const char *at)
 {
     size_t length = 0;
-    while (!isdigit((unsigned char)*at) && is_word_char(at[length])) ++length;
+    while (!isdigit((unsigned char)*at) && ndr_word_has(at[length])) ++length;
     return length;
 }
 
 const char *ndr_word_take(const char *at, const char *token)
 {
     const size_t length = strlen(token);
-    if (strncmp(at, token, length) != 0 || (is_word_char(*token) && is_word_char(at[length]))) return NULL;
+    if (strncmp(at, token, length) != 0 || (ndr_word_has(*token) && ndr_word_has(at[length]))) return NULL;
     return ndr_word_skip_blanks(at + length);
+}
+
+const char *ndr_word_find_start(const char *text, const char *start)
+{
+    const char *at = strstr(text, start);
+    while (at && at > text && ndr_word_has(at[-1])) at = strstr(at + 1, start);
+    return at;
+}
+
+const char *ndr_word_find(const char *text, const char *word)
+{
+    const char *at = ndr_word_find_start(text, word);
+    while (at && ndr_word_has(at[strlen(word)])) at = ndr_word_find_start(at + 1, word);
+    return at;
 }
 
 const char *ndr_line_is(const ndr_line *line, const char *word)
 {
     return line->directive.length ? ndr_word_take(ndr_word_skip_blanks(line->directive.chars + 1), word) : NULL;
+}
+
+const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_import)
+{
+    const char *next = ndr_line_is(line, "include_next"), *import = ndr_line_is(line, "import");
+    *is_next = next != NULL;
+    *is_import = import != NULL;
+    return next ? next : import ? import : ndr_line_is(line, "include");
 }
 
 /* ---- lines ---- */
@@ -70,11 +95,10 @@ static void add_char(ndr_line *line, char c)
 }
 
 /* Whether the name of a file comes next. */
-static bool awaits_name(ndr_line *line)
+static bool awaits_name(const ndr_line *line)
 {
-    const char *rest = line->directive.length ? ndr_line_is(line, "include") : NULL;
-    if (!rest && line->directive.length) rest = ndr_line_is(line, "include_next");
-    if (!rest && line->directive.length) rest = ndr_line_is(line, "import");
+    bool is_next, is_import;
+    const char *rest = ndr_line_includes(line, &is_next, &is_import);
     return rest && !*rest;
 }
 

@@ -8,7 +8,6 @@
  * mark: the compiler may skip the branch and with it the marks inside. */
 #include "program/program.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,23 +287,14 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
 
 /* ---- macros that ask for files ---- */
 
-static const char has_include[] = "__has_include";
-
-/* Where a word begins so; __has_include_next is one as well. */
-static const char *find_start(const char *text, const char *start)
-{
-    const char *at = strstr(text, start);
-    while (at && at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) at = strstr(at + 1, start);
-    return at;
-}
+static const char has_include[] = "__has_include"; /* __has_include_next begins with it as well */
 
 /* Whether a text asks for a file by a macro, whose answer depends on the file that the text stands in. */
 static bool asks_by_macro(const expansion *x, const char *text)
 {
     const char *name = x->askers.chars, *end = name + x->askers.length;
     for (; name < end; name += strlen(name) + 1)
-        for (const char *at = find_start(text, name); at; at = find_start(at + 1, name))
-            if (ndr_word_take(at, name)) return true;
+        if (ndr_word_find(text, name)) return true;
     return false;
 }
 
@@ -312,7 +302,7 @@ static bool asks_by_macro(const expansion *x, const char *text)
 static void note_asker(expansion *x, const char *rest)
 {
     const size_t length = ndr_word_length(rest);
-    if (!find_start(rest + length, has_include) && !asks_by_macro(x, rest + length)) return;
+    if (!ndr_word_find_start(rest + length, has_include) && !asks_by_macro(x, rest + length)) return;
     ndr_text_add_chars(&x->askers, rest, length);
     ndr_text_add_chars(&x->askers, "", 1);
 }
@@ -354,25 +344,6 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);
     return NDR_OK;
-}
-
-static const struct {
-    const char *word;
-    bool is_next, is_import;
-} includes[] = { { .word = "include" },
-                 { .word = "include_next", .is_next = true },
-                 { .word = "import", .is_import = true } };
-
-/* What stands behind the word of an #include of any kind, or NULL. */
-static const char *read_include(const ndr_line *line, ndr_include *w)
-{
-    const char *rest = NULL;
-    for (size_t i = 0; !rest && i < sizeof includes / sizeof includes[0]; ++i) {
-        rest = ndr_line_is(line, includes[i].word);
-        w->is_next = includes[i].is_next;
-        w->is_import = includes[i].is_import;
-    }
-    return rest;
 }
 
 static ndr_status paste_pragma_once(expansion *x, const input *f)
@@ -428,7 +399,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
     ndr_text condition = { 0 };
     ndr_status status = NDR_OK;
     ndr_text_add_chars(&condition, "#", 1);
-    for (const char *word, *end; status == NDR_OK && (word = find_start(at, has_include)); at = end) {
+    for (const char *word, *end; status == NDR_OK && (word = ndr_word_find_start(at, has_include)); at = end) {
         ndr_text_add_chars(&condition, at, (size_t)(word - at));
         status = answer(x, f, word, &end);
         ndr_text_add(&condition, "%.*s", end ? 2 : (int)ndr_word_length(word), end ? "1 " : word);
@@ -445,7 +416,7 @@ static ndr_status copy_condition(expansion *x, const input *f, const char *start
 {
     const char *text = ndr_line_is(&x->line, "");
     if (!is_skipped && asks_by_macro(x, text)) NDR_TRY(leave(x, f));
-    return !is_skipped && find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
+    return !is_skipped && ndr_word_find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
 static ndr_status add_stray(expansion *x, input *f)
@@ -550,7 +521,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->line += x->line.newlines;
     f->next.line += x->line.newlines;
     ndr_include w;
-    const char *word = ndr_line_is(&x->line, ""), *name = read_include(&x->line, &w);
+    const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_includes(&x->line, &w.is_next, &w.is_import);
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);

@@ -89,6 +89,12 @@ const char *ndr_word_skip_blanks(const char *at);
 const char *ndr_word_take(const char *at, const char *token);
 size_t ndr_word_length(const char *at);
 
+/* Whether a character is one of a name; the next place where a name starts with `start`, and where all of a name is
+ * `word`, or NULL. */
+bool ndr_word_has(char c);
+const char *ndr_word_find_start(const char *text, const char *start);
+const char *ndr_word_find(const char *text, const char *word);
+
 /* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
 typedef struct ndr_line {
     const char *next;   /* behind it */
@@ -102,6 +108,9 @@ void ndr_line_read(const char *text, ndr_line *line);
 
 /* What stands behind a directive's `word`, or NULL if it has another. */
 const char *ndr_line_is(const ndr_line *line, const char *word);
+
+/* The same for the words that include a file. */
+const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_import);
 
 /* ---- macros.c ---- */
 
