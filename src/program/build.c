@@ -140,7 +140,7 @@ ndr_status ndr_build_check_language(const char *title, const char *text, const c
     const char *named = strstr(options, "-cl-std=CL1.");
     const bool is_older = named && (named[12] == '0' || named[12] == '1');
     NDR_REQUIRE(
-        !is_older || !strstr(text, "#line 1 \"kernels/ndr/"),
+        !is_older || !ndr_source_includes(text, "ndr/"),
         "\"%s\": options have %.13s, but libndr's vocabulary (ndr/...) needs OpenCL C 1.2: write -cl-std=CL1.2, "
         "or leave it out for the newest language that the device has",
         title, named);

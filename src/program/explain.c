@@ -120,13 +120,6 @@ static const ndr_source_file *find_header(const char *name)
     return NULL;
 }
 
-static bool includes(const char *text, const char *header)
-{
-    char mark[96];
-    snprintf(mark, sizeof mark, "#line 1 \"kernels/%s\"", header);
-    return strstr(text, mark) != NULL;
-}
-
 /* The next identifier from `at` on that looks like the vocabulary's and is for kernels; false: none. */
 static bool next_name(const char **at, const char *end, char name[64])
 {
@@ -151,7 +144,7 @@ static bool add_header(const char *text, line l, ndr_text *out)
     char name[64];
     for (const char *at = l.chars; next_name(&at, l.end, name);) {
         const ndr_source_file *header = find_header(name);
-        if (!header || includes(text, header->name)) continue;
+        if (!header || ndr_source_includes(text, header->name)) continue;
         ndr_text_add(out, "%s is declared in %s: #include \"%s\", or \"ndr/ndr.clh\"", name, header->name,
                      header->name);
         return true;

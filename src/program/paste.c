@@ -608,3 +608,10 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *
     }
     return status;
 }
+
+bool ndr_source_includes(const char *text, const char *name)
+{
+    char mark[96];
+    snprintf(mark, sizeof mark, "#line 1 \"kernels/%s", name);
+    return strstr(text, mark) != NULL;
+}

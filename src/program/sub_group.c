@@ -42,12 +42,6 @@ static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
 
 /* ---- choosing ---- */
 
-/* Whether the source includes them at all. */
-static bool includes_sub_groups(const char *text)
-{
-    return strstr(text, "#line 1 \"kernels/ndr/sub_group.clh\"") != NULL;
-}
-
 static ndr_status refuse_native_size(const ndr_device_info *device, size_t requested)
 {
     ndr_text sizes = { 0 };
@@ -79,7 +73,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     if (takes_ptx) ndr_text_add(options, " -DNDR_PTX=1");
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
-    program->uses_sub_groups = includes_sub_groups(text);
+    program->uses_sub_groups = ndr_source_includes(text, "ndr/sub_group.clh");
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
         if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(device, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
