@@ -57,6 +57,17 @@ ndr_status ndr_store_create(ndr_store **store)
     return NDR_OK;
 }
 
+ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel)
+{
+    ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
+    pthread_mutex_init(&made->lock, NULL);
+    made->context = context;
+    made->key = key;
+    *kernel = made;
+    return NDR_OK;
+}
+
 void ndr_kernel_free(ndr_kernel *kernel)
 {
     if (!kernel) return;

@@ -23,12 +23,11 @@ static ndr_status read_name(cl_kernel cl, char **name)
     return NDR_OK;
 }
 
-static ndr_status fill(ndr_context *context, cl_kernel cl, ndr_kernel *made)
+static ndr_status fill(cl_kernel cl, ndr_kernel *made)
 {
     NDR_TRY_CL(clRetainKernel(cl));
     made->cl = cl; /* released with the kernel, whatever happens */
-    made->context = context;
-    made->sub_groups = context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
+    made->sub_groups = made->context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     atomic_store(&made->is_handed_out, true);
     NDR_TRY(read_name(cl, &made->name));
     return ndr_signature_read(made, NULL, NULL);
@@ -40,11 +39,9 @@ static ndr_status find_or_adopt(ndr_context *context, cl_kernel cl, ndr_kernel *
     const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl, 0);
     *kernel = ndr_store_find_kernel(context->store, key);
     if (*kernel) return NDR_OK;
-    ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
-    pthread_mutex_init(&made->lock, NULL);
-    made->key = key;
-    ndr_status status = fill(context, cl, made);
+    ndr_kernel *made;
+    NDR_TRY(ndr_kernel_new(context, key, &made));
+    ndr_status status = fill(cl, made);
     if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);

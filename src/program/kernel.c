@@ -153,9 +153,8 @@ static ndr_status read_text(ndr_program *program, const char *text, ndr_kernel *
     return ndr_guard_read(text, program->options, made->name, &made->is_guarded);
 }
 
-static ndr_status fill_kernel(ndr_context *context, ndr_program *program, const char *name, ndr_kernel *made)
+static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel *made)
 {
-    made->context = context;
     made->name = copy_text(name);
     if (!made->name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
     NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made->cl));
@@ -173,11 +172,9 @@ static ndr_status fill_kernel(ndr_context *context, ndr_program *program, const 
 static ndr_status make_kernel(ndr_context *context, ndr_program *program, const char *name, ndr_hash key,
                               ndr_kernel **kernel)
 {
-    ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
-    pthread_mutex_init(&made->lock, NULL);
-    made->key = key;
-    ndr_status status = fill_kernel(context, program, name, made);
+    ndr_kernel *made;
+    NDR_TRY(ndr_kernel_new(context, key, &made));
+    ndr_status status = fill_kernel(program, name, made);
     if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);
