@@ -250,10 +250,11 @@ ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
 ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);
 ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel);
 
+/* A kernel of which nothing is set yet but its context and key. */
+ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
+
 /* Free what was never handed over; NULL is fine. */
 void ndr_program_free(ndr_program *program);
-/* One with its lock, and nothing else in it yet. */
-ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
 void ndr_kernel_free(ndr_kernel *kernel);
 
 /* ---- queue.c ---- */

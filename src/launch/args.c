@@ -107,7 +107,7 @@ static bool is_same_name(const char *a, const char *b)
  * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
-    if (!given || param->kind == NDR_PARAM_ANY) return true;
+    if (!given) return true;
     const ndr_builtin type = ndr_builtin_named(bare(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
     return is_same_name(without("struct ", without("__local ", param->type_name)), bare(given));
@@ -145,7 +145,7 @@ static ndr_status check_element(const passing *p)
     const ndr_arg *arg = p->arg;
     const ndr_builtin element = find_array_element(arg), type = p->param->type;
     const bool is_flat = element.lanes > 0 && type.lanes > 0;
-    if (ndr_points_to_void(p->param->type_name)) return NDR_OK;
+    if (p->param->kind == NDR_PARAM_ANY || ndr_points_to_void(p->param->type_name)) return NDR_OK;
     if (is_flat ? element.dtype != type.dtype : !is_element_of(p->param, arg))
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
                       p->param->type.lanes ? "" : "; name the same type on both sides");
@@ -277,26 +277,31 @@ static ndr_status refuse_name(const passing *p, const char *given)
     return REFUSE(p, " is given a %s; pass a cl_%s%u", given, ndr_dtype_describe(type.dtype)->cl_name, type.lanes);
 }
 
+static ndr_status set_bytes(const passing *p, ndr_bound *out)
+{
+    if (!p->arg->as.value.bytes) return refuse(p, "is a struct at NULL");
+    out->size_bytes = p->arg->size_bytes;
+    out->value = p->arg->as.value.bytes;
+    return NDR_OK;
+}
+
 static ndr_status pass_bytes(const passing *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     const ndr_param *param = p->param;
     if (arg->kind != NDR_ARG_STRUCT)
         return refuse_kind(p, param->type.lanes ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
-    if (!arg->as.value.bytes) return refuse(p, "is a struct at NULL");
+    NDR_TRY(set_bytes(p, out));
     const char *given = arg->as.value.type_name;
     const bool is_named_so = is_named_like(param, given);
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
-    if (param->size_bytes == 0 && param->kind != NDR_PARAM_ANY)
+    if (param->size_bytes == 0)
         return refuse_as(NDR_UNSUPPORTED, p,
                          "is of a type whose size the driver's compiler does not tell; pass it in a buffer");
-    if (param->size_bytes != arg->size_bytes && param->kind != NDR_PARAM_ANY)
+    if (param->size_bytes != arg->size_bytes)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given; declare the same members on both sides",
                       param->size_bytes, arg->size_bytes);
-    if (!is_named_so) return refuse_name(p, given);
-    out->size_bytes = arg->size_bytes;
-    out->value = arg->as.value.bytes;
-    return NDR_OK;
+    return is_named_so ? NDR_OK : refuse_name(p, given);
 }
 
 /* ---- for parameters that the driver does not tell ---- */
@@ -308,7 +313,7 @@ static ndr_status pass_as_given(const passing *p, ndr_bound *out, size_t *local_
     case NDR_ARG_BUFFER:
     case NDR_ARG_NULL: return pass_buffer(p, out);
     case NDR_ARG_LOCAL: return pass_local(p, out, local_bytes);
-    case NDR_ARG_STRUCT: return pass_bytes(p, out);
+    case NDR_ARG_STRUCT: return set_bytes(p, out);
     default: break;
     }
     if (!ndr_dtype_describe(p->arg->dtype)) return refuse(p, "is given a number without a dtype; set ndr_arg.dtype");
