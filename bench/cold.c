@@ -290,6 +290,16 @@ static double get_warm_by_opencl(void *job) { return run_child(&gets_by_opencl, 
 static const contender libndr_warm = { .name = "libndr", .time = get_warm_by_libndr },
                        opencl_warm = { .name = "OpenCL", .time = get_warm_by_opencl };
 
+static bench_row get_row(const char *name, const work *kind, const contender *ours, const contender *theirs)
+{
+    return (bench_row){ .name = name,
+                        .work = kind,
+                        .amount = 1,
+                        .unit = &seconds_each,
+                        .ours = ours,
+                        .rivals = { { theirs, { TIME_AT_MOST, 1.2, 1.05 } } } };
+}
+
 row_list cold_rows(void)
 {
     enum { ROUNDS = 5, GETS = 2 };
@@ -313,17 +323,7 @@ row_list cold_rows(void)
                                   .ours = &counter,
                                   .rivals = { { NULL, { VALUE_AT_MOST, 0, 0 } } },
                                   .most_rounds = 1 };
-    rows[COUNT_OF(uses) + 1] = (bench_row){ .name = "get: 11 kernels of a source, cold",
-                                            .work = &cold_work,
-                                            .amount = 1,
-                                            .unit = &seconds_each,
-                                            .ours = &libndr_cold,
-                                            .rivals = { { &opencl_cold, { TIME_AT_MOST, 1.2, 1.05 } } } };
-    rows[COUNT_OF(uses) + 2] = (bench_row){ .name = "get: 11 kernels of a source, warm",
-                                            .work = &warm_work,
-                                            .amount = 1,
-                                            .unit = &seconds_each,
-                                            .ours = &libndr_warm,
-                                            .rivals = { { &opencl_warm, { TIME_AT_MOST, 1.2, 1.05 } } } };
+    rows[COUNT_OF(uses) + 1] = get_row("get: 11 kernels of a source, cold", &cold_work, &libndr_cold, &opencl_cold);
+    rows[COUNT_OF(uses) + 2] = get_row("get: 11 kernels of a source, warm", &warm_work, &libndr_warm, &opencl_warm);
     return (row_list){ rows, COUNT_OF(rows) };
 }
