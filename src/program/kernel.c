@@ -163,7 +163,7 @@ static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel
     NDR_TRY(ndr_sub_groups_check(made, program));
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
-    text[program->text_length] = '\0';
+    if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* without the probes */
     const ndr_status status = read_text(program, text, made);
     free(text);
     return status;
