@@ -1,7 +1,7 @@
 /* macros.c - what can be known of a text's macros and conditions without its compiler.
  *
- * A macro is followed from where the text first tests it; conditions that hang on anything else stay open. Nothing is
- * guessed: of what stands in a branch that the compiler may skip, nothing is known behind it. */
+ * A macro is followed from where the text first tests it. A condition on anything else stays open. What a branch defines
+ * that the compiler may skip is not known after the branch. */
 #include "program/program.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ enum { NO_BODY, MANY_BODIES, MOST_MACROS = 4096, DEFINED_BITS = 1 << 17 };
 typedef struct macro {
     ndr_hash name;
     fact now;
-    bool is_ours, is_opencl_s; /* by its name: the latter a compiler may define */
+    bool is_ours;   /* by its name */
+    bool is_opencl; /* by its name: a compiler may define it */
 } macro;
 
 /* What was known of a macro before a line changed it. */
@@ -48,8 +49,8 @@ static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool fo
 {
     const macro made = { .name = ndr_hash_bytes(name, length, 0),
                          .is_ours = strncmp(name, "NDR_", 4) == 0,
-                         .is_opencl_s = strncmp(name, "cl_", 3) == 0 || strncmp(name, "__opencl", 8) == 0
-                                        || strncmp(name, "__OPENCL", 8) == 0 };
+                         .is_opencl = strncmp(name, "cl_", 3) == 0 || strncmp(name, "__opencl", 8) == 0
+                                      || strncmp(name, "__OPENCL", 8) == 0 };
     const size_t count = m->list.length / sizeof made;
     for (size_t i = 0; i < count; ++i)
         if (ndr_hash_equal(macro_at(m, i)->name, made.name)) return i;
@@ -76,9 +77,9 @@ static void note_definition(ndr_macros *m, const char *name, size_t length)
 /* Whether nothing defines it but, maybe, the compiler itself. */
 static bool is_fresh(const ndr_macros *m, size_t index)
 {
-    const size_t bit = macro_at(m, index)->name.words[0] % DEFINED_BITS;
     const macro *asked = macro_at(m, index);
-    return !asked->is_opencl_s && !(m->defined[bit / 8] >> bit % 8 & 1) && (!m->is_incomplete || asked->is_ours);
+    const size_t bit = asked->name.words[0] % DEFINED_BITS;
+    return !asked->is_opencl && !(m->defined[bit / 8] >> bit % 8 & 1) && (!m->is_incomplete || asked->is_ours);
 }
 
 static size_t keep_body(ndr_macros *m, const char *body, size_t length)
@@ -169,10 +170,10 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
             quoted ^= *c == '"';
             if (*c != '\\') ndr_text_add_chars(&body, c, 1);
         }
-        find_macro(m, name, length, true);
+        const size_t index = find_macro(m, name, length, true);
         note_definition(m, name, length);
         if (at[1] == 'D') define(m, name, length, body.length ? body.chars : "1", defined);
-        else learn(m, find_macro(m, name, length, true), (fact){ NDR_OPEN, MANY_BODIES });
+        else learn(m, index, (fact){ NDR_OPEN, MANY_BODIES });
         m->bodies.failed |= body.failed;
         ndr_text_free(&body);
     }
