@@ -391,7 +391,7 @@ typedef struct ndr_kernel_desc {
                                           may include each other 200 deep. Where a macro spells a name that
                                           only the compiler can tell, the compiler gets the folders with -I;
                                           then one with a blank, quote or backslash in its name is refused.
-                                          Folders of -I in `options` are looked in behind these. */
+                                          Folders of -I in `options` are searched after these. */
     const char *label; /**< What build logs call `source`; NULL means "source". */
     size_t sub_group_size; /**< Work-items of a sub-group, for kernels that use them; 0: the device's own. A
                                 size that the device cannot do is refused with NDR_UNSUPPORTED. */

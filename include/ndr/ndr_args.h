@@ -112,7 +112,7 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
 
-/* How many arguments there are, up to 65; 99 for 66 to 193: the count stands behind them in a list from which 193 are
+/* How many arguments there are, up to 65; 99 for 66 to 193: the count stands after them in a list from which 193 are
  * dropped. */
 #define NDR_COUNT_(...)                                        \
     NDR_PICK_(NDR_DROP_(NDR_DROP_(__VA_ARGS__, NDR_64_(99), NDR_64_(99), \
@@ -215,7 +215,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 #define NDR_FIRST_(first, ...) first
 
-/* ", ndr_arg_of(a), ndr_arg_of(b)" of everything behind the range. */
+/* ", ndr_arg_of(a), ndr_arg_of(b)" of everything after the range. */
 #define NDR_REST_(...) NDR_PASTE_(NDR_REST_, NDR_COUNT_(__VA_ARGS__))(__VA_ARGS__)
 #define NDR_PASTE_(a, b) NDR_PASTE2_(a, b)
 #define NDR_PASTE2_(a, b) a##b

@@ -223,7 +223,7 @@ static bool add_missing_file(line l, ndr_text *out)
 }
 
 /* By the first error that something is known of: the others may follow from it. A linker may say "fatal : Unresolved extern
- * function 'f'", behind the compiler's warnings. */
+ * function 'f'" after the compiler's warnings. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {

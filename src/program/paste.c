@@ -4,7 +4,7 @@
  * driver, and its log says "kernels/ndr/group.clh:21" instead of naming a temporary file.
  *
  * A file is pasted at each #include that may be compiled, and left out where macros.c knows that its guard or its
- * `#pragma once` leaves nothing of it. Behind what is pasted, and behind each branch that holds some, stands a #line
+ * `#pragma once` leaves nothing of it. After each pasted file, and after each branch that holds one, stands a #line
  * mark: the compiler may skip the branch and with it the marks inside. */
 #include "program/program.h"
 
@@ -47,7 +47,7 @@ typedef struct input {
 typedef struct group {
     bool is_file;
     ndr_branch branch;
-    size_t line; /* of the #if, and the place behind it */
+    size_t line; /* of the #if, and the place after it */
     place next;
     bool leads;      /* nothing stands ahead of it in its file */
     bool is_shifted; /* something is pasted in it */
@@ -66,7 +66,7 @@ typedef struct expansion {
     unsigned most_same;
     ndr_line line, ahead;
     ndr_text names;
-    ndr_text askers; /* macros that hold __has_include, one name behind the other */
+    ndr_text askers; /* macros that hold __has_include, one name after the other, each ended by a 0 */
     ndr_text beside; /* the folder of a file whose #include only the compiler can tell */
     bool needs_folders;
 } expansion;
@@ -298,7 +298,7 @@ static bool asks_by_macro(const expansion *x, const char *text)
     return false;
 }
 
-/* `rest` stands behind #define. */
+/* `rest` follows #define. */
 static void note_asker(expansion *x, const char *rest)
 {
     const size_t length = ndr_word_length(rest);
@@ -455,7 +455,7 @@ static void leave_branch(input *f, const group *in)
     if (!in->branch.is_sure) f->next = (place){ in->next.line + f->line - in->line, in->next.name };
 }
 
-/* Lines in a branch that is skipped count too: what is pasted there shifts those behind it, and the condition of an
+/* Lines in a branch that is skipped count too: what is pasted there shifts those after it, and the condition of an
  * #elif is one of them. */
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
@@ -533,7 +533,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
 
 /* ---- the whole ---- */
 
-/* The folders of -I among the options, behind those of the description. */
+/* The folders of -I among the options, after those of the description. */
 static void add_option_dirs(expansion *x)
 {
     for (const char *at = strstr(x->source.options, "-I"); at; at = strstr(at + 1, "-I")) {

@@ -48,7 +48,7 @@ typedef struct ndr_include {
 typedef struct ndr_includer {
     const char *title;
     bool is_file;    /* `title` is a path whose folder is searched first */
-    size_t next_dir; /* behind the include folder that it was found in, or 0 */
+    size_t next_dir; /* after the include folder that it was found in, or 0 */
 } ndr_includer;
 
 /* What was found: a file of ours, or one on disk. */
@@ -60,10 +60,10 @@ typedef struct ndr_included {
     size_t next_dir;
 } ndr_included;
 
-/* Read "name" or <name>: what stands behind it, or NULL where `at` is something else. */
+/* Read "name" or <name>. What follows it, or NULL where `at` is something else. */
 const char *ndr_include_read(const char *at, ndr_include *include);
 
-/* Look among our own files, beside `from`, and in the include folders; for #include_next behind its own. Free `file`
+/* Look among our own files, beside `from`, and in the include folders; for #include_next from the folder after its own on. Free `file`
  * whether it is there or not. */
 ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *include,
                             ndr_included *file);
@@ -86,8 +86,8 @@ bool ndr_source_includes(const char *text, const char *name);
 
 /* ---- lines.c ---- */
 
-/* In text whose blanks are all ' ': behind them, or behind `token` and blanks, NULL where something else stands; the
- * letters and digits of a name. */
+/* In text whose blanks are all ' '. What follows the blanks; what follows `token` and blanks, or NULL where something
+ * else stands; how many characters the name at `at` has. */
 const char *ndr_word_skip_blanks(const char *at);
 const char *ndr_word_take(const char *at, const char *token);
 size_t ndr_word_length(const char *at);
@@ -100,7 +100,7 @@ const char *ndr_word_find(const char *text, const char *word);
 
 /* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
 typedef struct ndr_line {
-    const char *next;   /* behind it */
+    const char *next;   /* the line after it */
     size_t newlines;
     bool is_code;       /* neither blank nor a directive */
     ndr_text directive; /* "#if X", without comments and continuations; empty of other lines */
@@ -109,7 +109,7 @@ typedef struct ndr_line {
 /* Read the line at `text` over what `line` held; `directive.failed` tells that there was no memory. */
 void ndr_line_read(const char *text, ndr_line *line);
 
-/* What stands behind a directive's `word`, or NULL if it has another. */
+/* What follows a directive's `word`, or NULL if it has another. */
 const char *ndr_line_is(const ndr_line *line, const char *word);
 
 /* The same for the words that include a file. */
@@ -126,7 +126,7 @@ void ndr_macros_free(ndr_macros *macros);
 bool ndr_macros_failed(const ndr_macros *macros); /* for want of memory */
 void ndr_macros_read_options(ndr_macros *macros, const char *options);
 
-/* What stands behind #define and #undef. */
+/* `rest` follows #define or #undef. */
 void ndr_macros_define(ndr_macros *macros, const char *rest);
 void ndr_macros_undefine(ndr_macros *macros, const char *rest);
 

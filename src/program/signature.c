@@ -1,7 +1,7 @@
 /* signature.c - what a kernel takes and allows, read back from the driver.
  *
  * clGetKernelArgInfo names built-in types. A typedef or a struct is named but not explained, and some drivers
- * accept any size for it; so a program has a few probe kernels behind its text, which carry sizeof and the plain type of
+ * accept any size for it; so a program has a few probe kernels after its text, which carry sizeof and the plain type of
  * each such parameter, and of what each such local pointer points to, in an attribute that the host can read without
  * running anything: reqd_work_group_size. Which types those are is read off the text before it is built. A kernel whose
  * parameters the text does not show, in a macro say, costs one more build. */
@@ -291,7 +291,7 @@ static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type 
     return NDR_OK;
 }
 
-/* Build `text` with probes of `types` behind it, and read them. `*built` NULL: one of the types is none at the end of the
+/* Build `text` with probes of `types` after it, and read them. `*built` NULL: one of the types is none at the end of the
  * text. Anything else that goes wrong is not to be taken for that. */
 static ndr_status build_probes(ndr_context *context, const char *text, const char *options, ndr_type *types,
                                cl_program *built)
