@@ -63,8 +63,8 @@ typedef struct ndr_included {
 /* Read "name" or <name>. What follows it, or NULL where `at` is something else. */
 const char *ndr_include_read(const char *at, ndr_include *include);
 
-/* Look among our own files, beside `from`, and in the include folders; for #include_next from the folder after its own on. Free `file`
- * whether it is there or not. */
+/* Look among our own files, beside `from`, and in the include folders; for #include_next from the folder after its own
+ * on. Free `file` whether it is there or not. */
 ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *include,
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);

@@ -291,8 +291,8 @@ static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type 
     return NDR_OK;
 }
 
-/* Build `text` with probes of `types` after it, and read them. `*built` NULL: one of the types is none at the end of the
- * text. Anything else that goes wrong is not to be taken for that. */
+/* Build `text` with probes of `types` after it, and read them. `*built` is NULL where one of the types is none at the end
+ * of the text. Anything else that goes wrong is not to be taken for that. */
 static ndr_status build_probes(ndr_context *context, const char *text, const char *options, ndr_type *types,
                                cl_program *built)
 {
