@@ -15,11 +15,7 @@ static ndr_status check_owner(const ndr_context *context, cl_kernel cl)
 
 static ndr_status read_name(cl_kernel cl, char **name)
 {
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, 0, NULL, &bytes));
-    *name = calloc(bytes + 1, 1);
-    if (!*name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
-    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, bytes, *name, NULL));
+    NDR_READ_TEXT(name, clGetKernelInfo, cl, CL_KERNEL_FUNCTION_NAME);
     return NDR_OK;
 }
 

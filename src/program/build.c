@@ -22,18 +22,10 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
 
 /* ---- logs ---- */
 
-/* What the compiler said, to be freed; "" where there is nothing. The length is asked for first, since a buffer that is
- * too small gets nothing at all. */
+/* What the compiler said, to be freed; "" where there is nothing. */
 static ndr_status read_log(cl_program program, cl_device_id device, char **log)
 {
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes));
-    char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a build's log");
-    const cl_int error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, made, NULL);
-    if (error == CL_SUCCESS) *log = made;
-    else free(made);
-    NDR_TRY_CL_AS("clGetProgramBuildInfo", error);
+    NDR_READ_TEXT(log, clGetProgramBuildInfo, program, device, CL_PROGRAM_BUILD_LOG);
     return NDR_OK;
 }
 
@@ -169,14 +161,7 @@ ndr_status ndr_build_try(ndr_context *context, const char *text, const char *opt
 
 static ndr_status read_info(cl_program program, cl_program_info what, char **chars)
 {
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetProgramInfo(program, what, 0, NULL, &bytes));
-    char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what the driver keeps of a program");
-    const cl_int error = clGetProgramInfo(program, what, bytes, made, NULL);
-    if (error == CL_SUCCESS) *chars = made;
-    else free(made);
-    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    NDR_READ_TEXT(chars, clGetProgramInfo, program, what);
     return NDR_OK;
 }
 

@@ -157,6 +157,20 @@ bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 
 /* ---- build.c ---- */
 
+/* In a function that returns a status: set `*text` to what a clGet...Info function tells, to be freed. How long it is
+ * comes first, since memory that is too short gets nothing at all. */
+#define NDR_READ_TEXT(text, get, ...)                                                       \
+    do {                                                                                    \
+        size_t bytes_ = 0;                                                                  \
+        NDR_TRY_CL_AS(#get, get(__VA_ARGS__, 0, NULL, &bytes_));                            \
+        char *read_ = calloc(bytes_ + 1, 1);                                                \
+        if (!read_) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what " #get " tells"); \
+        const cl_int error_ = get(__VA_ARGS__, bytes_, read_, NULL);                        \
+        if (error_ == CL_SUCCESS) *(text) = read_;                                          \
+        else free(read_);                                                                   \
+        NDR_TRY_CL_AS(#get, error_);                                                        \
+    } while (0)
+
 /* Pure: append what a device's compiler is called with. The language version that the device is best at, unless the user
  * names one; argument info always, for launches are checked against it; what NDR_DISABLE takes away; then the user's
  * `options`. */

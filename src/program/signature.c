@@ -87,16 +87,7 @@ static ndr_builtin pointee(const char *type_name)
 
 static ndr_status read_arg_text(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, char **text)
 {
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetKernelArgInfo(kernel, index, what, 0, NULL, &bytes));
-    char *made = calloc(bytes + 1, 1);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a parameter's name");
-    const cl_int error = clGetKernelArgInfo(kernel, index, what, bytes, made, NULL);
-    if (error != CL_SUCCESS) {
-        free(made);
-        return ndr_fail_cl(error, "clGetKernelArgInfo");
-    }
-    *text = made;
+    NDR_READ_TEXT(text, clGetKernelArgInfo, kernel, index, what);
     return NDR_OK;
 }
 
