@@ -14,6 +14,7 @@ ndr_context *ndr_context_keep(ndr_context *context)
 void ndr_context_release(ndr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
+    ndr_attachments_free(&context->attachments);
     ndr_store_destroy(context->store);
     if (context->cl) clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);

@@ -86,6 +86,34 @@ void ndr_catalog_free(ndr_catalog *catalog);
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
                               size_t *chosen);
 
+/* ---- attachment.c ---- */
+
+typedef struct ndr_attachment ndr_attachment;
+
+/* A kind of attachment; a constant, told from others by its address. */
+typedef struct ndr_attachment_kind {
+    const char *name;                     /* for the sentence where there is no memory: "a kernel store" */
+    size_t size_bytes;                    /* of the struct, whose first member is an ndr_attachment */
+    void (*open)(ndr_attachment *made);   /* completes zeroed memory; NULL: zeros are complete */
+    void (*close)(ndr_attachment *gone);  /* releases what it holds; NULL: it holds nothing */
+} ndr_attachment_kind;
+
+/* What a floor above keeps with a context or a queue: the first member of a struct of its own. */
+struct ndr_attachment {
+    ndr_attachment *next;
+    const ndr_attachment_kind *kind;
+};
+
+/* Those of one object, at most one of each kind. Zero: none. */
+typedef _Atomic(ndr_attachment *) ndr_attachments;
+
+/* The attachment of that kind, made where there is none. Any number of threads may ask at the same time: each gets the
+ * same one. One that was made in vain is closed again at once, so open() must do nothing that others would notice. */
+ndr_status ndr_attachment_get(ndr_attachments *list, const ndr_attachment_kind *kind, ndr_attachment **attachment);
+
+/* Close and free all, the newest first; nobody uses them any more. */
+void ndr_attachments_free(ndr_attachments *list);
+
 /* ---- wait.c ---- */
 
 /* What a context has learnt about looking at work before sleeping until it is done. */
@@ -121,6 +149,7 @@ struct ndr_context {
     struct ndr_store *store;
     ndr_patience patience;
     ndr_checker *checker; /* NULL: unchecked */
+    ndr_attachments attachments; /* freed before `cl` */
     struct {
         unsigned reduce, gemm; /* the ops floor's variants; 0: as tuning chooses. For tests. */
     } forced;
@@ -270,6 +299,7 @@ struct ndr_queue {
     ndr_buffer *workspace;          /* NULL until it is needed */
     _Atomic(cl_event) last;         /* launch, while they are few since the queue was finished; NULL: none */
     atomic_uint launches;           /* since then; stops where they are no longer few */
+    ndr_attachments attachments;    /* freed before `cl` */
 };
 
 /* Put a queue round `cl`, whose reference it takes over if it succeeds. */

@@ -34,6 +34,7 @@ void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
     ndr_queue_keep_last(queue, NULL);
+    ndr_attachments_free(&queue->attachments);
     ndr_buffer_destroy(queue->scratch);
     ndr_buffer_destroy(queue->workspace);
     clReleaseCommandQueue(queue->cl);
