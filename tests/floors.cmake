@@ -3,11 +3,22 @@
 #
 #   a door    src/<floor>/<floor>.h   sees the doors of floors below, public headers and system headers
 #   a file    src/<floor>/*.c         sees the door of its own floor, public headers and system headers
+#   a name    of a type, an enumerator or a function that a header of a floor declares stands on no floor below
 cmake_minimum_required(VERSION 3.25)
 
 set(floors base device program launch ops) # bottom to top
 set(environment base/system.c) # alone reads the environment
 set(wrong "")
+
+# Types of the public headers are known on every floor, whoever has their struct.
+file(GLOB headers "${SRC}/../include/ndr/*.h")
+set(public "")
+foreach(header IN LISTS headers)
+  file(READ "${header}" text)
+  string(REGEX MATCHALL "ndr_[a-z0-9_]+" words "${text}")
+  list(APPEND public ${words})
+endforeach()
+list(REMOVE_DUPLICATES public)
 
 file(GLOB folders LIST_DIRECTORIES true RELATIVE "${SRC}" "${SRC}/*")
 foreach(folder IN LISTS folders)
@@ -57,6 +68,41 @@ foreach(floor IN LISTS floors)
   list(REMOVE_DUPLICATES seen)
   list(LENGTH files count)
   message(STATUS "${floor}: ${count} files, seeing ${seen}")
+endforeach()
+
+# What the headers of a floor declare: types, enumerators, functions.
+set(below "")
+foreach(floor IN LISTS floors)
+  set(names "")
+  file(GLOB_RECURSE headers "${SRC}/${floor}/*.h")
+  foreach(header IN LISTS headers)
+    file(READ "${header}" text)
+    string(REGEX MATCHALL "\n(struct|enum|}|typedef struct) ndr_[a-z0-9_]+|\n    NDR_[A-Z0-9_]+|\n[a-z][^\n(]*[ *]ndr_[a-z0-9_]+\\("
+           declarations "${text}")
+    foreach(declaration IN LISTS declarations)
+      string(REGEX MATCH "(ndr|NDR)_[A-Za-z0-9_]+\\(?$" name "${declaration}")
+      string(REPLACE "(" "" name "${name}")
+      list(APPEND names ${name})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES names)
+  if(public)
+    list(REMOVE_ITEM names ${public})
+  endif()
+  list(LENGTH names count)
+  message(STATUS "${floor}: ${count} names of its own")
+  foreach(lower IN LISTS below)
+    file(GLOB_RECURSE files RELATIVE "${SRC}" "${SRC}/${lower}/*.[ch]")
+    foreach(file IN LISTS files)
+      file(READ "${SRC}/${file}" text)
+      foreach(name IN LISTS names)
+        if(text MATCHES "[^A-Za-z0-9_]${name}[^A-Za-z0-9_]")
+          string(APPEND wrong "  src/${file} mentions ${name}, of the floor ${floor}\n")
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+  list(APPEND below ${floor})
 endforeach()
 
 if(wrong)

@@ -91,7 +91,12 @@ static ndr_kernel *get(const ndr_kernel_desc desc)
     } while (0)
 #define DESC(...) { __VA_ARGS__ }
 
-static size_t program_count(void) { return context->store->programs.count; }
+static size_t program_count(void)
+{
+    ndr_store *store;
+    assert_ok(ndr_store_get(context, &store));
+    return store->programs.count;
+}
 
 static ndr_kernel_info info_of(const char *name)
 {

@@ -5,6 +5,18 @@
 
 enum { MANY = 10000 };
 
+/* A context that has nothing but its store. */
+static ndr_context keeper;
+
+static ndr_store *make_store(void)
+{
+    ndr_store *store;
+    assert_ok(ndr_store_get(&keeper, &store));
+    return store;
+}
+
+static void destroy_store(void) { ndr_attachments_free(&keeper.attachments); }
+
 static ndr_hash key_of(size_t i) { return ndr_hash_bytes(&i, sizeof i, 0); }
 
 static ndr_program *program_of(ndr_hash key)
@@ -17,8 +29,7 @@ static ndr_program *program_of(ndr_hash key)
 
 static ndr_store *store_of_many(ndr_program **programs)
 {
-    ndr_store *store;
-    assert_ok(ndr_store_create(&store));
+    ndr_store *store = make_store();
     for (size_t i = 0; i < MANY; ++i) {
         programs[i] = program_of(key_of(i));
         assert_ok(ndr_store_keep(store, programs[i]));
@@ -33,17 +44,16 @@ static void test_store__finds_each_of_many(void **state)
     ndr_store *store = store_of_many(programs);
     for (size_t i = 0; i < MANY; ++i) assert_ptr_equal(ndr_store_find(store, key_of(i)), programs[i]);
     for (size_t i = MANY; i < 2 * MANY; ++i) assert_null(ndr_store_find(store, key_of(i)));
-    ndr_store_destroy(store);
+    destroy_store();
 }
 
 static void test_store__that_is_empty_finds_nothing(void **state)
 {
     (void)state;
-    ndr_store *store;
-    assert_ok(ndr_store_create(&store));
+    ndr_store *store = make_store();
     assert_null(ndr_store_find(store, key_of(0)));
     assert_null(ndr_store_find_kernel(store, key_of(0)));
-    ndr_store_destroy(store);
+    destroy_store();
 }
 
 /* Keys that start in one slot, in the last one, and that share 64 bits: told apart all the same. */
@@ -53,9 +63,8 @@ static void test_store__tells_keys_apart_that_meet(void **state)
     enum { KEYS = 40 };
     static const uint64_t starts[] = { 0, 15, UINT64_MAX };
     for (size_t s = 0; s < 3; ++s) {
-        ndr_store *store;
+        ndr_store *store = make_store();
         ndr_program *programs[KEYS];
-        assert_ok(ndr_store_create(&store));
         for (uint64_t i = 0; i < KEYS; ++i) {
             programs[i] = program_of((ndr_hash){ { starts[s], i } });
             assert_ok(ndr_store_keep(store, programs[i]));
@@ -63,7 +72,7 @@ static void test_store__tells_keys_apart_that_meet(void **state)
         for (uint64_t i = 0; i < KEYS; ++i)
             assert_ptr_equal(ndr_store_find(store, (ndr_hash){ { starts[s], i } }), programs[i]);
         assert_null(ndr_store_find(store, (ndr_hash){ { starts[s], KEYS } }));
-        ndr_store_destroy(store);
+        destroy_store();
     }
 }
 
@@ -95,7 +104,7 @@ static void test_store__compares_few_keys_however_many_there_are(void **state)
     assert_true(most <= 64);
     assert_int_equal(store->programs.count, MANY);
     assert_true(store->programs.capacity <= 8 * MANY);
-    ndr_store_destroy(store);
+    destroy_store();
 }
 
 int main(void)

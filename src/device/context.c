@@ -15,7 +15,6 @@ void ndr_context_release(ndr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
     ndr_attachments_free(&context->attachments);
-    ndr_store_destroy(context->store);
     if (context->cl) clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
@@ -48,7 +47,7 @@ static ndr_status complete(ndr_context *made, const ndr_catalog_entry *entry, cl
             return ndr_fail_cl(error, "clCreateContext");
         }
     }
-    return ndr_store_create(&made->store);
+    return NDR_OK;
 }
 
 static ndr_status is_to_be_checked(ndr_check_mode mode, bool *is_checked)

@@ -142,11 +142,9 @@ typedef struct ndr_checker ndr_checker;
 struct ndr_context {
     uint64_t seal;          /* as every handle's first member: handle.c's */
     atomic_uint references; /* one for the caller, one for each queue, buffer and event */
-    atomic_int takes_ptx;   /* 0 not asked yet, 1 no, 2 yes */
     cl_device_id device;
     cl_context cl;
     ndr_caps caps;
-    struct ndr_store *store;
     ndr_patience patience;
     ndr_checker *checker; /* NULL: unchecked */
     ndr_attachments attachments; /* freed before `cl` */
@@ -161,130 +159,6 @@ void ndr_context_release(ndr_context *context);
 
 /* Open a listed device; `cl` is an OpenCL context to share, or NULL to make one. */
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
-
-/* ---- store.c ---- */
-
-/* How a kernel says what it is launched over. */
-typedef enum ndr_form {
-    NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
-    NDR_FORM_RANGE,    /* NDR_RANGE(d) */
-    NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
-} ndr_form;
-
-/* What a parameter takes. */
-typedef enum ndr_param_kind {
-    NDR_PARAM_GLOBAL,   /* a buffer */
-    NDR_PARAM_CONSTANT, /* a buffer */
-    NDR_PARAM_LOCAL,    /* local memory */
-    NDR_PARAM_NUMBER,   /* a number */
-    NDR_PARAM_BYTES,    /* a vector or struct */
-    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
-    NDR_PARAM_ANY,      /* of a kernel made elsewhere, what the driver does not tell: whatever is given */
-} ndr_param_kind;
-
-/* An argument, as far as it takes to see that the next one is the same. */
-typedef struct ndr_held {
-    ndr_arg_kind kind; /* NONE: none that is known, and like no other */
-    uint64_t value;    /* a number's bits as they were given, a buffer's identity, the bytes of local memory */
-} ndr_held;
-
-/* A number or a vector of OpenCL C: "uint" is one lane of u32, "float3" three of f32. No lanes: neither of them. */
-typedef struct ndr_builtin {
-    ndr_dtype dtype;
-    unsigned lanes;
-} ndr_builtin;
-
-typedef struct ndr_param {
-    ndr_param_kind kind;
-    ndr_builtin type;  /* of the value, or of what the pointer points to, typedefs resolved where that is possible */
-    size_t size_bytes; /* of a value, or of one element of local memory; 0 where it is not known */
-    bool is_const; /* the kernel only reads through it */
-    char *name, *type_name;
-    ndr_held held; /* by OpenCL's kernel. With the kernel's lock */
-} ndr_param;
-
-enum { NDR_RECORD_WORDS = 19 }; /* of a launch record */
-
-/* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
- * enqueues holds `lock` meanwhile. */
-struct ndr_kernel {
-    uint64_t seal;
-    ndr_hash key;         /* what it was asked for by */
-    ndr_context *context; /* not counted: the context owns the kernel */
-    cl_kernel cl;
-    char *name;
-    ndr_param *params;
-    unsigned arg_count; /* of `params`, hidden ones too; info.arg_count counts the visible ones in front */
-    size_t argument_bytes; /* of all of them together, as the device's limit counts */
-    ndr_form form;
-    unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
-    bool has_scratch; /* a hidden local argument, just before the record */
-    bool is_guarded;  /* items past its range return at once: it may be launched over more than there are */
-    ndr_sub_group_kind sub_groups;
-    size_t sub_group_size; /* of warps and virtual ones */
-    ndr_kernel_info info;
-    pthread_mutex_t lock;
-    atomic_bool is_handed_out;         /* somebody else may set arguments */
-    cl_ulong record[NDR_RECORD_WORDS]; /* that OpenCL's kernel holds; zeros: none. With the lock */
-    struct ndr_last_plan *last_plan;   /* of the launch before; NULL: none. With the lock */
-};
-
-/* A type that a program's kernels take and its driver names without explaining it. */
-typedef struct ndr_type {
-    struct ndr_type *next;
-    bool is_pointee; /* `name` is that of a pointer, the type what it points to */
-    size_t number;   /* what is known of it: signature.c's; 0 for nothing */
-    char name[];
-} ndr_type;
-
-void ndr_types_free(ndr_type *types);
-
-/* A built program. Its text is the driver's to keep: ndr_build_get_text(). */
-typedef struct ndr_program {
-    ndr_hash key; /* what it was asked for by */
-    cl_program cl;
-    char *title; /* what sentences and logs call it */
-    char *options;
-    size_t text_length; /* of the user's part; the rest of what the driver keeps tells the types */
-    ndr_type *types;    /* with the build lock */
-    ndr_sub_group_kind sub_groups;
-    size_t sub_group_size;  /* asked for, or the warp's; 0 for the device's own */
-    bool uses_sub_groups; /* its text has the vocabulary's */
-} ndr_program;
-
-/* Values under their keys, found in a step or two however many there are: a hash table with open addressing. */
-typedef struct ndr_table {
-    size_t count, capacity; /* a power of two, at least twice `count`; or 0 */
-    struct ndr_table_slot {
-        ndr_hash key;
-        void *value; /* NULL: the slot is free */
-    } *slots;
-} ndr_table;
-
-/* Programs and kernels under their keys. It keeps; it does not build. */
-typedef struct ndr_store {
-    pthread_mutex_t lock;       /* held for look-ups and changes of the tables */
-    pthread_mutex_t build_lock; /* held while one thread builds, so that nothing is built twice */
-    ndr_table programs, kernels;
-} ndr_store;
-
-ndr_status ndr_store_create(ndr_store **store);
-void ndr_store_destroy(ndr_store *store);
-
-/* What is kept, or NULL. */
-ndr_program *ndr_store_find(ndr_store *store, ndr_hash key);
-ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
-
-/* Hand over; where that fails for want of memory, the caller still has it. */
-ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);
-ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel);
-
-/* A kernel of which nothing is set yet but its context and key. */
-ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
-
-/* Free what was never handed over; NULL is fine. */
-void ndr_program_free(ndr_program *program);
-void ndr_kernel_free(ndr_kernel *kernel);
 
 /* ---- queue.c ---- */
 

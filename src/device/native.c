@@ -17,13 +17,6 @@ cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
     return buffer->cl;
 }
 
-cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
-{
-    if (!NDR_IS_LIVE(kernel)) return NULL;
-    atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->is_handed_out, true);
-    return kernel->cl;
-}
-
 /* ---- in ---- */
 
 static ndr_status check_device(cl_context cl, cl_device_id device)

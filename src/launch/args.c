@@ -60,7 +60,6 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     out->value = &out->copy.mem;
     if (p->arg->kind == NDR_ARG_NULL) {
         out->copy.mem = NULL;
-        out->given.value = 0;
         return NDR_OK;
     }
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
@@ -70,7 +69,6 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
         return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
     if (!is_free_for(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->copy.mem = buffer->cl;
-    out->given.value = buffer->identity;
     return NDR_OK;
 }
 
@@ -174,20 +172,11 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
     if (bytes == 0) return refuse(p, "asks for no local memory; ask for one element at least");
     out->size_bytes = bytes;
     out->value = NULL;
-    out->given.value = bytes;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
     return NDR_OK;
 }
 
 /* ---- numbers ---- */
-
-static uint64_t number_bits(const ndr_arg *arg)
-{
-    uint32_t bits;
-    if (arg->kind != NDR_ARG_FLOAT) return arg->as.u;
-    memcpy(&bits, &arg->as.f, sizeof bits);
-    return bits;
-}
 
 /* Whether the integer given fits `bits`, signed or not. */
 static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
@@ -260,7 +249,6 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
 
 static ndr_status pass_number(const passing *p, ndr_bound *out)
 {
-    out->given.value = number_bits(p->arg);
     switch (p->param->type.dtype) {
     case NDR_DTYPE_F32: return pass_float(p, out);
     case NDR_DTYPE_F64: return pass_double(p, out);
@@ -377,58 +365,47 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     return NDR_OK;
 }
 
-/* ---- what OpenCL's kernel holds from one launch to the next ---- */
+/* ---- what OpenCL's kernel has from the launch before ---- */
 
-/* As far as is known: somebody else may have set arguments. */
-static bool knows_what_it_holds(const ndr_kernel *kernel) { return !atomic_load(&kernel->is_handed_out); }
-
-static bool is_same(const ndr_held *held, const ndr_held *given)
+static uint64_t number_bits(const ndr_arg *arg)
 {
-    return held->kind != NDR_ARG_NONE && held->kind == given->kind && held->value == given->value;
+    uint32_t bits;
+    if (arg->kind != NDR_ARG_FLOAT) return arg->as.u;
+    memcpy(&bits, &arg->as.f, sizeof bits);
+    return bits;
 }
 
-/* What has passed its checks in an earlier launch passes them again, but that buffers are mapped and unmapped. */
-static bool holds(const ndr_param *param, const ndr_arg *arg)
+/* Buffers and numbers are told apart; anything else is set again at every launch. */
+static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
 {
-    if (param->held.kind == NDR_ARG_NONE || param->held.kind != arg->kind) return false;
-    if (param->kind == NDR_PARAM_NUMBER) return param->held.value == number_bits(arg);
-    if (arg->kind != NDR_ARG_BUFFER || !arg->as.buffer || param->held.value != arg->as.buffer->identity) return false;
-    return is_free_for(param, arg->as.buffer);
+    if (param->kind == NDR_PARAM_NUMBER) return (ndr_arg_mark){ arg->kind, number_bits(arg) };
+    if (arg->kind == NDR_ARG_BUFFER && arg->as.buffer) return (ndr_arg_mark){ arg->kind, arg->as.buffer->identity };
+    return (ndr_arg_mark){ NDR_ARG_NONE, 0 };
 }
 
-static ndr_status check_arg(const passing *p, bool knows, ndr_bound *out, size_t *local_bytes)
+/* An argument that passed its checks before passes again, unless its buffer has since been mapped. */
+static bool is_set_already(const ndr_param *param, const ndr_arg *arg, const ndr_bound *bound)
 {
-    NDR_TRY(pass(p, out, local_bytes));
-    out->given.kind = p->arg->kind == NDR_ARG_STRUCT ? NDR_ARG_NONE : p->arg->kind;
-    out->is_held = knows && is_same(&p->param->held, &out->given);
-    return NDR_OK;
+    if (bound->given.kind == NDR_ARG_NONE || bound->given.kind != bound->set.kind) return false;
+    if (bound->given.value != bound->set.value) return false;
+    return arg->kind != NDR_ARG_BUFFER || is_free_for(param, arg->as.buffer);
 }
 
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
                           size_t *local_bytes)
 {
     NDR_TRY(check_count(kernel, args, arg_count));
-    const bool knows = knows_what_it_holds(kernel);
     *local_bytes = 0;
     for (size_t i = 0; i < arg_count; ++i) {
-        bound[i].is_held = knows && holds(&kernel->params[i], &args[i]);
-        if (bound[i].is_held) continue;
         const passing p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
-        NDR_TRY(check_arg(&p, knows, &bound[i], local_bytes));
+        bound[i].given = mark_of(p.param, p.arg);
+        bound[i].is_set = is_set_already(p.param, p.arg, &bound[i]);
+        if (!bound[i].is_set) NDR_TRY(pass(&p, &bound[i], local_bytes));
     }
     return NDR_OK;
 }
 
 /* ---- setting ---- */
-
-static cl_int set(ndr_kernel *kernel, size_t index, const ndr_bound *bound)
-{
-    ndr_held *held = &kernel->params[index].held;
-    const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)index, bound->size_bytes, bound->value);
-    *held = bound->given;
-    if (error != CL_SUCCESS) held->kind = NDR_ARG_NONE;
-    return error;
-}
 
 /* Whether an error of clSetKernelArg is about the value that it was given. */
 static bool is_about_the_argument(cl_int error)
@@ -452,32 +429,14 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
                               param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
 }
 
-ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count)
+ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
-        if (bound[i].is_held) continue;
-        const cl_int error = set(kernel, i, &bound[i]);
+        if (bound[i].is_set) continue;
+        bound[i].set.kind = NDR_ARG_NONE;
+        const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
         if (error != CL_SUCCESS) return fail_to_set(kernel, i, error, bound[i].size_bytes);
+        bound[i].set = bound[i].given;
     }
-    return NDR_OK;
-}
-
-ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes)
-{
-    const unsigned index = kernel->arg_count - 2;
-    const ndr_bound scratch = { .size_bytes = size_bytes, .given = { NDR_ARG_LOCAL, size_bytes } };
-    if (knows_what_it_holds(kernel) && is_same(&kernel->params[index].held, &scratch.given)) return NDR_OK;
-    NDR_TRY_CL_AS("clSetKernelArg", set(kernel, index, &scratch));
-    return NDR_OK;
-}
-
-ndr_status ndr_args_bind_record(ndr_kernel *kernel, const ndr_launch_record *record)
-{
-    _Static_assert(sizeof *record == sizeof kernel->record, "NDR_RECORD_WORDS");
-    if (knows_what_it_holds(kernel) && memcmp(kernel->record, record, sizeof *record) == 0) return NDR_OK;
-    const cl_int error = clSetKernelArg(kernel->cl, kernel->arg_count - 1, sizeof *record, record);
-    if (error == CL_SUCCESS) memcpy(kernel->record, record, sizeof *record);
-    else memset(kernel->record, 0, sizeof *record);
-    NDR_TRY_CL_AS("clSetKernelArg", error);
     return NDR_OK;
 }

@@ -12,14 +12,16 @@ typedef struct cl_piece {
     ndr_launch_record record;
 } cl_piece;
 
-/* A range and what became of it, which most launches of a kernel have in common with the one before; and room for its
- * arguments, however many there are. */
-typedef struct ndr_last_plan {
-    ndr_nd_range range; /* dims 0: there was none */
+/* The one thing that is remembered between launches: what the last launch of a kernel made of its range, and what it set
+ * in OpenCL's kernel. The next launch plans and sets only what differs. */
+typedef struct last_launch {
+    ndr_nd_range range; /* dims 0: none */
     ndr_range_plan plan;
     cl_piece pieces[NDR_MOST_PIECES];
+    const ndr_launch_record *record; /* that is set, one of the pieces'; NULL: none */
+    size_t scratch_bytes;            /* that are set; 0: none */
     ndr_bound bound[];
-} ndr_last_plan;
+} last_launch;
 
 static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
 {
@@ -60,19 +62,29 @@ static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const nd
     return out;
 }
 
-static ndr_last_plan *new_plan(const ndr_kernel *kernel)
+/* Somebody else may have set arguments. */
+static void forget_arguments(const ndr_kernel *kernel, last_launch *last)
 {
-    return calloc(1, sizeof(ndr_last_plan) + kernel->info.arg_count * sizeof(ndr_bound));
+    for (unsigned i = 0; i < kernel->info.arg_count; ++i) last->bound[i].set.kind = NDR_ARG_NONE;
+    last->record = NULL;
+    last->scratch_bytes = 0;
 }
 
-static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, ndr_last_plan **planned)
+static ndr_status get_last_launch(ndr_kernel *kernel, last_launch **last)
 {
-    if (!kernel->last_plan) kernel->last_plan = new_plan(kernel);
-    ndr_last_plan *last = kernel->last_plan;
-    if (!last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
-    *planned = last;
+    if (!kernel->attached)
+        kernel->attached = calloc(1, sizeof(last_launch) + kernel->info.arg_count * sizeof(ndr_bound));
+    *last = kernel->attached;
+    if (!*last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
+    if (atomic_load(&kernel->is_handed_out)) forget_arguments(kernel, *last);
+    return NDR_OK;
+}
+
+static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last_launch *last)
+{
     if (is_same(&last->range, range)) return NDR_OK;
     last->range.global.dims = 0;
+    last->record = NULL;
     const ndr_range_rules rules = ndr_range_rules_of(kernel);
     NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));
     for (unsigned i = 0; i < last->plan.piece_count; ++i)
@@ -85,10 +97,10 @@ static ndr_status plan_or_reuse(ndr_kernel *kernel, const ndr_nd_range *range, n
 typedef struct launching {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    ndr_last_plan *planned; /* the kernel's; with its lock */
+    last_launch *last; /* the kernel's; with its lock */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
-    cl_event first, last; /* of the pieces; NULL where nobody wants them */
+    cl_event first_event, last_event; /* of the pieces; NULL where nobody wants them */
 } launching;
 
 /* ---- checks ---- */
@@ -127,20 +139,39 @@ static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel
 
 static ndr_status check(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
 {
-    NDR_TRY(plan_or_reuse(l->kernel, range, &l->planned));
+    NDR_TRY(get_last_launch(l->kernel, &l->last));
+    NDR_TRY(plan(l->kernel, range, l->last));
     size_t local_bytes;
-    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->planned->bound, &local_bytes));
+    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->last->bound, &local_bytes));
     l->arg_count = arg_count;
-    l->scratch_bytes = scratch_for(l->kernel, &l->planned->plan);
+    l->scratch_bytes = scratch_for(l->kernel, &l->last->plan);
     return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
 }
 
 /* ---- enqueueing, with the kernel's lock held ---- */
 
+static ndr_status bind_scratch(const launching *l)
+{
+    if (l->scratch_bytes == l->last->scratch_bytes) return NDR_OK;
+    l->last->scratch_bytes = 0;
+    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
+    l->last->scratch_bytes = l->scratch_bytes;
+    return NDR_OK;
+}
+
+static ndr_status bind_record(const launching *l, const ndr_launch_record *record)
+{
+    if (record == l->last->record) return NDR_OK;
+    l->last->record = NULL;
+    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 1, sizeof *record, record));
+    l->last->record = record;
+    return NDR_OK;
+}
+
 static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_event *done)
 {
-    if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(ndr_args_bind_record(l->kernel, &piece->record));
-    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->planned->plan.dims, piece->offset,
+    if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
+    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset,
                                                 piece->global, piece->local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
@@ -149,7 +180,7 @@ static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_ev
 /* The driver had the last word after all: say how far it went. */
 static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
 {
-    const ndr_range_plan *plan = &l->planned->plan;
+    const ndr_range_plan *plan = &l->last->plan;
     return ndr_fail_with_code(
         status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces run", l->kernel->name,
         ndr_sizes_print(plan->dims, plan->global_range).chars,
@@ -158,10 +189,10 @@ static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
 
 static ndr_status enqueue_all(launching *l, bool wants_events)
 {
-    const unsigned count = l->planned->plan.piece_count;
+    const unsigned count = l->last->plan.piece_count;
     for (unsigned i = 0; i < count; ++i) {
-        cl_event *done = !wants_events ? NULL : i == 0 ? &l->first : i + 1 == count ? &l->last : NULL;
-        const ndr_status status = enqueue_piece(l, &l->planned->pieces[i], done);
+        cl_event *done = !wants_events ? NULL : i == 0 ? &l->first_event : i + 1 == count ? &l->last_event : NULL;
+        const ndr_status status = enqueue_piece(l, &l->last->pieces[i], done);
         if (status != NDR_OK) return fail_at(l, i, status);
     }
     return NDR_OK;
@@ -169,8 +200,8 @@ static ndr_status enqueue_all(launching *l, bool wants_events)
 
 static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 {
-    NDR_TRY(ndr_args_bind(l->kernel, l->planned->bound, l->arg_count));
-    if (l->scratch_bytes) NDR_TRY(ndr_args_bind_scratch(l->kernel, l->scratch_bytes));
+    NDR_TRY(ndr_args_bind(l->kernel, l->last->bound, l->arg_count));
+    NDR_TRY(bind_scratch(l));
     return enqueue_all(l, wants_events);
 }
 
@@ -181,7 +212,7 @@ static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg 
                          bool wants_events, bool *is_empty)
 {
     NDR_TRY(check(l, range, args, arg_count));
-    *is_empty = l->planned->plan.piece_count == 0;
+    *is_empty = l->last->plan.piece_count == 0;
     return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
 }
 
@@ -192,7 +223,7 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     launching l; /* what is not set here is set before it is read */
     l.queue = queue;
     l.kernel = kernel;
-    l.first = l.last = NULL;
+    l.first_event = l.last_event = NULL;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     const bool is_kept = ndr_queue_keeps_last(queue);
@@ -201,12 +232,12 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
     pthread_mutex_unlock(&kernel->lock);
     if (status != NDR_OK || is_empty) {
-        if (l.first) clReleaseEvent(l.first);
+        if (l.first_event) clReleaseEvent(l.first_event);
         ndr_event_destroy(made);
         return status != NDR_OK ? status : ndr_queue_mark(queue, event);
     }
-    if (is_kept) ndr_queue_keep_last(queue, l.last ? l.last : l.first);
-    ndr_event_hand_out(made, l.first, l.last, event);
+    if (is_kept) ndr_queue_keep_last(queue, l.last_event ? l.last_event : l.first_event);
+    ndr_event_hand_out(made, l.first_event, l.last_event, event);
     return NDR_OK;
 }
 

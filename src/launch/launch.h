@@ -43,9 +43,17 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
 
 /* ---- args.c ---- */
 
+/* Enough of an argument to detect that the next one is the same. */
+typedef struct ndr_arg_mark {
+    ndr_arg_kind kind; /* NONE: like no other */
+    uint64_t value;    /* a number's bits as they were given, a buffer's identity, the bytes of local memory */
+} ndr_arg_mark;
+
 /* One argument as clSetKernelArg wants it. */
 typedef struct ndr_bound {
-    bool is_held; /* by OpenCL's kernel already; then the rest need not be there */
+    ndr_arg_mark set;   /* what OpenCL's kernel has, from the launch before */
+    ndr_arg_mark given;
+    bool is_set; /* what is given is set already; then the rest need not be there */
     size_t size_bytes;
     const void *value; /* NULL for local memory */
     union {
@@ -57,7 +65,6 @@ typedef struct ndr_bound {
         float f32;
         double f64;
     } copy; /* what `value` points to, unless it is a struct of the caller's */
-    ndr_held given;
 } ndr_bound;
 
 /* Check each argument against the kernel's signature and turn it into one of `bound`, which has room for info.arg_count;
@@ -65,21 +72,8 @@ typedef struct ndr_bound {
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
                           size_t *local_bytes);
 
-/* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
-typedef struct ndr_launch_record {
-    cl_ulong global_range[3];
-    cl_ulong offset[3];
-    cl_ulong group_range[3];
-    cl_ulong first_group[3];
-    cl_ulong local_range[3];
-    cl_ulong base[3];
-    cl_ulong dims;
-} ndr_launch_record;
-
-/* Set them, the hidden scratch, the hidden record; with the kernel's lock held. */
-ndr_status ndr_args_bind(ndr_kernel *kernel, const ndr_bound *bound, size_t arg_count);
-ndr_status ndr_args_bind_scratch(ndr_kernel *kernel, size_t size_bytes);
-ndr_status ndr_args_bind_record(ndr_kernel *kernel, const ndr_launch_record *record);
+/* Set those that are not set already; with the kernel's lock held. */
+ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_count);
 
 /* ---- launch.c ---- */
 

@@ -1,9 +1,21 @@
-/* adopt.c - kernels that were made elsewhere: from a binary, from SPIR-V, by another library. */
+/* adopt.c - OpenCL's kernels in and out of ours (include/ndr/ndr_cl.h): those made elsewhere, from a binary, from SPIR-V
+ * or by another library, and ours for raw calls. */
 #include "program/program.h"
 
 #include "ndr/ndr_cl.h"
 
 #include <stdlib.h>
+
+/* ---- out ---- */
+
+cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
+{
+    if (!NDR_IS_LIVE(kernel)) return NULL;
+    atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->is_handed_out, true);
+    return kernel->cl;
+}
+
+/* ---- in ---- */
 
 static ndr_status check_owner(const ndr_context *context, cl_kernel cl)
 {
@@ -30,15 +42,15 @@ static ndr_status fill(cl_kernel cl, ndr_kernel *made)
 }
 
 /* With the build lock held. The store's reference keeps the address from being another kernel's, so it is the key. */
-static ndr_status find_or_adopt(ndr_context *context, cl_kernel cl, ndr_kernel **kernel)
+static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kernel cl, ndr_kernel **kernel)
 {
     const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl, 0);
-    *kernel = ndr_store_find_kernel(context->store, key);
+    *kernel = ndr_store_find_kernel(store, key);
     if (*kernel) return NDR_OK;
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
     ndr_status status = fill(cl, made);
-    if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
+    if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);
     return status;
@@ -50,10 +62,12 @@ ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **k
     NDR_REQUIRE_SET(cl);
     NDR_REQUIRE_SET(kernel);
     NDR_TRY(check_owner(context, cl));
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(context, &store));
     ndr_kernel *found;
-    pthread_mutex_lock(&context->store->build_lock);
-    const ndr_status status = find_or_adopt(context, cl, &found);
-    pthread_mutex_unlock(&context->store->build_lock);
+    pthread_mutex_lock(&store->build_lock);
+    const ndr_status status = find_or_adopt(context, store, cl, &found);
+    pthread_mutex_unlock(&store->build_lock);
     if (status == NDR_OK) *kernel = found;
     return status;
 }

@@ -134,13 +134,14 @@ static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc
     return status;
 }
 
-static ndr_status make_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_hash key, ndr_program **program)
+static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, ndr_hash key,
+                               ndr_program **program)
 {
     ndr_program *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     made->key = key;
     ndr_status status = fill_program(context, desc, made);
-    if (status == NDR_OK) status = ndr_store_keep(context->store, made);
+    if (status == NDR_OK) status = ndr_store_keep(store, made);
     if (status == NDR_OK) *program = made;
     else ndr_program_free(made);
     return status;
@@ -169,13 +170,13 @@ static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel
     return status;
 }
 
-static ndr_status make_kernel(ndr_context *context, ndr_program *program, const char *name, ndr_hash key,
-                              ndr_kernel **kernel)
+static ndr_status make_kernel(ndr_context *context, ndr_store *store, ndr_program *program, const char *name,
+                              ndr_hash key, ndr_kernel **kernel)
 {
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
     ndr_status status = fill_kernel(program, name, made);
-    if (status == NDR_OK) status = ndr_store_keep_kernel(context->store, made);
+    if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);
     return status;
@@ -184,14 +185,14 @@ static ndr_status make_kernel(ndr_context *context, ndr_program *program, const 
 /* ---- getting ---- */
 
 /* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, const ndr_kernel_desc *desc, const request *r,
+static ndr_status find_or_build(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, const request *r,
                                 ndr_kernel **kernel)
 {
-    *kernel = ndr_store_find_kernel(context->store, r->kernel);
+    *kernel = ndr_store_find_kernel(store, r->kernel);
     if (*kernel) return NDR_OK;
-    ndr_program *program = ndr_store_find(context->store, r->program);
-    if (!program) NDR_TRY(make_program(context, desc, r->program, &program));
-    return make_kernel(context, program, desc->name, r->kernel, kernel);
+    ndr_program *program = ndr_store_find(store, r->program);
+    if (!program) NDR_TRY(make_program(context, store, desc, r->program, &program));
+    return make_kernel(context, store, program, desc->name, r->kernel, kernel);
 }
 
 ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel)
@@ -199,12 +200,14 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
     NDR_TRY(check(context, desc, kernel));
     request r;
     NDR_TRY(read_request(desc, &r));
-    ndr_kernel *found = ndr_store_find_kernel(context->store, r.kernel);
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(context, &store));
+    ndr_kernel *found = ndr_store_find_kernel(store, r.kernel);
     ndr_status status = NDR_OK;
     if (!found) {
-        pthread_mutex_lock(&context->store->build_lock);
-        status = find_or_build(context, desc, &r, &found);
-        pthread_mutex_unlock(&context->store->build_lock);
+        pthread_mutex_lock(&store->build_lock);
+        status = find_or_build(context, store, desc, &r, &found);
+        pthread_mutex_unlock(&store->build_lock);
     }
     if (status == NDR_OK) *kernel = found;
     return status;

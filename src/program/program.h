@@ -6,6 +6,135 @@
 
 #include "device/device.h"
 
+/* ---- programs and kernels ---- */
+
+/* How a kernel says what it is launched over. */
+typedef enum ndr_form {
+    NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
+    NDR_FORM_RANGE,    /* NDR_RANGE(d) */
+    NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
+} ndr_form;
+
+/* What a parameter takes. */
+typedef enum ndr_param_kind {
+    NDR_PARAM_GLOBAL,   /* a buffer */
+    NDR_PARAM_CONSTANT, /* a buffer */
+    NDR_PARAM_LOCAL,    /* local memory */
+    NDR_PARAM_NUMBER,   /* a number */
+    NDR_PARAM_BYTES,    /* a vector or struct */
+    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
+    NDR_PARAM_ANY,      /* of a kernel made elsewhere, what the driver does not tell: whatever is given */
+} ndr_param_kind;
+
+/* A number or a vector of OpenCL C: "uint" is one lane of u32, "float3" three of f32. No lanes: neither of them. */
+typedef struct ndr_builtin {
+    ndr_dtype dtype;
+    unsigned lanes;
+} ndr_builtin;
+
+typedef struct ndr_param {
+    ndr_param_kind kind;
+    ndr_builtin type;  /* of the value, or of what the pointer points to, typedefs resolved where that is possible */
+    size_t size_bytes; /* of a value, or of one element of local memory; 0 where it is not known */
+    bool is_const; /* the kernel only reads through it */
+    char *name, *type_name;
+} ndr_param;
+
+/* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
+typedef struct ndr_launch_record {
+    cl_ulong global_range[3];
+    cl_ulong offset[3];
+    cl_ulong group_range[3];
+    cl_ulong first_group[3];
+    cl_ulong local_range[3];
+    cl_ulong base[3];
+    cl_ulong dims;
+} ndr_launch_record;
+
+/* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
+ * enqueues holds `lock` meanwhile. */
+struct ndr_kernel {
+    uint64_t seal;
+    ndr_hash key;         /* what it was asked for by */
+    ndr_context *context; /* not counted: the context owns the kernel */
+    cl_kernel cl;
+    char *name;
+    ndr_param *params;
+    unsigned arg_count; /* of `params`, hidden ones too; info.arg_count counts the visible ones in front */
+    size_t argument_bytes; /* of all of them together, as the device's limit counts */
+    ndr_form form;
+    unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
+    bool has_scratch; /* a hidden local argument, just before the record */
+    bool is_guarded;  /* items past its range return at once: it may be launched over more than there are */
+    ndr_sub_group_kind sub_groups;
+    size_t sub_group_size; /* of warps and virtual ones */
+    ndr_kernel_info info;
+    pthread_mutex_t lock;
+    atomic_bool is_handed_out; /* somebody else may set arguments */
+    void *attached; /* by the floor above: one block of malloc(), freed with the kernel; or NULL. With the lock */
+};
+
+/* A type that a program's kernels take and its driver names without explaining it. */
+typedef struct ndr_type {
+    struct ndr_type *next;
+    bool is_pointee; /* `name` is that of a pointer, the type what it points to */
+    size_t number;   /* what is known of it: signature.c's; 0 for nothing */
+    char name[];
+} ndr_type;
+
+void ndr_types_free(ndr_type *types);
+
+/* A built program. Its text is the driver's to keep: ndr_build_get_text(). */
+typedef struct ndr_program {
+    ndr_hash key; /* what it was asked for by */
+    cl_program cl;
+    char *title; /* what sentences and logs call it */
+    char *options;
+    size_t text_length; /* of the user's part; the rest of what the driver keeps tells the types */
+    ndr_type *types;    /* with the build lock */
+    ndr_sub_group_kind sub_groups;
+    size_t sub_group_size;  /* asked for, or the warp's; 0 for the device's own */
+    bool uses_sub_groups; /* its text has the vocabulary's */
+} ndr_program;
+
+/* Values under their keys, found in a step or two however many there are: a hash table with open addressing. */
+typedef struct ndr_table {
+    size_t count, capacity; /* a power of two, at least twice `count`; or 0 */
+    struct ndr_table_slot {
+        ndr_hash key;
+        void *value; /* NULL: the slot is free */
+    } *slots;
+} ndr_table;
+
+/* ---- store.c ---- */
+
+/* The programs and kernels of a context, under their keys. It keeps; it does not build. */
+typedef struct ndr_store {
+    ndr_attachment base;        /* of the context */
+    pthread_mutex_t lock;       /* held for look-ups and changes of the tables */
+    pthread_mutex_t build_lock; /* held while one thread builds, so that nothing is built twice */
+    ndr_table programs, kernels;
+    int takes_ptx;              /* sub_group.c's: 0 not asked yet, 1 no, 2 yes. With the build lock */
+} ndr_store;
+
+/* The one of a context, made when first asked for. */
+ndr_status ndr_store_get(ndr_context *context, ndr_store **store);
+
+/* What is kept, or NULL. */
+ndr_program *ndr_store_find(ndr_store *store, ndr_hash key);
+ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
+
+/* Hand over; where that fails for want of memory, the caller still has it. */
+ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);
+ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel);
+
+/* A kernel of which nothing is set yet but its context and key. */
+ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
+
+/* Free what was never handed over; NULL is fine. */
+void ndr_program_free(ndr_program *program);
+void ndr_kernel_free(ndr_kernel *kernel);
+
 /* ---- source.c ---- */
 
 /* One file of kernels/, as embedded by the build. */

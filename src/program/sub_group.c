@@ -16,8 +16,9 @@
  * asked again. */
 static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
 {
-    int known = atomic_load(&context->takes_ptx);
-    if (known == 0) {
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(context, &store));
+    if (store->takes_ptx == 0) {
         /* One of each kind that kernels/ndr uses; the last two came with compute capability 6 and 7. */
         static const char probe[] =
             "kernel void probe(global uint *x, global double *y)\n"
@@ -32,11 +33,10 @@ static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
         cl_program program = NULL;
         const bool asks = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
         if (asks) NDR_TRY(ndr_build_try(context, probe, "", &program));
-        known = program ? 2 : 1;
+        store->takes_ptx = program ? 2 : 1;
         if (program) clReleaseProgram(program);
-        atomic_store(&context->takes_ptx, known);
     }
-    *takes = known == 2;
+    *takes = store->takes_ptx == 2;
     return NDR_OK;
 }
 

@@ -2,7 +2,7 @@
  *
  * Hash tables, for a program that tunes itself builds thousands of option sets, and every operation asks for its kernels
  * at every call. */
-#include "device/device.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +47,6 @@ static ndr_status insert(ndr_table *table, ndr_hash key, void *value)
 
 /* ---- what is kept ---- */
 
-ndr_status ndr_store_create(ndr_store **store)
-{
-    ndr_store *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel store");
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_mutex_init(&made->build_lock, NULL);
-    *store = made;
-    return NDR_OK;
-}
-
 ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel)
 {
     ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
@@ -78,7 +68,7 @@ void ndr_kernel_free(ndr_kernel *kernel)
     }
     free(kernel->params);
     free(kernel->name);
-    free(kernel->last_plan);
+    free(kernel->attached);
     pthread_mutex_destroy(&kernel->lock);
     ndr_handle_free(kernel);
 }
@@ -102,16 +92,31 @@ void ndr_program_free(ndr_program *program)
     free(program);
 }
 
-void ndr_store_destroy(ndr_store *store)
+static void open_store(ndr_attachment *made)
 {
-    if (!store) return;
+    ndr_store *store = (ndr_store *)made;
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->build_lock, NULL);
+}
+
+static void close_store(ndr_attachment *gone)
+{
+    ndr_store *store = (ndr_store *)gone;
     for (size_t i = 0; i < store->kernels.capacity; ++i) ndr_kernel_free(store->kernels.slots[i].value);
     for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
     free(store->kernels.slots);
     free(store->programs.slots);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->build_lock);
-    free(store);
+}
+
+ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
+{
+    static const ndr_attachment_kind kind = { "a kernel store", sizeof(ndr_store), open_store, close_store };
+    ndr_attachment *found;
+    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
+    *store = (ndr_store *)found;
+    return NDR_OK;
 }
 
 /* ---- finding and keeping ---- */
