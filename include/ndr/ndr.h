@@ -2,26 +2,25 @@
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
  * Read it top to bottom: version, status, element types, devices, contexts, queues, events, buffers,
- * kernels, ranges, arguments, launches, operations. What holds for every function here, so that no
- * comment below repeats it:
+ * kernels, ranges, arguments, launches, operations. These rules hold for every function here; the comments
+ * below do not repeat them:
  *
- *   Order     The object acted on, then what you give, then what you get.
- *   Errors    A call that can fail returns ndr_status, 0 when all went well. On failure outputs are
- *             untouched, nothing was enqueued or written unless the sentence says so, every object
- *             still works, and ndr_last_error() says in one sentence what went wrong. The compiler
- *             warns where a status is ignored; NDR_IGNORE() says that it is meant.
- *   NULL      An object or output that must be there and is NULL is refused with NDR_BAD_ARGUMENT.
- *             Where NULL has a meaning, the comment says which.
- *   Owning    What ndr_X_create gives you, you hand to ndr_X_destroy, in any order; it takes NULL, and
- *             may be called while queued work still uses the object. What a `get` gives you is lent.
+ *   Order     Parameters are the object acted on, then inputs, then outputs.
+ *   Errors    A call that can fail returns ndr_status, 0 on success. On failure outputs are unchanged,
+ *             nothing was enqueued or written unless the sentence says so, every object still works, and
+ *             ndr_last_error() says in one sentence what went wrong. The compiler warns where a status is
+ *             ignored; NDR_IGNORE() marks one that is ignored on purpose.
+ *   NULL      A required object or output that is NULL is refused with NDR_BAD_ARGUMENT. Where NULL is
+ *             allowed, the comment says what it means.
+ *   Owning    You pass what ndr_X_create returns to ndr_X_destroy, in any order. ndr_X_destroy takes NULL,
+ *             and may be called while queued work still uses the object. You do not own what a `get` returns.
  *   Strings   and descriptors are read during the call and never kept. A zero field means its default.
  *   Units     Names ending in _bytes count bytes, in _ns nanoseconds; every other size counts elements
  *             or work-items.
  *   Order of  The last dimension is the contiguous one, as in SYCL and in a C array: (row, column).
  *   dims      Raw OpenCL counts the other way; docs/ranges.md shows both side by side.
- *   Threads   Everything may be shared between threads, one launch of the same kernel from many threads
- *             included, except that an object is destroyed when no other thread is calling with it.
- *             docs/threads.md has the table.
+ *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
+ *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *
  * The library never prints, exits, aborts, installs a handler or calls OpenCL when the process ends.
  */
@@ -38,7 +37,7 @@
 #define NDR_API /**< Marks an exported function. */
 #endif
 
-/** Marks an exported function whose status must be looked at: the compiler warns where it is not. */
+/** Marks an exported function whose status must be checked: the compiler warns where it is not. */
 #define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
 
 /** Say that the status of `call` is ignored on purpose: NDR_IGNORE(ndr_queue_flush(queue)). */
@@ -60,45 +59,45 @@ NDR_API const char *ndr_version(void);
 
 /* ---- status -------------------------------------------------------------------------------------- */
 
-/** What became of a call. Grouped by whose turn it is: 1xx the caller's, 2xx the machine's, 3xx the
- * kernel author's, 4xx memory's, 9xx the driver's. The numbers stay. */
+/** The result of a call. Grouped by where the fault is: 1xx the caller, 2xx the machine, 3xx the kernel's
+ * source, 4xx memory, 9xx the driver. The numbers do not change. */
 typedef enum ndr_status {
-    NDR_OK = 0,                     /**< All went well. */
-    NDR_BAD_ARGUMENT = 100,         /**< A host argument makes no sense. */
-    NDR_BAD_RANGE = 101,            /**< A range, local size or offset makes no sense or does not fit. */
+    NDR_OK = 0,                     /**< Success. */
+    NDR_BAD_ARGUMENT = 100,         /**< A host argument is not valid. */
+    NDR_BAD_RANGE = 101,            /**< A range, local size or offset is not valid or does not fit. */
     NDR_BAD_KERNEL_ARGUMENT = 102,  /**< A kernel argument is missing, extra, or of another type. */
     NDR_OUT_OF_BOUNDS = 103,        /**< Past the end of a buffer. */
     NDR_NOT_FOUND = 104,            /**< No kernel or file of that name. */
-    NDR_LIMIT_EXCEEDED = 105,       /**< Would make sense on a device with larger limits. */
+    NDR_LIMIT_EXCEEDED = 105,       /**< More than this device allows; it may fit on another. */
     NDR_NO_DRIVER = 200,            /**< No OpenCL driver is installed. */
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
-    NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the words given. */
+    NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
-    NDR_OUT_OF_HOST_MEMORY = 400,   /**< malloc said no. */
-    NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device said no. */
+    NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
+    NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
     NDR_DRIVER_ERROR = 900          /**< OpenCL refused for another reason; see ndr_last_cl_error(). */
 } ndr_status;
 
 /** The name of a status, such as "NDR_BAD_ARGUMENT". Never NULL. */
 NDR_API const char *ndr_status_name(ndr_status status);
 
-/** What the latest failed call on this thread has to say, whole, however long. Never NULL; valid until
- * the next failing call on the same thread. A call that succeeds leaves it alone. */
+/** The sentence of the latest failed call on this thread, whole, however long. Never NULL; valid until
+ * the next failing call on the same thread. A call that succeeds does not change it. */
 NDR_API const char *ndr_last_error(void);
 
-/** The OpenCL code behind the latest failed call on this thread, such as -54; 0 where libndr refused
- * before OpenCL was asked. */
+/** The OpenCL code of the latest failed call on this thread, such as -54; 0 where libndr refused the call
+ * without calling OpenCL. */
 NDR_API int32_t ndr_last_cl_error(void);
 
-/** What the compiler said of the build behind the latest failed call on this thread, whole: ndr_last_error() shows
- * its first errors only. "" where that call built nothing or there is no log. Never NULL; valid as long as the text
- * of ndr_last_error(). */
+/** The compiler's whole log, if the latest failed call on this thread failed in a build: ndr_last_error() shows only
+ * the first errors. "" where that call built nothing or there is no log. Never NULL; valid as long as the text of
+ * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
 
 /* ---- element types ------------------------------------------------------------------------------- */
 
-/** The type of one element. 0 is none of them, so that a forgotten field is refused. */
+/** The type of one element. 0 is not a type, so that a forgotten field is refused. */
 typedef enum ndr_dtype {
     NDR_DTYPE_NONE = 0, /**< Not set. */
     NDR_DTYPE_I8 = 1,   /**< int8_t, `char` on the device. */
@@ -113,15 +112,15 @@ typedef enum ndr_dtype {
     NDR_DTYPE_F64 = 10  /**< double. */
 } ndr_dtype;
 
-/** "f32" and so on; "?" for a value that is no dtype. Never NULL. */
+/** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */
 NDR_API const char *ndr_dtype_name(ndr_dtype dtype);
 
-/** Bytes of one element; 0 for a value that is no dtype. */
+/** Bytes of one element; 0 for a value that is not a dtype. */
 NDR_API size_t ndr_dtype_size(ndr_dtype dtype);
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
-/** What kind of device. */
+/** The kind of a device. */
 typedef enum ndr_device_type {
     NDR_DEVICE_TYPE_OTHER = 0,       /**< None of the three. */
     NDR_DEVICE_TYPE_CPU = 1,         /**< "cpu" */
@@ -139,32 +138,32 @@ typedef struct ndr_device_info {
     ndr_device_type type;    /**< CPU, GPU, accelerator or other. */
     unsigned compute_units;  /**< How many groups can run at one time, roughly. */
     unsigned address_bits;   /**< 32 or 64: the width of size_t in kernels. */
-    size_t max_group_size;   /**< Work-items of one group, at most; a kernel may allow fewer. */
+    size_t max_group_size;   /**< Most work-items of one group; a kernel may allow fewer. */
     size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
     size_t local_memory_bytes;      /**< Of one group. */
     size_t max_buffer_bytes;        /**< Of one buffer. */
     size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
-                                         pointer, and the 152 that an NDR_RANGE or NDR_ND_RANGE takes. */
+                                         pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
     uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not say. */
-    bool local_memory_is_dedicated; /**< A memory of its own, as on GPUs, rather than cached global memory. */
+    bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
-    bool has_int64_atomics;         /**< Atomics on 64-bit integers, and through them on double. */
+    bool has_int64_atomics;         /**< Atomics on 64-bit integers, and so on double. */
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
-    unsigned sub_group_size_count;  /**< How many sizes of them a kernel may ask for; 0: none. */
+    unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
     size_t sub_group_sizes[16];     /**< Those sizes. */
-    unsigned warp_size;             /**< Items that the hardware runs in step, where it says so; else 0. */
-    unsigned preferred_f32_width;   /**< Floats that the device likes to handle together. */
-    unsigned native_f32_width;      /**< Floats of one work-item that a vector register holds: 1 where there is none, or
-                                         where it holds one of each of several work-items. */
+    unsigned warp_size;             /**< Items that the hardware runs in step; 0 where the driver does not say. */
+    unsigned preferred_f32_width;   /**< The float vector width that the driver prefers. */
+    unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 where there is no vector
+                                         register, or where each of its floats belongs to another work-item. */
 } ndr_device_info;
 
 /** "cpu", "gpu", "accelerator" or "other". Never NULL. */
 NDR_API const char *ndr_device_type_name(ndr_device_type type);
 
-/** List the devices of every driver: the first `capacity` of them go to `devices` (may be NULL when
- * `capacity` is 0), their number to `count`. The place in this list is the index that NDR_DEVICE takes.
+/** List the devices of every driver: `devices` (may be NULL when `capacity` is 0) gets the first `capacity`
+ * of them, `count` the number of all. NDR_DEVICE takes the index in this list.
  * NDR_NO_DRIVER or NDR_NO_DEVICE when there is none to list. */
 NDR_MUST_CHECK ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
 
@@ -174,50 +173,48 @@ NDR_MUST_CHECK ndr_status ndr_device_list(size_t capacity, ndr_device_info *devi
 typedef struct ndr_context ndr_context;
 
 /** Open a device. `device` is a type ("gpu", "cpu", "accelerator"), an index in ndr_device_list(), or
- * part of a device's or platform's name, upper and lower case alike; a word that is a type is never
- * looked up as a name. NULL stands for the words in the environment variable NDR_DEVICE or, where that
- * is unset or empty, for the default: the first GPU, else the first accelerator, else the first CPU; "" stands for that
- * default too.
- * What cannot be had is refused rather than replaced. */
+ * part of a device's or platform's name. Case does not matter. A type is never looked up as a name. NULL
+ * means the text of the environment variable NDR_DEVICE. Where that is unset or empty, or `device` is "",
+ * the default is the first GPU, else the first accelerator, else the first CPU.
+ * There is no fallback if the device that was asked for is unavailable: the call fails. */
 NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **context);
 
 /** Whether the work of a context is checked while it runs, to find mistakes; docs/wrong-results.md shows it in use.
  *
- * On, each launch is waited for. A launch that wrote past the end or before the start of a buffer is refused with
- * NDR_OUT_OF_BOUNDS, in a sentence that names kernel, argument, launch and first changed byte; it has run then, and
- * what it wrote inside its buffers is there. ndr_buffer_create() fills a buffer: each four bytes are 0xfff0bad1, NaN
- * as float and as double, -1000751 as int. A handle that was destroyed, overwritten, or never was one is refused by
- * every call; a destroy function leaves such a handle alone, says so in ndr_last_error(), and the report below counts
- * it.
+ * On, each launch blocks until it has ended. A launch that wrote past the end or before the start of a buffer returns
+ * NDR_OUT_OF_BOUNDS, and the sentence names kernel, argument, launch and first changed byte. That launch has run, and
+ * what it wrote inside its buffers is kept. ndr_buffer_create() fills a buffer: each four bytes are 0xfff0bad1, NaN as
+ * float and as double, -1000751 as int. Every call refuses a handle that was destroyed, overwritten, or never was one.
+ * A destroy function ignores such a handle, says so in ndr_last_error(), and the report below counts it.
  *
- * Only writes are found, where they change a byte within a guard zone: as many bytes as the buffer has on either side
- * of it, at least 64 KiB and at most 16 MiB. Each buffer takes the memory of its zones besides its own. */
+ * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
+ * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. */
 typedef enum ndr_check_mode {
     NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK says: 1 is on; 0, empty or unset is off. */
     NDR_CHECK_ON = 1,      /**< Checked. */
-    NDR_CHECK_OFF = 2      /**< Not checked: nothing is waited for. */
+    NDR_CHECK_OFF = 2      /**< Not checked: launches do not block. */
 } ndr_check_mode;
 
-/** How a context is made. */
+/** Options of a context. */
 typedef struct ndr_context_desc {
     const char *device;   /**< As in ndr_context_create(); NULL: as there. */
     ndr_check_mode check; /**< Default: as NDR_CHECK says. */
 } ndr_context_desc;
 
-/** Open a device as ndr_context_create() does, with more to choose; `desc` NULL means all defaults. */
+/** Open a device as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
 NDR_MUST_CHECK ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
 
-/** What checking has to report besides refusals, a sentence a line: whether it is on and how many launches it checked;
- * the buffers that it cannot check and why, each reason once (memory of the caller's or of OpenCL's, a cl_mem that was
- * handed out, no room for guard zones); destroy calls that were given no live handle. Numbers count the context's
- * buffers as they were made, the library's own included.
+/** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it
+ * cannot check and why, each reason once (memory of the caller's or of OpenCL's, a cl_mem that was handed out, no room
+ * for guard zones); destroy calls without a live handle. Buffers are numbered in the order in which the context made
+ * them, the library's own included.
  *
- * At most `capacity` bytes go to `text` (may be NULL when `capacity` is 0), the 0 at the end among them; `length` (may
- * be NULL) gets the characters of the whole report, without the 0. */
+ * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
+ * NULL) gets the length of the whole report, without the 0. */
 NDR_MUST_CHECK ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text,
                                                        size_t *length);
 
-/** Let go of a context. Its queues, buffers, events and kernels keep what they need of it. */
+/** Destroy a context. Its queues, buffers, events and kernels keep what they need of it. */
 NDR_API void ndr_context_destroy(ndr_context *context);
 
 /** Describe the context's device. */
@@ -225,87 +222,87 @@ NDR_MUST_CHECK ndr_status ndr_context_get_device(const ndr_context *context, ndr
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
-/** A line of work for the context's device: each piece starts when the one before it has ended. */
+/** An in-order queue of work for the context's device: each piece starts when the one before it has ended. */
 typedef struct ndr_queue ndr_queue;
 
-/** How a queue is made. */
+/** Options of a queue. */
 typedef struct ndr_queue_desc {
-    bool profiling; /**< Keep times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: do not. */
+    bool profiling; /**< Record times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: off. */
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
 NDR_MUST_CHECK ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
 
-/** Let go of a queue; what it holds still runs. */
+/** Destroy a queue; the work in it still runs. */
 NDR_API void ndr_queue_destroy(ndr_queue *queue);
 
-/** Hand everything enqueued to the device now, without waiting. */
+/** Submit everything enqueued to the device now, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 
-/** Wait until everything enqueued has ended. Work that failed late (after its launch was accepted)
- * shows here or at its event.
+/** Wait until everything enqueued has ended. Work that failed after its launch was accepted is reported
+ * here or at its event.
  *
- * On CPUs whoever waits, here, for an event or for a transfer, first looks for up to 0.2 ms whether it is done, giving
- * way to other threads: small work is over sooner than a sleeping thread wakes. Long work is slept for at once. */
+ * On CPUs every wait (here, for an event or for a transfer) first polls for up to 0.2 ms, yielding to other threads:
+ * small work ends sooner than a sleeping thread wakes. Where earlier waits were long, the thread sleeps at once. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /** One piece of enqueued work. A launch that was split counts as one, from its first start to its last
- * end. Wherever an event is an output, NULL means that you do not want one. */
+ * end. Where an event is an output, NULL means that you do not want one. */
 typedef struct ndr_event ndr_event;
 
-/** How far a piece of work has come. */
+/** The state of a piece of work. */
 typedef enum ndr_event_state {
     NDR_EVENT_QUEUED = 0,    /**< In the queue. */
-    NDR_EVENT_SUBMITTED = 1, /**< With the device. */
+    NDR_EVENT_SUBMITTED = 1, /**< Submitted to the device. */
     NDR_EVENT_RUNNING = 2,   /**< Started. */
-    NDR_EVENT_COMPLETE = 3,  /**< Ended well. */
-    NDR_EVENT_FAILED = 4     /**< Ended badly; ndr_event_wait() says how. */
+    NDR_EVENT_COMPLETE = 3,  /**< Ended with success. */
+    NDR_EVENT_FAILED = 4     /**< Failed; ndr_event_wait() says why. */
 } ndr_event_state;
 
-/** Wait until the work has ended; an error if it ended badly. Where the wait itself fails and the work may still be
+/** Wait until the work has ended; an error if the work failed. Where the wait itself fails and the work may still be
  * running, the sentence says so. */
 NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 
-/** Ask how far it has come, without waiting. */
+/** Get the state, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
-/** Wait, then tell how long the device worked on it: ended_ns - started_ns of ndr_event_get_times(), 0 where the driver
- * gives them the wrong way round. The queue must have been made with `profiling`. */
+/** Wait, then return how long the work ran on the device: ended_ns - started_ns of ndr_event_get_times(), or 0 where
+ * the driver reports an end before the start. The queue must have been made with `profiling`. */
 NDR_MUST_CHECK ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
 
-/** When a piece of work reached each stage, by the clock of its device. Where that clock starts is the driver's choice, so
- * only differences between times of one device mean something. */
+/** When a piece of work reached each stage, by the clock of its device. The driver chooses the zero of that clock, so
+ * compare only times of the same device. */
 typedef struct ndr_event_times {
     uint64_t queued_ns;    /**< It was enqueued. */
-    uint64_t submitted_ns; /**< The driver passed it to the device. */
-    uint64_t started_ns;   /**< The device started it. */
-    uint64_t ended_ns;     /**< The device ended it. */
+    uint64_t submitted_ns; /**< The driver submitted it to the device. */
+    uint64_t started_ns;   /**< It started on the device. */
+    uint64_t ended_ns;     /**< It ended on the device. */
 } ndr_event_times;
 
-/** Wait, then tell its times. Of work in several pieces, such as a split launch or a reduction, the first three are those
- * of the first piece and `ended_ns` is that of the last. Without `profiling` in the queue's descriptor they are refused
- * with NDR_BAD_ARGUMENT, and there are none of work that ended badly. The times are the driver's; some give one time for
+/** Wait, then return the work's times. For work in several pieces, such as a split launch or a reduction, the first
+ * three are those of the first piece and `ended_ns` is that of the last. NDR_BAD_ARGUMENT where the queue was made
+ * without `profiling`. Work that failed has no times. The times are the driver's; some drivers report one time for
  * several stages. */
 NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
 
-/** Enqueue a mark: nothing to do, and an event that completes when everything enqueued before it has ended. In an empty
- * queue it completes at once. It does not wait for work enqueued later or for other queues. The event does not
- * tell whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued. */
+/** Enqueue a marker, and get an event that completes when everything enqueued before it has ended. In an empty queue it
+ * completes at once. It does not wait for work enqueued later or for other queues. The event does not tell
+ * whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued. */
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
-/** Let go of an event; the work goes on. */
+/** Destroy an event; the work continues. */
 NDR_API void ndr_event_destroy(ndr_event *event);
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
 
-/** Device memory. Of 0 bytes is fine: a valid argument with nothing in it. */
+/** Device memory. 0 bytes are allowed: an empty buffer is a valid argument. */
 typedef struct ndr_buffer ndr_buffer;
 
 /** Make a buffer; its contents are undefined until written. More than the device's max_buffer_bytes is
- * refused with NDR_LIMIT_EXCEEDED. Drivers may take the memory later, so that NDR_OUT_OF_DEVICE_MEMORY
- * can also come from its first use. */
+ * refused with NDR_LIMIT_EXCEEDED. Drivers may allocate the memory later, so that the buffer's first use
+ * can also return NDR_OUT_OF_DEVICE_MEMORY. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer);
 
 /** Make a buffer that starts as a copy of `size_bytes` bytes at `host`. */
@@ -313,27 +310,28 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_from(ndr_context *context, size_t si
                                                  ndr_buffer **buffer);
 
 /** Make a buffer over `size_bytes` bytes at `host`, without a copy where the device shares the host's
- * memory. The memory must outlive the buffer and the work that uses it, and the host looks at it only
- * between ndr_buffer_map() and ndr_buffer_unmap(). Page-aligned memory serves most drivers best. */
+ * memory. The memory must outlive the buffer and the work that uses it. The host may access it only
+ * between ndr_buffer_map() and ndr_buffer_unmap(). Page-aligned memory is best for most drivers. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
                                                  ndr_buffer **buffer);
 
-/** Let go of a buffer; work in flight keeps it until it has ended. Where it is still mapped it is unmapped first, on
- * the queue of the mapping: host memory under ndr_buffer_create_over() must then last until that queue has finished. */
+/** Destroy a buffer. Enqueued work keeps the memory until it has ended. A buffer that is still mapped is first unmapped
+ * on the queue of the mapping. Host memory under ndr_buffer_create_over() must then last until that queue has
+ * finished. */
 NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 
-/** The size it was made with; 0 for NULL. */
+/** The buffer's size in bytes; 0 for NULL. */
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
 /** Copy host memory into a buffer; returns when `host` may be reused. Zero bytes: nothing happens. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                            size_t size_bytes, const void *host);
 
-/** Copy a buffer into host memory; returns when the bytes are there, all work before it done. */
+/** Copy a buffer into host memory, after all work before it; returns when the bytes have arrived. */
 NDR_MUST_CHECK ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                           size_t size_bytes, void *host);
 
-/** As ndr_buffer_write() without waiting: `host` stays untouched until the event has completed. */
+/** As ndr_buffer_write() without waiting: do not change `host` until the event has completed. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                                  size_t size_bytes, const void *host, ndr_event **event);
 
@@ -346,25 +344,25 @@ NDR_MUST_CHECK ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, 
                                           size_t size_bytes, const void *pattern, size_t pattern_bytes,
                                           ndr_event **event);
 
-/** Copy between buffers of one context; within one buffer the two spans must not meet. */
+/** Copy between buffers of one context; within one buffer the two spans must not overlap. */
 NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes,
                                           ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
                                           ndr_event **event);
 
 /** What the host will do with mapped memory. */
 typedef enum ndr_map_access {
-    NDR_MAP_READ = 1,       /**< Look at it. */
-    NDR_MAP_WRITE = 2,      /**< Overwrite all of it: what was there need not be brought over. */
-    NDR_MAP_READ_WRITE = 3  /**< Look and change. */
+    NDR_MAP_READ = 1,       /**< Read it. */
+    NDR_MAP_WRITE = 2,      /**< Overwrite all of it: the old contents need not be copied to the host. */
+    NDR_MAP_READ_WRITE = 3  /**< Read and change it. */
 } ndr_map_access;
 
-/** Lend a span of the buffer to the host, after all work before it; `host` gets its address. Copies
+/** Map a span of the buffer for the host, after all work before it; `host` gets its address. Copies
  * nothing where the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
  * buffer is refused, unless both only read. A span of 0 bytes is refused: it has no address. */
 NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
 
-/** Give the span at `host` back to the device. */
+/** Unmap the span at `host`. */
 NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
@@ -376,50 +374,51 @@ typedef struct ndr_kernel ndr_kernel;
 /** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`. */
 typedef struct ndr_kernel_desc {
     const char *name;    /**< The kernel function's name. */
-    const char *source;  /**< OpenCL C text, or */
-    const char *file;    /**< the path of a regular file of it, at most 16 MiB and read once for each
-                              context; a relative one begins at the process's working directory; or */
-    const char *bundled; /**< a file of the library's own, such as "reduce_tree.cl". */
-    const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without a -cl-std=
-                              the library passes the device's own OpenCL C version, and CL1.2 where a
-                              text does not build in that, for names that belong to it, such as `pipe`.
-                              The vocabulary needs CL1.2: less is refused. */
-    const char *const *include_dirs; /**< Folders to look in for included files, ended by a NULL; NULL for
-                                          none. A file's own folder is looked in first, and "ndr/..." is
-                                          always the library's vocabulary. A file that is there and cannot be
-                                          read is refused, even if a later folder has one of its name. Files
-                                          may include each other 200 deep. Where a macro spells a name that
-                                          only the compiler can tell, the compiler gets the folders with -I;
-                                          then one with a blank, quote or backslash in its name is refused.
-                                          Folders of -I in `options` are searched after these. */
-    const char *label; /**< What build logs call `source`; NULL means "source". */
+    const char *source;  /**< The kernel's OpenCL C text. */
+    const char *file;    /**< The path of a file with that text: a regular file of at most 16 MiB, read once
+                              for each context. A relative path starts at the working directory. */
+    const char *bundled; /**< The name of one of the library's own files, such as "reduce_tree.cl". */
+    const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without -cl-std= the
+                              library passes CL3.0 where the device has it, otherwise CL1.2. If a build as
+                              CL3.0 fails and the text uses a name that versions after 1.2 reserve, such as
+                              `pipe`, the library builds it as CL1.2. The vocabulary needs CL1.2: an older
+                              version is refused. */
+    const char *const *include_dirs; /**< Folders to search for included files, ended by a NULL; NULL for
+                                          none. The including file's own folder is searched first, then these,
+                                          then folders of -I in `options`. "ndr/..." is always the library's
+                                          vocabulary. A file that exists and cannot be read is refused, even
+                                          if a later folder has a file of that name. Includes may be 200 deep.
+                                          If a macro gives an included file's name and only the compiler can
+                                          expand it, the compiler gets the folders with -I. A folder with a
+                                          blank, quote or backslash in its name is then refused. */
+    const char *label; /**< The name of `source` in build logs; NULL means "source". */
     size_t sub_group_size; /**< Work-items of a sub-group, for kernels that use them; 0: the device's own. A
-                                size that the device cannot do is refused with NDR_UNSUPPORTED. */
+                                size that the device does not support is refused with NDR_UNSUPPORTED. */
 } ndr_kernel_desc;
 
 /** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
- * one build; asking again costs a look-up. NDR_NOT_FOUND lists the kernels that the source does have. */
+ * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
 /** What a kernel needs and allows on its device. */
 typedef struct ndr_kernel_info {
-    unsigned arg_count;             /**< Arguments that a launch gives; hidden ones do not count. */
-    size_t max_group_size;          /**< Work-items of one group, at most. */
+    unsigned arg_count;             /**< Arguments that a launch passes; hidden ones do not count. */
+    size_t max_group_size;          /**< Most work-items of one group. */
     size_t preferred_group_multiple; /**< Group sizes that are multiples of it run best. */
     size_t local_memory_bytes;      /**< Declared inside the kernel. */
-    size_t private_memory_bytes;    /**< Of each work-item, as far as the driver says. */
+    size_t private_memory_bytes;    /**< Of each work-item, as far as the driver reports it. */
     size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
 } ndr_kernel_info;
 
 /** Describe a kernel. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
 
-/** What the compiler said of the build that a kernel comes from: its warnings, in the driver's words, with files and
- * lines of the source as written. The kernels of one build share it. It is empty where there was nothing to say, and with
- * some drivers where an earlier process has built the same and the driver took it from its cache.
+/** The compiler's log of the build that a kernel comes from: its warnings, in the driver's words, with files and lines
+ * of the source as written. The kernels of one build share the log. It is empty where there were no warnings, and with
+ * some drivers where the driver took the program from its cache.
  *
- * At most `capacity` bytes go to `text` (may be NULL when `capacity` is 0), the 0 at the end among them; `length` (may
- * be NULL) gets the characters of the whole log, without the 0. */
+ * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
+ * NULL) gets the length of the whole log, without the 0. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length);
 
 /** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
@@ -431,48 +430,48 @@ typedef struct ndr_range {
 /** Where a kernel's sub-groups come from. */
 typedef enum ndr_sub_group_kind {
     NDR_SUB_GROUP_WHOLE = 0,  /**< The device has none: each group is one sub-group. */
-    NDR_SUB_GROUP_NATIVE = 1, /**< OpenCL's own. Some drivers want all items of the *group* to make each call. */
+    NDR_SUB_GROUP_NATIVE = 1, /**< OpenCL's own. Some drivers need all items of the *group* to make each call. */
     NDR_SUB_GROUP_WARP = 2,   /**< The hardware's warps, through inline assembly. */
-    NDR_SUB_GROUP_VIRTUAL = 3 /**< Of the size asked for, over local memory: all items of the *group* must make
-                                   each call. */
+    NDR_SUB_GROUP_VIRTUAL = 3 /**< Of the size asked for, implemented with local memory: all items of the *group*
+                                   must make each call. */
 } ndr_sub_group_kind;
 
 /** A kernel's sub-groups for one local size, as the kernel will see them. */
 typedef struct ndr_sub_group_info {
     ndr_sub_group_kind kind; /**< Where they come from. */
-    size_t max_size;         /**< Work-items of a sub-group at most. The last may have fewer, and where the driver
-                                  cuts each row of a group by itself, the last of each row: ask in the kernel. */
+    size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; where the driver divides
+                                  each row of a group separately, so may the last of each row. The kernel knows. */
     size_t count;            /**< Sub-groups of one group. count * max_size may be more than the group has items. */
 } ndr_sub_group_info;
 
-/** Ask for a kernel's sub-groups in groups of `local`. */
+/** Describe a kernel's sub-groups in groups of `local`. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
                                                     ndr_sub_group_info *info);
 
 /* ---- ranges -------------------------------------------------------------------------------------- */
 
-/** What becomes of a global size that is not a multiple of its local size. */
+/** What happens to a global size that is not a multiple of its local size. */
 typedef enum ndr_edge {
-    NDR_EDGE_REJECT = 0,   /**< Refused, as SYCL asks. */
-    NDR_EDGE_ROUND_UP = 1, /**< More items run; the kernel sees the true range and guards with
-                                ndr_in_range(), or with NDR_ITEM(), which ends them. */
-    NDR_EDGE_SPLIT = 2     /**< Smaller groups along the far edges, with true ids, as OpenCL 2.0 has them;
-                                up to 8 launches, on any device. */
+    NDR_EDGE_REJECT = 0,   /**< It is refused, as SYCL requires. */
+    NDR_EDGE_ROUND_UP = 1, /**< More items run. The kernel sees the true range and guards with
+                                ndr_in_range(), or with NDR_ITEM(), which ends the added items. */
+    NDR_EDGE_SPLIT = 2     /**< Smaller groups run along the far edges, with true ids, as in OpenCL 2.0; up to
+                                8 launches, on any device. */
 } ndr_edge;
 
 /** How many work-items, and in what groups.
  *
- * Three forms, told apart by `local`:
- *   local.dims == 0        a range: no groups; the library cuts it as it likes.
- *   local.size all 0       groups, but their size is chosen; edges are split unless rounded up.
+ * Three forms, distinguished by `local`:
+ *   local.dims == 0        a range: no groups; the library divides it as it likes.
+ *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
  *   local.size given       groups of that size; `edge` says what happens where they do not divide. */
 typedef struct ndr_nd_range {
     ndr_range global; /**< All work-items. */
     ndr_range local;  /**< Those of one group; as many dimensions as `global`. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
     ndr_edge edge;    /**< For sizes that do not divide. */
-    bool counts_groups; /**< `global` counts groups rather than work-items, as hierarchical kernels like it; `local`
-                             has as many dimensions, and zeros there let the library choose. */
+    bool counts_groups; /**< `global` counts groups instead of work-items, for hierarchical kernels. `local` has as
+                             many dimensions; zeros there let the library choose. */
 } ndr_nd_range;
 
 /** The range of (n). */
@@ -504,7 +503,7 @@ static inline ndr_nd_range ndr_nd_range_of(ndr_range global, ndr_range local)
     return range;
 }
 
-/** So many groups of `local` work-items each; zeros in `local` let the library choose. */
+/** The given number of groups, of `local` work-items each; zeros in `local` let the library choose. */
 static inline ndr_nd_range ndr_groups_of(ndr_range groups, ndr_range local)
 {
     ndr_nd_range range = { groups, local, { 0, 0, 0 }, NDR_EDGE_REJECT, true };
@@ -537,7 +536,7 @@ NDR_MUST_CHECK ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, con
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 
-/** What an argument holds. 0 is nothing, so that a forgotten one is refused. */
+/** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */
 typedef enum ndr_arg_kind {
     NDR_ARG_NONE = 0,     /**< Not set. */
     NDR_ARG_BUFFER = 1,   /**< A buffer; as.buffer must not be NULL. */
@@ -550,9 +549,9 @@ typedef enum ndr_arg_kind {
     NDR_ARG_LOCAL = 8     /**< extent[0] * extent[1] * extent[2] elements of size_bytes of local memory. */
 } ndr_arg_kind;
 
-/** One argument of a launch. Numbers live inside; only a struct is pointed to. */
+/** One argument of a launch. It contains a number, and points to a struct. */
 typedef struct ndr_arg {
-    ndr_arg_kind kind; /**< Which member of `as` counts. */
+    ndr_arg_kind kind; /**< Which member of `as` is set. */
     ndr_dtype dtype;   /**< Of a number, or of local memory's elements; NDR_DTYPE_NONE where unknown. */
     size_t size_bytes; /**< Of a struct, or of one element of local memory. */
     union {
@@ -573,29 +572,29 @@ typedef struct ndr_arg {
 /* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_struct(type, value) of a struct;
  * ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL.
  *
- * An integer goes to any integer parameter that can hold its value. Floats and doubles go only to
- * parameters of just their type, vectors as an ndr_struct of OpenCL's host type (cl_float4; a type of
- * another name needs the same size). A struct, by value or as an element of local memory, has one name
- * and one size on both sides. */
+ * An integer may be passed to any integer parameter that can hold its value, a float only to float, a double
+ * only to double. A vector is passed as an ndr_struct of OpenCL's host type (cl_float4; a type of another
+ * name needs the same size). A struct, by value or as an element of local memory, must have the same name
+ * and size on the host and in the kernel. */
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 
-/** Enqueue a kernel: one argument for each of its parameters, in order. All of it is checked before
- * anything is enqueued: the range against device and kernel, each argument against the kernel's own
- * signature, local memory and the bytes of all arguments against the device.
+/** Enqueue a kernel: one argument for each of its parameters, in order. Before anything is enqueued, the
+ * range is checked against device and kernel, each argument against the kernel's signature, local memory
+ * and the bytes of all arguments against the device.
  *
- * A kernel's first launch may take longer than the next ones, and so may the first with another local size: some drivers
- * finish compiling only then. Time a later one. */
+ * A kernel's first launch, and its first with each other local size, may take longer than the next: some drivers
+ * finish compiling only then. Time a later launch. */
 NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
                                        const ndr_arg *args, size_t arg_count, ndr_event **event);
 
-/* ndr_launch(queue, kernel, range, args...) is ndr_launch_v() for people: `range` is an ndr_range or an
- * ndr_nd_range by value, and each argument goes through ndr_arg_of(). ndr_launch_event(queue, kernel,
- * event, range, args...) gives the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
+/* ndr_launch(queue, kernel, range, args...) is the short form of ndr_launch_v(): `range` is an ndr_range or an
+ * ndr_nd_range by value, and ndr_arg_of() converts each argument. ndr_launch_event(queue, kernel, event,
+ * range, args...) returns the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
 
 /* ---- operations ---------------------------------------------------------------------------------- */
 
-/** How two elements become one. */
+/** The operator that combines two elements. */
 typedef enum ndr_op {
     NDR_OP_NONE = 0, /**< Not set. */
     NDR_OP_SUM = 1,  /**< Identity 0. Integers wrap modulo 2^width. */
@@ -603,27 +602,27 @@ typedef enum ndr_op {
     NDR_OP_MAX = 3   /**< Identity the smallest value, -infinity for floats. NaN is left out. */
 } ndr_op;
 
-/** How a reduction goes about it. */
+/** The method of a reduction. */
 typedef enum ndr_reduce_method {
     NDR_REDUCE_TREE = 0,     /**< Two stages in a fixed order: the same bits on every run. */
-    NDR_REDUCE_ATOMIC = 1,   /**< One stage, groups meeting in one atomic: float sums may differ in their
-                                  last bits from run to run. */
-    NDR_REDUCE_RECURSIVE = 2 /**< A small tree in each group, launched until one group is left, as textbooks
-                                  do it. The same bits on every run. */
+    NDR_REDUCE_ATOMIC = 1,   /**< One stage; groups combine in one atomic. Float sums may differ in their last
+                                  bits from run to run. */
+    NDR_REDUCE_RECURSIVE = 2 /**< A small tree in each group, launched until one group is left, as in
+                                  textbooks. The same bits on every run. */
 } ndr_reduce_method;
 
 /** Elements in a buffer. */
 typedef struct ndr_span {
-    ndr_buffer *buffer; /**< Where. */
-    size_t offset;      /**< First element. */
+    ndr_buffer *buffer; /**< The buffer. */
+    size_t offset;      /**< The first element. */
 } ndr_span;
 
 /** Combine input[0..count) into output[0].
  *
  * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
- * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more and where
- * nothing overflows; docs/numerics.md says why. */
+ * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
+ * sum overflows; docs/numerics.md has the proof. */
 typedef struct ndr_reduce_desc {
     ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */
     ndr_op op;                /**< SUM, MIN or MAX. */
@@ -638,15 +637,15 @@ NDR_MUST_CHECK ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *de
 
 /** A row-major matrix in a buffer. */
 typedef struct ndr_matrix {
-    ndr_buffer *buffer; /**< Where; may be NULL when it has no elements. */
+    ndr_buffer *buffer; /**< The buffer; may be NULL when the matrix has no elements. */
     size_t offset;      /**< Of element (0, 0), in elements. */
     size_t rows;        /**< May be 0. */
     size_t cols;        /**< May be 0. */
     size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. */
 } ndr_matrix;
 
-/** The factors of a product: alpha * a * b + beta * c. Not set (all zeros) means alpha 1 and beta 0; make one
- * with ndr_scaling_of(), so that a factor that was computed and is 0 stays 0. */
+/** The factors of a product: alpha * a * b + beta * c. Not set (all zeros) means alpha 1 and beta 0. Make one with
+ * ndr_scaling_of(), so that a computed factor of 0 counts as 0. */
 typedef struct ndr_scaling {
     bool is_set;  /**< False: the plain product; `alpha` and `beta` must be 0 then. */
     double alpha; /**< Rounded to the product's dtype. */
@@ -662,14 +661,14 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
 
 /** c = alpha * a * b + beta * c.
  *
- * beta == 0 never reads c, so that a NaN there stays out; alpha == 0 or no columns in a reads neither a
- * nor b. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
+ * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
+ * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
 typedef struct ndr_matmul_desc {
     ndr_dtype dtype;     /**< F32 or F64. */
     ndr_scaling scaling; /**< Default: alpha 1, beta 0. */
     ndr_matrix a;        /**< m x k */
     ndr_matrix b;        /**< k x n */
-    ndr_matrix c;        /**< m x n; its bytes must not meet those of a or b. */
+    ndr_matrix c;        /**< m x n; must not overlap a or b. */
 } ndr_matmul_desc;
 
 /** Enqueue a matrix multiplication. */

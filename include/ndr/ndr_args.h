@@ -1,8 +1,8 @@
 /** @file ndr_args.h
- * The macros behind ndr_launch(): included by ndr.h, never by hand.
+ * The macros of ndr_launch(). ndr.h includes this file; do not include it yourself.
  *
- * Names that end in an underscore are not for callers. C gets its overloads from _Generic, C++ from
- * functions; a type that no overload names (a host float *, say) does not compile in either. */
+ * Names that end in an underscore are not for callers. The overloads are _Generic in C and functions in C++.
+ * A type without an overload (for example a host float *) does not compile in either. */
 #ifndef NDR_NDR_ARGS_H
 #define NDR_NDR_ARGS_H
 
@@ -60,7 +60,7 @@ static inline ndr_arg ndr_arg_struct_(const void *bytes, size_t size_bytes, cons
     return arg;
 }
 
-/* A fourth extent is kept as a kind that no launch accepts. */
+/* A fourth extent makes the argument NDR_ARG_NONE, which every launch refuses. */
 static inline ndr_arg ndr_arg_local_(ndr_dtype dtype, size_t element_bytes, int extents, size_t a, size_t b,
                                      size_t c)
 {
@@ -83,7 +83,7 @@ static inline ndr_arg ndr_arg_with_elements_(const char *type_name, ndr_arg arg)
 #define NDR_DTYPE_LONG_ (sizeof(long) == 8 ? NDR_DTYPE_I64 : NDR_DTYPE_I32)
 #define NDR_DTYPE_ULONG_ (sizeof(long) == 8 ? NDR_DTYPE_U64 : NDR_DTYPE_U32)
 
-/* Each type by the name it has in a function's name below. */
+/* One function for each type. */
 static inline ndr_arg ndr_arg_same_(ndr_arg arg) { return arg; }
 static inline ndr_arg ndr_arg_bool_(bool value) { return ndr_arg_unsigned_(NDR_DTYPE_U8, value); }
 static inline ndr_arg ndr_arg_char_(char value) { return ndr_arg_signed_(NDR_DTYPE_I8, value); }
@@ -101,19 +101,19 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 /** A deliberate NULL, for a global or constant pointer parameter. */
 #define ndr_null ndr_arg_null_()
 
-/** Local memory: `ndr_local(float, rows, cols)` gives a `local float *` parameter rows * cols floats for
- * each group, and the type is spelt as the kernel spells it. A vector is spelt as OpenCL's host headers do:
- * `ndr_local(cl_float4, n)` gives a `local float4 *` n of them. `ndr_local(float[4], n)` is for a
- * `local float (*)[4]`, and flat for a `local float *`. 1 to 3 extents; the kernel indexes it flat or with ndr_at().
- * Contents start undefined. */
+/** Local memory: `ndr_local(float, rows, cols)` is rows * cols floats for each group, for a `local float *`
+ * parameter. Write the type as in the kernel. For a vector write OpenCL's host type: `ndr_local(cl_float4, n)` is n
+ * elements for a `local float4 *`. `ndr_local(float[4], n)` is for a `local float (*)[4]`, or for a `local float *`,
+ * where it is flat. 1 to 3 extents; the kernel indexes the memory flat or with ndr_at(). Contents are undefined at
+ * first. */
 #define ndr_local(type, ...)                                                                             \
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
                                                  NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
 
-/* How many arguments there are, up to 65; 99 for 66 to 193: the count stands after them in a list from which 193 are
- * dropped. */
+/* The number of arguments, up to 65; 99 for 66 to 193. The count stands after the arguments in a list, whose first 193
+ * elements are dropped. */
 #define NDR_COUNT_(...)                                        \
     NDR_PICK_(NDR_DROP_(NDR_DROP_(__VA_ARGS__, NDR_64_(99), NDR_64_(99), \
         65, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, \
@@ -131,7 +131,7 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
         a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, n, \
         ...) n
 
-/* ---- what is no argument: its error in the compiler says what to write, by the name of a type or function -------- */
+/* ---- types that are not arguments: the compiler's error contains a name that says what to write ------------------ */
 
 struct _cl_mem; /* a cl_mem points to one */
 
@@ -171,7 +171,7 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
         struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
         default: ndr_use_ndr_buffer_or_ndr_struct)(x)
 
-/** A struct by value: `ndr_struct(struct pair, p)`, the type spelt as the kernel spells it. */
+/** A struct by value: `ndr_struct(struct pair, p)`. Write the type as in the kernel. */
 #define ndr_struct(type, value) ndr_arg_struct_((type[1]){ value }, sizeof(type), #type)
 
 /* Selected by a function type with this parameter, because (float[4] *) is not valid C. */
@@ -215,7 +215,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 #define NDR_FIRST_(first, ...) first
 
-/* ", ndr_arg_of(a), ndr_arg_of(b)" of everything after the range. */
+/* ", ndr_arg_of(a), ndr_arg_of(b)" for the arguments after the range. */
 #define NDR_REST_(...) NDR_PASTE_(NDR_REST_, NDR_COUNT_(__VA_ARGS__))(__VA_ARGS__)
 #define NDR_PASTE_(a, b) NDR_PASTE2_(a, b)
 #define NDR_PASTE2_(a, b) a##b

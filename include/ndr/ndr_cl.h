@@ -24,8 +24,8 @@ NDR_API cl_command_queue ndr_queue_cl(const ndr_queue *queue);       /**< Finish
 NDR_API cl_mem ndr_buffer_cl(const ndr_buffer *buffer);              /**< A buffer of 0 bytes has 1 here. */
 /** The event of the last piece of the work. */
 NDR_API cl_event ndr_event_cl(const ndr_event *event);
-/** The kernel; do not set its arguments while another thread launches it. Those you set hold for your own launches:
- * from here on ndr_launch() sets all of its own each time, where it otherwise leaves out what has not changed. */
+/** The kernel. Do not set its arguments while another thread launches it. Arguments that you set hold for your own
+ * launches: after this call ndr_launch() sets all arguments each time. Otherwise it sets only changed ones. */
 NDR_API cl_kernel ndr_kernel_cl(const ndr_kernel *kernel);
 
 /* ---- in: each takes a reference of its own (clRetain); you keep yours. ---- */
@@ -40,17 +40,19 @@ NDR_MUST_CHECK ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_que
 NDR_MUST_CHECK ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer);
 
 /** A kernel over a kernel object of the same OpenCL context: one from a binary or from SPIR-V, or another library's.
- * As with ndr_kernel_get(), do not destroy it: the context keeps the kernel, and its reference to `cl`, as long as it
- * lasts, and the same `cl` gives the same kernel again. So call it once for each kernel object, not once for each
- * launch. ndr_launch() sets all arguments each time; do not set any while another thread launches the kernel.
+ * As with ndr_kernel_get(), do not destroy it: the context keeps the kernel, and its reference to `cl`, until the
+ * context is gone. The same `cl` gives the same kernel again. So call this function once for each kernel object, not
+ * once for each launch. ndr_launch() sets all arguments each time; do not set any while another thread launches the
+ * kernel.
  *
- * What is checked at a launch depends on what the driver knows of the kernel. Range, number of arguments, local memory,
- * buffers of another context and mapped ones: always. Kinds and types of arguments: where the program was built with
- * -cl-kernel-arg-info; of structs, vectors under a name of their own and other typedefs passed by value not even then.
- * An argument whose parameter is not known goes to the driver as it is given, an int as 4 bytes, a double as 8, and
- * what the driver refuses is NDR_BAD_KERNEL_ARGUMENT. Drivers compare sizes at most, and some only those of pointers: a
- * double for a float parameter may be taken, and 8 bytes of a number for a pointer can crash them. NDR_RANGE and
- * NDR_ND_RANGE are known by their type, so a kernel that has one needs -cl-kernel-arg-info. */
+ * A launch always checks the range, the number of arguments, local memory, and that buffers belong to this context and
+ * are not mapped. It checks the kinds and types of arguments only where the program was built with -cl-kernel-arg-info.
+ * Even then it does not check a struct, a typedef, or a vector under a name of its own, passed by value.
+ *
+ * An argument whose parameter is not known goes to the driver as it is given: an int as 4 bytes, a double as 8. If the
+ * driver refuses it, the launch returns NDR_BAD_KERNEL_ARGUMENT. Drivers compare at most the size, some only that of
+ * pointers. So a driver may accept a double for a float parameter, and may crash on 8 bytes of a number for a pointer.
+ * libndr recognises NDR_RANGE and NDR_ND_RANGE by their types, so a kernel that has one needs -cl-kernel-arg-info. */
 NDR_MUST_CHECK ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **kernel);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /** @file ndr_index.h
  * Index-space values on the host: arithmetic on ranges and ids, linear indices, more than three dimensions.
  *
- * Plain values and inline functions; nothing here can fail a launch. What makes no sense (different numbers of
- * dimensions, a division by 0, a difference below 0, a sum or product past SIZE_MAX) gives a value of 0 dimensions,
- * which every launch refuses. SYCL's names stand in brackets. */
+ * Plain values and inline functions. An operation without a valid result (different numbers of dimensions, a
+ * division by 0, a difference below 0, a sum or product past SIZE_MAX) gives a value of 0 dimensions, which every
+ * launch refuses. SYCL's names stand in brackets. */
 #ifndef NDR_NDR_INDEX_H
 #define NDR_NDR_INDEX_H
 
@@ -38,7 +38,7 @@ static inline ndr_id ndr_id_3d(size_t plane, size_t row, size_t col)
     return id;
 }
 
-/** The range of `dims` dimensions whose every size is n: what stands for a single number in arithmetic. */
+/** The range of `dims` dimensions whose every size is n: use it for a single number in arithmetic. */
 static inline ndr_range ndr_range_all(unsigned dims, size_t n)
 {
     ndr_range range = { dims, { n, n, n } };
@@ -62,7 +62,7 @@ static inline ndr_range ndr_range_of_id(ndr_id id)
 
 /* ---- arithmetic ------------------------------------------------------------------------------------ */
 
-/** All elements [range::size()]: the product; 0 for no dimensions; SIZE_MAX where it would pass that. */
+/** The number of elements [range::size()]: the product; 0 for no dimensions; SIZE_MAX if the product is larger. */
 static inline size_t ndr_range_total(ndr_range range)
 {
     size_t total = range.dims ? 1 : 0;
@@ -198,8 +198,8 @@ static inline ndr_range ndr_range_round_up(ndr_range range, ndr_range local)
     return up;
 }
 
-/** How many groups there are [nd_range::get_group_range()], edge groups included; 0 dimensions where the local size is
- * the library's to choose. */
+/** The number of groups [nd_range::get_group_range()], edge groups included; 0 dimensions where the library chooses the
+ * local size. */
 static inline ndr_range ndr_nd_range_groups(ndr_nd_range range)
 {
     return ndr_range_div(ndr_range_round_up(range.global, range.local), range.local);
@@ -207,9 +207,8 @@ static inline ndr_range ndr_nd_range_groups(ndr_nd_range range)
 
 /* ---- linear indices -------------------------------------------------------------------------------- */
 
-/** The place of `index` among the elements of an array of `dims` extents, the last index running fastest: the sum over
- * dimensions that SYCL's section on linearization gives, for any number of them. Indices past their extent are not
- * checked. */
+/** The linear index of `index` in an array of `dims` extents, the last dimension contiguous: SYCL's linearization, for
+ * any number of dimensions. Indices past their extent are not checked. */
 static inline size_t ndr_linearise(size_t dims, const size_t *extents, const size_t *index)
 {
     size_t linear = 0;
@@ -217,7 +216,7 @@ static inline size_t ndr_linearise(size_t dims, const size_t *extents, const siz
     return linear;
 }
 
-/** The other way round: the index of element `linear`. No extent may be 0. */
+/** The reverse: the index of element `linear`. No extent may be 0. */
 static inline void ndr_delinearise(size_t dims, const size_t *extents, size_t linear, size_t *index)
 {
     for (size_t d = dims; d-- > 0;) {
