@@ -852,6 +852,38 @@ static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
     assert_int_equal(calls[BUILD], 2);
 }
 
+/* What the log finds in the text is wrong without the probes, too. */
+static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t builds;
+        bool is_right;
+    } rows[] = {
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = nobody; }\n", 1, false },
+        { "kernel void k(global int *x, nobody o) { x[0] = 1; }\n", 2, false }, /* the probes fail as well */
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = 1; }\n"
+          "#if 0\nkernel void none(nobody o) {}\n#endif\n", 3, true }, /* and a third that asks for own alone */
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { int pipe = 1; x[0] = nobody; }\n",
+          2, false }, /* in OpenCL C 1.2 the second time */
+    };
+    const size_t count = context->caps.c_version > 120 ? COUNT_OF(rows) : COUNT_OF(rows) - 1;
+    for (size_t i = 0; i < count; ++i) {
+        const ndr_kernel_desc desc = { .name = "k", .source = rows[i].text, .label = "mine.cl" };
+        ndr_kernel *kernel;
+        memset(calls, 0, sizeof calls);
+        const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+        assert_int_equal(calls[BUILD], rows[i].builds);
+        if (rows[i].is_right) {
+            assert_ok(status);
+            continue;
+        }
+        assert_refused(NDR_BUILD_FAILED, status, "\"mine.cl\" did not build", "nobody");
+        assert_null(strstr(ndr_last_build_log(), "ndr_"));
+    }
+}
+
 /* An image under another name, as drivers describe it and as they might. */
 static void test_driver__has_images_told_from_buffers_however_it_describes_them(void **state)
 {
@@ -968,6 +1000,7 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_to_build_and_then_builds),
         cmocka_unit_test(test_driver__fails_to_build_for_a_reason_that_is_not_the_text),
         cmocka_unit_test(test_driver__builds_once_what_takes_types_of_its_own),
+        cmocka_unit_test(test_driver__builds_once_what_the_log_says_is_wrong),
         cmocka_unit_test(test_driver__has_images_told_from_buffers_however_it_describes_them),
         cmocka_unit_test(test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them),
         cmocka_unit_test(test_driver__makes_a_checked_buffer_whole_or_not_at_all),

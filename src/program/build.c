@@ -78,21 +78,20 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
 /* ---- building ---- */
 
 /* Build without a word: `*program` is there even if its build failed, for the log; NULL if there is none. */
-static cl_int build(ndr_context *context, const char *text, const char *flags, cl_program *program)
+static cl_int build(ndr_context *context, const char *text, const char *probes, const char *flags, cl_program *program)
 {
+    const char *parts[] = { text, probes };
     cl_int error;
-    *program = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error);
-    if (error != CL_SUCCESS) {
-        *program = NULL;
-        return error;
-    }
-    return clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
+    *program = clCreateProgramWithSource(context->cl, probes ? 2 : 1, parts, NULL, &error);
+    if (error == CL_SUCCESS) return clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
+    *program = NULL;
+    return error;
 }
 
 static ndr_status try_to_build(ndr_context *context, const char *text, const char *flags, cl_program *program)
 {
     cl_program made;
-    const cl_int error = build(context, text, flags, &made);
+    const cl_int error = build(context, text, NULL, flags, &made);
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error != CL_SUCCESS) clReleaseProgram(made);
     if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
@@ -100,29 +99,50 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     return NDR_OK;
 }
 
-/* A text that did not build in the device's newest language, and names things as only older ones allow: `*program` is
- * NULL where that is not so, or does not help. */
-static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, cl_program *program)
+/* Whether a text may build without its probes: not if the log has an error in the text, and nothing of the probes. */
+static bool may_build_alone(const ndr_context *context, cl_program program, const char *title)
 {
-    *program = NULL;
+    char *log;
+    if (read_log(program, context->device, &log) != NDR_OK) return true;
+    const bool may = !ndr_explain_has_error(log, title) || strstr(log, NDR_PROBES_TITLE);
+    free(log);
+    return may;
+}
+
+static void forget_types(ndr_program *program)
+{
+    ndr_types_free(program->types);
+    program->types = NULL;
+}
+
+/* A text that did not build in the device's newest language, and names things as only older ones allow: `program` gets
+ * none where that is not so, or does not help. */
+static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
+{
     const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
     if (is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text)) return NDR_OK;
     ndr_text_add(options, " -cl-std=CL1.2");
-    return ndr_build_try(context, text, options->chars, program);
+    forget_types(program);
+    return ndr_build_try(context, text, options->chars, &program->cl);
 }
 
-static ndr_status build_or_explain(ndr_context *context, const char *title, const char *text, const char *flags,
-                                   ndr_text *options, cl_program *program)
+static ndr_status build_or_explain(ndr_context *context, const char *text, const char *probes, const char *flags,
+                                   ndr_text *options, ndr_program *program)
 {
     cl_program made;
-    const cl_int error = build(context, text, flags, &made);
+    cl_int error = build(context, text, probes, flags, &made);
+    if (probes && made && is_about_the_text(error) && may_build_alone(context, made, program->title)) {
+        clReleaseProgram(made);
+        forget_types(program); /* one of them is none at the end of the text */
+        error = build(context, text, NULL, flags, &made);
+    }
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error == CL_SUCCESS) {
-        *program = made;
+        program->cl = made;
         return NDR_OK;
     }
     ndr_status status = is_about_the_text(error) ? build_as_older(context, text, options, program) : NDR_OK;
-    if (status == NDR_OK && !*program) status = fail_with_log(context, made, error, title, text, flags);
+    if (status == NDR_OK && !program->cl) status = fail_with_log(context, made, error, program->title, text, flags);
     clReleaseProgram(made);
     return status;
 }
@@ -139,12 +159,12 @@ ndr_status ndr_build_check_language(const char *title, const char *text, const c
     return NDR_OK;
 }
 
-ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program)
+ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options, ndr_program *program)
 {
     ndr_text flags = { 0 };
     ndr_build_add_options(&context->caps, options->chars, &flags);
     const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
-                                           : build_or_explain(context, title, text, flags.chars, options, program);
+                                           : build_or_explain(context, text, probes, flags.chars, options, program);
     ndr_text_free(&flags);
     return status;
 }

@@ -235,6 +235,16 @@ void ndr_explain_log(const char *text, const char *log, ndr_text *out)
         if (begins(l, "warning:") && add_header(text, l, out)) return;
 }
 
+bool ndr_explain_has_error(const char *log, const char *title)
+{
+    const size_t length = strlen(title);
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
+        const char *found = begins_error(l) ? find_in(l, title) : NULL;
+        if (found && found[length] == ':') return true;
+    }
+    return false;
+}
+
 static size_t count_errors(const char *log)
 {
     size_t errors = 0;

@@ -309,9 +309,11 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
  * has it. */
 ndr_status ndr_build_check_language(const char *title, const char *text, const char *options);
 
-/* Compile `text` with the user's `options`; a failure's log goes to ndr_last_error(). A text that only builds as OpenCL
- * C 1.2, for what it names things, does so where the user names no language: `options` say so then. */
-ndr_status ndr_build(ndr_context *context, const char *title, const char *text, ndr_text *options, cl_program *program);
+/* Compile `text`, and `probes` (NULL: none) after it, with the user's `options` into a program whose title and types are set;
+ * where only the probes do not build it loses both. A failure's log goes to ndr_last_error(). A text that only builds as
+ * OpenCL C 1.2, for what it names things, does so where the user names no language: `options` say so then. */
+ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options, ndr_program *program);
+#define NDR_PROBES_TITLE "ndr probes" /* what logs call the probes */
 
 /* The same for a text that may well not build: that is no failure, nothing is said, and `*program` is NULL. */
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program);
@@ -327,6 +329,9 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 /* Pure: append what the errors in the log of an expanded text come from, in one sentence; nothing where that is not
  * known. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out);
+
+/* Pure: whether the log has an error that it finds in the file called `title`. */
+bool ndr_explain_has_error(const char *log, const char *title);
 
 /* Pure: append the log's first errors with their notes, without warnings; a last line counts what is left out. */
 void ndr_explain_shorten(const char *log, ndr_text *out);

@@ -224,7 +224,7 @@ enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MOST = 0xffff };
  * has a parameter: one vendor's assembler stumbles over kernels without. A prototype keeps -Wmissing-prototypes quiet. */
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
-    ndr_text_add(out, "\n#line 1 \"ndr probes\"\n"
+    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n"
                       "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
                       "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
                       "    void name(__global int *ndr_x_) { ndr_x_[0] = 0; }\n"
@@ -282,27 +282,28 @@ static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type 
     return NDR_OK;
 }
 
-/* Build `text` with probes of `types` after it, and read them. `*built` is NULL where one of the types is none at the end
- * of the text. Anything else that goes wrong is not to be taken for that. */
-static ndr_status build_probes(ndr_context *context, const char *text, const char *options, ndr_type *types,
-                               cl_program *built)
+static void add_probes(const ndr_context *context, const ndr_type *types, ndr_text *out)
+{
+    unsigned index = 0;
+    add_probe_macros(context, out);
+    for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, out);
+}
+
+/* Ask for `types` in a build of its own. `*knows` is false where one of them is none at the end of the text. Anything else
+ * that goes wrong is not to be taken for that. */
+static ndr_status ask_for_types(ndr_context *context, const char *text, const char *options, ndr_type *types, bool *knows)
 {
     ndr_text whole = { 0 };
+    cl_program built = NULL;
     ndr_text_add_chars(&whole, text, strlen(text));
-    add_probe_macros(context, &whole);
-    unsigned index = 0;
-    for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, &whole);
-    *built = NULL;
-    const ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
-                                           : ndr_build_try(context, whole.chars, options, built);
+    add_probes(context, types, &whole);
+    ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
+                                     : ndr_build_try(context, whole.chars, options, &built);
+    if (built) status = read_probes(built, context->device, types);
+    if (built) clReleaseProgram(built);
     ndr_text_free(&whole);
-    NDR_TRY(status);
-    const ndr_status was_read = *built ? read_probes(*built, context->device, types) : NDR_OK;
-    if (was_read != NDR_OK) {
-        clReleaseProgram(*built);
-        *built = NULL;
-    }
-    return was_read;
+    *knows = built != NULL;
+    return status;
 }
 
 /* ---- a program's types ---- */
@@ -360,35 +361,40 @@ static ndr_status list_types(const char *text, const char *options, ndr_type **t
     return status;
 }
 
+/* Build the text with probes of program->types. */
+static ndr_status build_with_probes(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
+{
+    ndr_text probes = { 0 };
+    if (program->types) add_probes(context, program->types, &probes);
+    const ndr_status status = probes.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
+                                            : ndr_build(context, text, probes.chars, options, program);
+    ndr_text_free(&probes);
+    return status;
+}
+
 ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
     NDR_TRY(ndr_build_check_language(program->title, text, options->chars));
     program->text_length = strlen(text);
     NDR_TRY(list_types(text, options->chars, &program->types));
-    const ndr_status status =
-        program->types ? build_probes(context, text, options->chars, program->types, &program->cl) : NDR_OK;
-    if (status != NDR_OK)
-        return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
-    if (program->cl) return NDR_OK;
-    ndr_types_free(program->types); /* one of them is no type, or the text does not build: its log is for the user */
-    program->types = NULL;
-    return ndr_build(context, program->title, text, options, &program->cl);
+    NDR_TRY(build_with_probes(context, text, options, program));
+    const ndr_status status = read_probes(program->cl, context->device, program->types);
+    if (status == NDR_OK) return NDR_OK;
+    return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
 }
 
 /* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
 static ndr_status probe_apart(ndr_context *context, const char *text, const char *options, ndr_type *types)
 {
-    cl_program built;
-    NDR_TRY(build_probes(context, text, options, types, &built));
-    if (built) clReleaseProgram(built);
-    for (ndr_type *type = types, *next; !built && types->next && type; type = next) {
-        cl_program one;
+    bool knows;
+    NDR_TRY(ask_for_types(context, text, options, types, &knows));
+    for (ndr_type *type = types, *next; !knows && types->next && type; type = next) {
+        bool knows_one;
         next = type->next;
         type->next = NULL;
-        const ndr_status status = build_probes(context, text, options, type, &one);
+        const ndr_status status = ask_for_types(context, text, options, type, &knows_one);
         type->next = next;
         NDR_TRY(status);
-        if (one) clReleaseProgram(one);
     }
     return NDR_OK;
 }
