@@ -1,7 +1,8 @@
-/* launches.c - counts kernel launches: stands before the ICD loader's clEnqueueNDRangeKernel, for libndr and everybody
- * else in the process, and passes each call on. A few nanoseconds for all of them alike. */
+/* launches.c - counts kernel launches: a library that stands before the ICD loader, for libndr (by NDR_OPENCL) and
+ * everybody else in the process, and passes each call on. A few nanoseconds for all of them alike. */
 #define _GNU_SOURCE
-#include "bench.h"
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -11,6 +12,8 @@
 
 typedef cl_int enqueue(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,
                        const cl_event *, cl_event *);
+
+size_t launches_so_far(void);
 
 static atomic_size_t launches;
 

@@ -79,6 +79,7 @@ void machine_prepare(char **argv)
     if (getenv("NDR_BENCH_PREPARED")) return;
     forget_pocl_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
+    setenv("NDR_OPENCL", BENCH_LAUNCHES, 1); /* counts launches and passes them on */
     const char *core = openblas_core();
     if (core) setenv("OPENBLAS_CORETYPE", core, 0);
     setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0); /* idle threads spin for 2^20 ticks instead of 2^26 */

@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ndr)
 
-# Two export files: who uses the shared library needs no OpenCL of his own.
+# Two export files: who uses the shared library need not find threads.
 install(TARGETS ndr EXPORT ndr-targets)
 install(TARGETS ndr_static EXPORT ndr-static-targets)
 install(EXPORT ndr-targets NAMESPACE ndr:: DESTINATION ${config_dir})
@@ -29,6 +29,7 @@ else()
   set(pc_prefix "\${pcfiledir}/${pc_up}")
   set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
+list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE pc_dl)
 foreach(name ndr ndr-static)
   configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

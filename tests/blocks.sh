@@ -45,7 +45,9 @@ for block in *; do
         continue
         ;;
     esac
-    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr -lOpenCL -lm \
+    raw=
+    if grep -q '[^[:alnum:]_]cl[A-Z][[:alnum:]]*(' "$block"; then raw=-lOpenCL; fi
+    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr $raw -lm \
         -Wl,-rpath,"$library" -o "$name.run"
     "./$name.run" | tee "$name.said"
     if [ -f "$name.out" ]; then diff "$name.out" "$name.said"; fi

@@ -1,4 +1,4 @@
-# The shared library has its name and needs the ICD loader and libc, nothing else.
+# The shared library has its name and needs libc, nothing else.
 # Run as: cmake -D READELF=... -D LIBRARY=... -D SONAME=... -P needs.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -13,7 +13,7 @@ foreach(line IN LISTS lines)
 endforeach()
 message(STATUS "needs: ${needed}")
 foreach(name IN LISTS needed)
-  if(NOT name MATCHES "^(libOpenCL\\.so\\.1|libc\\.so\\.6|ld-linux.*)$")
+  if(NOT name MATCHES "^(libc\\.so\\.6|ld-linux.*)$")
     message(FATAL_ERROR "${LIBRARY} needs ${name}.")
   endif()
 endforeach()

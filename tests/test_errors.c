@@ -117,6 +117,7 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, "{device}\" with \"", "\"", "{options}");
     replace_span(out, "working directory, \"", "\"", "{folder}");
     replace_span(out, "in arguments, ", " ", "{few}"); /* some drivers declare a byte in a kernel that declares none */
+    replace_span(out, " NDR_OPENCL names does not open: ", ";", "{reason}");
     replace_span(out, "; there is ", "", "{devices}");
     replace_span(out, "; there are ", "", "{devices}");
     replace(out, "; there are {", "; there is {");
@@ -476,7 +477,9 @@ static struct machine {
 } machines[] = { { .variable = "OCL_ICD_VENDORS", .value = "no-drivers" },
                  { .variable = "OCL_ICD_VENDORS", .value = STUB_ICD },
                  { .variable = "NDR_STUB_ERROR", .value = "-6" },
-                 { .variable = "OCL_ICD_VENDORS", .value = "" } };
+                 { .variable = "OCL_ICD_VENDORS", .value = "" },
+                 { .variable = "NDR_OPENCL", .value = "no-such-library" },
+                 { .variable = "NDR_OPENCL", .value = OLD_LOADER } };
 
 static void ask_in_child(struct machine *m, int out)
 {
@@ -513,6 +516,13 @@ static ndr_status on_machine(const struct machine *m, ndr_status wanted)
 MISTAKE(vendors_without_driver, on_machine(&machines[0], NDR_NO_DRIVER))
 MISTAKE(driver_without_device, on_machine(&machines[1], NDR_NO_DEVICE))
 MISTAKE(driver_that_fails, on_machine(&machines[2], NDR_NO_DEVICE))
+MISTAKE(no_loader, on_machine(&machines[4], NDR_NO_DRIVER))
+
+static ndr_status old_loader(void)
+{
+    hide(OLD_LOADER, "{path}");
+    return on_machine(&machines[5], NDR_NO_DRIVER);
+}
 
 /* ---- with NDR_CHECK=1 ---- */
 
@@ -734,6 +744,8 @@ static const row rows[] = {
     CALL("64-bit atomics where there are none", "use the tree", no_int64_atomics),
 
     SECTION("Drivers, devices and events"),
+    CALL("NDR_OPENCL naming no library", "unset NDR_OPENCL", no_loader),
+    CALL("an OpenCL library without OpenCL 1.2's functions", "install a newer ICD loader", old_loader),
     CALL("OCL_ICD_VENDORS naming a folder without drivers", "unset it", vendors_without_driver),
     CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
     CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),

@@ -69,7 +69,7 @@ typedef enum ndr_status {
     NDR_OUT_OF_BOUNDS = 103,        /**< Past the end of a buffer. */
     NDR_NOT_FOUND = 104,            /**< No kernel or file of that name. */
     NDR_LIMIT_EXCEEDED = 105,       /**< More than this device allows; it may fit on another. */
-    NDR_NO_DRIVER = 200,            /**< No OpenCL driver is installed. */
+    NDR_NO_DRIVER = 200,            /**< No OpenCL driver, or no ICD loader that can be used. */
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */

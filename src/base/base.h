@@ -155,6 +155,16 @@ typedef struct ndr_errno_text {
 } ndr_errno_text;
 ndr_errno_text ndr_errno_print(int error);
 
+/* ---- os.c ---- */
+
+/* Open a dynamic library, by name or path. NULL: it does not open, and `why` gets the reason, after "; " where it has
+ * one already. Never closed. */
+void *ndr_library_open(const char *path, ndr_text *why);
+
+/* Write the address of the library's function `name` to the function pointer at `function`; NULL and false: it has
+ * none. */
+bool ndr_library_find(void *library, const char *name, void *function);
+
 /* ---- dtype.c ---- */
 
 typedef struct ndr_dtype_info {

@@ -31,11 +31,11 @@ static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags fla
     if (is_ours && ndr_zones_fit(context, size_bytes)) return ndr_zones_make_buffer(context, size_bytes, host, buffer);
     if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;
     cl_int error;
-    cl_mem cl = clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
+    cl_mem cl = ndr_cl.clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
     if (status == NDR_OK) ndr_check_leave_out(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
-    else clReleaseMemObject(cl);
+    else ndr_cl.clReleaseMemObject(cl);
     return status;
 }
 
@@ -70,7 +70,7 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
 
 static void free_mapping(ndr_mapping *mapping)
 {
-    clReleaseCommandQueue(mapping->queue);
+    ndr_cl.clReleaseCommandQueue(mapping->queue);
     free(mapping);
 }
 
@@ -79,10 +79,10 @@ void ndr_buffer_destroy(ndr_buffer *buffer)
     if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
     for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
         next = mapping->next;
-        (void)clEnqueueUnmapMemObject(mapping->queue, buffer->cl, mapping->host, 0, NULL, NULL);
+        (void)ndr_cl.clEnqueueUnmapMemObject(mapping->queue, buffer->cl, mapping->host, 0, NULL, NULL);
         free_mapping(mapping);
     }
-    clReleaseMemObject(buffer->cl);
+    ndr_cl.clReleaseMemObject(buffer->cl);
     ndr_zones_release(buffer);
     pthread_mutex_destroy(&buffer->lock);
     ndr_context_release(buffer->context);
@@ -125,7 +125,7 @@ static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool de
         ndr_event *made_;                                                        \
         NDR_TRY(ndr_event_prepare((queue), (event), &made_));                    \
         cl_event done_ = NULL;                                                   \
-        const cl_int error_ = call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL); \
+        const cl_int error_ = ndr_cl.call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL); \
         if (error_ != CL_SUCCESS) {                                              \
             ndr_event_destroy(made_);                                            \
             return ndr_fail_cl(error_, #call);                                   \
@@ -272,7 +272,7 @@ static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, ndr_mapp
 {
     ndr_mapping *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
-    const cl_int error = clRetainCommandQueue(queue->cl);
+    const cl_int error = ndr_cl.clRetainCommandQueue(queue->cl);
     if (error != CL_SUCCESS) {
         free(made);
         return ndr_fail_cl(error, "clRetainCommandQueue");
@@ -293,8 +293,8 @@ static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offse
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event done = NULL;
     cl_int error;
-    mapping->host = clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags[mapping->access], offset_bytes,
-                                       size_bytes, 0, NULL, &done, &error);
+    mapping->host = ndr_cl.clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags[mapping->access], offset_bytes,
+                                              size_bytes, 0, NULL, &done, &error);
     if (error != CL_SUCCESS) {
         ndr_event_destroy(made);
         return ndr_fail_cl(error, "clEnqueueMapBuffer");
@@ -311,7 +311,7 @@ static ndr_status map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
     NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, queue);
     if (status == NDR_OK) remember(buffer, mapping);
-    else (void)clEnqueueUnmapMemObject(queue->cl, buffer->cl, mapping->host, 0, NULL, NULL); /* all that can be done */
+    else (void)ndr_cl.clEnqueueUnmapMemObject(queue->cl, buffer->cl, mapping->host, 0, NULL, NULL); /* all that can be done */
     return status;
 }
 

@@ -44,7 +44,7 @@ static ndr_status read_text(cl_device_id device, cl_device_info what, char *out,
     NDR_TRY_CL(clGetDeviceInfo(device, what, 0, NULL, &needed));
     char *whole = calloc(needed + 1, 1);
     if (!whole) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of a device's text", needed);
-    const cl_int error = clGetDeviceInfo(device, what, needed, whole, NULL);
+    const cl_int error = ndr_cl.clGetDeviceInfo(device, what, needed, whole, NULL);
     if (error == CL_SUCCESS) snprintf(out, capacity, "%s", whole);
     free(whole);
     NDR_TRY_CL_AS("clGetDeviceInfo", error);
@@ -67,7 +67,8 @@ static ndr_status read_names(cl_platform_id platform, cl_device_id device, ndr_d
     NDR_TRY(read_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver));
     NDR_TRY(read_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl));
     char platform_name[1024] = "";
-    const cl_int error = clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
+    const cl_int error =
+        ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
     NDR_TRY_CL_AS("clGetPlatformInfo", error);
     snprintf(info->platform, sizeof info->platform, "%.*s", (int)sizeof info->platform - 1, platform_name);
     return NDR_OK;
@@ -111,7 +112,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, 0, NULL, &bytes));
     size_t *all = calloc(1, bytes > sizeof sizes ? bytes : sizeof sizes);
     if (!all) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's limits");
-    const cl_int error = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, bytes, all, NULL);
+    const cl_int error = ndr_cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, bytes, all, NULL);
     memcpy(sizes, all, sizeof sizes);
     free(all);
     NDR_TRY_CL_AS("clGetDeviceInfo", error);
@@ -137,7 +138,7 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
 {
     *bytes = 0;
     size_t written = 0;
-    const cl_int error = clGetDeviceInfo(device, what, capacity, out, &written);
+    const cl_int error = ndr_cl.clGetDeviceInfo(device, what, capacity, out, &written);
     if (error == CL_INVALID_VALUE) return NDR_OK;
     NDR_TRY_CL_AS("clGetDeviceInfo", error);
     *bytes = written;
@@ -184,7 +185,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
     info->has_f64 = f64 != 0;
     info->has_int64_atomics =
         has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
-    info->has_sub_groups = sub_groups > 0;
+    info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;
     caps->waits_asleep = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
     return NDR_OK;
 }

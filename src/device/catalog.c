@@ -28,7 +28,7 @@ static ndr_status leave_out(ndr_status status, cl_platform_id platform, const ch
 {
     if (status == NDR_OK || ndr_last_cl_error() == 0) return status;
     char name[1024] = ""; /* where it cannot even say that */
-    (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    (void)ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
     if (catalog->left_out.length == 0) catalog->cl_error = ndr_last_cl_error();
     ndr_text_add(&catalog->left_out, "%splatform \"%s\"%s: %s", catalog->left_out.length ? "; " : "", name, which,
                  ndr_last_error());
@@ -51,7 +51,7 @@ static ndr_status add_device(cl_platform_id platform, cl_device_id device, ndr_c
 static ndr_status list_devices(cl_platform_id platform, cl_uint capacity, cl_device_id *devices, cl_uint *count)
 {
     *count = 0;
-    const cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, capacity, devices, count);
+    const cl_int error = ndr_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, capacity, devices, count);
     if (error == CL_DEVICE_NOT_FOUND) *count = 0;
     else NDR_TRY_CL_AS("clGetDeviceIDs", error);
     return NDR_OK;
@@ -110,7 +110,7 @@ static ndr_status add_platforms(ndr_catalog *catalog)
     enum { MOST = 64 };
     cl_platform_id platforms[MOST];
     cl_uint found = 0;
-    const cl_int error = clGetPlatformIDs(MOST, platforms, &found);
+    const cl_int error = ndr_cl.clGetPlatformIDs(MOST, platforms, &found);
     if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0)) return fail_without_driver(error);
     NDR_TRY_CL_AS("clGetPlatformIDs", error);
     for (cl_uint i = 0; i < found && i < MOST; ++i) NDR_TRY(add_devices(platforms[i], catalog));
@@ -126,6 +126,7 @@ void ndr_catalog_free(ndr_catalog *catalog)
 ndr_status ndr_catalog_read(ndr_catalog *catalog)
 {
     *catalog = (ndr_catalog){ 0 };
+    NDR_TRY(ndr_cl_open());
     const ndr_status status = add_platforms(catalog);
     if (status != NDR_OK) ndr_catalog_free(catalog);
     return status;

@@ -64,7 +64,7 @@ ndr_status ndr_checker_create(ndr_checker **checker)
 void ndr_checker_destroy(ndr_checker *checker)
 {
     if (!checker) return;
-    if (checker->queue) clReleaseCommandQueue(checker->queue);
+    if (checker->queue) ndr_cl.clReleaseCommandQueue(checker->queue);
     pthread_mutex_destroy(&checker->lock);
     free(checker);
 }
@@ -132,7 +132,7 @@ static ndr_status make_queue(ndr_context *context)
 {
     if (context->checker->queue) return NDR_OK;
     cl_int error;
-    cl_command_queue made = clCreateCommandQueue(context->cl, context->device, 0, &error);
+    cl_command_queue made = ndr_cl.clCreateCommandQueue(context->cl, context->device, 0, &error);
     NDR_TRY_CL_AS("clCreateCommandQueue", error);
     context->checker->queue = made;
     return NDR_OK;
@@ -141,7 +141,7 @@ static ndr_status make_queue(ndr_context *context)
 static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
 {
     cl_int error;
-    cl_mem made = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
+    cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
     if (error != CL_SUCCESS) {
         const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
         return ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
@@ -169,7 +169,7 @@ static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones 
     ndr_status status = create_parent(context, zones);
     if (status == NDR_OK) {
         status = write_parent(context, zones, image);
-        if (status != NDR_OK) clReleaseMemObject(zones->parent);
+        if (status != NDR_OK) ndr_cl.clReleaseMemObject(zones->parent);
     }
     free(image);
     return status;
@@ -181,10 +181,10 @@ static ndr_status wrap_inner(ndr_context *context, ndr_zones *zones)
     const size_t size_bytes = zones->end - zones->start;
     const cl_buffer_region region = { zones->start, ndr_max_size(size_bytes, 1) };
     cl_int error;
-    cl_mem inner = clCreateSubBuffer(zones->parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    cl_mem inner = ndr_cl.clCreateSubBuffer(zones->parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     NDR_TRY_CL_AS("clCreateSubBuffer", error);
     const ndr_status status = ndr_buffer_wrap(context, inner, size_bytes, &zones->buffer);
-    if (status != NDR_OK) clReleaseMemObject(inner);
+    if (status != NDR_OK) ndr_cl.clReleaseMemObject(inner);
     return status;
 }
 
@@ -196,7 +196,7 @@ static ndr_status make_both(ndr_context *context, const void *host, ndr_zones *z
     NDR_TRY(make_parent(context, host, zones));
     const ndr_status status = wrap_inner(context, zones);
     if (status != NDR_OK) {
-        clReleaseMemObject(zones->parent);
+        ndr_cl.clReleaseMemObject(zones->parent);
         return status;
     }
     ++checker->buffers;
@@ -243,7 +243,7 @@ void ndr_zones_release(ndr_buffer *buffer)
     pthread_mutex_lock(&checker->lock);
     take_off_list(checker, zones);
     pthread_mutex_unlock(&checker->lock);
-    clReleaseMemObject(zones->parent);
+    ndr_cl.clReleaseMemObject(zones->parent);
     free(zones);
 }
 
@@ -290,12 +290,12 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
     for (size_t at = from, bytes; at < to; at += bytes) {
         bytes = ndr_min_size(to - at, CHUNK_BYTES);
         NDR_TRY_CL_AS("clEnqueueReadBuffer",
-                      clEnqueueReadBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, checker->there, 0, NULL, NULL));
+                      ndr_cl.clEnqueueReadBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, checker->there, 0, NULL, NULL));
         const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
         if (memcmp(checker->there, pattern, bytes) == 0) continue;
         note(found, at, checker->there, pattern, bytes);
         NDR_TRY_CL_AS("clEnqueueWriteBuffer",
-                      clEnqueueWriteBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, pattern, 0, NULL, NULL));
+                      ndr_cl.clEnqueueWriteBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, pattern, 0, NULL, NULL));
     }
     return NDR_OK;
 }

@@ -15,7 +15,7 @@ void ndr_context_release(ndr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
     ndr_attachments_free(&context->attachments);
-    if (context->cl) clReleaseContext(context->cl);
+    if (context->cl) ndr_cl.clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
     ndr_handle_free(context);
@@ -41,7 +41,7 @@ static ndr_status complete(ndr_context *made, const ndr_catalog_entry *entry, cl
     } else {
         const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0 };
         cl_int error;
-        made->cl = clCreateContext(properties, 1, &made->device, NULL, NULL, &error);
+        made->cl = ndr_cl.clCreateContext(properties, 1, &made->device, NULL, NULL, &error);
         if (error != CL_SUCCESS) {
             made->cl = NULL;
             return ndr_fail_cl(error, "clCreateContext");

@@ -6,6 +6,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: the only one that 1.2 devices have */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <CL/cl_icd.h> /* the functions' types */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -18,6 +19,69 @@ static inline void ndr_turn_dims(unsigned dims, const size_t *from, size_t *to)
     for (unsigned d = 0; d < dims; ++d) to[d] = from[dims - 1 - d];
 }
 
+/* ---- opencl.c ---- */
+
+/* The functions of OpenCL that libndr calls: REQUIRED ones are OpenCL 1.2's, OPTIONAL ones are newer, and NULL where the
+ * loader lacks them. */
+#define NDR_CL_FUNCTIONS(REQUIRED, OPTIONAL) \
+    REQUIRED(clGetPlatformIDs)               \
+    REQUIRED(clGetPlatformInfo)              \
+    REQUIRED(clGetDeviceIDs)                 \
+    REQUIRED(clGetDeviceInfo)                \
+    REQUIRED(clCreateContext)                \
+    REQUIRED(clRetainContext)                \
+    REQUIRED(clReleaseContext)               \
+    REQUIRED(clGetContextInfo)               \
+    REQUIRED(clCreateCommandQueue)           \
+    REQUIRED(clRetainCommandQueue)           \
+    REQUIRED(clReleaseCommandQueue)          \
+    REQUIRED(clGetCommandQueueInfo)          \
+    REQUIRED(clFlush)                        \
+    REQUIRED(clFinish)                       \
+    REQUIRED(clCreateBuffer)                 \
+    REQUIRED(clCreateSubBuffer)              \
+    REQUIRED(clRetainMemObject)              \
+    REQUIRED(clReleaseMemObject)             \
+    REQUIRED(clGetMemObjectInfo)             \
+    REQUIRED(clCreateProgramWithSource)      \
+    REQUIRED(clReleaseProgram)               \
+    REQUIRED(clBuildProgram)                 \
+    REQUIRED(clGetProgramInfo)               \
+    REQUIRED(clGetProgramBuildInfo)          \
+    REQUIRED(clCreateKernel)                 \
+    REQUIRED(clRetainKernel)                 \
+    REQUIRED(clReleaseKernel)                \
+    REQUIRED(clSetKernelArg)                 \
+    REQUIRED(clGetKernelInfo)                \
+    REQUIRED(clGetKernelArgInfo)             \
+    REQUIRED(clGetKernelWorkGroupInfo)       \
+    REQUIRED(clRetainEvent)                  \
+    REQUIRED(clReleaseEvent)                 \
+    REQUIRED(clWaitForEvents)                \
+    REQUIRED(clGetEventInfo)                 \
+    REQUIRED(clGetEventProfilingInfo)        \
+    REQUIRED(clEnqueueNDRangeKernel)         \
+    REQUIRED(clEnqueueMarkerWithWaitList)    \
+    REQUIRED(clEnqueueReadBuffer)            \
+    REQUIRED(clEnqueueWriteBuffer)           \
+    REQUIRED(clEnqueueCopyBuffer)            \
+    REQUIRED(clEnqueueFillBuffer)            \
+    REQUIRED(clEnqueueMapBuffer)             \
+    REQUIRED(clEnqueueUnmapMemObject)        \
+    OPTIONAL(clGetKernelSubGroupInfo)
+
+#define NDR_CL_MEMBER(function) cl_api_##function function;
+typedef struct ndr_cl_functions {
+    NDR_CL_FUNCTIONS(NDR_CL_MEMBER, NDR_CL_MEMBER)
+} ndr_cl_functions;
+
+/* All of libndr calls OpenCL through this table: ndr_cl.clFlush(cl). Set once ndr_cl_open() has succeeded, which is
+ * before there is any handle. */
+extern ndr_cl_functions ndr_cl;
+
+/* Open the ICD loader and fill the table, unless that is done already. NDR_NO_DRIVER: there is none that can be used. */
+ndr_status ndr_cl_open(void);
+
 /* ---- cl_error.c ---- */
 
 /* "CL_INVALID_WORK_GROUP_SIZE", or "an unknown code". */
@@ -27,8 +91,8 @@ const char *ndr_cl_error_name(cl_int error);
  * call's arguments; they are not printed. */
 ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
-/* Stop here if an OpenCL call failed. */
-#define NDR_TRY_CL(call) NDR_TRY_CL_AS(#call, (call))
+/* Call a function of OpenCL, NDR_TRY_CL(clFlush(cl)), and stop here if it failed. */
+#define NDR_TRY_CL(call) NDR_TRY_CL_AS(#call, ndr_cl.call)
 
 /* The same for a code already at hand, or a call with another name. */
 #define NDR_TRY_CL_AS(call_name, error)                                          \

@@ -17,7 +17,7 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
 
 static void release(cl_event event)
 {
-    if (event) clReleaseEvent(event);
+    if (event) ndr_cl.clReleaseEvent(event);
 }
 
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
@@ -79,7 +79,7 @@ static ndr_status wait_for(const ndr_event *event)
 {
     const cl_event both[] = { event->first, ndr_event_end(event) };
     ndr_watch(event->context, both[1]);
-    const cl_int error = clWaitForEvents(2, both);
+    const cl_int error = ndr_cl.clWaitForEvents(2, both);
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);
     return NDR_OK;
@@ -89,7 +89,7 @@ static ndr_status wait_for(const ndr_event *event)
 static bool has_ended(const ndr_event *event)
 {
     cl_int state = CL_QUEUED;
-    return clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)
+    return ndr_cl.clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)
                == CL_SUCCESS
            && state <= CL_COMPLETE;
 }
@@ -118,7 +118,7 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 {
-    return clFinish(queue->cl) == CL_SUCCESS ? status : fail_unended(status);
+    return ndr_cl.clFinish(queue->cl) == CL_SUCCESS ? status : fail_unended(status);
 }
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)

@@ -34,6 +34,7 @@ ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context *
     NDR_REQUIRE_SET(cl);
     NDR_REQUIRE_SET(device);
     NDR_REQUIRE_SET(context);
+    NDR_TRY(ndr_cl_open());
     NDR_TRY(check_device(cl, device));
     ndr_catalog_entry entry = { .device = device };
     NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry.platform, &entry.platform, NULL));
@@ -58,7 +59,7 @@ ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queu
                    "ndr_queue_from_cl: the command queue is out of order; libndr needs an in-order one");
     NDR_TRY_CL(clRetainCommandQueue(cl));
     const ndr_status status = ndr_queue_wrap(context, cl, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, queue);
-    if (status != NDR_OK) clReleaseCommandQueue(cl);
+    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
     return status;
 }
 
@@ -78,6 +79,6 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_TRY_CL(clRetainMemObject(cl));
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
     if (status == NDR_OK) ndr_check_leave_out(*buffer, NDR_UNCHECKED_FOREIGN);
-    else clReleaseMemObject(cl);
+    else ndr_cl.clReleaseMemObject(cl);
     return status;
 }

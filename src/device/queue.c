@@ -23,10 +23,10 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
     const bool profiling = desc && desc->profiling;
     cl_int error;
     cl_command_queue cl =
-        clCreateCommandQueue(context->cl, context->device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+        ndr_cl.clCreateCommandQueue(context->cl, context->device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
     NDR_TRY_CL_AS("clCreateCommandQueue", error);
     const ndr_status status = ndr_queue_wrap(context, cl, profiling, queue);
-    if (status != NDR_OK) clReleaseCommandQueue(cl);
+    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
     return status;
 }
 
@@ -37,7 +37,7 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_attachments_free(&queue->attachments);
     ndr_buffer_destroy(queue->scratch);
     ndr_buffer_destroy(queue->workspace);
-    clReleaseCommandQueue(queue->cl);
+    ndr_cl.clReleaseCommandQueue(queue->cl);
     pthread_mutex_destroy(&queue->lock);
     pthread_mutex_destroy(&queue->workspace_lock);
     ndr_context_release(queue->context);
@@ -109,7 +109,7 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event mark;
-    const cl_int error = clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, &mark);
+    const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, &mark);
     if (error != CL_SUCCESS) {
         ndr_event_destroy(made);
         return ndr_fail_cl(error, "clEnqueueMarkerWithWaitList");

@@ -26,7 +26,7 @@ static int64_t now_ns(void)
 static bool has_ended(cl_event event)
 {
     cl_int state = CL_COMPLETE;
-    const cl_int error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    const cl_int error = ndr_cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     return error != CL_SUCCESS || state <= CL_COMPLETE;
 }
 
@@ -69,9 +69,9 @@ bool ndr_queue_keeps_last(ndr_queue *queue)
 
 void ndr_queue_keep_last(ndr_queue *queue, cl_event event)
 {
-    if (event && clRetainEvent(event) != CL_SUCCESS) event = NULL;
+    if (event && ndr_cl.clRetainEvent(event) != CL_SUCCESS) event = NULL;
     const cl_event before = atomic_exchange(&queue->last, event);
-    if (before) clReleaseEvent(before);
+    if (before) ndr_cl.clReleaseEvent(before);
 }
 
 void ndr_queue_watch(ndr_queue *queue)
@@ -80,5 +80,5 @@ void ndr_queue_watch(ndr_queue *queue)
     const cl_event last = atomic_exchange(&queue->last, NULL);
     if (!last) return;
     if (is_few) ndr_watch(queue->context, last);
-    clReleaseEvent(last);
+    ndr_cl.clReleaseEvent(last);
 }

@@ -434,7 +434,7 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_
     for (size_t i = 0; i < arg_count; ++i) {
         if (bound[i].is_set) continue;
         bound[i].set.kind = NDR_ARG_NONE;
-        const cl_int error = clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
+        const cl_int error = ndr_cl.clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
         if (error != CL_SUCCESS) return fail_to_set(kernel, i, error, bound[i].size_bytes);
         bound[i].set = bound[i].given;
     }

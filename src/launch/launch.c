@@ -171,7 +171,7 @@ static ndr_status bind_record(const launching *l, const ndr_launch_record *recor
 static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_event *done)
 {
     if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
-    const cl_int error = clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset,
+    const cl_int error = ndr_cl.clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset,
                                                 piece->global, piece->local, 0, NULL, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
@@ -232,7 +232,7 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
     pthread_mutex_unlock(&kernel->lock);
     if (status != NDR_OK || is_empty) {
-        if (l.first_event) clReleaseEvent(l.first_event);
+        if (l.first_event) ndr_cl.clReleaseEvent(l.first_event);
         ndr_event_destroy(made);
         return status != NDR_OK ? status : ndr_queue_mark(queue, event);
     }

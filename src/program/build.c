@@ -82,8 +82,8 @@ static cl_int build(ndr_context *context, const char *text, const char *probes, 
 {
     const char *parts[] = { text, probes };
     cl_int error;
-    *program = clCreateProgramWithSource(context->cl, probes ? 2 : 1, parts, NULL, &error);
-    if (error == CL_SUCCESS) return clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
+    *program = ndr_cl.clCreateProgramWithSource(context->cl, probes ? 2 : 1, parts, NULL, &error);
+    if (error == CL_SUCCESS) return ndr_cl.clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
     *program = NULL;
     return error;
 }
@@ -93,7 +93,7 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     cl_program made;
     const cl_int error = build(context, text, NULL, flags, &made);
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
-    if (error != CL_SUCCESS) clReleaseProgram(made);
+    if (error != CL_SUCCESS) ndr_cl.clReleaseProgram(made);
     if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
     *program = error == CL_SUCCESS ? made : NULL;
     return NDR_OK;
@@ -132,7 +132,7 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
     cl_program made;
     cl_int error = build(context, text, probes, flags, &made);
     if (probes && made && is_about_the_text(error) && may_build_alone(context, made, program->title)) {
-        clReleaseProgram(made);
+        ndr_cl.clReleaseProgram(made);
         forget_types(program); /* one of them is none at the end of the text */
         error = build(context, text, NULL, flags, &made);
     }
@@ -143,7 +143,7 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
     }
     ndr_status status = is_about_the_text(error) ? build_as_older(context, text, options, program) : NDR_OK;
     if (status == NDR_OK && !program->cl) status = fail_with_log(context, made, error, program->title, text, flags);
-    clReleaseProgram(made);
+    ndr_cl.clReleaseProgram(made);
     return status;
 }
 
@@ -223,7 +223,7 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel)
 {
     cl_int error;
-    cl_kernel made = clCreateKernel(program, name, &error);
+    cl_kernel made = ndr_cl.clCreateKernel(program, name, &error);
     if (error == CL_INVALID_KERNEL_NAME) return fail_to_find(program, title, name);
     NDR_TRY_CL_AS("clCreateKernel", error);
     *kernel = made;

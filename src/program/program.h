@@ -291,10 +291,10 @@ bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 #define NDR_READ_TEXT(text, get, ...)                                                       \
     do {                                                                                    \
         size_t bytes_ = 0;                                                                  \
-        NDR_TRY_CL_AS(#get, get(__VA_ARGS__, 0, NULL, &bytes_));                            \
+        NDR_TRY_CL_AS(#get, ndr_cl.get(__VA_ARGS__, 0, NULL, &bytes_));                     \
         char *read_ = calloc(bytes_ + 1, 1);                                                \
         if (!read_) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what " #get " tells"); \
-        const cl_int error_ = get(__VA_ARGS__, bytes_, read_, NULL);                        \
+        const cl_int error_ = ndr_cl.get(__VA_ARGS__, bytes_, read_, NULL);                 \
         if (error_ == CL_SUCCESS) *(text) = read_;                                          \
         else free(read_);                                                                   \
         NDR_TRY_CL_AS(#get, error_);                                                        \

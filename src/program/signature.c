@@ -159,7 +159,7 @@ static ndr_status leave_open(ndr_param *param)
 static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
 {
     size_t bytes = 0;
-    const cl_int error = clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
+    const cl_int error = ndr_cl.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
     if (error == CL_KERNEL_ARG_INFO_NOT_AVAILABLE || (error == CL_SUCCESS && bytes <= 1)) return leave_open(param);
     NDR_TRY_CL_AS("clGetKernelArgInfo", error);
     NDR_TRY(read_param(kernel, index, param));
@@ -261,10 +261,10 @@ static ndr_status read_digit(cl_program program, cl_device_id device, unsigned i
     size_t sizes[3] = { 0, 0, 0 };
     snprintf(name, sizeof name, "ndr_probe_%u_%s_", index, which);
     cl_int error;
-    cl_kernel made = clCreateKernel(program, name, &error);
+    cl_kernel made = ndr_cl.clCreateKernel(program, name, &error);
     NDR_TRY_CL_AS("clCreateKernel", error);
-    error = clGetKernelWorkGroupInfo(made, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof sizes, sizes, NULL);
-    clReleaseKernel(made);
+    error = ndr_cl.clGetKernelWorkGroupInfo(made, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof sizes, sizes, NULL);
+    ndr_cl.clReleaseKernel(made);
     NDR_TRY_CL_AS("clGetKernelWorkGroupInfo", error);
     *digit = sizes[0];
     return NDR_OK;
@@ -300,7 +300,7 @@ static ndr_status ask_for_types(ndr_context *context, const char *text, const ch
     ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
                                      : ndr_build_try(context, whole.chars, options, &built);
     if (built) status = read_probes(built, context->device, types);
-    if (built) clReleaseProgram(built);
+    if (built) ndr_cl.clReleaseProgram(built);
     ndr_text_free(&whole);
     *knows = built != NULL;
     return status;

@@ -61,7 +61,7 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 void ndr_kernel_free(ndr_kernel *kernel)
 {
     if (!kernel) return;
-    if (kernel->cl) clReleaseKernel(kernel->cl);
+    if (kernel->cl) ndr_cl.clReleaseKernel(kernel->cl);
     for (unsigned i = 0; kernel->params && i < kernel->arg_count; ++i) {
         free(kernel->params[i].name);
         free(kernel->params[i].type_name);
@@ -85,7 +85,7 @@ void ndr_types_free(ndr_type *types)
 void ndr_program_free(ndr_program *program)
 {
     if (!program) return;
-    if (program->cl) clReleaseProgram(program->cl);
+    if (program->cl) ndr_cl.clReleaseProgram(program->cl);
     free(program->title);
     free(program->options);
     ndr_types_free(program->types);

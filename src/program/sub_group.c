@@ -34,7 +34,7 @@ static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
         const bool asks = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
         if (asks) NDR_TRY(ndr_build_try(context, probe, "", &program));
         store->takes_ptx = program ? 2 : 1;
-        if (program) clReleaseProgram(program);
+        if (program) ndr_cl.clReleaseProgram(program);
     }
     *takes = store->takes_ptx == 2;
     return NDR_OK;
@@ -95,7 +95,7 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
     if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !program->uses_sub_groups)
         return NDR_OK;
     size_t size = 0;
-    const cl_int error = clGetKernelSubGroupInfo(
+    const cl_int error = ndr_cl.clGetKernelSubGroupInfo(
         kernel->cl, kernel->context->device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0, NULL, sizeof size, &size, NULL);
     /* A driver that takes the attribute need not know this question. */
     if (error == CL_INVALID_VALUE || error == CL_INVALID_OPERATION) return NDR_OK;

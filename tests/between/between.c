@@ -1,11 +1,8 @@
 /* between.c - stands between libndr and the driver.
  *
- * The functions below have the names of the ICD loader's and are found before them; they pass calls on. Those round the
- * allocator are brought in by the linker's --wrap. */
-#define _GNU_SOURCE
+ * The functions below take the places of the loader's in libndr's table and pass calls on. Those around the allocator are
+ * brought in by the linker's --wrap. */
 #include "between/between.h"
-
-#include <dlfcn.h>
 
 #define AS_NAME(kind, name) [kind] = #name,
 const char *const call_names[CALLS] = { CALLS_OF_LIBNDR(AS_NAME)[ALLOCATE] = "malloc" };
@@ -62,21 +59,14 @@ static bool is_refused(call kind)
 
 /* ---- OpenCL ---- */
 
-/* ISO C knows no cast from an object's address to a function's. */
-static void find_next(const char *name, void *function)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found) fail_msg("the ICD loader has no %s", name);
-    memcpy(function, &found, sizeof found);
-}
+static ndr_cl_functions loader;
 
 /* `NEXT` is the loader's function; what comes last is done instead of it. */
-#define STANDS_BEFORE(type, name, parameters, ...) \
-    CL_API_ENTRY type CL_API_CALL name parameters  \
-    {                                              \
-        static type(CL_API_CALL *NEXT) parameters; \
-        if (!NEXT) find_next(#name, &NEXT);        \
-        __VA_ARGS__                                \
+#define STANDS_BEFORE(type, name, parameters, ...)    \
+    static type CL_API_CALL before_##name parameters  \
+    {                                                 \
+        type(CL_API_CALL *const NEXT) parameters = loader.name; \
+        __VA_ARGS__                                   \
     }
 
 #define PASSES(kind, name, parameters, ...) \
@@ -246,6 +236,17 @@ STANDS_BEFORE(cl_int, clEnqueueUnmapMemObject,
 
 TRANSFERS(WRITE, clEnqueueWriteBuffer, const void *)
 TRANSFERS(READ, clEnqueueReadBuffer, void *)
+
+/* ---- the table ---- */
+
+/* Without a loader there is nothing to stand before; tests that need none run all the same. */
+__attribute__((constructor)) static void take_places(void)
+{
+    if (ndr_cl_open() != NDR_OK) return;
+    loader = ndr_cl;
+#define TAKE_PLACE(name) ndr_cl.name = before_##name;
+    NDR_CL_FUNCTIONS(TAKE_PLACE, TAKE_PLACE)
+}
 
 /* ---- memory ---- */
 

@@ -1,0 +1,90 @@
+/* opencl.c - the way to OpenCL: the ICD loader, opened when a call first needs it, and the table of its functions.
+ *
+ * libndr is not linked with OpenCL, so that a program starts where there is none and is told what is missing. The loader
+ * stays open until the process ends: drivers have threads of their own. */
+#include "device/device.h"
+
+#include <stddef.h>
+
+ndr_cl_functions ndr_cl;
+
+/* The loader's names, tried in this order. */
+static const char *const library_names[] = {
+#if defined(_WIN32)
+    "OpenCL.dll",
+#elif defined(__APPLE__)
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+#else
+    "libOpenCL.so.1",
+    "libOpenCL.so",
+#endif
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_required;
+} functions[] = {
+#define REQUIRED_ROW(function) { #function, offsetof(ndr_cl_functions, function), true },
+#define OPTIONAL_ROW(function) { #function, offsetof(ndr_cl_functions, function), false },
+    NDR_CL_FUNCTIONS(REQUIRED_ROW, OPTIONAL_ROW)
+};
+
+static ndr_status find_functions(void *library, const char *path)
+{
+    ndr_cl_functions found;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
+        const bool is_there = ndr_library_find(library, functions[i].name, (char *)&found + functions[i].offset);
+        NDR_REQUIRE_AS(NDR_NO_DRIVER, is_there || !functions[i].is_required,
+                       "the OpenCL library %s is too old: it has no %s, which OpenCL 1.2 has; install a newer ICD "
+                       "loader, such as Debian's ocl-icd-libopencl1, or set NDR_OPENCL to the path of one",
+                       path, functions[i].name);
+    }
+    ndr_cl = found;
+    return NDR_OK;
+}
+
+static ndr_status fail_to_open(const char *chosen, const ndr_text *why)
+{
+    const char *reason = why->chars ? why->chars : "no memory for the reason";
+    if (chosen)
+        return ndr_fail(NDR_NO_DRIVER,
+                        "the OpenCL library that NDR_OPENCL names does not open: %s; unset NDR_OPENCL to use the "
+                        "installed one, or set it to the path of an ICD loader",
+                        reason);
+    return ndr_fail(NDR_NO_DRIVER,
+                    "no OpenCL library is found: %s; install an ICD loader, such as Debian's ocl-icd-libopencl1, or set "
+                    "NDR_OPENCL to the path of one",
+                    reason);
+}
+
+/* The first of `names` that opens; `*path` is its name. */
+static void *open_first(const char *const *names, size_t count, const char **path, ndr_text *why)
+{
+    void *library = NULL;
+    for (size_t i = 0; i < count && !library; ++i) library = ndr_library_open(*path = names[i], why);
+    return library;
+}
+
+static ndr_status open_and_find(void)
+{
+    const char *chosen = ndr_environment("NDR_OPENCL"), *path = NULL;
+    if (chosen && !*chosen) chosen = NULL;
+    ndr_text why = { 0 };
+    void *library = chosen ? open_first(&chosen, 1, &path, &why)
+                           : open_first(library_names, sizeof library_names / sizeof library_names[0], &path, &why);
+    const ndr_status status = library ? find_functions(library, path) : fail_to_open(chosen, &why);
+    ndr_text_free(&why);
+    return status;
+}
+
+ndr_status ndr_cl_open(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_open;
+    pthread_mutex_lock(&lock);
+    const ndr_status status = is_open ? NDR_OK : open_and_find();
+    is_open = status == NDR_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
