@@ -646,6 +646,38 @@ static void test_include__is_read_as_a_compiler_reads_it(void **state)
     }
 }
 
+static void test_include__ends_at_any_line_end(void **state)
+{
+    (void)state;
+    static const char wanted[] =
+        "#line 1 \"sub/main.cl\"\n#line 1 \"sub/ends.clh\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
+        "#line 2 \"sub/ends.clh\"\none \\\nline\n\n\n#line 2 \"sub/main.cl\"\n\nthree\n\n";
+    static const char *const ends[] = { "\n", "\r", "\r\n" };
+    for (size_t i = 0; i < 3; ++i) {
+        char text[256];
+        const char *end = ends[i];
+        snprintf(text, sizeof text, "#include \"beside.clh\"%sone \\%sline%s%s", end, end, end, end);
+        write_file("sub/ends.clh", text);
+        snprintf(text, sizeof text, "#include \"ends.clh\"%s%sthree%s", end, end, end);
+        assert_file_expands(text, NULL, wanted);
+    }
+}
+
+/* Of the nine, those that a line's reading hangs on; the compiler warns of others. */
+static void test_include__is_read_with_trigraphs(void **state)
+{
+    (void)state;
+    static const char in_main[] = "#line 1 \"sub/main.cl\"\n";
+    char wanted[512];
+    snprintf(wanted, sizeof wanted, "%s#line 1 \"sub/beside.clh\"\nbeside\n\n#line 2 \"sub/main.cl\"\nwhat?\?! ????\n",
+             in_main);
+    assert_file_expands("?\?=include \"beside.clh\"\nwhat?\?! ????", NULL, wanted);
+    snprintf(wanted, sizeof wanted, "%s// why?\\\n#include \"beside.clh\"\n\n", in_main);
+    assert_file_expands("// why??\?/\n#include \"beside.clh\"\n", NULL, wanted);
+    snprintf(wanted, sizeof wanted, "%sa ^ b /* ?\n#include \"beside.clh\"\n*/\n\n", in_main);
+    assert_file_expands("a ?\?' b /* ?\n#include \"beside.clh\"\n*/\n", NULL, wanted);
+}
+
 static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(void **state)
 {
     (void)state;
@@ -990,6 +1022,8 @@ int main(void)
         cmocka_unit_test(test_include_guard__is_none_that_the_compiler_may_define),
         cmocka_unit_test(test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined),
         cmocka_unit_test(test_include__is_read_as_a_compiler_reads_it),
+        cmocka_unit_test(test_include__ends_at_any_line_end),
+        cmocka_unit_test(test_include__is_read_with_trigraphs),
         cmocka_unit_test(test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows),
         cmocka_unit_test(test_include_next__looks_in_the_later_folders),
         cmocka_unit_test(test_has_include__is_answered_where_the_file_is_found),

@@ -55,10 +55,23 @@ const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_impo
 
 /* ---- lines ---- */
 
+void ndr_line_clean(char *text)
+{
+    static const char trigraphs[] = "=/'";
+    if (!strchr(text, '\r') && !strstr(text, "??")) return;
+    for (const char *at = text; *at;) {
+        const char *third = strncmp(at, "??", 2) == 0 && at[2] ? strchr(trigraphs, at[2]) : NULL;
+        const size_t read = third ? 3 : strncmp(at, "\r\n", 2) == 0 ? 2 : 1;
+        *text++ = third ? "#\\^"[third - trigraphs] : *at == '\r' ? '\n' : *at;
+        at += read;
+    }
+    *text = '\0';
+}
+
 static const char *skip_splices(const char *at)
 {
     while (*at == '\\') {
-        const char *end = at + 1 + strspn(at + 1, " \t\r");
+        const char *end = at + 1 + strspn(at + 1, " \t");
         if (*end != '\n') break;
         at = end + 1;
     }
@@ -90,7 +103,7 @@ static void add_chars(ndr_line *line, const char *chars, size_t count)
 
 static void add_char(ndr_line *line, char c)
 {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+    const bool is_blank = c == ' ' || c == '\t' || c == '\f' || c == '\v';
     if (!is_blank || line->directive.length) add_chars(line, is_blank ? " " : &c, 1);
 }
 
@@ -125,7 +138,7 @@ void ndr_line_read(const char *text, ndr_line *line)
     line->is_code = false;
     const char *at = skip_splices(text);
     while (*at && *at != '\n') {
-        const size_t plain = strcspn(at, line->is_code ? "\\/\"'\n" : "\\/\"'\n <%#\t\r\f\v");
+        const size_t plain = strcspn(at, line->is_code ? "\\/\"'\n" : "\\/\"'\n <%#\t\f\v");
         if (plain > 1) { /* many at a time, for speed alone */
             add_chars(line, at, plain);
             at = skip_splices(at + plain);

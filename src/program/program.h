@@ -227,6 +227,10 @@ bool ndr_word_has(char c);
 const char *ndr_word_find_start(const char *text, const char *start);
 const char *ndr_word_find(const char *text, const char *word);
 
+/* In place: \n for each \r and \r\n, and # \ ^ for their trigraphs, which may hide a directive, a line's end or a quote.
+ * Lines keep their numbers. What follows reads clean texts. */
+void ndr_line_clean(char *text);
+
 /* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
 typedef struct ndr_line {
     const char *next;   /* the line after it */

@@ -107,6 +107,7 @@ static ndr_status try_path(ndr_included *file)
     int missing;
     NDR_TRY(ndr_source_read_if_there(file->path.chars, &file->text, &file->about, &missing));
     file->is_there = !missing;
+    if (file->is_there) ndr_line_clean(file->text.chars);
     return NDR_OK;
 }
 
