@@ -327,6 +327,10 @@ static void test_include__leaves_the_lines_behind_it_right_in_every_branch(void 
     assert_blames("#if NO\n#include \"long.clh\"\n#elif nonsense(\n#endif\n", "broken2.cl:3:");
     assert_blames("#if NO\n#if NO\n#include \"long.clh\"\n#endif\n#endif\n#error 6\n", "broken3.cl:6:");
     assert_blames("#line 70 \"scale.y\"\n#include \"long.clh\"\n#error 71\n", "scale.y:71:");
+    write_file("of_hand/guard.clh",
+               "#ifndef __ENDIAN_LITTLE__\n#define __ENDIAN_LITTLE__\n#include \"inner.clh\"\n#endif\n");
+    write_file("of_hand/inner.clh", "#ifndef INNER\n#define INNER\n#include \"long.clh\"\n#endif\n");
+    assert_blames("#include \"guard.clh\"\n", "of_hand/guard.clh:4:");
     write_file("of_hand/broken.clh", "#if NO\n#include \"long.clh\"\n#endif\nint broken = nobody;\n");
     assert_blames("// one\n#include \"broken.clh\"\n", "of_hand/broken.clh:4:");
 }

@@ -341,7 +341,9 @@ static void test_include__of_itself_ends_with_an_error(void **state)
     write_file("sub/self.cl", "self\n#include \"self.cl\"\n");
     char *got = expanded_from("sub/self.cl", "self\n#include \"self.cl\"\n", true, NULL);
     assert_int_equal(count_of(got, "\nself\n"), 64);
-    assert_int_equal(count_of(got, "#error this file is included too deep"), 1);
+    assert_int_equal(count_of(got, "#error this file is included too deep, or by itself too often: libndr pastes files "
+                                   "200 deep, and one 64 times inside itself"),
+                     1);
     free(got);
 }
 
@@ -578,7 +580,8 @@ static void test_include_guard__that_the_compiler_defines_itself_is_an_error(voi
 {
     (void)state;
     char *got = expanded_from_circle("#include \"g1.clh\"\n", "#ifndef G%zu\n#define G%zu\n", "#endif\n", 2);
-    assert_non_null(strstr(got, "file 1\n#else\n#error the macro that guards this file is defined elsewhere, too"));
+    assert_non_null(strstr(got, "file 1\n#else\n#line 6 \"sub/g1.clh\"\n"
+                                "#error the macro that guards this file is defined elsewhere, too"));
     assert_null(strstr(got, "file 0\n#else\n")); /* nothing hangs on that one */
     free(got);
 }

@@ -14,6 +14,9 @@
 
 /* MOST_SAME: how often one file may include itself, where only the compiler knows when to stop. */
 enum { DEEPEST = 200, MOST_IFS = 2000, MOST_SAME = 64, LEAST_SAME = 4 };
+static const char too_deep[] =
+    "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
+    "and one 64 times inside itself, or fewer where that makes the source too long\n";
 
 /* A file on disk that may hold `#pragma once`, or that is imported. */
 typedef struct once {
@@ -265,8 +268,7 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
     f->from.next_dir = file->next_dir;
     f->from.is_file = true;
     NDR_TRY(find_once(x, f, &file->about, file->text.chars, is_import));
-    if (is_too_deep(x, f))
-        return paste(x, f, "#error this file is included too deep, or by itself too often\n", pasted);
+    if (is_too_deep(x, f)) return paste(x, f, too_deep, pasted);
     return paste_once(x, f, file->text.chars, is_import, pasted);
 }
 
@@ -492,8 +494,11 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     if (in->is_file) return add_stray(x, f);
     leave_branch(f, in);
     if (in->leads || in->is_shifted) NDR_TRY(is_blank_ahead(x, f, &is_last));
-    if (ndr_branch_close(x->macros, &in->branch, in->leads && is_last))
-        ndr_text_add(x->out, "#else\n#error the macro that guards this file is defined elsewhere, too: rename it\n");
+    if (ndr_branch_close(x->macros, &in->branch, in->leads && is_last)) {
+        ndr_text_add(x->out, "#else\n");
+        add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
+        ndr_text_add(x->out, "#error the macro that guards this file is defined elsewhere, too: rename it\n");
+    }
     copy_line(x, f, start);
     for (; in->unclosed > 0; --in->unclosed) {
         start_line(x);
