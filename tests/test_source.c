@@ -539,6 +539,49 @@ static void test_once__holds_for_the_text_itself(void **state)
     free(got);
 }
 
+/* In the text itself the compiler warns of it, and takes it for nothing. */
+static void test_system_header__is_left_out_of_what_is_pasted(void **state)
+{
+    (void)state;
+    write_file("sub/system.clh",
+               "#pragma GCC \\\n  system_header\nx\n# pragma clang system_header // of\n#pragma mine\n");
+    assert_file_expands("#pragma GCC system_header\n#include \"system.clh\"\n", NULL,
+                        "#line 1 \"sub/main.cl\"\n#pragma GCC system_header\n#line 1 \"sub/system.clh\"\n\n\nx\n\n"
+                        "#pragma mine\n\n#line 3 \"sub/main.cl\"\n\n");
+}
+
+/* A file with that text is included, with a sentence or, without, to no harm. */
+static void assert_pasted_is_refused(const char *text, const char *place, const char *sentence)
+{
+    ndr_text out = { 0 };
+    write_file("sub/lost.clh", text);
+    const ndr_status status = expand_include("#include \"lost.clh\"\n", NULL, &out);
+    if (sentence) assert_refused(NDR_BAD_ARGUMENT, status, place, sentence);
+    else assert_ok(status);
+    ndr_text_free(&out);
+}
+
+static void test_include__of_what_pasting_would_lose_is_refused(void **state)
+{
+    (void)state;
+    static const char level[] = "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it",
+                      once[] = "_Pragma(\"once\") does nothing in pasted files: write #pragma once";
+    assert_pasted_is_refused("\n#if __INCLUDE_LEVEL__ == 1\n#endif\n", "\"sub/lost.clh\", line 2: ", level);
+    assert_pasted_is_refused("int a =\\\n__INCLUDE_LEVEL__;", "\"sub/lost.clh\", line 1: ", level);
+    assert_pasted_is_refused("#if 0\n#elif __INCLUDE_LEVEL__\n#endif\n", "\"sub/lost.clh\", line 2: ", level);
+    assert_pasted_is_refused("#ifdef A\n#include \"beside.clh\"\n#elif __INCLUDE_LEVEL__\n#endif\n",
+                             "\"sub/lost.clh\", line 3: ", level);
+    assert_pasted_is_refused("\n\n_Pragma ( \"once\" )", "\"sub/lost.clh\", line 3: ", once);
+    assert_pasted_is_refused("// __INCLUDE_LEVEL__\n/*\n_Pragma(\"once\") */\n", NULL, NULL);
+    assert_pasted_is_refused("#if 0\n#if __INCLUDE_LEVEL__\n#endif\n#endif\n", NULL, NULL);
+    assert_pasted_is_refused("_Pragma(\"unroll\")\nf(\"once\");\n", NULL, NULL);
+    assert_expands("#if __INCLUDE_LEVEL__ == 0\n_Pragma(\"once\")\n#endif\n", NULL);
+    ndr_text out = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, expand_include("\n#define LEVEL __INCLUDE_LEVEL__\n", NULL, &out),
+                   "\"sub/main.cl\", line 2: ", level);
+    ndr_text_free(&out);
+}
+
 /* `count` files that all include each other, and what they make of a text that includes the last `times` times. */
 static char *expanded_from_circle(const char *head, const char *guard, const char *end, size_t count)
 {
@@ -1020,6 +1063,8 @@ int main(void)
         cmocka_unit_test(test_once__leaves_out_what_is_known_to_be_there),
         cmocka_unit_test(test_once__is_left_to_the_compiler_where_only_it_knows),
         cmocka_unit_test(test_once__holds_for_the_text_itself),
+        cmocka_unit_test(test_system_header__is_left_out_of_what_is_pasted),
+        cmocka_unit_test(test_include__of_what_pasting_would_lose_is_refused),
         cmocka_unit_test(test_include_guard__pastes_files_that_include_each_other_once),
         cmocka_unit_test(test_include_guard__that_the_compiler_defines_itself_is_an_error),
         cmocka_unit_test(test_include_guard__is_none_that_the_compiler_may_define),

@@ -348,10 +348,39 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     return NDR_OK;
 }
 
-static ndr_status paste_pragma_once(expansion *x, const input *f)
+static bool holds(const char *at, const char *end, const char *word)
 {
-    if (f->once) define_once(x, f);
-    else add_instead(x, "");
+    const size_t length = strlen(word);
+    while (at + length <= end && memcmp(at, word, length) != 0) ++at;
+    return at + length <= end;
+}
+
+/* What does not work in a pasted file, nor in a macro, which may be used in one. */
+static ndr_status refuse_lost(const expansion *x, const input *f, const char *start)
+{
+    static const struct {
+        const char *word, *other, *sentence;
+    } lost[] = {
+        { "__INCLUDE_LEVEL__", "",
+          "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it" },
+        { "_Pragma", "\"once\"", "_Pragma(\"once\") does nothing in pasted files: write #pragma once" },
+    };
+    const bool is_blank = !x->line.is_code && !x->line.directive.length;
+    if (is_blank || (x->depth == 1 && !ndr_line_is(&x->line, "define"))) return NDR_OK;
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i)
+        NDR_REQUIRE(!holds(start, f->at, lost[i].word) || !holds(start, f->at, lost[i].other), "\"%s\", line %zu: %s",
+                    f->from.title, f->line + 1 - x->line.newlines, lost[i].sentence);
+    return NDR_OK;
+}
+
+/* `rest` follows #pragma. Compilers warn of a system_header outside of an included file. */
+static ndr_status paste_pragma(expansion *x, const input *f, const char *start, const char *rest)
+{
+    const bool is_once = ndr_word_take(rest, "once");
+    if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
+    if (is_once && f->once) define_once(x, f);
+    else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) add_instead(x, "");
+    else copy_line(x, f, start);
     return NDR_OK;
 }
 
@@ -368,8 +397,7 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
-        if (ndr_word_take(rest, "once")) return paste_pragma_once(x, f);
-        if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
+        return paste_pragma(x, f, start, rest);
     } else {
         rest = ndr_line_is(line, "line");
         follow_mark(x, f, rest ? rest : ndr_line_is(line, ""));
@@ -527,6 +555,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_includes(&x->line, &w.is_next, &w.is_import);
+    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_lost(x, f, start));
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
