@@ -284,6 +284,29 @@ static void test_include__through_an_option_knows_what_is_there_already(void **s
     assert_writes("#include \"type.clh\"\n#include <uses.clh>\n" KERNEL, "-I of_program/of_include", 9);
 }
 
+/* The compiler has not seen that the file is pasted. */
+static void test_include__of_a_once_file_that_a_macro_spells_too_is_explained(void **state)
+{
+    (void)state;
+    cl_int got;
+    write_file("of_hand/twice.cl", "#define TEXT(x) #x\n#include \"twice.clh\"\n#include TEXT(twice.clh)\n" KERNEL);
+    write_file("of_hand/twice.clh", "#pragma once\n#define VALUE five()\nint five(void) { return 5; }\n");
+    assert_refused(NDR_BUILD_FAILED, run_file(context, "of_hand/twice.cl", NULL, &got),
+                   "a file with #pragma once is there twice if one #include writes its name and a macro spells it in "
+                   "another: write the name in both");
+}
+
+/* As a compiler reads it that has the files. */
+static void test_include__is_the_same_with_old_line_ends_trigraphs_and_system_headers(void **state)
+{
+    (void)state;
+    write_file("of_hand/old.clh",
+               "#pragma GCC system_header\r#include \"five.clh\"\r\rint line(void) { return __LINE__; }\r");
+    assert_writes("// why?\?/\r#error a comment\r?\?=include \"old.clh\"\rint line(void);\r"
+                  "kernel void k(global int *x) { x[0] = VALUE * 100 + line() * 10 + __LINE__; }\r",
+                  "-Werror", 500 + 40 + 5);
+}
+
 /* In a new context, for a context reads a file once; the driver may remember more. */
 static void test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
 {
@@ -349,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_include__makes_of_any_files_what_the_driver_makes_of_them),
         cmocka_unit_test(test_include__spelled_by_a_macro_finds_files_and_the_vocabulary),
         cmocka_unit_test(test_include__through_an_option_knows_what_is_there_already),
+        cmocka_unit_test(test_include__of_a_once_file_that_a_macro_spells_too_is_explained),
+        cmocka_unit_test(test_include__is_the_same_with_old_line_ends_trigraphs_and_system_headers),
         cmocka_unit_test(test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed),
         cmocka_unit_test(test_include__leaves_the_lines_behind_it_right_in_every_branch),
     };

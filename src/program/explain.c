@@ -222,13 +222,25 @@ static bool add_missing_file(line l, ndr_text *out)
     return true;
 }
 
+/* What is pasted is not known to a compiler that is told to find the same file by itself. */
+static bool add_twice(const char *text, line l, ndr_text *out)
+{
+    if (!find_in(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_")) return false;
+    ndr_text_add(out,
+                 "a file with #pragma once is there twice if one #include writes its name and a macro spells it in "
+                 "another: write the name in both, or guard the file with #ifndef");
+    return true;
+}
+
 /* By the first error that something is known of: the others may follow from it. A linker may say "fatal : Unresolved extern
  * function 'f'" after the compiler's warnings. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (!begins_error(l) && !begins(l, "fatal ")) continue;
-        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)) return;
+        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)
+            || add_twice(text, l, out))
+            return;
     }
     if (add_form(text, out)) return;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) /* "implicit declaration", and an error that follows from it */

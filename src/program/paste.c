@@ -163,7 +163,7 @@ static ndr_status add_folders(expansion *x)
     for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
         NDR_TRY(ndr_source_add_folder(*dir, x->flags, &sum));
     if (x->flags->length > before)
-        ndr_text_add(x->out, "// folders as of %016llx%016llx\n", (unsigned long long)sum.words[0],
+        ndr_text_add(x->out, NDR_FOLDERS "%016llx%016llx\n", (unsigned long long)sum.words[0],
                      (unsigned long long)sum.words[1]);
     return NDR_OK;
 }

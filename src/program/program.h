@@ -210,6 +210,9 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
  * (NULL: nowhere) goes what it needs for those whose file only it can tell. */
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags);
 
+/* What the expanded text says, with a number after it, where `flags` were needed. */
+#define NDR_FOLDERS "// folders as of "
+
 /* Whether an expanded text holds a file of ours whose name starts with `name`: "ndr/" for any of the vocabulary. */
 bool ndr_source_includes(const char *text, const char *name);
 
