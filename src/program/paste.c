@@ -137,16 +137,12 @@ static ndr_status leave(expansion *x, const input *f)
 {
     x->needs_folders = true;
     if (!f->from.is_file) return NDR_OK;
-    ndr_text folder = { 0 };
-    const size_t length = ndr_folder_length(f->from.title);
-    ndr_text_add_chars(&folder, length ? f->from.title : "./", length ? length : 2);
-    if (!x->beside.length && folder.chars) ndr_text_add(&x->beside, "%s", folder.chars);
-    const bool failed = folder.failed || x->beside.failed,
-               is_other = !failed && strcmp(x->beside.chars, folder.chars) != 0;
-    ndr_text_free(&folder);
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !failed, "no memory to read \"%s\"", f->from.title);
+    const bool has_folder = ndr_folder_length(f->from.title) > 0;
+    const char *folder = has_folder ? f->from.title : "./";
+    const size_t length = ndr_folder_length(folder);
+    if (!x->beside.length) ndr_text_add_chars(&x->beside, folder, length);
     NDR_REQUIRE(
-        !is_other,
+        x->beside.failed || (x->beside.length == length && strncmp(x->beside.chars, folder, length) == 0),
         "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
         "can: write the name itself",
         f->from.title, x->beside.chars);
@@ -602,7 +598,7 @@ static ndr_status expand(expansion *x)
     NDR_TRY(paste(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->askers.failed || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->askers.failed || x->beside.failed || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
