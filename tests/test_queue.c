@@ -1,7 +1,7 @@
 /* test_queue.c - lines of work: one piece after the other. */
 #include "support.h"
 
-#include "device/device.h"
+#include "launch/launch.h"
 
 static void test_queue__is_made_with_defaults(void **state)
 {
@@ -205,6 +205,47 @@ static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(voi
     ndr_buffer_destroy(x);
 }
 
+/* y = x + 1 in two launches, the first behind a gate: nothing but the wait lists keeps their order. */
+static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_queue *line;
+    const ndr_status made = ndr_queue_create_out_of_order(context, &line);
+    skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
+    assert_ok(made);
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"), *copy = kernel_of(plain_kernels, "copy_ints");
+    int32_t numbers[] = { 1, 1 };
+    ndr_buffer *x = buffer_of(4, &numbers[0]), *y = buffer_of(4, &numbers[1]);
+    ndr_buffer *z = buffer_of(4, NULL);
+    ndr_event *first, *second;
+    cl_int error;
+    const cl_event gate = clCreateUserEvent(context->cl, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    const ndr_nd_range one = ndr_nd_range_of(ndr_range_1d(1), (ndr_range){ 0 });
+    assert_ok(ndr_launch_after(line, add_one, &one, (const ndr_arg[]){ ndr_arg_of(x) }, 1,
+                               &(ndr_wait_list){ 1, &gate }, &first));
+    const cl_event added = ndr_event_end(first);
+    assert_ok(ndr_launch_after(line, copy, &one, (const ndr_arg[]){ ndr_arg_of(y), ndr_arg_of(x) }, 2,
+                               &(ndr_wait_list){ 1, &added }, &second));
+    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* what is not held back would have run before this has */
+    assert_ok(ndr_queue_finish(queue));
+    const ndr_event_state states[] = { state_of(first), state_of(second) };
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    assert_int_not_equal(states[0], NDR_EVENT_COMPLETE);
+    assert_int_not_equal(states[1], NDR_EVENT_COMPLETE);
+    assert_ok(ndr_event_wait(second));
+    read_buffer(y, &numbers[1], 4);
+    assert_int_equal(numbers[1], 2);
+    ndr_event_destroy(first);
+    ndr_event_destroy(second);
+    clReleaseEvent(gate);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+    ndr_buffer_destroy(z);
+    ndr_queue_destroy(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
         cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
+        cmocka_unit_test(test_queue__out_of_order_starts_a_launch_after_what_it_waits_for),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

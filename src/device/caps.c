@@ -177,15 +177,19 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
 {
     ndr_device_info *info = &caps->info;
     cl_device_fp_config f64 = 0;
+    cl_device_atomic_capabilities atomics = 0;
     cl_uint sub_groups = 0;
     size_t bytes;
     NDR_TRY(read_if_known(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, &bytes));
-    if (caps->c_version >= 300)
+    if (caps->c_version >= 300) {
         NDR_TRY(read_if_known(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, &bytes));
+        NDR_TRY(read_if_known(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof atomics, &atomics, &bytes));
+    }
     info->has_f64 = f64 != 0;
     info->has_int64_atomics =
         has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
     info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;
+    caps->orders_device = (atomics & CL_DEVICE_ATOMIC_ORDER_ACQ_REL) && (atomics & CL_DEVICE_ATOMIC_SCOPE_DEVICE);
     caps->waits_asleep = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
     return NDR_OK;
 }
@@ -216,6 +220,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
         read.info.has_sub_groups = false;
         read.info.warp_size = 0;
     }
+    if (read.disabled & NDR_DISABLE_MEMORY_ORDER) read.orders_device = false;
     if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
     *caps = read;
     return NDR_OK;

@@ -108,6 +108,7 @@ typedef struct ndr_caps {
     ndr_device_info info;
     unsigned c_version; /* OpenCL C to build with where the user names none: 120 or 300 */
     size_t align_bytes; /* of sub-buffers and of host memory used in place */
+    bool orders_device; /* acquire and release between groups: the device states OpenCL 3.0's acq_rel at device scope */
     bool waits_asleep; /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
     unsigned disabled; /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
 } ndr_caps;
@@ -231,6 +232,7 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
+    bool is_out_of_order;           /* work waits for what its wait list names, and for nothing else */
     pthread_mutex_t lock;           /* guards `scratch` */
     ndr_buffer *scratch;            /* NULL until it is needed */
     pthread_mutex_t workspace_lock; /* held by whoever has borrowed the workspace */
@@ -242,6 +244,16 @@ struct ndr_queue {
 
 /* Put a queue round `cl`, whose reference it takes over if it succeeds. */
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue);
+
+/* A queue that does not keep the order of its work; NDR_UNSUPPORTED where the device has none. The public API has no such
+ * queue yet: operations are tested on it. */
+ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
+
+/* Events that a command waits for; all zeros: none. */
+typedef struct ndr_wait_list {
+    cl_uint count;
+    const cl_event *events;
+} ndr_wait_list;
 
 /* Memory that one launch of this queue after the other may use: NDR_SCRATCH_COUNTERS zeros (uint), which each launch
  * leaves as it found them, and behind them NDR_SCRATCH_BYTES of anything. Made when first asked for, and lent. Work of

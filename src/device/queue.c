@@ -16,18 +16,32 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     return NDR_OK;
 }
 
+static ndr_status create(ndr_context *context, cl_command_queue_properties properties, ndr_queue **queue)
+{
+    cl_int error;
+    cl_command_queue cl = ndr_cl.clCreateCommandQueue(context->cl, context->device, properties, &error);
+    NDR_TRY_CL_AS("clCreateCommandQueue", error);
+    const ndr_status status = ndr_queue_wrap(context, cl, properties & CL_QUEUE_PROFILING_ENABLE, queue);
+    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
+    return status;
+}
+
 ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue)
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(queue);
-    const bool profiling = desc && desc->profiling;
-    cl_int error;
-    cl_command_queue cl =
-        ndr_cl.clCreateCommandQueue(context->cl, context->device, profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
-    NDR_TRY_CL_AS("clCreateCommandQueue", error);
-    const ndr_status status = ndr_queue_wrap(context, cl, profiling, queue);
-    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
-    return status;
+    return create(context, desc && desc->profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue);
+}
+
+ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue)
+{
+    cl_command_queue_properties known = 0;
+    NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, known & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                   "device \"%s\" has no out-of-order queues", context->caps.info.name);
+    NDR_TRY(create(context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, queue));
+    (*queue)->is_out_of_order = true;
+    return NDR_OK;
 }
 
 void ndr_queue_destroy(ndr_queue *queue)

@@ -107,10 +107,11 @@ static ndr_status inspect(ndr_queue *queue, told *t)
 }
 
 static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
-                                     const ndr_arg *args, size_t arg_count, ndr_event **event)
+                                     const ndr_arg *args, size_t arg_count, const ndr_wait_list *waits,
+                                     ndr_event **event)
 {
     ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_plain(queue, kernel, range, args, arg_count, event ? &done : NULL));
+    NDR_TRY(ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event ? &done : NULL));
     told t = { kernel, range, args, arg_count, 0 };
     const ndr_status status = inspect(queue, &t);
     if (status != NDR_OK) ndr_event_destroy(done);
@@ -119,12 +120,12 @@ static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const
 }
 
 ndr_status ndr_launch_checked(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                              size_t arg_count, ndr_event **event)
+                              size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
     NDR_TRY(check_handles(queue, kernel, args, arg_count));
-    if (!queue || !queue->context->checker) return ndr_launch_plain(queue, kernel, range, args, arg_count, event);
+    if (!queue || !queue->context->checker) return ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event);
     ndr_check_begin(queue->context);
-    const ndr_status status = launch_and_inspect(queue, kernel, range, args, arg_count, event);
+    const ndr_status status = launch_and_inspect(queue, kernel, range, args, arg_count, waits, event);
     ndr_check_end(queue->context);
     return status;
 }

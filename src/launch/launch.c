@@ -100,6 +100,7 @@ typedef struct launching {
     last_launch *last; /* the kernel's; with its lock */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
+    const ndr_wait_list *waits;
     cl_event first_event, last_event; /* of the pieces; NULL where nobody wants them */
 } launching;
 
@@ -172,7 +173,7 @@ static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_ev
 {
     if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
     const cl_int error = ndr_cl.clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset,
-                                                piece->global, piece->local, 0, NULL, done);
+                                                       piece->global, piece->local, l->waits->count, l->waits->events, done);
     NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
     return NDR_OK;
 }
@@ -217,12 +218,14 @@ static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg 
 }
 
 ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, ndr_event **event)
+                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
+    static const ndr_wait_list none = { 0 };
     NDR_TRY(check_objects(queue, kernel, range));
     launching l; /* what is not set here is set before it is read */
     l.queue = queue;
     l.kernel = kernel;
+    l.waits = waits ? waits : &none;
     l.first_event = l.last_event = NULL;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
@@ -241,9 +244,15 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     return NDR_OK;
 }
 
+ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
+{
+    if (ndr_handles_are_checked()) return ndr_launch_checked(queue, kernel, range, args, arg_count, waits, event);
+    return ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event);
+}
+
 ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                         size_t arg_count, ndr_event **event)
 {
-    if (ndr_handles_are_checked()) return ndr_launch_checked(queue, kernel, range, args, arg_count, event);
-    return ndr_launch_plain(queue, kernel, range, args, arg_count, event);
+    return ndr_launch_after(queue, kernel, range, args, arg_count, NULL, event);
 }

@@ -77,15 +77,19 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_
 
 /* ---- launch.c ---- */
 
-/* ndr_launch_v() without NDR_CHECK. Never inlined: GCC would cut it in two, which costs 13 instructions a launch. */
+/* ndr_launch_v() that waits for `waits` first; NULL: for nothing. */
+ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event);
+
+/* The same without NDR_CHECK. Never inlined: GCC would cut it in two, which costs 13 instructions a launch. */
 ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, ndr_event **event) __attribute__((noinline));
+                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event) __attribute__((noinline));
 
 /* ---- checked.c ---- */
 
 /* The same where some context is checked: the handles first; in a checked context the launch is waited for, and refused
  * with NDR_OUT_OF_BOUNDS where it wrote outside a buffer. */
 ndr_status ndr_launch_checked(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                              size_t arg_count, ndr_event **event) __attribute__((cold));
+                              size_t arg_count, const ndr_wait_list *waits, ndr_event **event) __attribute__((cold));
 
 #endif
