@@ -680,6 +680,24 @@ static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
     }
 }
 
+/* Names that mean one thing in the parameter list and another elsewhere; all are types of raw OpenCL's kernels. */
+static void test_signature__takes_names_for_what_they_are_in_the_kernel(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "struct pair { int x; };\ntypedef struct { int x[4]; } pair;\n"
+        "typedef struct { int x[2]; } point;\ntypedef struct { int x[3]; } queue_t;\n"
+        "#define double float\n#define double2 float2\ntypedef double real;\ntypedef double2 reals;\n"
+        "kernel void k(struct pair a, pair b, point c, queue_t d, real e, reals f, local struct pair *g, local pair *h) {}\n"
+        "#define point int\n";
+    static const size_t sizes[] = { 4, 16, 8, 12, 4, 8, 4, 16 };
+    const ndr_kernel_desc desc = { .name = "k", .source = source, .options = "-cl-std=CL1.2" }; /* 2.0 has a queue_t */
+    const ndr_param *p = get(desc)->params;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) assert_int_equal(p[i].size_bytes, sizes[i]);
+    for (size_t i = 0; i < 6; ++i) assert_int_equal(p[i].kind, i == 4 ? NDR_PARAM_NUMBER : NDR_PARAM_BYTES);
+    for (size_t i = 4; i < 6; ++i) assert_int_equal(p[i].type.dtype, NDR_DTYPE_F32);
+}
+
 /* What is no buffer and no value whatever a typedef calls it: a buffer's or a struct's bytes in its place end the process. */
 static void test_signature__takes_images_and_samplers_for_what_they_are(void **state)
 {
@@ -809,6 +827,7 @@ int main(void)
         cmocka_unit_test(test_signature__asks_for_types_unseen),
         cmocka_unit_test(test_signature__knows_types_whatever_macros_there_are),
         cmocka_unit_test(test_signature__knows_types_behind_any_end_of_a_text),
+        cmocka_unit_test(test_signature__takes_names_for_what_they_are_in_the_kernel),
         cmocka_unit_test(test_signature__takes_images_and_samplers_for_what_they_are),
         cmocka_unit_test(test_suggest_local__is_what_an_automatic_launch_gets),
         cmocka_unit_test(test_suggest_local__is_the_required_size),

@@ -1328,20 +1328,20 @@ static void test_args__refuse_vectors_of_another_type(void **state)
 
 /* ---- types that cannot be known ---- */
 
-/* The driver names the type, and at the end of the source that name is something else. */
+/* The driver names the type, which ends with the parameter list. */
 static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
 {
     (void)state;
-    static const char hidden[] = "typedef struct { int x; } hidden;\n"
-                                 "typedef float real_t;\n"
-                                 "kernel void k(global int *out, hidden h, real_t f) { out[0] = h.x + (int)(4 * f); }\n"
-                                 "#define hidden nothing that can be sized\n";
+    static const char hidden[] = "typedef float real_t;\n"
+                                 "kernel void k(global int *out, struct hidden { int x; } h, real_t f)\n"
+                                 "{ out[0] = h.x + (int)(4 * f); }\n";
     ndr_kernel *k = kernel_of(hidden, "k");
     const int64_t too_large = 1;
     launch_refused(
         NDR_UNSUPPORTED,
         ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
-        "kernel \"k\", argument 1 \"h\" (hidden)", "size the driver's compiler does not tell; pass it in a buffer");
+        "kernel \"k\", argument 1 \"h\" (struct hidden) is of a type whose size the driver's compiler does not tell; declare a "
+        "struct before the kernel, or pass it in a buffer");
     assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other one is known all the same */
     assert_int_equal(k->params[2].type.dtype, NDR_DTYPE_F32);
 }

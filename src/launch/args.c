@@ -285,7 +285,8 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
     if (param->size_bytes == 0)
         return refuse_as(NDR_UNSUPPORTED, p,
-                         "is of a type whose size the driver's compiler does not tell; pass it in a buffer");
+                         "is of a type whose size the driver's compiler does not tell; declare a struct before the kernel, "
+                         "or pass it in a buffer");
     if (param->size_bytes != arg->size_bytes)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given; declare the same members on both sides",
                       param->size_bytes, arg->size_bytes);

@@ -59,8 +59,7 @@ static bool is_opaque(const char *type_name)
         "image1d_t",          "image1d_array_t",   "image1d_buffer_t",        "image2d_t",
         "image2d_array_t",    "image2d_depth_t",   "image2d_array_depth_t",   "image2d_msaa_t",
         "image2d_array_msaa_t", "image2d_msaa_depth_t", "image2d_array_msaa_depth_t", "image3d_t",
-        "sampler_t",          "queue_t",           "event_t",                 "clk_event_t",
-        "reserve_id_t",
+        "sampler_t",          "event_t",
     };
     const char *last_word = strrchr(type_name, ' '); /* some drivers say "read_only image2d_t" */
     if (last_word) type_name = last_word + 1;
@@ -220,12 +219,17 @@ static bool needs_probe(const ndr_param *param)
 enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MOST = 0xffff };
 
 /* One digit of a number, to the base 256, goes into each of two kernels: some devices take groups of no more. Nothing in
- * here may be a macro of the user's: all names are reserved ones or OpenCL's own, in their longer spelling. Each probe
- * has a parameter: one vendor's assembler stumbles over kernels without. A prototype keeps -Wmissing-prototypes quiet. */
+ * here may be a macro of the user's: all names are reserved ones, undefined, or keywords in their longer spelling. Each
+ * probe has a parameter: one vendor's assembler stumbles over kernels without. A prototype keeps -Wmissing-prototypes
+ * quiet. */
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
-    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n"
-                      "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
+    const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
+    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n");
+    for (int d = NDR_DTYPE_I8; d <= last; ++d)
+        for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+            ndr_text_add(out, "#undef %s%s\n", ndr_dtype_describe((ndr_dtype)d)->cl_name, lane_counts[n].name);
+    ndr_text_add(out, "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
                       "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
                       "    void name(__global int *ndr_x_) { ndr_x_[0] = 0; }\n"
                       "#if defined(__opencl_c_device_enqueue) || __OPENCL_C_VERSION__ == 200\n"
@@ -237,7 +241,6 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
                       "#define NDR_NUMBER_(type) ((sizeof(type) < %d ? sizeof(type) : 0) \\\n"
                       "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
                  BUILTIN, OBJECT);
-    const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     for (int d = NDR_DTYPE_I8; d <= last; ++d)
         for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             ndr_text_add(out, " \\\n    NDR_IS_(type, %s%s, %u)", ndr_dtype_describe((ndr_dtype)d)->cl_name,
@@ -289,13 +292,22 @@ static void add_probes(const ndr_context *context, const ndr_type *types, ndr_te
     for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, out);
 }
 
-/* Ask for `types` in a build of its own. `*knows` is false where one of them is none at the end of the text. Anything else
- * that goes wrong is not to be taken for that. */
+/* "pair" of "struct pair*": a macro of that name that the text defines after its kernels is not what they take. */
+static void add_undef(const char *type_name, ndr_text *out)
+{
+    const char *space = strrchr(type_name, ' '), *name = space ? space + 1 : type_name;
+    const size_t length = ndr_word_length(name);
+    if (length > 0) ndr_text_add(out, "\n#undef %.*s", (int)length, name);
+}
+
+/* Ask in a build of its own for `types` as the driver calls them. `*knows` is false where one of them is none at the end of
+ * the text. Anything else that goes wrong is not to be taken for that. */
 static ndr_status ask_for_types(ndr_context *context, const char *text, const char *options, ndr_type *types, bool *knows)
 {
     ndr_text whole = { 0 };
     cl_program built = NULL;
     ndr_text_add_chars(&whole, text, strlen(text));
+    for (const ndr_type *type = types; type; type = type->next) add_undef(type->name, &whole);
     add_probes(context, types, &whole);
     ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
                                      : ndr_build_try(context, whole.chars, options, &built);
@@ -308,11 +320,9 @@ static ndr_status ask_for_types(ndr_context *context, const char *text, const ch
 
 /* ---- a program's types ---- */
 
-/* Whether two names, of the driver's or of the text's, are one: blanks and a struct's keyword do not count. */
+/* Whether two names, of the driver's or of the text's, are one: blanks do not count. */
 static bool is_same_name(const char *a, const char *b)
 {
-    if (strncmp(a, "struct ", 7) == 0) a += 7;
-    if (strncmp(b, "struct ", 7) == 0) b += 7;
     for (;; ++a, ++b) {
         while (*a == ' ') ++a;
         while (*b == ' ') ++b;
