@@ -631,17 +631,18 @@ static ndr_status try_to_expand(const ndr_source *source, unsigned most_same, nd
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags)
 {
     const size_t before = out->length;
-    char *text = strdup(source->text);
-    if (!text) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
-    ndr_line_clean(text);
+    ndr_text text = { 0 };
+    ndr_text_add_chars(&text, source->text, strlen(source->text));
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !text.failed, "no memory to expand \"%s\"", source->title);
+    ndr_line_clean(text.chars);
     ndr_source clean = *source;
-    clean.text = text;
+    clean.text = text.chars;
     ndr_status status = NDR_LIMIT_EXCEEDED;
     for (unsigned most_same = MOST_SAME; status == NDR_LIMIT_EXCEEDED && most_same >= LEAST_SAME; most_same /= 2) {
         out->length = before;
         status = try_to_expand(&clean, most_same, out, flags);
     }
-    free(text);
+    ndr_text_free(&text);
     return status;
 }
 
