@@ -8,6 +8,8 @@ cmake_minimum_required(VERSION 3.25)
 
 set(floors base device program launch ops) # bottom to top
 set(environment base/system.c) # alone reads the environment
+set(libraries base/os.c) # alone opens dynamic libraries
+set(submitter device/submit.c) # alone enqueues
 set(wrong "")
 
 # Types of the public headers are known on every floor, whoever has their struct.
@@ -59,6 +61,15 @@ foreach(floor IN LISTS floors)
     file(STRINGS "${SRC}/${file}" lines REGEX "(^|[^a-z_])(secure_)?getenv *\\(")
     if(lines AND NOT file STREQUAL environment)
       string(APPEND wrong "  src/${file} reads the environment by itself; ${environment} does that for all: ${lines}\n")
+    endif()
+    file(STRINGS "${SRC}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*<dlfcn\\.h>")
+    if(lines AND NOT file STREQUAL libraries)
+      string(APPEND wrong "  src/${file} includes dlfcn.h; ${libraries} opens libraries for all\n")
+    endif()
+    file(STRINGS "${SRC}/${file}" lines REGEX "clEnqueue")
+    list(FILTER lines EXCLUDE REGEX "^ *REQUIRED\\(") # rows of the table
+    if(lines AND NOT file STREQUAL submitter)
+      string(APPEND wrong "  src/${file} enqueues by itself; ${submitter} does that for all: ${lines}\n")
     endif()
     file(STRINGS "${SRC}/${file}" lines REGEX "(^|[^a-z_])strerror *\\([^)]")
     if(lines)

@@ -79,7 +79,7 @@ void ndr_buffer_destroy(ndr_buffer *buffer)
     if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
     for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
         next = mapping->next;
-        (void)ndr_cl.clEnqueueUnmapMemObject(mapping->queue, buffer->cl, mapping->host, 0, NULL, NULL);
+        ndr_submit_last_unmap(mapping->queue, buffer->cl, mapping->host);
         free_mapping(mapping);
     }
     ndr_cl.clReleaseMemObject(buffer->cl);
@@ -119,42 +119,36 @@ static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool de
     return NDR_OK;
 }
 
-/* What every transfer does once `enqueue` is known to make sense: event first, then the call. */
-#define ENQUEUE(queue, event, call, ...)                                         \
-    do {                                                                         \
-        ndr_event *made_;                                                        \
-        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                    \
-        cl_event done_ = NULL;                                                   \
-        const cl_int error_ = ndr_cl.call(__VA_ARGS__, 0, NULL, made_ ? &done_ : NULL); \
-        if (error_ != CL_SUCCESS) {                                              \
-            ndr_event_destroy(made_);                                            \
-            return ndr_fail_cl(error_, #call);                                   \
-        }                                                                        \
-        ndr_event_hand_out(made_, done_, NULL, (event));                         \
+/* What every transfer does once it is known to make sense: event first, then the command. */
+#define SUBMIT_AND_RETURN(queue, event, submit, ...)                                                      \
+    do {                                                                                                  \
+        ndr_event *made_;                                                                                 \
+        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                             \
+        cl_event done_ = NULL;                                                                            \
+        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL); \
+        return ndr_event_settle(status_, made_, done_, (event));                                          \
     } while (0)
 
 /* ---- host to device and back ---- */
 
 static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                        const void *host, cl_bool waits, ndr_event **event)
+                        const void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
-    ENQUEUE(queue, event, clEnqueueWriteBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
-    return NDR_OK;
+    SUBMIT_AND_RETURN(queue, event, ndr_submit_write, buffer->cl, blocks, offset_bytes, size_bytes, host);
 }
 
 static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                       void *host, cl_bool waits, ndr_event **event)
+                       void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_free(call, buffer, false));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
-    ENQUEUE(queue, event, clEnqueueReadBuffer, queue->cl, buffer->cl, waits, offset_bytes, size_bytes, host);
-    return NDR_OK;
+    SUBMIT_AND_RETURN(queue, event, ndr_submit_read, buffer->cl, blocks, offset_bytes, size_bytes, host);
 }
 
 /* Whether to wait for an event instead of inside the call: it is looked at before the host sleeps. */
@@ -173,31 +167,31 @@ ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_
                             const void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return end_of(queue, write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL));
+        return end_of(queue, write(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
-    NDR_TRY(write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
+    NDR_TRY(write(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return end_of(queue, read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_TRUE, NULL));
+        return end_of(queue, read(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
-    NDR_TRY(read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, &done));
+    NDR_TRY(read(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                   const void *host, ndr_event **event)
 {
-    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, event);
+    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, CL_FALSE, event);
+    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
 }
 
 /* ---- on the device ---- */
@@ -214,8 +208,7 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
                 offset_bytes, size_bytes, pattern_bytes);
     NDR_TRY(check_free(__func__, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    ENQUEUE(queue, event, clEnqueueFillBuffer, queue->cl, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
-    return NDR_OK;
+    SUBMIT_AND_RETURN(queue, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
 
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
@@ -232,9 +225,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     NDR_TRY(check_free(__func__, from, false));
     NDR_TRY(check_free(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    ENQUEUE(queue, event, clEnqueueCopyBuffer, queue->cl, from->cl, to->cl, from_offset_bytes, to_offset_bytes,
-            size_bytes);
-    return NDR_OK;
+    SUBMIT_AND_RETURN(queue, event, ndr_submit_copy, from->cl, from_offset_bytes, to->cl, to_offset_bytes, size_bytes);
 }
 
 /* ---- mapping ----
@@ -292,15 +283,9 @@ static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offse
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event done = NULL;
-    cl_int error;
-    mapping->host = ndr_cl.clEnqueueMapBuffer(queue->cl, buffer->cl, CL_FALSE, flags[mapping->access], offset_bytes,
-                                              size_bytes, 0, NULL, &done, &error);
-    if (error != CL_SUCCESS) {
-        ndr_event_destroy(made);
-        return ndr_fail_cl(error, "clEnqueueMapBuffer");
-    }
-    ndr_event_hand_out(made, done, NULL, event);
-    return NDR_OK;
+    const ndr_status status = ndr_submit_map(queue->cl, buffer->cl, flags[mapping->access], offset_bytes, size_bytes,
+                                             &mapping->host, NULL, &done);
+    return ndr_event_settle(status, made, done, event);
 }
 
 /* With the lock held. */
@@ -311,7 +296,7 @@ static ndr_status map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
     NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, queue);
     if (status == NDR_OK) remember(buffer, mapping);
-    else (void)ndr_cl.clEnqueueUnmapMemObject(queue->cl, buffer->cl, mapping->host, 0, NULL, NULL); /* all that can be done */
+    else ndr_submit_last_unmap(queue->cl, buffer->cl, mapping->host);
     return status;
 }
 
@@ -340,7 +325,7 @@ static ndr_status unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
     ndr_mapping **link = find(buffer, host);
     NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
                 host);
-    NDR_TRY_CL(clEnqueueUnmapMemObject(queue->cl, buffer->cl, host, 0, NULL, NULL));
+    NDR_TRY(ndr_submit_unmap(queue->cl, buffer->cl, host, NULL, NULL));
     forget(buffer, link);
     return NDR_OK;
 }

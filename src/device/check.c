@@ -156,9 +156,7 @@ static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
 static ndr_status write_parent(ndr_context *context, const ndr_zones *zones, const unsigned char *image)
 {
     NDR_TRY(make_queue(context));
-    NDR_TRY_CL(
-        clEnqueueWriteBuffer(context->checker->queue, zones->parent, CL_TRUE, 0, zones->total, image, 0, NULL, NULL));
-    return NDR_OK;
+    return ndr_submit_write(context->checker->queue, zones->parent, true, 0, zones->total, image, NULL, NULL);
 }
 
 static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones *zones)
@@ -289,13 +287,11 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
 {
     for (size_t at = from, bytes; at < to; at += bytes) {
         bytes = ndr_min_size(to - at, CHUNK_BYTES);
-        NDR_TRY_CL_AS("clEnqueueReadBuffer",
-                      ndr_cl.clEnqueueReadBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, checker->there, 0, NULL, NULL));
+        NDR_TRY(ndr_submit_read(queue->cl, zones->parent, true, at, bytes, checker->there, NULL, NULL));
         const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
         if (memcmp(checker->there, pattern, bytes) == 0) continue;
         note(found, at, checker->there, pattern, bytes);
-        NDR_TRY_CL_AS("clEnqueueWriteBuffer",
-                      ndr_cl.clEnqueueWriteBuffer(queue->cl, zones->parent, CL_TRUE, at, bytes, pattern, 0, NULL, NULL));
+        NDR_TRY(ndr_submit_write(queue->cl, zones->parent, true, at, bytes, pattern, NULL, NULL));
     }
     return NDR_OK;
 }

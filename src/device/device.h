@@ -101,6 +101,35 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
         if (try_error_ != CL_SUCCESS) return ndr_fail_cl(try_error_, call_name); \
     } while (0)
 
+/* ---- submit.c ---- */
+
+/* Events that a command waits for; all zeros: none. */
+typedef struct ndr_wait_list {
+    cl_uint count;
+    const cl_event *events;
+} ndr_wait_list;
+
+/* Give a command to a queue. `waits` NULL: it waits for no event. `done`: where not NULL it gets the command's event, which
+ * the caller releases. Sizes and offsets of a kernel are in OpenCL's order. A failure names OpenCL's function; outputs are
+ * as they were. */
+ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned dims, const size_t *offset,
+                             const size_t *global, const size_t *local, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
+                           void *host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
+                            const void *host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offset_bytes, cl_mem to,
+                           size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
+                           size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
+                          size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
+
+/* Unmap what is given up: a failure leaves no sentence. */
+void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
+
 /* ---- caps.c ---- */
 
 /* What a device can do, asked once. Plain data: floors above decide from it, and tests make some up. */
@@ -249,12 +278,6 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
  * queue yet: operations are tested on it. */
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
 
-/* Events that a command waits for; all zeros: none. */
-typedef struct ndr_wait_list {
-    cl_uint count;
-    const cl_event *events;
-} ndr_wait_list;
-
 /* Memory that one launch of this queue after the other may use: NDR_SCRATCH_COUNTERS zeros (uint), which each launch
  * leaves as it found them, and behind them NDR_SCRATCH_BYTES of anything. Made when first asked for, and lent. Work of
  * more than one launch must not keep anything in it from one to the next: other threads' launches come between. */
@@ -282,6 +305,10 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
 
 /* The work is enqueued: hand the event out, if one was made. Takes over `first` and `last`. */
 void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
+
+/* The end of submitting one command: where `status` is NDR_OK the event is handed out, otherwise destroyed. Passes
+ * `status` on. */
+ndr_status ndr_event_settle(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted);
 
 /* The one that completes last. */
 cl_event ndr_event_end(const ndr_event *event);

@@ -32,6 +32,13 @@ void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_even
     *wanted = made;
 }
 
+ndr_status ndr_event_settle(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted)
+{
+    if (status == NDR_OK) ndr_event_hand_out(made, done, NULL, wanted);
+    else ndr_event_destroy(made);
+    return status;
+}
+
 cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->last : event->first; }
 
 ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted)

@@ -122,12 +122,7 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
     if (!event) return NDR_OK;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
-    cl_event mark;
-    const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, &mark);
-    if (error != CL_SUCCESS) {
-        ndr_event_destroy(made);
-        return ndr_fail_cl(error, "clEnqueueMarkerWithWaitList");
-    }
-    ndr_event_hand_out(made, mark, NULL, event);
-    return NDR_OK;
+    cl_event mark = NULL;
+    const ndr_status status = ndr_submit_marker(queue->cl, NULL, &mark);
+    return ndr_event_settle(status, made, mark, event);
 }

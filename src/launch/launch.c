@@ -172,10 +172,8 @@ static ndr_status bind_record(const launching *l, const ndr_launch_record *recor
 static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_event *done)
 {
     if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
-    const cl_int error = ndr_cl.clEnqueueNDRangeKernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset,
-                                                       piece->global, piece->local, l->waits->count, l->waits->events, done);
-    NDR_TRY_CL_AS("clEnqueueNDRangeKernel", error);
-    return NDR_OK;
+    return ndr_submit_kernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset, piece->global, piece->local,
+                             l->waits, done);
 }
 
 /* The driver had the last word after all: say how far it went. */
@@ -220,12 +218,11 @@ static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg 
 ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
-    static const ndr_wait_list none = { 0 };
     NDR_TRY(check_objects(queue, kernel, range));
     launching l; /* what is not set here is set before it is read */
     l.queue = queue;
     l.kernel = kernel;
-    l.waits = waits ? waits : &none;
+    l.waits = waits;
     l.first_event = l.last_event = NULL;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
