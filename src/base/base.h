@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/os.h"
 #include "ndr/ndr.h"
 
 /* ---- status.c ---- */
@@ -142,28 +143,6 @@ typedef struct ndr_hash {
 
 ndr_hash ndr_hash_bytes(const void *bytes, size_t count, uint32_t seed);
 bool ndr_hash_equal(ndr_hash a, ndr_hash b);
-
-/* ---- system.c ---- */
-
-/* The environment variable's value, or NULL. A program that has more rights than whoever started it (set-user-ID) has
- * none: its environment is another's. The only place that reads the environment. */
-const char *ndr_environment(const char *name);
-
-/* What an errno means: strerror() may be called by one thread at a time only, this by any number. */
-typedef struct ndr_errno_text {
-    char chars[128];
-} ndr_errno_text;
-ndr_errno_text ndr_errno_print(int error);
-
-/* ---- os.c ---- */
-
-/* Open a dynamic library, by name or path. NULL: it does not open, and `why` gets the reason, after "; " where it has
- * one already. Never closed. */
-void *ndr_library_open(const char *path, ndr_text *why);
-
-/* Write the address of the library's function `name` to the function pointer at `function`; NULL and false: it has
- * none. */
-bool ndr_library_find(void *library, const char *name, void *function);
 
 /* ---- dtype.c ---- */
 

@@ -5,7 +5,6 @@
  * late use is told from the use of something new. */
 #include "base/base.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ enum { BUCKETS = 4096, QUARANTINED = 1024 };
 atomic_bool ndr_handles_checked;
 static atomic_uint unchecked_contexts;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest */
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* guards the rest */
 static entry *buckets[BUCKETS];
 static entry *quarantine[QUARANTINED]; /* a ring */
 static size_t freed_so_far;
@@ -75,7 +74,7 @@ static void free_entry(entry *old)
 /* An unloaded library keeps nothing. Handles that are still live are their owners'. */
 __attribute__((destructor)) static void forget_all(void)
 {
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     atomic_store(&ndr_handles_checked, false);
     for (size_t i = 0; i < BUCKETS; ++i)
         for (entry *old = buckets[i], *next; old; old = next) {
@@ -85,7 +84,7 @@ __attribute__((destructor)) static void forget_all(void)
         }
     memset(buckets, 0, sizeof buckets);
     memset(quarantine, 0, sizeof quarantine);
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
 }
 
 /* ---- making and freeing ---- */
@@ -123,9 +122,9 @@ void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked)
     memcpy(handle, &seal, sizeof seal);
     made->handle = handle;
     made->kind = kind;
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     insert(made);
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
     return handle;
 }
 
@@ -135,11 +134,11 @@ void ndr_handle_free(void *handle)
         free(handle);
         return;
     }
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     entry *freed = find(handle);
     if (freed) freed->is_retired = freed->is_freed = true;
     entry *oldest = freed ? put_aside(freed) : NULL;
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
     if (!freed) free(handle);
     free_entry(oldest);
 }
@@ -182,9 +181,9 @@ static fault examine(ndr_handle_kind kind, const void *handle, bool is_to_be_des
 ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
 {
     if (kind == NDR_HANDLE_NONE || !handle) return NDR_OK;
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     const fault wrong = examine(kind, handle, false);
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
     NDR_REQUIRE(!wrong.chars[0], "%s%s%s %s", call, name ? ": " : "", name ? name : "", wrong.chars);
     return NDR_OK;
 }
@@ -199,7 +198,7 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
 {
     if (!handle) return false;
     if (!ndr_handles_are_checked()) return true;
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     const fault wrong = examine(kind, handle, true);
     const bool is_live = !wrong.chars[0];
     entry *found = find(handle);
@@ -208,15 +207,15 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
         (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: what is to be destroyed %s", call, wrong.chars);
         count_mistake(ndr_last_error());
     }
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
     return is_live;
 }
 
 void ndr_handle_print_mistakes(ndr_text *out)
 {
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     if (mistakes > 0)
         ndr_text_add(out, "%u handle%s could not be destroyed; the first: %s\n", mistakes, mistakes == 1 ? "" : "s",
                      first_mistake);
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
 }

@@ -1,12 +1,11 @@
 /* status.c - how the library says no: a code to branch on, a sentence to read.
  *
  * The sentence is kept per thread, first in a fixed array, on the heap when it is longer (a build log).
- * A pthread key frees that heap memory when the thread ends; the library, when it is unloaded, that of the thread which
+ * It is freed when the thread ends; the library, when it is unloaded, that of the thread which
  * unloads it. The destructor leaves other threads' alone: it also runs at the end of the process, where they may still be
  * reading theirs. */
 #include "base/base.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +20,6 @@ typedef struct error_state {
 
 static _Thread_local error_state last = { .chars = "no error" };
 
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static bool key_exists;
-
 /* For other keys' destructors may fail after ours, in a thread that ends. */
 static void forget_longer(void *longer)
 {
@@ -33,23 +28,19 @@ static void forget_longer(void *longer)
     last.log = NULL;
 }
 
-static void make_key(void) { key_exists = pthread_key_create(&key, forget_longer) == 0; }
-
-/* Keep `longer` (may be NULL) for this thread and drop the one before. What no key would free is not kept. */
+/* Keep `longer` (may be NULL) for this thread and drop the one before. What nothing would free is not kept. */
 static void keep_longer(char *longer)
 {
-    pthread_once(&key_once, make_key);
     forget_longer(last.longer);
-    const bool is_kept = key_exists && pthread_setspecific(key, longer) == 0;
-    if (is_kept) last.longer = longer;
+    if (ndr_thread_at_end(forget_longer, longer)) last.longer = longer;
     else free(longer);
 }
 
-/* An unloaded library must leave pthread no pointer to itself, and no text that nobody can reach. */
-__attribute__((destructor)) static void forget_key(void)
+/* An unloaded library must leave the system no pointer to itself, and no text that nobody can reach. */
+__attribute__((destructor)) static void forget_all(void)
 {
     forget_longer(last.longer);
-    if (key_exists) pthread_key_delete(key);
+    ndr_thread_forget_ends();
 }
 
 const char *ndr_status_name(ndr_status status)

@@ -15,7 +15,7 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
     made->context = ndr_context_keep(context);
     made->size_bytes = size_bytes;
     made->identity = atomic_fetch_add(&buffers_so_far, 1) + 1;
-    pthread_mutex_init(&made->lock, NULL);
+    ndr_mutex_init(&made->lock);
     *buffer = made;
     return NDR_OK;
 }
@@ -84,7 +84,7 @@ void ndr_buffer_destroy(ndr_buffer *buffer)
     }
     ndr_cl.clReleaseMemObject(buffer->cl);
     ndr_zones_release(buffer);
-    pthread_mutex_destroy(&buffer->lock);
+    ndr_mutex_destroy(&buffer->lock);
     ndr_context_release(buffer->context);
     ndr_handle_free(buffer);
 }
@@ -311,10 +311,10 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(queue, access, &mapping));
-    pthread_mutex_lock(&buffer->lock);
+    ndr_mutex_lock(&buffer->lock);
     const ndr_status status = map(queue, buffer, offset_bytes, size_bytes, mapping);
     if (status == NDR_OK) *host = mapping->host;
-    pthread_mutex_unlock(&buffer->lock);
+    ndr_mutex_unlock(&buffer->lock);
     if (status != NDR_OK) free_mapping(mapping);
     return status;
 }
@@ -333,8 +333,8 @@ static ndr_status unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
-    pthread_mutex_lock(&buffer->lock);
+    ndr_mutex_lock(&buffer->lock);
     const ndr_status status = unmap(queue, buffer, host);
-    pthread_mutex_unlock(&buffer->lock);
+    ndr_mutex_unlock(&buffer->lock);
     return status == NDR_OK ? ndr_check_unmapped(queue, buffer) : status;
 }

@@ -30,7 +30,7 @@ struct ndr_zones {
 };
 
 struct ndr_checker {
-    pthread_mutex_t lock;   /* held while a launch is checked, and for all below */
+    ndr_mutex lock;   /* held while a launch is checked, and for all below */
     cl_command_queue queue; /* that writes what new buffers hold; NULL until it is needed */
     ndr_zones *zones;
     uint64_t buffers, launches; /* so far */
@@ -56,7 +56,7 @@ ndr_status ndr_checker_create(ndr_checker **checker)
 {
     ndr_checker *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what NDR_CHECK keeps");
-    pthread_mutex_init(&made->lock, NULL);
+    ndr_mutex_init(&made->lock);
     *checker = made;
     return NDR_OK;
 }
@@ -65,7 +65,7 @@ void ndr_checker_destroy(ndr_checker *checker)
 {
     if (!checker) return;
     if (checker->queue) ndr_cl.clReleaseCommandQueue(checker->queue);
-    pthread_mutex_destroy(&checker->lock);
+    ndr_mutex_destroy(&checker->lock);
     free(checker);
 }
 
@@ -217,9 +217,9 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const 
     zones->start = zone;
     zones->end = zone + size_bytes;
     zones->total = zones->end + zone;
-    pthread_mutex_lock(&context->checker->lock);
+    ndr_mutex_lock(&context->checker->lock);
     const ndr_status status = make_both(context, host, zones);
-    pthread_mutex_unlock(&context->checker->lock);
+    ndr_mutex_unlock(&context->checker->lock);
     if (status == NDR_OK) *buffer = zones->buffer;
     else free(zones);
     return status;
@@ -238,9 +238,9 @@ void ndr_zones_release(ndr_buffer *buffer)
     ndr_zones *zones = buffer->zones;
     if (!zones) return;
     ndr_checker *checker = buffer->context->checker;
-    pthread_mutex_lock(&checker->lock);
+    ndr_mutex_lock(&checker->lock);
     take_off_list(checker, zones);
-    pthread_mutex_unlock(&checker->lock);
+    ndr_mutex_unlock(&checker->lock);
     ndr_cl.clReleaseMemObject(zones->parent);
     free(zones);
 }
@@ -267,9 +267,9 @@ void ndr_check_leave_out(const ndr_buffer *buffer, ndr_unchecked reason)
 {
     ndr_checker *checker = buffer->context->checker;
     if (!checker) return;
-    pthread_mutex_lock(&checker->lock);
+    ndr_mutex_lock(&checker->lock);
     leave_out(checker, buffer, reason);
-    pthread_mutex_unlock(&checker->lock);
+    ndr_mutex_unlock(&checker->lock);
 }
 
 /* ---- looking at the zones, with the lock held ---- */
@@ -346,8 +346,8 @@ uint64_t ndr_zones_number(const ndr_buffer *buffer) { return buffer->zones->numb
 
 /* ---- a launch ---- */
 
-void ndr_check_begin(ndr_context *context) { pthread_mutex_lock(&context->checker->lock); }
-void ndr_check_end(ndr_context *context) { pthread_mutex_unlock(&context->checker->lock); }
+void ndr_check_begin(ndr_context *context) { ndr_mutex_lock(&context->checker->lock); }
+void ndr_check_end(ndr_context *context) { ndr_mutex_unlock(&context->checker->lock); }
 
 ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **hurt)
 {

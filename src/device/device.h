@@ -7,7 +7,6 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h> /* the functions' types */
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -262,9 +261,9 @@ struct ndr_queue {
     cl_command_queue cl;
     bool profiling;
     bool is_out_of_order;           /* work waits for what its wait list names, and for nothing else */
-    pthread_mutex_t lock;           /* guards `scratch` */
+    ndr_mutex lock;           /* guards `scratch` */
     ndr_buffer *scratch;            /* NULL until it is needed */
-    pthread_mutex_t workspace_lock; /* held by whoever has borrowed the workspace */
+    ndr_mutex workspace_lock; /* held by whoever has borrowed the workspace */
     ndr_buffer *workspace;          /* NULL until it is needed */
     _Atomic(cl_event) last;         /* launch, while they are few since the queue was finished; NULL: none */
     atomic_uint launches;           /* since then; stops where they are no longer few */
@@ -341,7 +340,7 @@ struct ndr_buffer {
     cl_mem cl;
     size_t size_bytes;
     uint64_t identity;    /* which no other buffer of the process has had, unlike `cl`; from 1 */
-    pthread_mutex_t lock; /* guards `mappings`, and held while the driver maps and unmaps */
+    ndr_mutex lock; /* guards `mappings`, and held while the driver maps and unmaps */
     ndr_mapping *mappings;
     atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */
     ndr_zones *zones;                       /* guard zones; NULL: none */

@@ -80,11 +80,11 @@ static ndr_status open_and_find(void)
 
 ndr_status ndr_cl_open(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static ndr_mutex lock = NDR_MUTEX_INITIALIZER;
     static bool is_open;
-    pthread_mutex_lock(&lock);
+    ndr_mutex_lock(&lock);
     const ndr_status status = is_open ? NDR_OK : open_and_find();
     is_open = status == NDR_OK;
-    pthread_mutex_unlock(&lock);
+    ndr_mutex_unlock(&lock);
     return status;
 }

@@ -10,8 +10,8 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     made->cl = cl;
     made->context = ndr_context_keep(context);
     made->profiling = profiling;
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_mutex_init(&made->workspace_lock, NULL);
+    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->workspace_lock);
     *queue = made;
     return NDR_OK;
 }
@@ -52,8 +52,8 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_buffer_destroy(queue->scratch);
     ndr_buffer_destroy(queue->workspace);
     ndr_cl.clReleaseCommandQueue(queue->cl);
-    pthread_mutex_destroy(&queue->lock);
-    pthread_mutex_destroy(&queue->workspace_lock);
+    ndr_mutex_destroy(&queue->lock);
+    ndr_mutex_destroy(&queue->workspace_lock);
     ndr_context_release(queue->context);
     ndr_handle_free(queue);
 }
@@ -72,10 +72,10 @@ static ndr_status make_scratch(ndr_queue *queue)
 
 ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch)
 {
-    pthread_mutex_lock(&queue->lock);
+    ndr_mutex_lock(&queue->lock);
     const ndr_status status = queue->scratch ? NDR_OK : make_scratch(queue);
     if (status == NDR_OK) *scratch = queue->scratch;
-    pthread_mutex_unlock(&queue->lock);
+    ndr_mutex_unlock(&queue->lock);
     return status;
 }
 
@@ -92,14 +92,14 @@ static ndr_status grow_workspace(ndr_queue *queue, size_t size_bytes)
 
 ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace)
 {
-    pthread_mutex_lock(&queue->workspace_lock);
+    ndr_mutex_lock(&queue->workspace_lock);
     const ndr_status status = grow_workspace(queue, size_bytes);
     if (status == NDR_OK) *workspace = queue->workspace;
-    else pthread_mutex_unlock(&queue->workspace_lock);
+    else ndr_mutex_unlock(&queue->workspace_lock);
     return status;
 }
 
-void ndr_queue_return_workspace(ndr_queue *queue) { pthread_mutex_unlock(&queue->workspace_lock); }
+void ndr_queue_return_workspace(ndr_queue *queue) { ndr_mutex_unlock(&queue->workspace_lock); }
 
 ndr_status ndr_queue_flush(ndr_queue *queue)
 {

@@ -10,17 +10,7 @@
  * Drivers that let the waiting thread run kernels as well are left alone, and so are devices with cores of their own. */
 #include "device/device.h"
 
-#include <sched.h>
-#include <time.h>
-
 enum { LOOK_NS = 200000, LONGEST_PAUSE = 1023 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 /* Work that has failed has ended, and so has what the driver cannot tell: it says why where it is waited for. */
 static bool has_ended(cl_event event)
@@ -32,11 +22,11 @@ static bool has_ended(cl_event event)
 
 static bool ends_soon(cl_event event)
 {
-    const int64_t end = now_ns() + LOOK_NS;
+    const int64_t end = ndr_clock_ns() + LOOK_NS;
     do {
         if (has_ended(event)) return true;
-        sched_yield();
-    } while (now_ns() < end);
+        ndr_thread_yield();
+    } while (ndr_clock_ns() < end);
     return false;
 }
 

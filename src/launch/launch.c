@@ -228,9 +228,9 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     const bool is_kept = ndr_queue_keeps_last(queue);
     bool is_empty = false;
-    pthread_mutex_lock(&kernel->lock);
+    ndr_mutex_lock(&kernel->lock);
     const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
-    pthread_mutex_unlock(&kernel->lock);
+    ndr_mutex_unlock(&kernel->lock);
     if (status != NDR_OK || is_empty) {
         if (l.first_event) ndr_cl.clReleaseEvent(l.first_event);
         ndr_event_destroy(made);

@@ -65,9 +65,9 @@ ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **k
     ndr_store *store;
     NDR_TRY(ndr_store_get(context, &store));
     ndr_kernel *found;
-    pthread_mutex_lock(&store->build_lock);
+    ndr_mutex_lock(&store->build_lock);
     const ndr_status status = find_or_adopt(context, store, cl, &found);
-    pthread_mutex_unlock(&store->build_lock);
+    ndr_mutex_unlock(&store->build_lock);
     if (status == NDR_OK) *kernel = found;
     return status;
 }

@@ -258,7 +258,7 @@ static void add_type(const char *code, const char *options, const char *param, c
     if (type) add_word(words.at[0], out);
     if (type) ndr_text_add_chars(out, " ", 1);
     add_word(words.at[type], out);
-    ndr_text_add_chars(out, "*\n" + !words.is_local, 1 + (size_t)words.is_local);
+    ndr_text_add(out, words.is_local ? "*\n" : "\n");
 }
 
 /* The parenthesis before a kernel's parameters, the last before its body but for attributes; NULL where that is not plain. */

@@ -205,9 +205,9 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
     ndr_kernel *found = ndr_store_find_kernel(store, r.kernel);
     ndr_status status = NDR_OK;
     if (!found) {
-        pthread_mutex_lock(&store->build_lock);
+        ndr_mutex_lock(&store->build_lock);
         status = find_or_build(context, store, desc, &r, &found);
-        pthread_mutex_unlock(&store->build_lock);
+        ndr_mutex_unlock(&store->build_lock);
     }
     if (status == NDR_OK) *kernel = found;
     return status;

@@ -21,8 +21,7 @@ static const char too_deep[] =
 /* A file on disk that may hold `#pragma once`, or that is imported. */
 typedef struct once {
     struct once *next;
-    dev_t device;
-    ino_t node;
+    uint64_t device, node;
     char macro[32]; /* ours, which the text defines there */
 } once;
 
@@ -40,8 +39,7 @@ typedef struct input {
     size_t line;    /* how many were read */
     place next;     /* of the next line, by the file or by a #line of the user's */
     place unclosed; /* of an #if without an #endif */
-    dev_t device;   /* 0 for what is no file on disk */
-    ino_t node;
+    uint64_t device, node; /* 0 for what is no file on disk */
     const once *once;
     bool counts; /* something in it is more than a guard that leaves nothing */
 } input;
@@ -232,12 +230,12 @@ static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_i
     return NDR_OK;
 }
 
-static ndr_status find_once(expansion *x, input *f, const struct stat *about, const char *text, bool is_import)
+static ndr_status find_once(expansion *x, input *f, const ndr_file_info *info, const char *text, bool is_import)
 {
     once *o = x->onces;
     unsigned count = 0;
-    f->device = about->st_dev;
-    f->node = about->st_ino;
+    f->device = info->device;
+    f->node = info->node;
     for (; o && (o->device != f->device || o->node != f->node); o = o->next) ++count;
     f->once = o;
     if (o || !(is_import || strstr(text, "once"))) return NDR_OK;
@@ -263,7 +261,7 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
 {
     f->from.next_dir = file->next_dir;
     f->from.is_file = true;
-    NDR_TRY(find_once(x, f, &file->about, file->text.chars, is_import));
+    NDR_TRY(find_once(x, f, &file->info, file->text.chars, is_import));
     if (is_too_deep(x, f)) return paste(x, f, too_deep, pasted);
     return paste_once(x, f, file->text.chars, is_import, pasted);
 }
@@ -587,14 +585,14 @@ static void add_option_dirs(expansion *x)
 static ndr_status expand(expansion *x)
 {
     const ndr_source *source = &x->source;
-    struct stat about;
+    ndr_file_info info;
     bool pasted;
     input f = { .from = { .title = source->title, .is_file = source->is_file } };
     if (source->options) {
         ndr_macros_read_options(x->macros, source->options);
         add_option_dirs(x);
     }
-    if (source->is_file && stat(source->title, &about) == 0) NDR_TRY(find_once(x, &f, &about, source->text, false));
+    if (source->is_file && ndr_file_get_info(source->title, &info) == 0) NDR_TRY(find_once(x, &f, &info, source->text, false));
     NDR_TRY(paste(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed

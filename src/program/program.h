@@ -2,8 +2,6 @@
 #ifndef NDR_PROGRAM_H
 #define NDR_PROGRAM_H
 
-#include <sys/stat.h>
-
 #include "device/device.h"
 
 /* ---- programs and kernels ---- */
@@ -69,7 +67,7 @@ struct ndr_kernel {
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
-    pthread_mutex_t lock;
+    ndr_mutex lock;
     atomic_bool is_handed_out; /* somebody else may set arguments */
     void *attached; /* by the floor above: one block of malloc(), freed with the kernel; or NULL. With the lock */
 };
@@ -111,8 +109,8 @@ typedef struct ndr_table {
 /* The programs and kernels of a context, under their keys. It keeps; it does not build. */
 typedef struct ndr_store {
     ndr_attachment base;        /* of the context */
-    pthread_mutex_t lock;       /* held for look-ups and changes of the tables */
-    pthread_mutex_t build_lock; /* held while one thread builds, so that nothing is built twice */
+    ndr_mutex lock;       /* held for look-ups and changes of the tables */
+    ndr_mutex build_lock; /* held while one thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
     int takes_ptx;              /* sub_group.c's: 0 not asked yet, 1 no, 2 yes. With the build lock */
 } ndr_store;
@@ -155,7 +153,7 @@ enum { NDR_SOURCE_BYTES = 16 << 20 }; /* the longest text */
 ndr_status ndr_source_read(const char *path, ndr_text *out);
 
 /* The same where one is there; a folder is none. `*missing` is 0, or the errno that says what is missing. */
-ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, struct stat *about, int *missing);
+ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing);
 
 /* Where included files are looked for, and what logs call the text itself. */
 typedef struct ndr_source {
@@ -185,7 +183,7 @@ typedef struct ndr_included {
     bool is_there;
     const ndr_source_file *embedded;
     ndr_text path, text;
-    struct stat about;
+    ndr_file_info info;
     size_t next_dir;
 } ndr_included;
 

@@ -1,12 +1,9 @@
 /* source.c - kernel text: finding it among the embedded files and on disk, reading it. */
 #include "program/program.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_FILES = 10000, DEEPEST_FOLDER = 8 };
 
@@ -24,59 +21,34 @@ static ndr_status fail_to_read(const char *path, int reason)
 {
     const bool is_lack = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
     char folder[1024];
-    const bool is_relative = *path != '/' && getcwd(folder, sizeof folder);
+    const bool is_relative = *path != '/' && ndr_working_directory(folder, sizeof folder);
     return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s%s%s%s",
                     path, ndr_errno_print(reason).chars,
                     is_relative ? "; its path is relative to the working directory, \"" : "", is_relative ? folder : "",
                     is_relative ? "\"" : "");
 }
 
-/* To the end, which a file like /proc/self/environ or one that still grows does not tell beforehand. */
-static ndr_status read_to_end(int file, const char *path, ndr_text *out)
+ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing)
 {
     const size_t before = out->length;
-    for (;;) {
-        char chunk[16384];
-        const ssize_t got = read(file, chunk, sizeof chunk);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_to_read(path, errno);
-        ndr_text_add_chars(out, chunk, (size_t)got);
-        NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
-        if (got == 0) return NDR_OK;
-        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, out->length - before <= NDR_SOURCE_BYTES,
-                       "kernel file \"%s\" has more than %d bytes, the most that libndr reads", path, NDR_SOURCE_BYTES);
-    }
-}
-
-static ndr_status read_open(int file, const char *path, ndr_text *out, struct stat *about, int *missing)
-{
-    const size_t before = out->length;
-    if (fstat(file, about) != 0) return fail_to_read(path, errno);
-    *missing = S_ISDIR(about->st_mode) ? EISDIR : 0;
+    const int error = ndr_file_read(path, NDR_SOURCE_BYTES, out, info);
+    *missing = error == ENOENT || error == ENOTDIR ? error : !error && info->is_folder ? EISDIR : 0;
     if (*missing) return NDR_OK;
-    NDR_REQUIRE(S_ISREG(about->st_mode), "kernel file \"%s\" is a device or a pipe; only regular files are read", path);
-    NDR_TRY(read_to_end(file, path, out));
-    NDR_REQUIRE(strlen(out->chars + before) == out->length - before,
+    if (error) return fail_to_read(path, error);
+    NDR_REQUIRE(info->is_regular, "kernel file \"%s\" is a device or a pipe; only regular files are read", path);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, out->length - before <= NDR_SOURCE_BYTES,
+                   "kernel file \"%s\" has more than %d bytes, the most that libndr reads", path, NDR_SOURCE_BYTES);
+    NDR_REQUIRE(out->length == before || strlen(out->chars + before) == out->length - before,
                 "kernel file \"%s\" holds a 0 byte: it is no source text", path);
     return NDR_OK;
-}
-
-ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, struct stat *about, int *missing)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a pipe would wait for its writer */
-    *missing = file < 0 && (errno == ENOENT || errno == ENOTDIR) ? errno : 0;
-    if (*missing) return NDR_OK;
-    if (file < 0) return fail_to_read(path, errno);
-    const ndr_status status = read_open(file, path, out, about, missing);
-    close(file);
-    return status;
 }
 
 ndr_status ndr_source_read(const char *path, ndr_text *out)
 {
     int missing;
-    struct stat about;
-    NDR_TRY(ndr_source_read_if_there(path, out, &about, &missing));
+    ndr_file_info info;
+    NDR_TRY(ndr_source_read_if_there(path, out, &info, &missing));
     return missing ? fail_to_read(path, missing) : NDR_OK;
 }
 
@@ -105,7 +77,7 @@ static ndr_status try_path(ndr_included *file)
 {
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !file->path.failed, "no memory for an include's path");
     int missing;
-    NDR_TRY(ndr_source_read_if_there(file->path.chars, &file->text, &file->about, &missing));
+    NDR_TRY(ndr_source_read_if_there(file->path.chars, &file->text, &file->info, &missing));
     file->is_there = !missing;
     if (file->is_there) ndr_line_clean(file->text.chars);
     return NDR_OK;
@@ -142,27 +114,34 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
 
 /* ---- folders ---- */
 
-/* What a change of any file under the folder changes: the sum of all names, sizes and times. */
-static void add_tree(const char *path, unsigned depth, unsigned *files, bool *failed, ndr_hash *sum)
+/* A walk through a folder and those in it. */
+typedef struct walk {
+    const char *path;
+    unsigned depth, *files;
+    bool *failed;
+    ndr_hash *sum;
+} walk;
+
+/* Add what a change of the file, or of any under the folder, changes: name, size and time. */
+static bool add_entry(void *visitor, const char *name)
 {
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && *files < MOST_FILES && (entry = readdir(folder));) {
-        struct stat about;
-        ndr_text file = { 0 };
-        if (entry->d_name[0] != '.') ndr_text_add(&file, "%s/%s", path, entry->d_name);
-        if (file.chars && stat(file.chars, &about) == 0) {
-            ++*files;
-            if (S_ISDIR(about.st_mode) && depth > 0) add_tree(file.chars, depth - 1, files, failed, sum);
-            ndr_text_add(&file, " %lld %lld %ld", (long long)about.st_size, (long long)about.st_mtim.tv_sec,
-                         about.st_mtim.tv_nsec);
-            const ndr_hash hash = ndr_hash_bytes(file.chars, file.length, 0);
-            sum->words[0] += hash.words[0];
-            sum->words[1] += hash.words[1];
-        }
-        *failed |= file.failed;
-        ndr_text_free(&file);
+    const walk *w = visitor;
+    ndr_file_info info;
+    ndr_text file = { 0 };
+    ndr_text_add(&file, "%s/%s", w->path, name);
+    if (file.chars && ndr_file_get_info(file.chars, &info) == 0) {
+        ++*w->files;
+        walk inner = { file.chars, w->depth - 1, w->files, w->failed, w->sum };
+        if (info.is_folder && w->depth > 0) ndr_folder_visit(file.chars, add_entry, &inner);
+        ndr_text_add(&file, " %lld %lld %lld", (long long)info.size_bytes, (long long)info.changed_s,
+                     (long long)info.changed_ns);
+        const ndr_hash hash = ndr_hash_bytes(file.chars, file.length, 0);
+        w->sum->words[0] += hash.words[0];
+        w->sum->words[1] += hash.words[1];
     }
-    if (folder) closedir(folder);
+    *w->failed |= file.failed;
+    ndr_text_free(&file);
+    return *w->files < MOST_FILES;
 }
 
 ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum)
@@ -174,6 +153,6 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
                 "takes none with a blank, quote or backslash in its name: rename it, or write the file's name out",
                 path);
     ndr_text_add(flags, " -I %s", path);
-    add_tree(path, DEEPEST_FOLDER, &files, &flags->failed, sum);
+    ndr_folder_visit(path, add_entry, &(walk){ path, DEEPEST_FOLDER, &files, &flags->failed, sum });
     return NDR_OK;
 }

@@ -51,7 +51,7 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 {
     ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
-    pthread_mutex_init(&made->lock, NULL);
+    ndr_mutex_init(&made->lock);
     made->context = context;
     made->key = key;
     *kernel = made;
@@ -69,7 +69,7 @@ void ndr_kernel_free(ndr_kernel *kernel)
     free(kernel->params);
     free(kernel->name);
     free(kernel->attached);
-    pthread_mutex_destroy(&kernel->lock);
+    ndr_mutex_destroy(&kernel->lock);
     ndr_handle_free(kernel);
 }
 
@@ -95,8 +95,8 @@ void ndr_program_free(ndr_program *program)
 static void open_store(ndr_attachment *made)
 {
     ndr_store *store = (ndr_store *)made;
-    pthread_mutex_init(&store->lock, NULL);
-    pthread_mutex_init(&store->build_lock, NULL);
+    ndr_mutex_init(&store->lock);
+    ndr_mutex_init(&store->build_lock);
 }
 
 static void close_store(ndr_attachment *gone)
@@ -106,8 +106,8 @@ static void close_store(ndr_attachment *gone)
     for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
     free(store->kernels.slots);
     free(store->programs.slots);
-    pthread_mutex_destroy(&store->lock);
-    pthread_mutex_destroy(&store->build_lock);
+    ndr_mutex_destroy(&store->lock);
+    ndr_mutex_destroy(&store->build_lock);
 }
 
 ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
@@ -123,9 +123,9 @@ ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
 
 static void *find(ndr_store *store, const ndr_table *table, ndr_hash key)
 {
-    pthread_mutex_lock(&store->lock);
+    ndr_mutex_lock(&store->lock);
     void *found = look_up(table, key);
-    pthread_mutex_unlock(&store->lock);
+    ndr_mutex_unlock(&store->lock);
     return found;
 }
 
@@ -135,9 +135,9 @@ ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find(
 
 static ndr_status keep(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
 {
-    pthread_mutex_lock(&store->lock);
+    ndr_mutex_lock(&store->lock);
     const ndr_status status = insert(table, key, value);
-    pthread_mutex_unlock(&store->lock);
+    ndr_mutex_unlock(&store->lock);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* test_system.c - what is asked of the operating system: the environment, but of no program with more rights than its
+/* test_os.c - what is asked of the operating system: the environment, but of no program with more rights than its
  * caller; the text of an errno, from any thread. */
 #define _GNU_SOURCE
 #include "support.h"
@@ -12,7 +12,7 @@
 
 /* ---- the environment ---- */
 
-static void test_system__reads_the_environment(void **state)
+static void test_os__reads_the_environment(void **state)
 {
     (void)state;
     set_env("NDR_DEVICE", "a word");
@@ -78,7 +78,7 @@ static int run_copy(const char *path)
     return WEXITSTATUS(ended);
 }
 
-static void test_system__reads_nothing_for_a_program_with_anothers_rights(void **state)
+static void test_os__reads_nothing_for_a_program_with_anothers_rights(void **state)
 {
     (void)state;
     static const char path[] = "./with_anothers_rights";
@@ -94,7 +94,7 @@ static void test_system__reads_nothing_for_a_program_with_anothers_rights(void *
 
 /* ---- errors ---- */
 
-static void test_system__tells_what_an_errno_means(void **state)
+static void test_os__tells_what_an_errno_means(void **state)
 {
     (void)state;
     static const int errors[] = { 0, ENOENT, EACCES, ENOMEM, EISDIR, EMFILE };
@@ -108,9 +108,9 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "look") == 0) _exit(look_from_the_copy());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_system__reads_the_environment),
-        cmocka_unit_test(test_system__reads_nothing_for_a_program_with_anothers_rights),
-        cmocka_unit_test(test_system__tells_what_an_errno_means),
+        cmocka_unit_test(test_os__reads_the_environment),
+        cmocka_unit_test(test_os__reads_nothing_for_a_program_with_anothers_rights),
+        cmocka_unit_test(test_os__tells_what_an_errno_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

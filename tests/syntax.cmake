@@ -1,0 +1,21 @@
+# Check the library's sources with clang, without a warning, for a system whose headers need not be this one's.
+# Run as: cmake -D CLANG=<clang> -D TARGET=<triple> -D FLAGS=<more,parted,by,commas> -D ROOT=<project> -P syntax.cmake
+cmake_minimum_required(VERSION 3.25)
+
+string(REPLACE "," ";" flags "${FLAGS}")
+file(GLOB files "${ROOT}/src/*/*.c" "${ROOT}/src/*/*/*.c")
+foreach(file IN LISTS files)
+  execute_process(
+    COMMAND ${CLANG} --target=${TARGET} -std=c11 -D_POSIX_C_SOURCE=200809L -fsyntax-only -Wall -Wextra -Wpedantic
+            -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror -I${ROOT}/include -I${ROOT}/src
+            ${flags} ${file}
+    RESULT_VARIABLE status ERROR_VARIABLE said)
+  if(NOT status EQUAL 0)
+    string(APPEND wrong "${said}")
+  endif()
+endforeach()
+if(wrong)
+  message(FATAL_ERROR "For ${TARGET}:\n${wrong}")
+endif()
+list(LENGTH files count)
+message(STATUS "${count} files for ${TARGET}: no warning")
