@@ -454,6 +454,8 @@ static ndr_status with_env(const char *name, const char *value)
 MISTAKE(unknown_device_by_env, with_env("NDR_DEVICE", "rocket"))
 MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
 MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
+MISTAKE(unknown_level, with_env("NDR_LOG", "loud"))
+MISTAKE(level_past_end, ndr_log_set((ndr_log_level)9, NULL, NULL))
 
 static ndr_status no_times(void)
 {
@@ -755,6 +757,8 @@ static const row rows[] = {
     CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
     CALL("a word that NDR_DISABLE does not know", "it knows fp64", unknown_word),
     CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
+    CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
+    CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", NULL, unknown_check),
     CALL("no context", NULL, no_context),
     CALL("nowhere to put devices", "pass memory for as many", no_devices),

@@ -1,7 +1,7 @@
 /** @file ndr.h
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
- * Read it top to bottom: version, status, element types, devices, contexts, queues, events, buffers,
+ * Read it top to bottom: version, status, logging, element types, devices, contexts, queues, events, buffers,
  * kernels, ranges, arguments, launches, operations. These rules hold for every function here; the comments
  * below do not repeat them:
  *
@@ -22,7 +22,8 @@
  *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *
- * The library never prints, exits, aborts, installs a handler or calls OpenCL when the process ends.
+ * The library never exits, aborts, installs a handler or calls OpenCL when the process ends, and prints only where NDR_LOG
+ * or ndr_log_set() asks for it.
  */
 #ifndef NDR_NDR_H
 #define NDR_NDR_H
@@ -94,6 +95,33 @@ NDR_API int32_t ndr_last_cl_error(void);
  * the first errors. "" where that call built nothing or there is no log. Never NULL; valid as long as the text of
  * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
+
+/* ---- logging ------------------------------------------------------------------------------------- */
+
+/** How much libndr tells while it works. Each level includes those before it. */
+typedef enum ndr_log_level {
+    NDR_LOG_DEFAULT = 0, /**< What the environment variable NDR_LOG says: error, warn, info, debug or off; off if unset. */
+    NDR_LOG_OFF = 1,     /**< Nothing. */
+    NDR_LOG_ERROR = 2,   /**< Calls that fail, with their sentences. */
+    NDR_LOG_WARN = 3,    /**< What is left out, such as a device that cannot be asked. */
+    NDR_LOG_INFO = 4,    /**< What happens once: the loader, devices, builds, the variant of an operation. */
+    NDR_LOG_DEBUG = 5    /**< Each launch and each other command. */
+} ndr_log_level;
+
+/** Receives one message. `id` says which message it is: docs/logging.md lists all ids, and a later version changes or
+ * removes none. `text` is for people: its words may change. Both are valid during the call only.
+ *
+ * Messages come one at a time, from any thread that calls libndr, during its call. libndr may hold locks meanwhile: the
+ * callback may call ndr_log_set(), ndr_status_name() and ndr_version(), but no other function of libndr, and must not wait
+ * for a thread that calls one. What it calls is not logged. */
+typedef void ndr_log_callback(ndr_log_level level, const char *id, const char *text, void *user);
+
+/** Choose what is logged in this process, and where to: `callback` (NULL: stderr) receives each message up to `level`, with
+ * `user`. Replaces what was chosen before, NDR_LOG included; ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) returns to NDR_LOG,
+ * which the next message reads again. Any thread may call it at any time. Once it has returned, the callback before is not
+ * running (unless this is it) and is not called again: whatever `user` points to may go. Unload the code of a callback only
+ * after that. Refuses a level that is not valid. */
+NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *callback, void *user);
 
 /* ---- element types ------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #ifndef NDR_BASE_H
 #define NDR_BASE_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 
 #include "base/os.h"
@@ -43,6 +44,27 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
         NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", (call));  \
         NDR_REQUIRE_LIVE(NDR_HANDLE_KIND(pointer), pointer, call, #pointer); \
     } while (0)
+
+/* ---- log.c ---- */
+
+extern atomic_int ndr_log_limit; /* messages above it are left out */
+static inline bool ndr_logs(ndr_log_level level)
+{
+    return __builtin_expect(atomic_load_explicit(&ndr_log_limit, memory_order_relaxed) >= (int)level, false);
+}
+
+/* Say what is done: ndr_log(NDR_LOG_INFO, "build.done", "program \"%s\" ...", title). What `id` tells is in
+ * docs/logging.md, which lists all ids; nothing is formatted while `level` is off. Locks may be held. */
+#define ndr_log(level, id, ...)                                       \
+    do {                                                              \
+        if (ndr_logs(level)) ndr_log_write((level), id, __VA_ARGS__); \
+    } while (0)
+
+void ndr_log_write(ndr_log_level level, const char *id, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+
+/* Pure: refuse what NDR_LOG cannot be. */
+ndr_status ndr_log_check(const char *word);
 
 /* ---- handle.c ---- */
 
@@ -118,6 +140,7 @@ typedef struct ndr_text {
 } ndr_text;
 
 void ndr_text_add(ndr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ndr_text_add_v(ndr_text *text, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count);
 void ndr_text_clear(ndr_text *text); /* empty again, memory kept */
 void ndr_text_free(ndr_text *text);

@@ -85,7 +85,7 @@ static char *print_longer(size_t length, const char *log, const char *format, va
 }
 
 /* The new sentence may quote the old one: it is written whole before the old one goes. */
-static void record(int32_t cl_error, const char *log, const char *format, va_list args)
+static void record(ndr_status status, int32_t cl_error, const char *log, const char *format, va_list args)
 {
     char fits[sizeof last.chars];
     va_list again;
@@ -98,13 +98,14 @@ static void record(int32_t cl_error, const char *log, const char *format, va_lis
     keep_longer(longer);
     last.log = !log ? NULL : last.longer ? last.longer + length + 1 : "(no memory for the build's log)";
     last.cl_error = cl_error;
+    ndr_log(NDR_LOG_ERROR, "failure", "%s: %s", ndr_status_name(status), ndr_last_error());
 }
 
 ndr_status ndr_fail(ndr_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    record(0, NULL, format, args);
+    record(status, 0, NULL, format, args);
     va_end(args);
     return status;
 }
@@ -113,7 +114,7 @@ ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *f
 {
     va_list args;
     va_start(args, format);
-    record(cl_error, NULL, format, args);
+    record(status, cl_error, NULL, format, args);
     va_end(args);
     return status;
 }
@@ -122,7 +123,7 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 {
     va_list args;
     va_start(args, format);
-    record(cl_error, log, format, args);
+    record(status, cl_error, log, format, args);
     va_end(args);
     return status;
 }

@@ -37,19 +37,25 @@ void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count)
     text->chars[text->length] = '\0';
 }
 
-void ndr_text_add(ndr_text *text, const char *format, ...)
+void ndr_text_add_v(ndr_text *text, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     const int needed = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     if (needed < 0) text->failed = true;
     else if (reserve(text, (size_t)needed)) {
         vsnprintf(text->chars + text->length, (size_t)needed + 1, format, again);
         text->length += (size_t)needed;
     }
     va_end(again);
+}
+
+void ndr_text_add(ndr_text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ndr_text_add_v(text, format, args);
+    va_end(args);
 }
 
 void ndr_text_clear(ndr_text *text)

@@ -80,6 +80,7 @@ static ndr_status open_and_find(void)
 
 ndr_status ndr_cl_open(void)
 {
+    NDR_TRY(ndr_log_check(ndr_environment("NDR_LOG")));
     static ndr_mutex lock = NDR_MUTEX_INITIALIZER;
     static bool is_open;
     ndr_mutex_lock(&lock);
