@@ -367,45 +367,33 @@ static ndr_status check_rounded(const planning *p)
     return NDR_OK;
 }
 
-/* What the groups of full size cover. */
-static void find_full(const planning *p, size_t full[3])
+static ndr_status check_group_count(const planning *p, const ndr_piece *piece)
 {
-    for (unsigned d = 0; d < p->dims; ++d) {
-        const size_t size = p->range->global.size[d];
-        full[d] = p->rounds_up ? ndr_ceil_div(size, p->local[d]) * p->local[d] : size - size % p->local[d];
-    }
-}
-
-static ndr_status check_group_count(const planning *p)
-{
-    size_t full[3];
-    find_full(p, full);
-    for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
-        ndr_piece piece;
-        size_t groups = 1;
-        if (!cut(p, full, corner, &piece)) continue;
-        for (unsigned d = 0; d < p->dims; ++d) groups *= piece.global[d] / piece.local[d];
-        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, groups <= MOST_GROUPS,
-                       "kernel \"%s\": global size %s in groups of %s makes %zu groups of one launch; it takes at most "
-                       "%d: make groups larger, or launch parts of the range with an offset",
-                       p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars,
-                       ndr_sizes_print(p->dims, piece.local).chars, groups, (int)MOST_GROUPS);
-    }
+    size_t groups = 1;
+    for (unsigned d = 0; d < p->dims; ++d) groups *= piece->global[d] / piece->local[d];
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, groups <= MOST_GROUPS,
+                   "kernel \"%s\": global size %s in groups of %s makes %zu groups of one launch; it takes at most "
+                   "%d: make groups larger, or launch parts of the range with an offset",
+                   p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars,
+                   ndr_sizes_print(p->dims, piece->local).chars, groups, (int)MOST_GROUPS);
     return NDR_OK;
 }
 
-static void cut_all(const planning *p, ndr_range_plan *plan)
+static ndr_status cut_all(const planning *p, ndr_range_plan *plan)
 {
-    size_t full[3];
-    find_full(p, full);
+    size_t full[3]; /* what the groups of full size cover */
+    for (unsigned d = 0; d < p->dims; ++d)
+        full[d] = (p->range->global.size[d] + (p->rounds_up ? p->local[d] - 1 : 0)) / p->local[d] * p->local[d];
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
         ndr_piece *piece = &plan->pieces[plan->piece_count];
         if (!cut(p, full, corner, piece)) continue;
+        NDR_TRY(check_group_count(p, piece));
         size_t items = 1;
         for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
         plan->largest_group = ndr_max_size(plan->largest_group, items);
         ++plan->piece_count;
     }
+    return NDR_OK;
 }
 
 static bool is_empty(const ndr_range *range)
@@ -446,11 +434,10 @@ static ndr_status count_items(const planning *p, ndr_nd_range *items)
 
 /* ---- the plan ---- */
 
-/* A plan of no pieces; those there may be are zeroed one by one, as a launch needs one of the eight. */
-static void begin(const planning *p, ndr_range_plan *plan)
+/* The pieces that there are, most often one of the eight. */
+static void copy_plan(ndr_range_plan *plan, const ndr_range_plan *made)
 {
-    memset(plan, 0, offsetof(ndr_range_plan, pieces));
-    plan->dims = p->dims;
+    memcpy(plan, made, offsetof(ndr_range_plan, pieces) + made->piece_count * sizeof made->pieces[0]);
 }
 
 static ndr_status choose_or_check_local(planning *p, bool automatic)
@@ -478,8 +465,11 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(check_dims(&p));
     NDR_TRY(check_form(&p));
     NDR_TRY(check_signs(&p));
+    ndr_range_plan made; /* cut() fills the pieces */
+    memset(&made, 0, offsetof(ndr_range_plan, pieces));
+    made.dims = p.dims;
     if (is_empty(&range->global)) { /* nothing runs, so no local size is judged */
-        begin(&p, plan);
+        copy_plan(plan, &made);
         return NDR_OK;
     }
     if (range->counts_groups) {
@@ -493,15 +483,14 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(choose_or_check_local(&p, automatic));
     NDR_TRY(check_edges(&p, automatic));
     NDR_TRY(check_rounded(&p));
-    NDR_TRY(check_group_count(&p));
-    begin(&p, plan);
     for (unsigned d = 0; d < p.dims; ++d) {
-        plan->global_range[d] = range->global.size[d];
-        plan->offset[d] = range->offset[d];
-        plan->local_range[d] = p.local[d];
-        plan->group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
+        made.global_range[d] = range->global.size[d];
+        made.offset[d] = range->offset[d];
+        made.local_range[d] = p.local[d];
+        made.group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
     }
-    cut_all(&p, plan);
+    NDR_TRY(cut_all(&p, &made));
+    copy_plan(plan, &made);
     return NDR_OK;
 }
 
