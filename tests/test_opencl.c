@@ -56,13 +56,24 @@ static void test_opencl__names_the_function_that_an_old_loader_lacks(void **stat
     restore_env();
 }
 
+static char opened[1024];
+
+static void hear_opened(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level, (void)user;
+    if (strcmp(id, "opencl.opened") == 0) snprintf(opened, sizeof opened, "%s", text);
+}
+
 static void test_opencl__opens_after_it_was_refused(void **state)
 {
     (void)state;
+    assert_ok(ndr_log_set(NDR_LOG_INFO, hear_opened, NULL));
     set_env("NDR_OPENCL", "");
     assert_nothing_is_open();
     assert_ok(ndr_cl_open());
     assert_non_null(ndr_cl.clGetPlatformIDs);
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    assert_non_null(strstr(opened, ", which is /"));
     restore_env();
 }
 

@@ -1,5 +1,6 @@
 /* os.c - the operating system, as libndr needs it: POSIX, and Windows with MinGW-w64's POSIX threads, for which only the
  * syntax is checked. */
+#define _GNU_SOURCE /* dladdr() */
 #include "base/base.h"
 
 #include <dirent.h>
@@ -179,6 +180,8 @@ static void *find_symbol(void *library, const char *name)
     memcpy(&symbol, &found, sizeof symbol);
     return symbol;
 }
+
+static const char *path_of(void *symbol) { return (void)symbol, NULL; }
 #else
 void *ndr_library_open(const char *path, ndr_text *why)
 {
@@ -190,6 +193,12 @@ void *ndr_library_open(const char *path, ndr_text *why)
 }
 
 static void *find_symbol(void *library, const char *name) { return dlsym(library, name); }
+
+static const char *path_of(void *symbol)
+{
+    Dl_info info = { 0 };
+    return symbol && dladdr(symbol, &info) ? info.dli_fname : NULL;
+}
 #endif
 
 /* ISO C has no cast from an object's address to a function's. */
@@ -198,4 +207,10 @@ bool ndr_library_find(void *library, const char *name, void *function)
     void *found = find_symbol(library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
+}
+
+const char *ndr_library_path(void *library, const char *name)
+{
+    const char *path = path_of(find_symbol(library, name));
+    return path ? path : "a path that is not known";
 }

@@ -77,4 +77,7 @@ void *ndr_library_open(const char *path, struct ndr_text *why);
  * none. */
 bool ndr_library_find(void *library, const char *name, void *function);
 
+/* The path of the library that its function `name` comes from, for people. */
+const char *ndr_library_path(void *library, const char *name);
+
 #endif

@@ -33,6 +33,7 @@ static ndr_status leave_out(ndr_status status, cl_platform_id platform, const ch
     ndr_text_add(&catalog->left_out, "%splatform \"%s\"%s: %s", catalog->left_out.length ? "; " : "", name, which,
                  ndr_last_error());
     if (catalog->left_out.failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
+    ndr_log(NDR_LOG_WARN, "device.left_out", "platform \"%s\"%s: %s", name, which, ndr_last_error());
     return NDR_OK;
 }
 
@@ -44,6 +45,9 @@ static ndr_status add_device(cl_platform_id platform, cl_device_id device, ndr_c
     grown[catalog->count].platform = platform;
     grown[catalog->count].device = device;
     NDR_TRY(ndr_caps_query(platform, device, &grown[catalog->count].caps));
+    const ndr_device_info *info = &grown[catalog->count].caps.info;
+    ndr_log(NDR_LOG_INFO, "device.found", "device %zu: %s \"%s\" (%s, driver %s), %s", catalog->count,
+            ndr_device_type_name(info->type), info->name, info->platform, info->driver, info->opencl);
     ++catalog->count;
     return NDR_OK;
 }

@@ -96,6 +96,10 @@ static ndr_status choose_and_open(const char *words, const char *source, ndr_che
 {
     size_t chosen = 0;
     NDR_TRY(choose(words, source, catalog, &chosen));
+    const bool is_asked = words && *words;
+    ndr_log(NDR_LOG_INFO, "device.chosen", "device %zu, \"%s\": %s%s%s%s", chosen,
+            catalog->entries[chosen].caps.info.name, is_asked ? source : "the first gpu, else accelerator, else cpu",
+            is_asked ? " asks for \"" : "", is_asked ? words : "", is_asked ? "\"" : "");
     return ndr_context_open(&catalog->entries[chosen], NULL, check, context);
 }
 

@@ -41,6 +41,7 @@ static ndr_status find_functions(void *library, const char *path)
                        path, functions[i].name);
     }
     ndr_cl = found;
+    ndr_log(NDR_LOG_INFO, "opencl.opened", "%s, which is %s", path, ndr_library_path(library, functions[0].name));
     return NDR_OK;
 }
 

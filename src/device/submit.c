@@ -14,6 +14,7 @@ ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned 
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueMarkerWithWaitList(queue, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;
 }
 
@@ -21,6 +22,7 @@ ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, siz
                            void *host, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueReadBuffer(queue, from, blocks, offset_bytes, size_bytes, host, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
@@ -28,6 +30,7 @@ ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size
                             const void *host, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueWriteBuffer(queue, to, blocks, offset_bytes, size_bytes, host, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
@@ -35,6 +38,8 @@ ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offs
                            size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueCopyBuffer(queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
+            to_offset_bytes);
     return NDR_OK;
 }
 
@@ -42,6 +47,7 @@ ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *patter
                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "fill of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
@@ -53,6 +59,7 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
         ndr_cl.clEnqueueMapBuffer(queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes, LIST(waits), done, &error);
     NDR_TRY_CL_AS("clEnqueueMapBuffer", error);
     *host = mapped;
+    ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
@@ -60,6 +67,7 @@ ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, c
                             cl_event *done)
 {
     NDR_TRY_CL(clEnqueueUnmapMemObject(queue, buffer, host, LIST(waits), done));
+    ndr_log(NDR_LOG_DEBUG, "command", "unmap");
     return NDR_OK;
 }
 

@@ -186,6 +186,14 @@ static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
 }
 
+__attribute__((cold)) static void log_launch(const launching *l)
+{
+    const ndr_range_plan *plan = &l->last->plan;
+    ndr_log(NDR_LOG_DEBUG, "launch", "kernel \"%s\", global %s, local %s, pieces %u", l->kernel->name,
+            ndr_sizes_print(plan->dims, plan->global_range).chars,
+            ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
+}
+
 static ndr_status enqueue_all(launching *l, bool wants_events)
 {
     const unsigned count = l->last->plan.piece_count;
@@ -194,6 +202,7 @@ static ndr_status enqueue_all(launching *l, bool wants_events)
         const ndr_status status = enqueue_piece(l, &l->last->pieces[i], done);
         if (status != NDR_OK) return fail_at(l, i, status);
     }
+    if (ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
 }
 

@@ -140,7 +140,11 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     ndr_program *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     made->key = key;
+    const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill_program(context, desc, made);
+    if (status == NDR_OK)
+        ndr_log(NDR_LOG_INFO, "program.built", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", made->title,
+                (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, made->options);
     if (status == NDR_OK) status = ndr_store_keep(store, made);
     if (status == NDR_OK) *program = made;
     else ndr_program_free(made);
@@ -191,7 +195,8 @@ static ndr_status find_or_build(ndr_context *context, ndr_store *store, const nd
     *kernel = ndr_store_find_kernel(store, r->kernel);
     if (*kernel) return NDR_OK;
     ndr_program *program = ndr_store_find(store, r->program);
-    if (!program) NDR_TRY(make_program(context, store, desc, r->program, &program));
+    if (program) ndr_log(NDR_LOG_DEBUG, "program.found", "\"%s\" is built already", program->title);
+    else NDR_TRY(make_program(context, store, desc, r->program, &program));
     return make_kernel(context, store, program, desc->name, r->kernel, kernel);
 }
 
@@ -209,6 +214,7 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
         status = find_or_build(context, store, desc, &r, &found);
         ndr_mutex_unlock(&store->build_lock);
     }
+    else ndr_log(NDR_LOG_DEBUG, "kernel.found", "\"%s\" is built already", found->name);
     if (status == NDR_OK) *kernel = found;
     return status;
 }

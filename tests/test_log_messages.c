@@ -1,0 +1,216 @@
+/* test_log_messages.c - the messages of docs/logging.md, each where it belongs and naming what it is about. */
+#include "support.h"
+
+#include "device/device.h"
+
+static ndr_text heard; /* "level id: text\n" of each message since forget() */
+
+static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    static const char *const names[] = { "", "", "error", "warn", "info", "debug" };
+    (void)user;
+    ndr_text_add(&heard, "%s %s: %s\n", names[level], id, text);
+}
+
+static void forget(void) { ndr_text_clear(&heard); }
+
+static int listen_to_all(void **state)
+{
+    (void)state;
+    forget();
+    return ndr_log_set(NDR_LOG_DEBUG, hear, NULL) != NDR_OK;
+}
+
+static int stop_listening(void **state)
+{
+    (void)state;
+    return ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) != NDR_OK;
+}
+
+/* One of the messages begins with this text. */
+#define assert_heard(...) assert_heard_(__LINE__, __VA_ARGS__)
+__attribute__((format(printf, 2, 3))) static void assert_heard_(int line, const char *format, ...)
+{
+    ndr_text wanted = { 0 };
+    va_list args;
+    va_start(args, format);
+    ndr_text_add(&wanted, "\n");
+    ndr_text_add_v(&wanted, format, args);
+    va_end(args);
+    const char *all = heard.chars ? heard.chars : "";
+    const bool is_there = strncmp(all, wanted.chars + 1, wanted.length - 1) == 0 || strstr(all, wanted.chars);
+    if (!is_there) print_message("line %d: no message%s\namong\n%s", line, wanted.chars, all);
+    ndr_text_free(&wanted);
+    assert_true(is_there);
+}
+
+static bool has_heard(const char *part) { return heard.chars && strstr(heard.chars, part); }
+
+/* ---- devices ---- */
+
+static void test_log_messages__tell_the_devices_found(void **state)
+{
+    (void)state;
+    ndr_device_info devices[8];
+    size_t count;
+    assert_ok(ndr_device_list(8, devices, &count));
+    for (size_t i = 0; i < count && i < 8; ++i)
+        assert_heard("info device.found: device %zu: %s \"%s\" (%s, driver %s), %s", i,
+                     ndr_device_type_name(devices[i].type), devices[i].name, devices[i].platform, devices[i].driver,
+                     devices[i].opencl);
+}
+
+static cl_int CL_API_CALL refuse_device_info(cl_device_id asked, cl_device_info what, size_t size, void *value,
+                                             size_t *needed)
+{
+    (void)asked, (void)what, (void)size, (void)value, (void)needed;
+    return CL_DEVICE_NOT_AVAILABLE;
+}
+
+static void test_log_messages__tell_the_devices_left_out(void **state)
+{
+    (void)state;
+    size_t count;
+    const cl_api_clGetDeviceInfo there = ndr_cl.clGetDeviceInfo;
+    ndr_cl.clGetDeviceInfo = refuse_device_info;
+    const ndr_status status = ndr_device_list(0, NULL, &count);
+    ndr_cl.clGetDeviceInfo = there;
+    assert_int_equal(status, NDR_NO_DEVICE);
+    assert_heard("warn device.left_out: platform \"%s\", device 0: clGetDeviceInfo gave CL_DEVICE_NOT_AVAILABLE (-2)\n",
+                 device.platform);
+    assert_heard("error failure: NDR_NO_DEVICE: ");
+}
+
+static void open_and_close(const char *words)
+{
+    ndr_context *made;
+    forget();
+    assert_ok(ndr_context_create(words, &made));
+    ndr_context_destroy(made);
+}
+
+static void test_log_messages__tell_why_a_device_was_chosen(void **state)
+{
+    (void)state;
+    set_env("NDR_DEVICE", NULL);
+    open_and_close(NULL);
+    assert_heard("info device.chosen: device ");
+    assert_true(has_heard("\": the first gpu, else accelerator, else cpu\n"));
+    set_env("NDR_DEVICE", "0");
+    open_and_close(NULL);
+    assert_heard("info device.chosen: device 0, \"");
+    assert_true(has_heard("\": NDR_DEVICE asks for \"0\"\n"));
+    open_and_close(device.name);
+    assert_true(has_heard("ndr_context_create asks for \""));
+    restore_env();
+}
+
+/* ---- kernels ---- */
+
+static const char source[] = "kernel void one(global int *x) { x[get_global_id(0)] = VALUE; }\n"
+                             "kernel void two(global int *x) { x[get_global_id(0)] = 2; }\n";
+
+static ndr_kernel *get(const char *name)
+{
+    ndr_kernel *kernel;
+    forget();
+    assert_ok(ndr_kernel_get(context, &(ndr_kernel_desc){ .name = name, .source = source, .options = "-DVALUE=1" },
+                             &kernel));
+    return kernel;
+}
+
+static void test_log_messages__tell_what_is_built_and_what_is_not(void **state)
+{
+    (void)state;
+    get("one");
+    assert_heard("info program.built: \"");
+    assert_true(has_heard(" ms, for \""));
+    assert_true(has_heard(device.name));
+    assert_true(has_heard("-DVALUE=1"));
+    get("two");
+    assert_heard("debug program.found: \"");
+    assert_false(has_heard("program.built"));
+    get("two");
+    assert_heard("debug kernel.found: \"two\" is built already\n");
+    assert_false(has_heard("program."));
+}
+
+static void test_log_messages__tell_a_launch(void **state)
+{
+    (void)state;
+    ndr_kernel *one = get("one");
+    ndr_buffer *x = buffer_of(96 * sizeof(int), NULL);
+    forget();
+    assert_ok(ndr_launch(queue, one, ndr_nd_range_2d(12, 8, 2, 4), x));
+    assert_heard("debug launch: kernel \"one\", global (12, 8), local (2, 4), pieces 1\n");
+    forget();
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, one, ndr_range_1d(1), 1.0), "one");
+    assert_heard("error failure: NDR_BAD_KERNEL_ARGUMENT: kernel \"one\"");
+    assert_false(has_heard("launch:"));
+    assert_ok(ndr_queue_finish(queue));
+    ndr_buffer_destroy(x);
+}
+
+/* ---- other commands ---- */
+
+static void test_log_messages__tell_each_command(void **state)
+{
+    (void)state;
+    char bytes[64] = { 0 };
+    ndr_buffer *x = buffer_of(sizeof bytes, NULL), *y = buffer_of(sizeof bytes, NULL);
+    void *mapped;
+    ndr_event *mark;
+    assert_ok(ndr_log_set(NDR_LOG_DEBUG, hear, NULL));
+    assert_ok(ndr_buffer_write(queue, x, 16, 32, bytes));
+    assert_ok(ndr_buffer_copy(queue, x, 8, y, 4, 12, NULL));
+    assert_ok(ndr_buffer_fill(queue, y, 60, 4, bytes, 1, NULL));
+    assert_ok(ndr_buffer_read(queue, y, 1, 7, bytes));
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 3, 5, &mapped));
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    assert_ok(ndr_queue_mark(queue, &mark));
+    assert_heard("debug command: write of 32 bytes to byte 16\n");
+    assert_heard("debug command: copy of 12 bytes from byte 8 to byte 4\n");
+    assert_heard("debug command: fill of 4 bytes from byte 60\n");
+    assert_heard("debug command: read of 7 bytes from byte 1\n");
+    assert_heard("debug command: map of 5 bytes from byte 3\n");
+    assert_heard("debug command: unmap\n");
+    assert_heard("debug command: marker\n");
+    assert_ok(ndr_event_wait(mark));
+    ndr_event_destroy(mark);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+}
+
+static void test_log_messages__of_details_are_left_out_at_info(void **state)
+{
+    (void)state;
+    assert_ok(ndr_log_set(NDR_LOG_INFO, hear, NULL));
+    ndr_kernel *one = get("one");
+    ndr_buffer *x = buffer_of(sizeof(int), NULL);
+    assert_ok(ndr_launch(queue, one, ndr_range_1d(1), x));
+    assert_ok(ndr_queue_finish(queue));
+    assert_false(has_heard(" "));
+    ndr_buffer_destroy(x);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, listen_to_all, stop_listening)
+
+static int close_all(void **state)
+{
+    ndr_text_free(&heard);
+    return close_device(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_log_messages__tell_the_devices_found),
+        TEST(test_log_messages__tell_the_devices_left_out),
+        TEST(test_log_messages__tell_why_a_device_was_chosen),
+        TEST(test_log_messages__tell_what_is_built_and_what_is_not),
+        TEST(test_log_messages__tell_a_launch),
+        TEST(test_log_messages__tell_each_command),
+        TEST(test_log_messages__of_details_are_left_out_at_info),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_all);
+}
