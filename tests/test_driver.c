@@ -41,17 +41,17 @@ static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
     static list all, got;
     memset(calls, 0, sizeof calls);
     all = list_devices();
-    const size_t queries = calls[GET_DEVICE_INFO];
+    const size_t queries = calls[CALL_clGetDeviceInfo];
     static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_DEVICE_NOT_AVAILABLE };
     for (size_t i = 0; i < queries; ++i) {
         const cl_int code = codes[i % COUNT_OF(codes)];
-        refuse(GET_DEVICE_INFO, i, code);
+        refuse(CALL_clGetDeviceInfo, i, code);
         got = list_devices();
         assert_true(refuse_none());
         assert_same_but_for_one(&got, &all);
 
         ndr_context *const nothing = (ndr_context *)&got, *made = nothing;
-        refuse(GET_DEVICE_INFO, i, code);
+        refuse(CALL_clGetDeviceInfo, i, code);
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "asks for \"nobody\"",
                        "; left out: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
         assert_true(refuse_none());
@@ -70,12 +70,12 @@ static void test_driver__takes_an_invalid_value_for_a_no(void **state)
     memset(calls, 0, sizeof calls);
     all = list_devices();
     size_t answered_no = 0;
-    for (size_t i = 0; all.count == 1 && i < calls[GET_DEVICE_INFO]; ++i) {
-        const size_t before = calls[GET_DEVICE_INFO];
-        refuse(GET_DEVICE_INFO, i, CL_INVALID_VALUE);
+    for (size_t i = 0; all.count == 1 && i < calls[CALL_clGetDeviceInfo]; ++i) {
+        const size_t before = calls[CALL_clGetDeviceInfo];
+        refuse(CALL_clGetDeviceInfo, i, CL_INVALID_VALUE);
         const ndr_status status = ndr_device_list(MOST_DEVICES, got.devices, &got.count);
         assert_true(refuse_none());
-        calls[GET_DEVICE_INFO] = before;
+        calls[CALL_clGetDeviceInfo] = before;
         if (status == NDR_OK) ++answered_no;
         else assert_refused(NDR_NO_DEVICE, status, "clGetDeviceInfo gave CL_INVALID_VALUE (-30)");
     }
@@ -88,19 +88,19 @@ static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
     static list all, got;
     memset(calls, 0, sizeof calls);
     all = list_devices();
-    const size_t platforms = calls[GET_DEVICES];
+    const size_t platforms = calls[CALL_clGetDeviceIDs];
     platforms_twice = true;
     for (size_t i = 0; i < 2 * platforms; ++i) {
-        refuse(GET_DEVICES, i, CL_OUT_OF_HOST_MEMORY);
+        refuse(CALL_clGetDeviceIDs, i, CL_OUT_OF_HOST_MEMORY);
         got = list_devices();
         assert_true(refuse_none());
         assert_in_range(got.count, all.count, 2 * all.count);
         ndr_context *made = NULL;
-        refuse(GET_DEVICES, i, CL_OUT_OF_HOST_MEMORY);
+        refuse(CALL_clGetDeviceIDs, i, CL_OUT_OF_HOST_MEMORY);
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; left out: platform \"",
                        "\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6)");
         assert_true(refuse_none());
-        refuse(GET_DEVICES, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
+        refuse(CALL_clGetDeviceIDs, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "contains that; there ");
         assert_true(refuse_none());
         assert_null(strstr(ndr_last_error(), "left out"));
@@ -138,7 +138,7 @@ static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **
     for (size_t refused = 0; refused < 3; ++refused) {
         ndr_buffer *first = buffer_of(sizeof(int), NULL), *second = buffer_of(sizeof(int), &(const int){ 7 });
         assert_ok(ndr_launch(queue, put, ndr_range_1d(1), first, 1, 2));
-        refuse(SET_ARG, refused, CL_INVALID_ARG_VALUE);
+        refuse(CALL_clSetKernelArg, refused, CL_INVALID_ARG_VALUE);
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, ndr_range_1d(1), second, 3, 4), "kernel \"put\"",
                        names[refused], "CL_INVALID_ARG_VALUE");
         assert_int_equal(ndr_last_cl_error(), CL_INVALID_ARG_VALUE);
@@ -163,7 +163,7 @@ static void test_driver__is_out_of_memory_for_an_argument(void **state)
     ndr_kernel *const put = kernel_of(kernels, "put");
     ndr_buffer *out = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 1, 2));
-    refuse(SET_ARG, 0, CL_OUT_OF_HOST_MEMORY);
+    refuse(CALL_clSetKernelArg, 0, CL_OUT_OF_HOST_MEMORY);
     assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_launch(queue, put, ndr_range_1d(1), out, 3, 2), "kernel \"put\"",
                    "argument 1 \"a\" (int)", "clSetKernelArg gave CL_OUT_OF_HOST_MEMORY (-6)");
     assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
@@ -179,7 +179,7 @@ static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_
     ndr_buffer *out = buffer_of(2 * sizeof(int), NULL);
     for (size_t refused = 0; refused < 3; ++refused) {
         assert_ok(ndr_launch(queue, tell, ndr_nd_range_1d(64, 16), out, ndr_local(int, 16)));
-        refuse(SET_ARG, refused, CL_OUT_OF_RESOURCES);
+        refuse(CALL_clSetKernelArg, refused, CL_OUT_OF_RESOURCES);
         const ndr_nd_range other = ndr_nd_range_1d(24, 8);
         assert_refused(NDR_DRIVER_ERROR, ndr_launch(queue, tell, other, out, ndr_local(int, 8)),
                        "clSetKernelArg gave CL_OUT_OF_RESOURCES");
@@ -208,7 +208,7 @@ static void test_driver__refuses_a_piece_of_a_launch(void **state)
             ndr_buffer *out = buffer_of(sizeof(int), &(const int){ 0 });
             ndr_event *const before = (ndr_event *)&run, *event = before;
             items_enqueued = 0;
-            refuse(ENQUEUE, refused, CL_OUT_OF_RESOURCES);
+            refuse(CALL_clEnqueueNDRangeKernel, refused, CL_OUT_OF_RESOURCES);
             assert_refused(NDR_DRIVER_ERROR, ndr_launch_event(queue, count, wants_event ? &event : NULL, range, out),
                            "kernel \"count\"", "clEnqueueNDRangeKernel gave CL_OUT_OF_RESOURCES", run);
             assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
@@ -283,8 +283,12 @@ static void check_every_refusal(operation o)
     static const struct {
         call kind;
         bool is_of_a_new_queue;
-    } kinds[] = { { CREATE_BUFFER, true }, { WRITE, true }, { SET_ARG, false }, { ENQUEUE, false },
-                  { MARK, false },         { FILL, false }, { COPY, false } };
+    } kinds[] = {
+        { CALL_clCreateBuffer, true },          { CALL_clEnqueueWriteBuffer, true },
+        { CALL_clSetKernelArg, false },         { CALL_clEnqueueNDRangeKernel, false },
+        { CALL_clEnqueueFillBuffer, false },    { CALL_clEnqueueMarkerWithWaitList, false },
+        { CALL_clEnqueueCopyBuffer, false },
+    };
     size_t refusals = 0;
     for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
         assert_ok(ndr_queue_create(context, NULL, &o.queue));
@@ -429,24 +433,24 @@ static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(
 
 /* ---- all else ---- */
 
-#define assert_driver_refuses(kind, call_, ...)                                              \
-    do {                                                                                     \
-        refuse((kind), 0, CL_OUT_OF_HOST_MEMORY);                                            \
-        assert_refused(NDR_OUT_OF_HOST_MEMORY, call_, __VA_ARGS__, "CL_OUT_OF_HOST_MEMORY"); \
-        assert_true(refuse_none());                                                          \
-        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);                        \
+#define assert_driver_refuses(function, call_)                                                 \
+    do {                                                                                       \
+        refuse(CALL_##function, 0, CL_OUT_OF_HOST_MEMORY);                                     \
+        assert_refused(NDR_OUT_OF_HOST_MEMORY, call_, #function " gave CL_OUT_OF_HOST_MEMORY"); \
+        assert_true(refuse_none());                                                            \
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);                          \
     } while (0)
 
 static void test_driver__refuses_to_make_queues_and_buffers(void **state)
 {
     (void)state;
     ndr_queue *const no_queue = (ndr_queue *)&state, *made_queue = no_queue;
-    assert_driver_refuses(CREATE_QUEUE, ndr_queue_create(context, NULL, &made_queue), "clCreateCommandQueue");
+    assert_driver_refuses(clCreateCommandQueue, ndr_queue_create(context, NULL, &made_queue));
     assert_ptr_equal(made_queue, no_queue);
     ndr_buffer *const no_buffer = (ndr_buffer *)&state, *made = no_buffer;
-    assert_driver_refuses(CREATE_BUFFER, ndr_buffer_create(context, 8, &made), "clCreateBuffer");
+    assert_driver_refuses(clCreateBuffer, ndr_buffer_create(context, 8, &made));
     assert_ptr_equal(made, no_buffer);
-    refuse(CREATE_BUFFER, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    refuse(CALL_clCreateBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     assert_refused(NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(context, 8, &made), "clCreateBuffer");
     assert_true(refuse_none());
     assert_ptr_equal(made, no_buffer);
@@ -460,14 +464,13 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     ndr_buffer *x = buffer_of(sizeof before, before), *y = buffer_of(sizeof before, before);
     ndr_event *const no_event = (ndr_event *)&got, *event = no_event;
     void *const nothing = &got, *mapped = nothing;
-    assert_driver_refuses(WRITE, ndr_buffer_write(queue, x, 0, sizeof after, after), "clEnqueueWriteBuffer");
-    assert_driver_refuses(FILL, ndr_buffer_fill(queue, x, 0, sizeof after, after, sizeof after, &event),
-                          "clEnqueueFillBuffer");
-    assert_driver_refuses(COPY, ndr_buffer_copy(queue, x, 0, y, 0, sizeof before, &event), "clEnqueueCopyBuffer");
-    assert_driver_refuses(MARK, ndr_buffer_copy(queue, x, 0, y, 0, 0, &event), "clEnqueueMarkerWithWaitList");
-    assert_driver_refuses(MAP, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped), "clEnqueueMapBuffer");
-    assert_driver_refuses(READ, ndr_buffer_read(queue, x, 0, sizeof got, got), "clEnqueueReadBuffer");
-    assert_driver_refuses(FINISH, ndr_queue_finish(queue), "clFinish");
+    assert_driver_refuses(clEnqueueWriteBuffer, ndr_buffer_write(queue, x, 0, sizeof after, after));
+    assert_driver_refuses(clEnqueueFillBuffer, ndr_buffer_fill(queue, x, 0, sizeof after, after, sizeof after, &event));
+    assert_driver_refuses(clEnqueueCopyBuffer, ndr_buffer_copy(queue, x, 0, y, 0, sizeof before, &event));
+    assert_driver_refuses(clEnqueueMarkerWithWaitList, ndr_buffer_copy(queue, x, 0, y, 0, 0, &event));
+    assert_driver_refuses(clEnqueueMapBuffer, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read(queue, x, 0, sizeof got, got));
+    assert_driver_refuses(clFinish, ndr_queue_finish(queue));
     assert_ptr_equal(event, no_event);
     assert_ptr_equal(mapped, nothing);
     assert_memory_equal(got, ((const int[]){ 5, 6 }), sizeof got);
@@ -475,7 +478,7 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     assert_memory_equal(got, before, sizeof got);
 
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
-    assert_driver_refuses(UNMAP, ndr_buffer_unmap(queue, x, mapped), "clEnqueueUnmapMemObject");
+    assert_driver_refuses(clEnqueueUnmapMemObject, ndr_buffer_unmap(queue, x, mapped));
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after), "mapped"); /* still */
     assert_ok(ndr_buffer_unmap(queue, x, mapped));
     assert_ok(ndr_buffer_write(queue, x, 0, sizeof after, after));
@@ -518,7 +521,7 @@ static void set_all(int *x, int value)
 static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
 {
     context->caps.waits_asleep = waits_by_event;
-    if (waits_by_event) refuse(WAIT, 0, code);
+    if (waits_by_event) refuse(CALL_clWaitForEvents, 0, code);
     else refuse_afterwards(transfer, 0, code);
 }
 
@@ -535,7 +538,7 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
     for (int by_event = 0; by_event < 2; ++by_event)
         for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
             keep_busy(spun);
-            refuse_to_wait_for(READ, by_event, wait_codes[i]);
+            refuse_to_wait_for(CALL_clEnqueueReadBuffer, by_event, wait_codes[i]);
             assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host),
                            by_event ? "clWaitForEvents gave" : "clEnqueueReadBuffer gave",
                            ndr_cl_error_name(wait_codes[i]));
@@ -561,7 +564,7 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
         for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
             keep_busy(spun);
             set_all(host, 7);
-            refuse_to_wait_for(WRITE, by_event, wait_codes[i]);
+            refuse_to_wait_for(CALL_clEnqueueWriteBuffer, by_event, wait_codes[i]);
             assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host),
                            by_event ? "clWaitForEvents gave" : "clEnqueueWriteBuffer gave");
             assert_true(refuse_none());
@@ -583,9 +586,9 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
     ndr_buffer *x = buffer_of(sizeof host, NULL);
     static const char said[] = "the work may still be running: its memory must stay until ndr_queue_finish() succeeds";
     for (int by_event = 0; by_event < 2; ++by_event) {
-        refuse_to_wait_for(READ, by_event, CL_OUT_OF_RESOURCES);
-        refuse_also(FINISH);
-        refuse_also(GET_EVENT_INFO);
+        refuse_to_wait_for(CALL_clEnqueueReadBuffer, by_event, CL_OUT_OF_RESOURCES);
+        refuse_also(CALL_clFinish);
+        refuse_also(CALL_clGetEventInfo);
         assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host), said);
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
@@ -604,7 +607,7 @@ static void test_driver__passes_on_that_a_wait_failed(void **state)
         ndr_event *done;
         assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
         assert_ok(ndr_queue_finish(queue));
-        refuse(WAIT, 0, wait_codes[i]);
+        refuse(CALL_clWaitForEvents, 0, wait_codes[i]);
         assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(done), "clWaitForEvents gave",
                        ndr_cl_error_name(wait_codes[i]));
         assert_true(refuse_none());
@@ -624,7 +627,7 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
     void *const nothing = &x, *mapped = nothing;
     const alive then = now;
     for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
-        refuse(WAIT, 0, wait_codes[i]);
+        refuse(CALL_clWaitForEvents, 0, wait_codes[i]);
         assert_refused(NDR_DRIVER_ERROR, ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 0, sizeof before, &mapped),
                        "clWaitForEvents gave", ndr_cl_error_name(wait_codes[i]));
         assert_true(refuse_none());
@@ -640,7 +643,8 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
 static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state)
 {
     (void)state;
-    static const call kinds[] = { CREATE_QUEUE, CREATE_BUFFER, WRITE, CREATE_SUB_BUFFER, ALLOCATE };
+    static const call kinds[] = { CALL_clCreateCommandQueue, CALL_clCreateBuffer, CALL_clEnqueueWriteBuffer,
+                                  CALL_clCreateSubBuffer, CALL_malloc };
     ndr_context *checked;
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
     for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
@@ -655,7 +659,7 @@ static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state
         }
         ndr_buffer_destroy(made);
     }
-    refuse(CREATE_BUFFER, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    refuse(CALL_clCreateBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     ndr_buffer *none = NULL;
     assert_refused(
         NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(checked, 100, &none),
@@ -671,7 +675,7 @@ static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **stat
     ndr_context *made = NULL;
     for (size_t passing = 0; !made; ++passing) {
         const alive then = now;
-        refuse(ALLOCATE, passing, CL_SUCCESS);
+        refuse(CALL_malloc, passing, CL_SUCCESS);
         const ndr_status status = ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &made);
         assert_int_equal(status, refuse_none() ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
         if (!made) assert_int_equal(now.contexts, then.contexts);
@@ -692,7 +696,7 @@ static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
     assert_ok(ndr_queue_create(checked, NULL, &line));
     assert_ok(ndr_buffer_create_from(checked, sizeof(int), &(const int){ 5 }, &x));
     assert_ok(ndr_kernel_get(checked, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels }, &add_one));
-    static const call kinds[] = { READ, FINISH };
+    static const call kinds[] = { CALL_clEnqueueReadBuffer, CALL_clFinish };
     for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
         const alive then = now;
         refuse(kinds[k], 0, CL_OUT_OF_RESOURCES);
@@ -722,7 +726,7 @@ static void test_driver__needs_no_second_count_of_an_event(void **state)
         ndr_queue *line;
         ndr_event *done = NULL;
         assert_ok(ndr_queue_create(context, NULL, &line));
-        refuse(RETAIN_EVENT, 0, CL_OUT_OF_HOST_MEMORY);
+        refuse(CALL_clRetainEvent, 0, CL_OUT_OF_HOST_MEMORY);
         assert_ok(ndr_launch_event(line, add_one, wants_event ? &done : NULL, ndr_range_1d(1), x));
         refuse_none(); /* a driver that is not watched has nothing to count */
         if (done) assert_ok(ndr_event_wait(done));
@@ -743,7 +747,7 @@ static void test_driver__counts_a_queue_before_it_maps(void **state)
     void *const nothing = &x, *mapped = nothing;
     const alive then = now;
     assert_ok(ndr_queue_create(context, NULL, &line));
-    refuse(RETAIN_QUEUE, 0, CL_OUT_OF_HOST_MEMORY);
+    refuse(CALL_clRetainCommandQueue, 0, CL_OUT_OF_HOST_MEMORY);
     assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped),
                    "clRetainCommandQueue gave CL_OUT_OF_HOST_MEMORY");
     assert_true(refuse_none());
@@ -770,7 +774,7 @@ static void test_driver__refuses_to_build_and_then_builds(void **state)
                                              "    x[ndr_global_id(it, 0)] = 5;\n"
                                              "}\n" };
     ndr_kernel *const none = (ndr_kernel *)&state, *kernel = none;
-    const call kinds[] = { CREATE_PROGRAM, BUILD, CREATE_KERNEL };
+    const call kinds[] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram, CALL_clCreateKernel };
     for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
         refuse(kinds[i], 0, CL_OUT_OF_HOST_MEMORY);
         assert_int_not_equal(ndr_kernel_get(context, &desc, &kernel), NDR_OK);
@@ -806,7 +810,7 @@ static void test_driver__fails_to_build_for_a_reason_that_is_not_the_text(void *
     };
     for (size_t i = 0; i < COUNT_OF(table); ++i) {
         ndr_kernel *kernel;
-        refuse(BUILD, 0, table[i].code);
+        refuse(CALL_clBuildProgram, 0, table[i].code);
         assert_refused(table[i].status, ndr_kernel_get(context, &desc, &kernel), "\"a text\"", table[i].says);
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), table[i].code);
@@ -841,15 +845,15 @@ static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
     assert_int_equal(kernel->params[2].size_bytes, 5);
     desc.name = "j";
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
-    assert_int_equal(calls[BUILD], 1);
+    assert_int_equal(calls[CALL_clBuildProgram], 1);
     desc.name = "h"; /* its type stands in a macro, and is known for the next kernel */
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_I32);
-    assert_int_equal(calls[BUILD], 2);
+    assert_int_equal(calls[CALL_clBuildProgram], 2);
     desc.name = "i";
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_I32);
-    assert_int_equal(calls[BUILD], 2);
+    assert_int_equal(calls[CALL_clBuildProgram], 2);
 }
 
 /* What the log finds in the text is wrong without the probes, too. */
@@ -874,7 +878,7 @@ static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
         ndr_kernel *kernel;
         memset(calls, 0, sizeof calls);
         const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
-        assert_int_equal(calls[BUILD], rows[i].builds);
+        assert_int_equal(calls[CALL_clBuildProgram], rows[i].builds);
         if (rows[i].is_right) {
             assert_ok(status);
             continue;
@@ -936,7 +940,7 @@ static bool types_are_refused_once(const char *source, size_t row, call kind, si
         return false;
     }
     assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
-    if (kind != ALLOCATE) assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+    if (kind != CALL_malloc) assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
     assert_ptr_equal(kernel, none);
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     int got = 0;
@@ -959,8 +963,9 @@ static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(v
     enum { KINDS = 8 };
 #define TYPES "typedef float real_t;\ntypedef struct { int x[2]; } pair;\n"
 #define BODY "{ out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n"
-    static const call kinds[KINDS] = { CREATE_PROGRAM, BUILD,        CREATE_KERNEL,   GET_PROGRAM_INFO,
-                                       GET_GROUP_INFO, GET_ARG_INFO, GET_KERNEL_INFO, ALLOCATE };
+    static const call kinds[KINDS] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram,     CALL_clCreateKernel,
+                                       CALL_clGetProgramInfo,          CALL_clGetKernelWorkGroupInfo,
+                                       CALL_clGetKernelArgInfo,        CALL_clGetKernelInfo,    CALL_malloc };
     static const struct {
         const char *source;
         size_t least[KINDS];

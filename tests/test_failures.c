@@ -412,7 +412,7 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
     const bool has_lost_log = strncmp(ndr_last_build_log(), "(no memory", 10) == 0;
     const bool has_no_log = status == NDR_BUILD_FAILED && (has_lost_log || strstr(ndr_last_error(), ":\n(no "));
     const bool has_no_list = status == NDR_NOT_FOUND && strstr(ndr_last_error(), "no kernel called \"nobody\"");
-    if (r->kind == ALLOCATE) {
+    if (r->kind == CALL_malloc) {
         if (status != NDR_OUT_OF_HOST_MEMORY && !has_no_log && !has_no_list) fail_at(r, at, ndr_status_name(status));
         if (!has_no_list && !has_lost_log && !strstr(ndr_last_error(), "memory")) fail_at(r, at, "no word of memory");
         return;
@@ -460,20 +460,20 @@ static size_t tried, unnoticed[CALLS];
  * need not know the question after the sub-group size that a kernel was built with. */
 static bool can_do_without(const refusal *r)
 {
-    if (r->kind == GET_SUB_GROUP_INFO) return r->code == CL_INVALID_OPERATION;
-    return r->kind == GET_EVENT_INFO || r->kind == RETAIN_EVENT || r->kind == UNMAP;
+    if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;
+    return r->kind == CALL_clGetEventInfo || r->kind == CALL_clRetainEvent || r->kind == CALL_clEnqueueUnmapMemObject;
 }
 
 /* Of several drivers one that fails is left out of the list, and a device of another may be taken. */
 static bool is_of_another_driver(call kind)
 {
     cl_uint drivers = 0;
-    if (kind != GET_DEVICES && kind != GET_DEVICE_INFO && kind != GET_PLATFORM_INFO) return false;
+    if (kind != CALL_clGetDeviceIDs && kind != CALL_clGetDeviceInfo && kind != CALL_clGetPlatformInfo) return false;
     assert_int_equal(clGetPlatformIDs(0, NULL, &drivers), CL_SUCCESS);
     return drivers > 1;
 }
 
-static size_t codes_of(call kind) { return kind == ALLOCATE ? 1 : COUNT_OF(codes); }
+static size_t codes_of(call kind) { return kind == CALL_malloc ? 1 : COUNT_OF(codes); }
 
 /* What is alive; of a checked context not its handles, which are kept when they are gone. */
 static alive alive_of(const scene *s)
@@ -544,7 +544,7 @@ static void try_scene(const scene *s)
     assert_memory_equal(&after, &before, sizeof after);
     size_t counted[CALLS];
     memcpy(counted, calls, sizeof counted);
-    if (counted[GET_EVENT_INFO] > MOST_LOOKS) counted[GET_EVENT_INFO] = MOST_LOOKS; /* again and again until it is done */
+    if (counted[CALL_clGetEventInfo] > MOST_LOOKS) counted[CALL_clGetEventInfo] = MOST_LOOKS; /* again until it is done */
     choose_stride(counted, now_s() - began);
     const size_t tried_before = tried;
     for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);

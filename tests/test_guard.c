@@ -100,7 +100,7 @@ static void test_guard__without_memory_is_not_decided(void **state)
     size_t refusals = 0;
     for (bool refused = true; refused; refusals += refused) {
         bool first = false;
-        refuse(ALLOCATE, refusals, 0);
+        refuse(CALL_malloc, refusals, 0);
         const ndr_status status = ndr_guard_read(text, "", "k", &first);
         refused = refuse_none();
         assert_int_equal(status, refused ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);

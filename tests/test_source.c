@@ -442,7 +442,7 @@ static void test_include__without_memory_is_refused_and_nothing_else_is_taken(vo
     size_t refusals = 0;
     for (size_t n = 0;; ++n) {
         ndr_text out = { 0 }, flags = { 0 };
-        refuse(ALLOCATE, n, 0);
+        refuse(CALL_malloc, n, 0);
         const ndr_status status = ndr_source_expand(&source, &out, &flags);
         const bool refused = refuse_none();
         if (status == NDR_OK) {

@@ -1,5 +1,5 @@
 /* test_submit.c - commands on their way to the driver: each waits for its list and gives its event. */
-#include "support.h"
+#include "between/between.h"
 
 #include "program/program.h"
 
@@ -57,13 +57,13 @@ static ndr_status submit_unmap(const ndr_wait_list *waits, cl_event *done)
 }
 
 static const struct {
-    const char *name;
+    call call;
     submit *submit;
 } commands[] = {
-    { "clEnqueueNDRangeKernel", submit_kernel }, { "clEnqueueMarkerWithWaitList", submit_marker },
-    { "clEnqueueReadBuffer", submit_read },      { "clEnqueueWriteBuffer", submit_write },
-    { "clEnqueueCopyBuffer", submit_copy },      { "clEnqueueFillBuffer", submit_fill },
-    { "clEnqueueMapBuffer", submit_map },        { "clEnqueueUnmapMemObject", submit_unmap },
+    { CALL_clEnqueueNDRangeKernel, submit_kernel }, { CALL_clEnqueueMarkerWithWaitList, submit_marker },
+    { CALL_clEnqueueReadBuffer, submit_read },      { CALL_clEnqueueWriteBuffer, submit_write },
+    { CALL_clEnqueueCopyBuffer, submit_copy },      { CALL_clEnqueueFillBuffer, submit_fill },
+    { CALL_clEnqueueMapBuffer, submit_map },        { CALL_clEnqueueUnmapMemObject, submit_unmap },
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -106,7 +106,7 @@ static void test_submit__waits_for_each_event_of_the_list(void **state)
         const cl_int before = state_of(done);
         assert_int_equal(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
         assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
-        if (before <= CL_RUNNING) fail_msg("%s: began before its list had ended: %d", commands[i].name, (int)before);
+        if (before <= CL_RUNNING) fail_msg("%s began before its list had ended", call_names[commands[i].call]);
         assert_int_equal(state_of(done), CL_COMPLETE);
         clReleaseEvent(done);
         for (size_t g = 0; g < 2; ++g) clReleaseEvent(gates[g]);
@@ -128,11 +128,48 @@ static void test_submit__needs_neither_list_nor_event(void **state)
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
 }
 
+static void test_submit__gives_the_driver_its_list(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        cl_int error;
+        const cl_event gate = clCreateUserEvent(context->cl, &error);
+        assert_int_equal(error, CL_SUCCESS);
+        assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        assert_ok(commands[i].submit(&(ndr_wait_list){ 1, &gate }, NULL));
+        assert_int_equal(waits_enqueued.count, 1);
+        assert_ptr_equal(waits_enqueued.events, &gate);
+        assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+        assert_ok(commands[i].submit(NULL, NULL));
+        assert_int_equal(waits_enqueued.count, 0);
+        assert_null(waits_enqueued.events);
+        assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+        clReleaseEvent(gate);
+    }
+}
+
+static void test_submit__names_the_call_that_a_driver_refused(void **state)
+{
+    (void)state;
+    void *const before = mapped;
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        cl_event done = (cl_event)&done;
+        refuse(commands[i].call, 0, CL_OUT_OF_RESOURCES);
+        assert_refused(NDR_DRIVER_ERROR, commands[i].submit(NULL, &done), call_names[commands[i].call],
+                       " gave CL_OUT_OF_RESOURCES (-5)");
+        assert_true(refuse_none());
+        assert_ptr_equal(done, &done);
+    }
+    assert_ptr_equal(mapped, before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_submit__waits_for_each_event_of_the_list),
+        cmocka_unit_test(test_submit__gives_the_driver_its_list),
         cmocka_unit_test(test_submit__needs_neither_list_nor_event),
+        cmocka_unit_test(test_submit__names_the_call_that_a_driver_refused),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,7 +1,7 @@
 /* between.h - stands between libndr and the driver: refuses a call that the test has chosen, and counts what is made.
  *
- * A test program that is linked with between.c has every OpenCL call of libndr pass through it on its way to the ICD
- * loader, and every allocation of libndr on its way to the C library. */
+ * A test program that is linked with between.c has its functions in libndr's table of OpenCL's. They pass each call on to
+ * the ICD loader, as its malloc() and the like pass libndr's allocations on to the C library. */
 #ifndef NDR_TESTS_BETWEEN_H
 #define NDR_TESTS_BETWEEN_H
 
@@ -9,53 +9,12 @@
 
 #include "device/device.h"
 
-/* Every call of libndr that can fail, but for releases. */
-#define CALLS_OF_LIBNDR(X)                           \
-    X(GET_PLATFORMS, clGetPlatformIDs)               \
-    X(GET_PLATFORM_INFO, clGetPlatformInfo)          \
-    X(GET_DEVICES, clGetDeviceIDs)                   \
-    X(GET_DEVICE_INFO, clGetDeviceInfo)              \
-    X(CREATE_CONTEXT, clCreateContext)               \
-    X(RETAIN_CONTEXT, clRetainContext)               \
-    X(GET_CONTEXT_INFO, clGetContextInfo)            \
-    X(CREATE_QUEUE, clCreateCommandQueue)            \
-    X(RETAIN_QUEUE, clRetainCommandQueue)            \
-    X(GET_QUEUE_INFO, clGetCommandQueueInfo)         \
-    X(CREATE_BUFFER, clCreateBuffer)                 \
-    X(CREATE_SUB_BUFFER, clCreateSubBuffer)          \
-    X(RETAIN_MEM, clRetainMemObject)                 \
-    X(GET_MEM_INFO, clGetMemObjectInfo)              \
-    X(CREATE_PROGRAM, clCreateProgramWithSource)     \
-    X(BUILD, clBuildProgram)                         \
-    X(GET_PROGRAM_INFO, clGetProgramInfo)            \
-    X(GET_BUILD_INFO, clGetProgramBuildInfo)         \
-    X(CREATE_KERNEL, clCreateKernel)                 \
-    X(RETAIN_KERNEL, clRetainKernel)                 \
-    X(GET_KERNEL_INFO, clGetKernelInfo)              \
-    X(GET_ARG_INFO, clGetKernelArgInfo)              \
-    X(GET_GROUP_INFO, clGetKernelWorkGroupInfo)      \
-    X(GET_SUB_GROUP_INFO, clGetKernelSubGroupInfo)   \
-    X(SET_ARG, clSetKernelArg)                       \
-    X(ENQUEUE, clEnqueueNDRangeKernel)               \
-    X(MARK, clEnqueueMarkerWithWaitList)             \
-    X(WRITE, clEnqueueWriteBuffer)                   \
-    X(READ, clEnqueueReadBuffer)                     \
-    X(FILL, clEnqueueFillBuffer)                     \
-    X(COPY, clEnqueueCopyBuffer)                     \
-    X(MAP, clEnqueueMapBuffer)                       \
-    X(UNMAP, clEnqueueUnmapMemObject)                \
-    X(FLUSH, clFlush)                                \
-    X(FINISH, clFinish)                              \
-    X(WAIT, clWaitForEvents)                         \
-    X(RETAIN_EVENT, clRetainEvent)                   \
-    X(GET_EVENT_INFO, clGetEventInfo)                \
-    X(GET_PROFILING_INFO, clGetEventProfilingInfo)
-
-#define AS_ENUMERATOR(kind, name) kind,
+/* What can be refused: CALL_clFinish and so on, for each function of libndr's table but the releases. */
+#define AS_CALL(function) CALL_##function,
 typedef enum call {
     NO_CALL,
-    CALLS_OF_LIBNDR(AS_ENUMERATOR)
-    ALLOCATE, /* malloc(), calloc(), realloc(): refused with NULL, whatever the code */
+    NDR_CL_FUNCTIONS(AS_CALL, AS_CALL)
+    CALL_malloc, /* malloc(), calloc(), realloc(): refused with NULL, whatever the code */
     CALLS
 } call;
 
@@ -88,6 +47,9 @@ extern bool platforms_twice;
 
 /* Of all launches. */
 extern size_t items_enqueued;
+
+/* The wait list of the latest command. */
+extern ndr_wait_list waits_enqueued;
 
 /* How images are described from now on: the driver's answers where both are 0. */
 extern cl_kernel_arg_address_qualifier image_space;
