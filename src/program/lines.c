@@ -96,15 +96,16 @@ static const char *skip_comment(const char *at)
 
 static void add_chars(ndr_line *line, const char *chars, size_t count)
 {
-    if (line->is_code) return;
-    if (line->directive.length || *chars == '#') ndr_text_add_chars(&line->directive, chars, count);
+    const bool is_directive = !line->is_code && (line->directive.length || *chars == '#');
+    if (is_directive) ndr_text_add_chars(&line->directive, chars, count);
     else line->is_code = true;
+    if (!is_directive && line->code) ndr_text_add_chars(line->code, chars, count);
 }
 
 static void add_char(ndr_line *line, char c)
 {
     const bool is_blank = c == ' ' || c == '\t' || c == '\f' || c == '\v';
-    if (!is_blank || line->directive.length) add_chars(line, is_blank ? " " : &c, 1);
+    if (!is_blank || line->directive.length || line->is_code) add_chars(line, is_blank ? " " : &c, 1);
 }
 
 /* Whether the name of a file comes next. */
@@ -119,15 +120,18 @@ static bool awaits_name(const ndr_line *line)
 static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
 {
     const char close = *at == '<' ? '>' : *at;
+    ndr_text *code = line->code;
     do {
         const bool escapes = *at == '\\' && !is_name;
         add_char(line, *at);
+        line->code = NULL; /* what it holds is none */
         at = next_char(at);
         if (escapes && *at && *at != '\n') {
             add_char(line, *at);
             at = next_char(at);
         }
     } while (*at && *at != '\n' && *at != close);
+    line->code = code;
     if (*at == close) add_char(line, close);
     return *at == close ? next_char(at) : at;
 }

@@ -238,6 +238,7 @@ typedef struct ndr_line {
     size_t newlines;
     bool is_code;       /* neither blank nor a directive */
     ndr_text directive; /* "#if X", without comments and continuations; empty of other lines */
+    ndr_text *code;     /* NULL, or what code is appended to, a comment as a blank and a string as "" */
 } ndr_line;
 
 /* Read the line at `text` over what `line` held; `directive.failed` tells that there was no memory. */
@@ -354,15 +355,39 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
 /* With a built kernel in hand: has the device kept to the size asked for? */
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program);
 
+/* ---- code.c ---- */
+
+/* The program's own part of an expanded text, without comments, all blanks ' ', with "" for each string and # for each
+ * directive; and a line for each macro that it defines or undefines, or "include" for a file that only the compiler finds. */
+typedef struct ndr_code {
+    ndr_text chars, macros;
+} ndr_code;
+
+/* Pure: false if there is no memory. Free `code` in either case. */
+bool ndr_code_read(const char *text, ndr_code *code);
+void ndr_code_free(ndr_code *code);
+
+/* Pure: whether a macro gives the name at `at` another meaning, in the text or with -D. */
+bool ndr_code_redefines(const ndr_code *code, const char *options, const char *at);
+
+/* A kernel of the text: its name, the parenthesis before its parameters, and its body with what follows that. No body is
+ * known of a declaration, and where a directive stands in it. */
+typedef struct ndr_code_kernel {
+    const char *name, *list, *body, *end;
+} ndr_code_kernel;
+
+/* Pure: the first from `*at` on that stands in no macro; false: none. */
+bool ndr_code_next_kernel(const char **at, ndr_code_kernel *found);
+
+/* Pure: append a line for each parameter of the text's kernels that may be of a type of the program's own: "pair", "struct
+ * pair", or "pair*" of a pointer to local memory. Some are none, and some are missing: what macros hide is not seen. */
+ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *out);
+
 /* ---- guard.c ---- */
 
 /* Pure: find out whether the kernel `name` of an expanded text does nothing before NDR_ITEM(), which returns from it in
  * items past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first);
-
-/* Pure: append a line for each parameter of the text's kernels that may be of a type of the program's own: "pair", "struct
- * pair", or "pair*" of a pointer to local memory. Some are none, and some are missing: what macros hide is not seen. */
-ndr_status ndr_guard_list_types(const char *text, const char *options, ndr_text *out);
 
 /* ---- signature.c ---- */
 

@@ -358,7 +358,7 @@ static bool is_half(const char *name)
 static ndr_status list_types(const char *text, const char *options, ndr_type **types)
 {
     ndr_text names = { 0 };
-    ndr_status status = ndr_guard_list_types(text, options, &names);
+    ndr_status status = ndr_code_list_types(text, options, &names);
     for (char *name = names.chars, *end; status == NDR_OK && name && *name; name = end + 1) {
         end = strchr(name, '\n');
         *end = '\0';
