@@ -227,7 +227,7 @@ static double bound(const reduction *j, const contender *who)
     const double eps = j->of.dtype == NDR_DTYPE_F32 ? (double)FLT_EPSILON : DBL_EPSILON, n = (double)j->of.count;
     const bool is_atomic = j->of.method == NDR_REDUCE_ATOMIC && who == &libndr;
     const bool is_ours = who == &libndr || who == &tree;
-    return (is_ours ? ceil(log2(n)) + (is_atomic ? 1024 : 256) : n) * eps * j->absolute_sum;
+    return (is_ours ? ceil(log2(n)) + (is_atomic ? 2048 : 256) : n) * eps * j->absolute_sum;
 }
 
 static bool check(void *job, const contender *who, size_t calls, bool thoroughly)
