@@ -940,7 +940,7 @@ static void test_explain__names_the_header_that_is_missing(void **state)
         { "ndr_combine", "op" },
         { "ndr_atomic_fetch_add", "atomic" },
         { "NDR_RELAXED", "atomic" },
-        { "ndr_joint_reduce", "group" },
+        { "ndr_joint_reduce",  "joint" },
         { "ndr_all_of_group", "group" },
         { "ndr_sub_group", "sub_group" },
         { "ndr_group_copy", "copy" },

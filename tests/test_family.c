@@ -701,7 +701,7 @@ static size_t program_fails(uint64_t first, size_t count)
 {
     static char source[sizeof text];
     text_length = 0;
-    write_text("#include \"ndr/sub_group.clh\"\n");
+    write_text("#include \"ndr/sub_group.clh\"\n#include \"ndr/joint.clh\"\n");
     for (size_t k = 0; k < count; ++k) {
         const family_member f = generate(first + k);
         write_kernel(&f);

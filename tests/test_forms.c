@@ -339,7 +339,7 @@ static void test_forms__hierarchical_is_not_launched_over_a_range(void **state)
 /* One function for both forms: it takes the group. A sum, a scan, a vote, a broadcast, and a sum over elements. */
 static const char together_source[] =
     "#include <ndr/hierarchy.clh>\n"
-    "#include <ndr/group.clh>\n"
+    "#include <ndr/joint.clh>\n"
     "typedef struct answers { int sum, before, any, all, third, joint; } answers;\n"
     "static answers together(ndr_group g, int x, const local int *t, size_t n)\n"
     "{\n"

@@ -15,7 +15,7 @@ static ndr_kernel *kernel_with(const char *source, const char *name, const char 
 
 /* SPACE is where the elements are: `global`, or `local` with a copy made and brought back by plain loops. */
 #define PROLOGUE                                                                              \
-    "#include \"ndr/group.clh\"\n"                                                            \
+    "#include \"ndr/joint.clh\"\n"                                                            \
     "#define IN_global(p, tile) (p)\n"                                                        \
     "#define IN_local(p, tile) (tile)\n"                                                      \
     "#define IN_(space) IN_##space\n"                                                         \
@@ -260,7 +260,7 @@ static void test_joint_scan__is_each_groups_own(void **state)
 {
     (void)state;
     ndr_kernel *kernel = kernel_of(
-        "#include \"ndr/group.clh\"\n"
+        "#include \"ndr/joint.clh\"\n"
         "kernel void own(global ulong *x, NDR_ND_RANGE(1))\n"
         "{\n"
         "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
@@ -299,7 +299,7 @@ static void test_joint_reduce__refuses_bit_operators_for_floats(void **state)
     assert_refused(NDR_BUILD_FAILED,
                    ndr_kernel_get(context,
                                   &(ndr_kernel_desc){ .name = "k",
-                                                      .source = "#include \"ndr/group.clh\"\n"
+                                                      .source = "#include \"ndr/joint.clh\"\n"
                                                                 "kernel void k(global float *x, NDR_ND_RANGE(1))\n"
                                                                 "{\n"
                                                                 "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"

@@ -363,7 +363,7 @@ static void refuse(const char *statement, const char *sentence)
 {
     char source[512];
     snprintf(source, sizeof source,
-             "#include \"ndr/group.clh\"\n"
+             "#include \"ndr/joint.clh\"\n"
              "kernel void k(global float *x, NDR_ND_RANGE(1))\n"
              "{\n"
              "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"

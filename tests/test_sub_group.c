@@ -586,7 +586,10 @@ static void test_sub_group__exchanges_every_type(void **state)
     (void)state;
     const trial whole = { 0, 13, 13 }, fours = { 4, 13, 13 };
     write_exchanges("EXCHANGE(char) EXCHANGE(uchar) EXCHANGE(short) EXCHANGE(ushort) EXCHANGE(int) EXCHANGE(uint)\n"
-                    "EXCHANGE(long) EXCHANGE(ulong) EXCHANGE(float) NDR_IF_F64_(EXCHANGE(double))");
+                    "EXCHANGE(long) EXCHANGE(ulong) EXCHANGE(float)\n"
+                    "#if NDR_HAS_F64_\n"
+                    "EXCHANGE(double)\n"
+                    "#endif\n");
     for (int type = 0; type < DTYPES; ++type)
         if (has_type(type)) {
             check_exchange(&whole, type);

@@ -18,7 +18,7 @@ static const ndr_source_file *find(const char *name)
 static int is_kernel(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot, ".cl") == 0 || strcmp(dot, ".clh") == 0);
+    return dot && (strcmp(dot, ".cl") == 0 || strcmp(dot, ".clh") == 0 || strcmp(dot, ".inc") == 0);
 }
 
 /* Whether the file at `path` holds the embedded bytes, and the text ends with a 0 behind them. */
