@@ -22,17 +22,18 @@ typedef struct use {
     enum { NOBODY, LIBNDR, OPENCL } gets; /* who gets the kernels of one source */
 } use;
 
+#define BUILD_OF(file_, kernel_) { .name = "build of " file_, .programs = 1, .file = file_, .kernel = kernel_ }
+
 static const use uses[] = {
-    { .name = "build of reduce_chunks.cl", .programs = 1, .file = "reduce_chunks.cl", .kernel = "reduce_chunks" },
-    { .name = "build of reduce_chunks_atomic.cl",
-      .programs = 1,
-      .file = "reduce_chunks_atomic.cl",
-      .kernel = "reduce_chunks_atomic" },
-    { .name = "build of reduce_tree.cl", .programs = 1, .file = "reduce_tree.cl", .kernel = "reduce_tree" },
-    { .name = "build of reduce_atomic.cl", .programs = 1, .file = "reduce_atomic.cl", .kernel = "reduce_atomic" },
-    { .name = "build of reduce_recursive.cl", .programs = 1, .file = "reduce_recursive.cl", .kernel = "reduce_recursive" },
-    { .name = "build of gemm_cpu.cl", .programs = 1, .file = "gemm_cpu.cl", .kernel = "gemm_packed" },
-    { .name = "build of gemm_tiled.cl", .programs = 1, .file = "gemm_tiled.cl", .kernel = "gemm_tiled" },
+    BUILD_OF("reduce/tree_chunks.cl", "reduce_chunks"),
+    BUILD_OF("reduce/atomic_chunks.cl", "reduce_chunks_atomic"),
+    BUILD_OF("reduce/tree_groups.cl", "reduce_tree"),
+    BUILD_OF("reduce/atomic_groups.cl", "reduce_atomic"),
+    BUILD_OF("reduce/recursive.cl", "reduce_recursive"),
+    BUILD_OF("matmul/direct.cl", "gemm_direct"),
+    BUILD_OF("matmul/packed.cl", "gemm_packed"),
+    BUILD_OF("matmul/thin.cl", "gemm_thin"),
+    BUILD_OF("matmul/tiled.cl", "gemm_tiled"),
     { .name = "first sum", .programs = 1, .count = 1000000, .method = NDR_REDUCE_TREE },
     { .name = "first sum atomic", .programs = 1, .count = 1000000, .method = NDR_REDUCE_ATOMIC },
     { .name = "first sum recursive", .programs = 1, .count = 1000000, .method = NDR_REDUCE_RECURSIVE },

@@ -8,7 +8,7 @@
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(ndr_embed_script ${CMAKE_CURRENT_LIST_FILE})
   function(ndr_embed_kernels root out)
-    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.cl ${root}/*.clh ${root}/*.inc)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.cl ${root}/*.clh ${root}/*.inc ${root}/*.h)
     add_custom_command(
       OUTPUT ${out}
       COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D OUT=${out} -P ${ndr_embed_script}
@@ -20,7 +20,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 cmake_minimum_required(VERSION 3.25)
-file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/*.cl" "${ROOT}/*.clh" "${ROOT}/*.inc")
+file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/*.cl" "${ROOT}/*.clh" "${ROOT}/*.inc" "${ROOT}/*.h")
 list(SORT files)
 
 set(line "")

@@ -3,6 +3,8 @@
 #
 #   a door    src/<floor>/<floor>.h   sees the doors of floors below, public headers and system headers
 #   a file    src/<floor>/*.c         sees the door of its own floor, public headers and system headers
+#   a room    src/<floor>/<room>/     has a door as well, <room>.h, which sees the floor's; its files see that one alone
+#   shared    kernels/shared/*.h      is seen by doors
 #   a name    of a type, an enumerator or a function that a header of a floor declares stands on no floor below
 cmake_minimum_required(VERSION 3.25)
 
@@ -30,10 +32,12 @@ endforeach()
 
 foreach(floor IN LISTS floors)
   list(FIND floors ${floor} height)
-  set(door "${floor}/${floor}.h")
   set(seen "")
-  file(GLOB files RELATIVE "${SRC}" "${SRC}/${floor}/*.[ch]")
+  file(GLOB files RELATIVE "${SRC}" "${SRC}/${floor}/*.[ch]" "${SRC}/${floor}/*/*.[ch]")
   foreach(file IN LISTS files)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME room)
+    set(door "${folder}/${room}.h")
     file(STRINGS "${SRC}/${file}" includes REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
     foreach(line IN LISTS includes)
       string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" target "${line}")
@@ -43,7 +47,7 @@ foreach(floor IN LISTS floors)
       if(other STREQUAL "ndr")
         continue()
       elseif(file STREQUAL door)
-        if(other STREQUAL floor)
+        if(other STREQUAL floor OR other STREQUAL "shared")
           continue() # a door may be in parts
         elseif(target STREQUAL "${other}/${other}.h" AND other_height GREATER -1 AND other_height LESS height)
           continue()

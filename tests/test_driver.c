@@ -1,7 +1,9 @@
 /* test_driver.c - what the driver refuses although all checks were passed: each of its calls once, and then none. */
 #include "between/between.h"
 
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -305,12 +307,12 @@ static void check_every_refusal(operation o)
 
 enum { M = 40, N = 50, K = 9, MOST = 70000 };
 
-/* More than one group in every variant; when quick in those that are not one launch of chunks. */
+/* More than one group in every row; when quick in those that are not one launch of chunks. */
 static size_t count_to_reduce(void) { return quick() ? 2100 : MOST; }
 
 static ndr_status multiply(operation *o, ndr_event **event)
 {
-    const size_t m = context->forced.gemm == NDR_GEMM_THIN ? 8 : M;
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
                                    .a = { o->a, 0, m, K, 0 },
                                    .b = { o->b, 0, K, N, 0 },
@@ -321,7 +323,7 @@ static ndr_status multiply(operation *o, ndr_event **event)
 static void check_product(operation *o)
 {
     float got[M * N];
-    const size_t m = context->forced.gemm == NDR_GEMM_THIN ? 8 : M;
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
     assert_ok(ndr_buffer_read(o->queue, o->c, 0, m * N * sizeof *got, got));
     for (size_t i = 0; i < m * N; ++i) assert_true(got[i] == 2 * K);
 }
@@ -337,14 +339,15 @@ static void test_driver__refuses_a_step_of_a_product(void **state)
                     .a = buffer_of(sizeof a, a),
                     .b = buffer_of(sizeof b, b),
                     .c = buffer_of(M * N * sizeof(float), NULL) };
-    for (unsigned variant = NDR_GEMM_TILED; variant <= (takes_vectors() ? NDR_GEMM_THIN : NDR_GEMM_TILED); ++variant) {
-        context->forced.gemm = variant;
+    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
+        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
         o.queue = queue;
         assert_ok(multiply(&o, NULL)); /* builds its kernels */
         assert_ok(ndr_queue_finish(queue));
         check_every_refusal(o);
     }
-    context->forced.gemm = NDR_GEMM_CHOOSE;
+    force(&ndr_matmul_operation, NULL);
     ndr_buffer_destroy(o.a);
     ndr_buffer_destroy(o.b);
     ndr_buffer_destroy(o.c);
@@ -377,16 +380,19 @@ static void test_driver__refuses_a_step_of_a_reduction(void **state)
     operation o = {
         .run = reduce, .check = check_sum, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL)
     };
-    for (unsigned variant = NDR_REDUCE_GROUPS; variant <= (takes_vectors() ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS); ++variant)
+    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
         for (size_t m = 0; m < COUNT_OF(methods); ++m) {
-            context->forced.reduce = variant;
+            const ndr_op_row *row = ndr_reduce_operation.rows[i];
+            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_row(&ndr_reduce_operation, row)) continue;
+            force(&ndr_reduce_operation, row->name);
             o.method = methods[m];
             o.queue = queue;
             assert_ok(reduce(&o, NULL));
             assert_ok(ndr_queue_finish(queue));
             check_every_refusal(o);
         }
-    context->forced.reduce = NDR_REDUCE_CHOOSE;
+    force(&ndr_reduce_operation, NULL);
     ndr_buffer_destroy(o.a);
     ndr_buffer_destroy(o.c);
 }
@@ -406,8 +412,7 @@ static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(
     for (size_t i = 0; i < COUNT_OF(limits); ++i) {
         assert_ok(ndr_context_create(NULL, &context)); /* its kernels are not built yet */
         assert_ok(ndr_queue_create(context, NULL, &queue));
-        context->forced.gemm = NDR_GEMM_TILED;
-        context->forced.reduce = NDR_REDUCE_GROUPS;
+        force(&ndr_matmul_operation, "tiled");
         largest_group = limits[i];
         operation o = { .queue = queue, .a = buffer_of(sizeof a, a), .b = buffer_of(sizeof b, b),
                         .c = buffer_of(M * N * sizeof(float), NULL) };
@@ -415,6 +420,7 @@ static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(
         check_product(&o);
         operation r = { .queue = queue, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL) };
         for (r.method = NDR_REDUCE_TREE; r.method <= NDR_REDUCE_ATOMIC; ++r.method) {
+            force(&ndr_reduce_operation, r.method == NDR_REDUCE_TREE ? "tree_groups" : "atomic_groups");
             assert_ok(reduce(&r, NULL));
             check_sum(&r);
         }

@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 #include "ndr/ndr_cl.h"
 
@@ -340,7 +342,7 @@ MISTAKE(a_folder, GET(.name = "scale", .file = "."))
 MISTAKE(a_device, GET(.name = "scale", .file = "/dev/zero"))
 MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
 MISTAKE(no_source, GET(.name = "scale"))
-MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce_tree.cl"))
+MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce/tree_groups.cl"))
 MISTAKE(no_name, GET(.file = "demo.cl"))
 MISTAKE(no_sub_groups_that_large,
         (limit(device.max_group_size, "{most}"), GET(.name = "scale", .file = "demo.cl", .sub_group_size = 1 << 20)))
@@ -1089,12 +1091,22 @@ static void check_log_of_built(void)
 }
 
 /* -Werror makes of a warning a build that fails, whatever a driver's cache knows; not all drivers heed it. */
-static void build_strictly(const char *bundled, const char *name, const char *options)
+static void build_strictly(const ndr_op_plan *plan)
 {
     char strict[NDR_OPTIONS_SIZE + 16];
-    snprintf(strict, sizeof strict, "%s -Werror", options);
-    assert_ok(GET(.name = name, .bundled = bundled, .options = strict));
+    snprintf(strict, sizeof strict, "%s -Werror", plan->options);
+    assert_ok(GET(.name = plan->kernel, .bundled = plan->file, .options = strict));
     check_log_of_built();
+}
+
+static void build_rows_strictly(const ndr_operation *operation, const void *request)
+{
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        ndr_op_plan plan;
+        if (!takes_row(operation, operation->rows[i])) continue;
+        operation->rows[i]->plan(&context->caps, request, &plan);
+        build_strictly(&plan);
+    }
 }
 
 static void skip_without_warnings(void)
@@ -1111,22 +1123,12 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
 {
     (void)state;
     skip_without_warnings();
-    char options[NDR_OPTIONS_SIZE];
-    const ndr_reduce_tuning chunks = ndr_tune_reduce(&device, NDR_REDUCE_CHUNKS, NDR_REDUCE_TREE, 1 << 20);
-    const ndr_reduce_tuning groups = ndr_tune_reduce(&device, NDR_REDUCE_GROUPS, NDR_REDUCE_TREE, 1 << 20);
-    ndr_reduce_options(&chunks, NDR_DTYPE_F32, NDR_OP_SUM, options);
-    build_strictly("reduce_chunks.cl", "reduce_chunks", options);
-    build_strictly("reduce_chunks_atomic.cl", "reduce_chunks_atomic", options);
-    ndr_reduce_options(&groups, NDR_DTYPE_F32, NDR_OP_SUM, options);
-    build_strictly("reduce_tree.cl", "reduce_tree", options);
-    build_strictly("reduce_recursive.cl", "reduce_recursive", options);
-    build_strictly("reduce_atomic.cl", "reduce_atomic", options);
-    const ndr_gemm_tuning tiled = ndr_tune_gemm(&device, NDR_GEMM_TILED, sizeof(float), 512, 512, 512);
-    ndr_gemm_options(&tiled, NDR_DTYPE_F32, options);
-    build_strictly("gemm_tiled.cl", "gemm_tiled", options);
-    const ndr_gemm_tuning packed = ndr_tune_gemm(&device, NDR_GEMM_PACKED, sizeof(float), 512, 512, 512);
-    ndr_gemm_options(&packed, NDR_DTYPE_F32, options);
-    if (takes_vectors()) build_strictly("gemm_cpu.cl", "gemm_packed", options);
+    const ndr_reduce_request sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1 << 20 } };
+    const ndr_matmul_request product = {
+        .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .depth = 512
+    };
+    build_rows_strictly(&ndr_reduce_operation, &sum);
+    build_rows_strictly(&ndr_matmul_operation, &product);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

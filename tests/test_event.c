@@ -369,8 +369,7 @@ static void test_event__joined_spans_from_the_first_to_the_last(void **state)
     assert_ok(ndr_launch_event(queue, add_one, &a, ndr_range_1d(1), x));
     assert_ok(ndr_launch_event(queue, add_one, &b, ndr_range_1d(1), x));
     const cl_event first = a->first, last = ndr_event_end(b);
-    ndr_event *both = NULL;
-    assert_ok(ndr_event_join(NDR_OK, a, b, &both));
+    ndr_event *both = ndr_event_join(ndr_event_join(NULL, a), b);
     assert_ptr_equal(both->first, first);
     assert_ptr_equal(both->last, last);
     assert_ok(ndr_event_elapsed_ns(both, &elapsed));

@@ -11,7 +11,9 @@
 #include <time.h>
 
 #include "ndr/ndr_cl.h"
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -307,7 +309,7 @@ static ndr_status expect_sum(void)
 
 static ndr_status multiply(void)
 {
-    const size_t m = context->forced.gemm == NDR_GEMM_THIN ? 8 : M;
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
     return ndr_matmul(w.line,
                       &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
                                           .a = { floats, 0, m, M, 0 },
@@ -318,7 +320,7 @@ static ndr_status multiply(void)
 
 static ndr_status expect_product(void)
 {
-    const size_t m = context->forced.gemm == NDR_GEMM_THIN ? 8 : M;
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
     float products[INTS];
     memcpy(products, got, sizeof got);
     for (size_t i = 0; i < m * M; ++i) assert_true(products[i] == 4 * M);
@@ -589,18 +591,22 @@ static void test_failures__of_operations(void **state)
 {
     (void)state;
     static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
-    for (unsigned variant = NDR_REDUCE_GROUPS; variant <= (takes_vectors() ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS); ++variant)
-        for (size_t m = 0; m < COUNT_OF(methods); ++m) {
-            context->forced.reduce = variant;
+    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
+        for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+            const ndr_op_row *row = ndr_reduce_operation.rows[i];
+            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_row(&ndr_reduce_operation, row)) continue;
+            force(&ndr_reduce_operation, row->name);
             method = methods[m];
             try_scene(&reducing);
         }
-    context->forced.reduce = NDR_REDUCE_CHOOSE;
-    for (unsigned variant = NDR_GEMM_TILED; variant <= (takes_vectors() ? NDR_GEMM_THIN : NDR_GEMM_TILED); ++variant) {
-        context->forced.gemm = variant;
+    force(&ndr_reduce_operation, NULL);
+    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
+        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
         try_scene(&multiplying);
     }
-    context->forced.gemm = NDR_GEMM_CHOOSE;
+    force(&ndr_matmul_operation, NULL);
 }
 
 /* ---- what they share ---- */

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
 #include "reference.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -661,28 +662,29 @@ static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
     ndr_context_destroy(poor);
 }
 
-/* ---- every variant, whatever this device would choose ---- */
+/* ---- every row, whatever this device would choose ---- */
 
-static unsigned forced; /* the variant that open_forced() makes the library take */
+static const ndr_op_row *forced; /* by open_forced() */
 
 static int open_forced(void **state)
 {
     if (open_device(state) != 0) return -1;
-    context->forced.gemm = forced;
+    force(&ndr_matmul_operation, forced->name);
     return 0;
 }
 
-/* What the device chooses by itself has had its tests already. */
-static unsigned chosen_here(void)
+/* What the device chooses by itself has had its tests already; of the rest what it can take. */
+static bool is_left(const ndr_op_row *row)
 {
-    ndr_context *own;
-    ndr_device_info info;
-    if (ndr_context_create(NULL, &own) != NDR_OK || ndr_context_get_device(own, &info) != NDR_OK) return 0;
-    ndr_context_destroy(own);
-    return ndr_tune_gemm(&info, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant;
+    void *state = NULL;
+    const ndr_matmul_request small = { .dtype = NDR_DTYPE_F32, .c = { .rows = 64, .cols = 64 }, .depth = 64 };
+    const bool is_left = open_device(&state) == 0 && takes_row(&ndr_matmul_operation, row)
+                         && ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) != row;
+    close_device(&state);
+    return is_left;
 }
 
-/* What each variant has to show. */
+/* What each row has to show. */
 #define RESULTS \
     cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32), \
     cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64), \
@@ -720,8 +722,9 @@ int main(void)
     };
     const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
-    for (forced = NDR_GEMM_TILED; forced <= NDR_GEMM_THIN; ++forced)
-        if (forced != chosen_here() && (forced == NDR_GEMM_TILED || takes_vectors()))
-            failed += cmocka_run_group_tests_name("gemm, another variant", results, open_forced, close_device);
+    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
+        forced = ndr_matmul_operation.rows[i];
+        if (is_left(forced)) failed += cmocka_run_group_tests_name(forced->name, results, open_forced, close_device);
+    }
     return failed;
 }

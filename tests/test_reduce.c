@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/reduce/reduce.h"
 #include "reference.h"
 
 /* ---- what there is ---- */
@@ -17,8 +18,17 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+static const ndr_op_row *forced; /* by open_forced(); NULL: the device chooses */
+
+/* What is forced is tested with its own method alone. */
+static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
+{
+    return !row->cannot(&(ndr_reduce_request){ .method = method });
+}
+
 static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 {
+    if (forced && !is_for(forced, method)) return false;
     if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
     return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
 }
@@ -127,9 +137,7 @@ static const size_t counts[] = { 0,    1,    2,    3,    7,    63,   64,   65,  
                                  1009, 2047, 2048, 2049, 4095, 4096, 4097, 8209, 65537, 100003 };
 static const size_t quick_counts[] = { 0, 1, 2, 65, 257 };
 
-static unsigned forced; /* the variant that open_forced() makes the library take; 0: its own choice */
-
-/* A variant that is forced is the same text over T as the device's own choice: of each width one type shows it. */
+/* A row that is forced is the same text over T as the device's own choice: of each width one type shows it. */
 static void check_counts(ndr_dtype dtype)
 {
     if (forced && (dtype == NDR_DTYPE_U32 || dtype == NDR_DTYPE_I64)) return;
@@ -191,6 +199,7 @@ static void test_reduce__reads_exactly_its_elements(void **state)
         int32_t *host = malloc((count + 7 + GUARDS) * sizeof *host);
         for (size_t k = 0; k < count + 7 + GUARDS; ++k) host[k] = k < 7 || k >= count + 7 ? 1 << 30 : 1;
         for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            if (!device_can(NDR_DTYPE_I32, methods[m])) continue;
             const number sum = reduce(&(reduction){ NDR_DTYPE_I32, NDR_OP_SUM, methods[m], count, 7, 0, host });
             assert_int_equal(sum.i32, count);
             const number max = reduce(&(reduction){ NDR_DTYPE_I32, NDR_OP_MAX, methods[m], count, 7, 1, host });
@@ -208,6 +217,7 @@ static void test_reduce__finds_an_extreme_wherever_it_stands(void **state)
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t at = 0; at < count; at += step)
         for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            if (!device_can(NDR_DTYPE_F32, methods[m])) continue;
             host[at] = -1;
             check(&(reduction){ NDR_DTYPE_F32, NDR_OP_MIN, methods[m], count, 0, 0, host });
             host[at] = 1;
@@ -265,6 +275,7 @@ static void test_reduce__adds_whole_floats_exactly(void **state)
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t i = 0; i < count; ++i) host[i] = (float)i;
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+        if (!device_can(NDR_DTYPE_F32, methods[m])) continue;
         const number got = reduce(&(reduction){ NDR_DTYPE_F32, NDR_OP_SUM, methods[m], count, 0, 0, host });
         assert_true(got.f32 == (float)(count * (count - 1) / 2));
     }
@@ -297,7 +308,8 @@ static void test_reduce__keeps_sums_that_cancel_within_their_bound(void **state)
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t i = 0; i < count; ++i) host[i] = i % 2 ? -1e6f / (float)(i + 1) : 1e6f / (float)(i + 1);
     for (size_t m = 0; m < COUNT_OF(methods); ++m)
-        check(&(reduction){ NDR_DTYPE_F32, NDR_OP_SUM, methods[m], count, 0, 0, host });
+        if (device_can(NDR_DTYPE_F32, methods[m]))
+            check(&(reduction){ NDR_DTYPE_F32, NDR_OP_SUM, methods[m], count, 0, 0, host });
     free(host);
 }
 
@@ -367,7 +379,7 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
     for (int32_t i = 0; i < 2 * 63; ++i) host[i] = i;
     ndr_kernel *kernel;
     const ndr_kernel_desc desc = { .name = "reduce_recursive",
-                                   .bundled = "reduce_recursive.cl",
+                                   .bundled = "reduce/recursive.cl",
                                    .options = "-DT=int -DOP=NDR_PLUS -DATOMIC_COMBINE=ndr_atomic_fetch_add" };
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     ndr_buffer *input = buffer_of(sizeof host, host), *output = buffer_of(sizeof got, NULL);
@@ -388,6 +400,7 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
 {
     const size_t count = quick() ? 777 : 100003, runs = quick() ? 3 : 20;
+    if (forced && !is_for(forced, method)) return;
     char *host = random_elements(dtype, count + GUARDS, 4);
     const number first = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
     for (size_t run = 1; run < runs; ++run) {
@@ -786,26 +799,29 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
     close_poor_device(&p);
 }
 
-/* ---- every variant, whatever this device would choose ---- */
+/* ---- every row, whatever this device would choose ---- */
 
 static int open_forced(void **state)
 {
     if (open_device(state) != 0) return -1;
-    context->forced.reduce = forced;
+    force(&ndr_reduce_operation, forced->name);
     return 0;
 }
 
-/* What the device chooses by itself has had its tests already. */
-static unsigned chosen_here(void)
+/* What the device chooses by itself has had its tests already; of the rest what it can take. */
+static bool is_left(const ndr_op_row *row)
 {
-    ndr_context *own;
-    ndr_device_info info;
-    if (ndr_context_create(NULL, &own) != NDR_OK || ndr_context_get_device(own, &info) != NDR_OK) return 0;
-    ndr_context_destroy(own);
-    return ndr_tune_reduce(&info, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant;
+    void *state = NULL;
+    bool is_left = open_device(&state) == 0 && takes_row(&ndr_reduce_operation, row);
+    for (size_t m = 0; is_left && m < COUNT_OF(methods); ++m) {
+        const ndr_reduce_request request = { .dtype = NDR_DTYPE_F32, .method = methods[m], .input = { .cols = 1000 } };
+        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == row) is_left = false;
+    }
+    close_device(&state);
+    return is_left;
 }
 
-/* What each variant has to show. */
+/* What each row has to show. */
 #define RESULTS \
     cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers), \
     cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers), \
@@ -850,8 +866,9 @@ int main(void)
     };
     const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
-    for (forced = NDR_REDUCE_GROUPS; forced <= NDR_REDUCE_CHUNKS; ++forced)
-        if (forced != chosen_here() && (forced == NDR_REDUCE_GROUPS || takes_vectors()))
-            failed += cmocka_run_group_tests_name("reduce, another variant", results, open_forced, close_device);
+    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i) {
+        forced = ndr_reduce_operation.rows[i];
+        if (is_left(forced)) failed += cmocka_run_group_tests_name(forced->name, results, open_forced, close_device);
+    }
     return failed;
 }

@@ -1,7 +1,13 @@
-/* test_tuning.c - the sizes that the bundled kernels run with: they fit any device and deal everything out. */
+/* test_tuning.c - which rows are taken where, and that what they launch fits any device and deals everything out. */
 #include "support.h"
 
-#include "ops/ops.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- devices ---- */
 
 static const ndr_device_info cpu = { .type = NDR_DEVICE_TYPE_CPU,
                                      .native_f32_width = 8,
@@ -29,118 +35,279 @@ static const ndr_device_info tiny = { .type = NDR_DEVICE_TYPE_CPU,
                                       .local_memory_bytes = 1 << 10 };
 static const ndr_device_info *const devices[] = { &cpu, &gpu, &least, &tiny };
 
+static ndr_caps caps_of(const ndr_device_info *info) { return (ndr_caps){ .info = *info, .orders_device = true }; }
+
+/* ---- requests ---- */
+
 static const size_t counts[] = { 0, 1, 2, 63, 64, 16383, 16384, 16385, 1000003, (size_t)1 << 28, ((size_t)1 << 34) + 1,
                                  SIZE_MAX / 16 };
+static const size_t sizes[] = { 1, 7, 8, 9, 64, 1000, 4096 };
+
+static ndr_reduce_request sum_of(size_t count, ndr_reduce_method method, ndr_dtype dtype)
+{
+    return (ndr_reduce_request){ .dtype = dtype,
+                                 .op = NDR_OP_SUM,
+                                 .method = method,
+                                 .input = ndr_reduce_operand("input", NULL, 0, count, dtype),
+                                 .output = ndr_reduce_operand("output", NULL, 0, 1, dtype) };
+}
+
+static ndr_operand matrix_of(size_t rows, size_t cols, ndr_dtype dtype)
+{
+    return (ndr_operand){ .rows = rows, .cols = cols, .pitch = cols, .element_bytes = ndr_dtype_size(dtype) };
+}
+
+static ndr_matmul_request product_of(size_t m, size_t n, size_t k, ndr_dtype dtype)
+{
+    return (ndr_matmul_request){ .dtype = dtype,
+                                 .alpha = 1,
+                                 .a = matrix_of(m, k, dtype),
+                                 .b = matrix_of(k, n, dtype),
+                                 .c = matrix_of(m, n, dtype),
+                                 .depth = k };
+}
+
+/* Call `check` for each device with each row of both operations that can run each of many requests. */
+typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row,
+                        const void *request, const ndr_op_plan *plan);
+
+static void check_rows(const ndr_caps *caps, const ndr_operation *operation, const void *request, check_plan *check)
+{
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        const ndr_op_row *row = operation->rows[i];
+        if (row->cannot && row->cannot(request)) continue;
+        ndr_op_plan plan;
+        row->plan(caps, request, &plan);
+        check(caps, operation, row, request, &plan);
+    }
+}
+
+static void check_everything(check_plan *check)
+{
+    for (size_t d = 0; d < COUNT_OF(devices); ++d)
+        for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
+            const ndr_caps caps = caps_of(devices[d]);
+            for (size_t i = 0; i < COUNT_OF(counts); ++i)
+                for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
+                    const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, dtype);
+                    check_rows(&caps, &ndr_reduce_operation, &sum, check);
+                }
+            for (size_t m = 0; m < COUNT_OF(sizes); ++m)
+                for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
+                    const ndr_matmul_request product = product_of(sizes[m], sizes[n], 100, dtype);
+                    check_rows(&caps, &ndr_matmul_operation, &product, check);
+                }
+        }
+}
+
+/* ---- choosing ---- */
+
+static void assert_takes_sum(const char *name, const ndr_caps *caps, size_t count, ndr_reduce_method method)
+{
+    const ndr_reduce_request sum = sum_of(count, method, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_select(&ndr_reduce_operation, caps, 0, NULL, &sum)->name, name);
+}
+
+static void assert_takes_product(const char *name, const ndr_caps *caps, size_t m, size_t n, size_t k)
+{
+    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_select(&ndr_matmul_operation, caps, 0, NULL, &product)->name, name);
+}
 
 static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
 {
     (void)state;
-    assert_int_equal(ndr_tune_reduce(&cpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant, NDR_REDUCE_CHUNKS);
-    assert_int_equal(ndr_tune_reduce(&gpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant, NDR_REDUCE_GROUPS);
-    assert_true(ndr_tune_reduce(&cpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).fetches_ahead);
-    assert_false(ndr_tune_reduce(&gpu, NDR_REDUCE_CHUNKS, NDR_REDUCE_TREE, 1000).fetches_ahead);
-    assert_int_equal(ndr_tune_gemm(&gpu, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant, NDR_GEMM_TILED);
-    assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant, NDR_GEMM_DIRECT);
-    assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 2048, 2048, 2048).variant, NDR_GEMM_PACKED);
-    assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_CHOOSE, 4, 1, 4096, 4096).variant, NDR_GEMM_THIN);
+    const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
+    assert_takes_sum("tree_chunks", &on_cpu, 1000, NDR_REDUCE_TREE);
+    assert_takes_sum("atomic_chunks", &on_cpu, 1000, NDR_REDUCE_ATOMIC);
+    assert_takes_sum("recursive", &on_cpu, 1000, NDR_REDUCE_RECURSIVE);
+    assert_takes_sum("tree_groups", &on_gpu, 1000, NDR_REDUCE_TREE);
+    assert_takes_sum("atomic_groups", &on_gpu, 1000, NDR_REDUCE_ATOMIC);
+    assert_takes_sum("recursive", &on_gpu, 1000, NDR_REDUCE_RECURSIVE);
+    assert_takes_product("tiled", &on_gpu, 64, 64, 64);
+    assert_takes_product("direct", &on_cpu, 64, 64, 64);
+    assert_takes_product("packed", &on_cpu, 2048, 2048, 2048);
+    assert_takes_product("direct", &on_cpu, 32, 2048, 2048);
+    assert_takes_product("thin", &on_cpu, 1, 4096, 4096);
+    assert_takes_product("thin", &on_cpu, 8, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 9, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 64, 64, 0);
+}
+
+static void test_tuning__takes_two_launches_where_groups_see_no_order(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_of(&cpu);
+    caps.orders_device = false;
+    assert_takes_sum("tree_chunks_two_launches", &caps, 1000, NDR_REDUCE_TREE);
+    assert_takes_sum("atomic_chunks_two_launches", &caps, 1000, NDR_REDUCE_ATOMIC);
 }
 
 /* Its registers hold items side by side, as a GPU's do. */
 static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void **state)
 {
     (void)state;
-    ndr_device_info some = cpu;
-    for (some.native_f32_width = 0; some.native_f32_width < 3; ++some.native_f32_width) {
-        const bool has_vectors = some.native_f32_width == 2;
-        assert_int_equal(ndr_tune_reduce(&some, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, 1000).variant,
-                         has_vectors ? NDR_REDUCE_CHUNKS : NDR_REDUCE_GROUPS);
-        assert_int_equal(ndr_tune_gemm(&some, NDR_GEMM_CHOOSE, 4, 64, 64, 64).variant,
-                         has_vectors ? NDR_GEMM_DIRECT : NDR_GEMM_TILED);
+    ndr_caps some = caps_of(&cpu);
+    for (some.info.native_f32_width = 0; some.info.native_f32_width < 3; ++some.info.native_f32_width) {
+        const bool has_vectors = some.info.native_f32_width == 2;
+        assert_takes_sum(has_vectors ? "tree_chunks" : "tree_groups", &some, 1000, NDR_REDUCE_TREE);
+        assert_takes_product(has_vectors ? "direct" : "tiled", &some, 64, 64, 64);
     }
 }
 
-static void test_tuning__of_a_reduction_fits_every_device_and_count(void **state)
+/* Whatever a device lacks, and whatever is forced. */
+static void check_choice(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row,
+                         const void *request, const ndr_op_plan *plan)
+{
+    (void)plan;
+    const ndr_op_row *plainest = ndr_op_select(operation, caps, ~0u, NULL, request);
+    assert_int_equal(plainest->needs, 0);
+    assert_true(!plainest->cannot || !plainest->cannot(request));
+    assert_ptr_equal(ndr_op_select(operation, caps, 0, row, request), row);
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        const ndr_op_row *forced = operation->rows[i], *taken = ndr_op_select(operation, caps, 0, forced, request);
+        assert_true(!taken->cannot || !taken->cannot(request));
+    }
+}
+
+static void test_tuning__always_finds_a_row_that_can(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < sizeof devices / sizeof devices[0]; ++d)
-        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
-            for (unsigned variant = NDR_REDUCE_GROUPS; variant <= NDR_REDUCE_CHUNKS; ++variant) {
-                const ndr_reduce_tuning t =
-                    ndr_tune_reduce(devices[d], (ndr_reduce_variant)variant, NDR_REDUCE_TREE, counts[i]);
-                assert_int_equal(t.variant, variant);
-                assert_in_range(t.group_size, 1, devices[d]->max_group_size);
-                assert_true(t.group_count >= 1);
-                if (variant == NDR_REDUCE_CHUNKS) {
-                    assert_true(t.group_count * t.chunk >= counts[i]);
-                    assert_true(t.group_count == 1 || (t.group_count - 1) * t.chunk < counts[i]);
-                    assert_true(t.group_count * sizeof(cl_ulong) <= NDR_SCRATCH_BYTES);
-                }
-            }
+    check_everything(check_choice);
+}
+
+/* ---- saying why ---- */
+
+static void assert_explains(const ndr_operation *operation, const ndr_caps *caps, const ndr_op_row *forced,
+                            const void *request, const char *sentence)
+{
+    ndr_text text = { 0 };
+    ndr_op_explain(operation, caps, 0, forced, request, &text);
+    assert_string_equal(text.chars, sentence);
+    ndr_text_free(&text);
+}
+
+static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
+{
+    (void)state;
+    const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
+    const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
+    assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
+                    "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
+                    "copy; not tiled: it comes later in the list");
+    assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
+                    "matmul: direct; not thin: c has more rows than a strip; not packed: the device is no CPU on which an "
+                    "item has vector registers by itself; not tiled: another is forced");
+    ndr_caps unordered = on_cpu;
+    unordered.orders_device = false;
+    const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
+    assert_explains(&ndr_reduce_operation, &unordered, NULL, &sum,
+                    "reduce: tree_chunks_two_launches; not tree_chunks: the device lacks memory order between groups "
+                    "(OpenCL 3.0's acq_rel at device scope); not tree_groups: it comes later in the list; not "
+                    "atomic_chunks: the device lacks memory order between groups (OpenCL 3.0's acq_rel at device scope); "
+                    "not atomic_chunks_two_launches: the call asks for another method; not atomic_groups: the call asks "
+                    "for another method; not recursive: the call asks for another method");
+}
+
+/* ---- sizes ---- */
+
+/* Nothing is built here: test_errors builds each file. */
+static void check_fit(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row, const void *request,
+                      const ndr_op_plan *plan)
+{
+    (void)request;
+    char file[128];
+    snprintf(file, sizeof file, "%s/%s.cl", operation->name, row->name);
+    assert_string_equal(plan->file, file);
+    const ndr_source_file *source = ndr_source_find(file);
+    assert_non_null(source);
+    assert_non_null(strstr(source->text, plan->kernel));
+    assert_true(strlen(plan->options) < NDR_OPTIONS_SIZE - 1);
+    size_t items = 1;
+    for (unsigned d = 0; d < plan->range.local.dims; ++d) {
+        const size_t local = plan->range.local.size[d];
+        assert_in_range(local, 1, caps->info.max_local_size[3 - plan->range.local.dims + d]);
+        assert_true(plan->range.global.size[d] >= 1);
+        assert_true(plan->range.edge == NDR_EDGE_ROUND_UP || plan->range.global.size[d] % local == 0);
+        items *= local;
+    }
+    assert_in_range(items, 1, caps->info.max_group_size);
+    /* The smallest tiles and trees are for devices with the 32 KiB that OpenCL 1.2 asks for. */
+    if (caps->info.local_memory_bytes >= 32 << 10 || is_row(row, "packed"))
+        assert_true(plan->local_bytes <= caps->info.local_memory_bytes);
+    assert_true(plan->workspace_bytes == 0 || plan->workspace_bytes >= NDR_WORKSPACE_HEAD_BYTES);
+}
+
+static void test_tuning__fits_every_device(void **state)
+{
+    (void)state;
+    check_everything(check_fit);
+}
+
+static void test_tuning__of_chunks_covers_each_element_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(counts); ++i)
+        for (size_t most = 1 << 11; most <= 1 << 16; most <<= 5) {
+            const size_t chunk = ndr_reduce_chunk_elements(counts[i], most);
+            const size_t chunks = ndr_reduce_chunks(counts[i], chunk);
+            assert_in_range(chunks, 1, most);
+            assert_true(chunks * chunk >= counts[i]);
+            assert_true(chunks == 1 || (chunks - 1) * chunk < counts[i]);
+        }
+}
+
+static void assert_same_plan(const ndr_op_row *row, const ndr_caps *a, const ndr_caps *b, const void *request)
+{
+    ndr_op_plan plans[2];
+    row->plan(a, request, &plans[0]);
+    row->plan(b, request, &plans[1]);
+    assert_string_equal(plans[0].options, plans[1].options);
+    assert_int_equal(plans[0].workspace_bytes, plans[1].workspace_bytes);
+    assert_int_equal(plans[0].range.global.size[0], plans[1].range.global.size[0]);
+    assert_int_equal(plans[0].range.local.size[0], plans[1].range.local.size[0]);
 }
 
 static void test_tuning__of_a_reduction_does_not_look_at_compute_units(void **state)
 {
     (void)state;
-    ndr_device_info many = cpu;
-    many.compute_units = 96;
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
-        const ndr_reduce_tuning a = ndr_tune_reduce(&cpu, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, counts[i]);
-        const ndr_reduce_tuning b = ndr_tune_reduce(&many, NDR_REDUCE_CHOOSE, NDR_REDUCE_TREE, counts[i]);
-        assert_int_equal(a.variant, b.variant);
-        assert_int_equal(a.group_size, b.group_size);
-        assert_int_equal(a.group_count, b.group_count);
-        assert_int_equal(a.chunk, b.chunk);
-    }
+    const ndr_caps few = caps_of(&cpu);
+    ndr_caps many = few;
+    many.info.compute_units = 96;
+    for (size_t i = 0; i < COUNT_OF(counts); ++i)
+        for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
+            const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, NDR_DTYPE_F32);
+            const ndr_op_row *row = ndr_op_select(&ndr_reduce_operation, &few, 0, NULL, &sum);
+            assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &many, 0, NULL, &sum), row);
+            assert_same_plan(row, &few, &many, &sum);
+        }
 }
 
 static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
 {
     (void)state;
-    const size_t count = (size_t)1 << 34;
-    assert_true(ndr_tune_reduce(&cpu, NDR_REDUCE_CHUNKS, NDR_REDUCE_ATOMIC, count).group_count <= 2048);
-}
-
-static void test_tuning__of_a_product_fits_local_memory_and_groups(void **state)
-{
-    (void)state;
-    static const size_t sizes[] = { 1, 7, 8, 9, 64, 1000, 4096 };
-    for (size_t d = 0; d < sizeof devices / sizeof devices[0]; ++d)
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
-            for (size_t bytes = 4; bytes <= 8; bytes += 4)
-                for (unsigned forced = NDR_GEMM_CHOOSE; forced <= NDR_GEMM_THIN; ++forced) {
-                    const ndr_gemm_tuning t =
-                        ndr_tune_gemm(devices[d], (ndr_gemm_variant)forced, bytes, sizes[i], 100, 100);
-                    if (t.variant == NDR_GEMM_TILED) {
-                        assert_true((size_t)t.tile_k * (t.tile_m + t.tile_n) * bytes <= devices[d]->local_memory_bytes);
-                        assert_true((size_t)(t.tile_m / t.item_m) * (t.tile_n / t.item_n) <= devices[d]->max_group_size);
-                        assert_int_equal(t.tile_m % t.item_m + t.tile_n % t.item_n, 0);
-                        continue;
-                    }
-                    assert_int_equal(t.lanes * bytes, 64);
-                    assert_true(t.block_rows * t.depth * bytes <= devices[d]->local_memory_bytes);
-                    assert_int_equal(t.block_rows % NDR_GEMM_MR, 0);
-                    assert_int_equal(t.depth % 8, 0);
-                    if (t.variant == NDR_GEMM_THIN) assert_true(sizes[i] <= t.thin_rows && t.thin_rows <= NDR_GEMM_MR);
-                }
-}
-
-static void test_tuning__never_forces_what_cannot_be(void **state)
-{
-    (void)state;
-    assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_THIN, 4, 9, 64, 64).variant, NDR_GEMM_DIRECT);
-    assert_int_equal(ndr_tune_gemm(&cpu, NDR_GEMM_PACKED, 4, 64, 64, 0).variant, NDR_GEMM_DIRECT);
+    static const char *const names[] = { "atomic_chunks", "atomic_chunks_two_launches" };
+    const ndr_caps caps = caps_of(&cpu);
+    const ndr_reduce_request sum = sum_of((size_t)1 << 34, NDR_REDUCE_ATOMIC, NDR_DTYPE_F32);
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
+        ndr_op_plan plan;
+        row_of(&ndr_reduce_operation, names[i])->plan(&caps, &sum, &plan);
+        assert_true(plan.range.global.size[0] <= 2048);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tuning__takes_chunks_on_cpus_and_groups_elsewhere),
+        cmocka_unit_test(test_tuning__takes_two_launches_where_groups_see_no_order),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
-        cmocka_unit_test(test_tuning__of_a_reduction_fits_every_device_and_count),
+        cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
+        cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_tuning__fits_every_device),
+        cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),
         cmocka_unit_test(test_tuning__of_a_reduction_does_not_look_at_compute_units),
         cmocka_unit_test(test_tuning__lets_few_chunks_meet_in_one_atomic),
-        cmocka_unit_test(test_tuning__of_a_product_fits_local_memory_and_groups),
-        cmocka_unit_test(test_tuning__never_forces_what_cannot_be),
     };
     return cmocka_run_group_tests_name("tuning", tests, NULL, NULL);
 }

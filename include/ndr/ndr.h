@@ -405,7 +405,7 @@ typedef struct ndr_kernel_desc {
     const char *source;  /**< The kernel's OpenCL C text. */
     const char *file;    /**< The path of a file with that text: a regular file of at most 16 MiB, read once
                               for each context. A relative path starts at the working directory. */
-    const char *bundled; /**< The name of one of the library's own files, such as "reduce_tree.cl". */
+    const char *bundled; /**< The name of one of the library's own files, such as "reduce/tree_groups.cl". */
     const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without -cl-std= the
                               library passes CL3.0 where the device has it, otherwise CL1.2. If a build as
                               CL3.0 fails and the text uses a name that versions after 1.2 reserve, such as

@@ -241,9 +241,6 @@ struct ndr_context {
     ndr_patience patience;
     ndr_checker *checker; /* NULL: unchecked */
     ndr_attachments attachments; /* freed before `cl` */
-    struct {
-        unsigned reduce, gemm; /* the ops floor's variants; 0: as tuning chooses. For tests. */
-    } forced;
 };
 
 /* Take or return one reference; ndr_context_destroy() returns the caller's. */
@@ -261,10 +258,6 @@ struct ndr_queue {
     cl_command_queue cl;
     bool profiling;
     bool is_out_of_order;           /* work waits for what its wait list names, and for nothing else */
-    ndr_mutex lock;           /* guards `scratch` */
-    ndr_buffer *scratch;            /* NULL until it is needed */
-    ndr_mutex workspace_lock; /* held by whoever has borrowed the workspace */
-    ndr_buffer *workspace;          /* NULL until it is needed */
     _Atomic(cl_event) last;         /* launch, while they are few since the queue was finished; NULL: none */
     atomic_uint launches;           /* since then; stops where they are no longer few */
     ndr_attachments attachments;    /* freed before `cl` */
@@ -276,18 +269,6 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
 /* A queue that does not keep the order of its work; NDR_UNSUPPORTED where the device has none. The public API has no such
  * queue yet: operations are tested on it. */
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
-
-/* Memory that one launch of this queue after the other may use: NDR_SCRATCH_COUNTERS zeros (uint), which each launch
- * leaves as it found them, and behind them NDR_SCRATCH_BYTES of anything. Made when first asked for, and lent. Work of
- * more than one launch must not keep anything in it from one to the next: other threads' launches come between. */
-enum { NDR_SCRATCH_COUNTERS = 64, NDR_SCRATCH_BYTES = 1 << 19 };
-ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch);
-
-/* Memory for work of several launches: at least `size_bytes` of anything, kept by the queue from one time to the next.
- * From borrowing to giving back no other thread enqueues work that uses it; the queue is in order, so the work itself
- * may still be running. Nothing is borrowed where it fails. */
-ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace);
-void ndr_queue_return_workspace(ndr_queue *queue);
 
 /* ---- event.c ---- */
 
@@ -319,9 +300,9 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue);
 /* The same for a call that should have waited and failed with `status`, which it passes on. */
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status);
 
-/* Two pieces of work end as one: where `status` is NDR_OK and an event is wanted, it spans from the start of `first` to
- * the end of `last`. Takes over both (NULL where none was wanted) and passes `status` on. */
-ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted);
+/* Two pieces of work, the second of which follows the first, as one: from the start of `first` to the end of `last`. Takes
+ * over both; one of them may be NULL. */
+ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
 
 /* ---- buffer.c ---- */
 

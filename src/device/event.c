@@ -41,17 +41,15 @@ ndr_status ndr_event_settle(ndr_status status, ndr_event *made, cl_event done, n
 
 cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->last : event->first; }
 
-ndr_status ndr_event_join(ndr_status status, ndr_event *first, ndr_event *last, ndr_event **wanted)
+ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 {
-    if (status == NDR_OK && wanted) {
-        if (last->last) release(last->first);
-        else last->last = last->first;
-        last->first = first->first;
-        first->first = NULL;
-        *wanted = last;
-    }
+    if (!first || !last) return first ? first : last;
+    if (last->last) release(last->first);
+    else last->last = last->first;
+    last->first = first->first;
+    first->first = NULL;
     ndr_event_destroy(first);
-    return status;
+    return last;
 }
 
 void ndr_event_destroy(ndr_event *event)

@@ -10,8 +10,6 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     made->cl = cl;
     made->context = ndr_context_keep(context);
     made->profiling = profiling;
-    ndr_mutex_init(&made->lock);
-    ndr_mutex_init(&made->workspace_lock);
     *queue = made;
     return NDR_OK;
 }
@@ -49,57 +47,10 @@ void ndr_queue_destroy(ndr_queue *queue)
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
     ndr_queue_keep_last(queue, NULL);
     ndr_attachments_free(&queue->attachments);
-    ndr_buffer_destroy(queue->scratch);
-    ndr_buffer_destroy(queue->workspace);
     ndr_cl.clReleaseCommandQueue(queue->cl);
-    ndr_mutex_destroy(&queue->lock);
-    ndr_mutex_destroy(&queue->workspace_lock);
     ndr_context_release(queue->context);
     ndr_handle_free(queue);
 }
-
-/* With the lock held. */
-static ndr_status make_scratch(ndr_queue *queue)
-{
-    static const cl_uint zeros[NDR_SCRATCH_COUNTERS];
-    ndr_buffer *made;
-    NDR_TRY(ndr_buffer_create(queue->context, sizeof zeros + NDR_SCRATCH_BYTES, &made));
-    const ndr_status status = ndr_buffer_write(queue, made, 0, sizeof zeros, zeros);
-    if (status == NDR_OK) queue->scratch = made;
-    else ndr_buffer_destroy(made);
-    return status;
-}
-
-ndr_status ndr_queue_get_scratch(ndr_queue *queue, ndr_buffer **scratch)
-{
-    ndr_mutex_lock(&queue->lock);
-    const ndr_status status = queue->scratch ? NDR_OK : make_scratch(queue);
-    if (status == NDR_OK) *scratch = queue->scratch;
-    ndr_mutex_unlock(&queue->lock);
-    return status;
-}
-
-/* OpenCL keeps the smaller one until the work that uses it is done. */
-static ndr_status grow_workspace(ndr_queue *queue, size_t size_bytes)
-{
-    if (queue->workspace && queue->workspace->size_bytes >= size_bytes) return NDR_OK;
-    ndr_buffer *made;
-    NDR_TRY(ndr_buffer_create(queue->context, size_bytes, &made));
-    ndr_buffer_destroy(queue->workspace);
-    queue->workspace = made;
-    return NDR_OK;
-}
-
-ndr_status ndr_queue_borrow_workspace(ndr_queue *queue, size_t size_bytes, ndr_buffer **workspace)
-{
-    ndr_mutex_lock(&queue->workspace_lock);
-    const ndr_status status = grow_workspace(queue, size_bytes);
-    if (status == NDR_OK) *workspace = queue->workspace;
-    else ndr_mutex_unlock(&queue->workspace_lock);
-    return status;
-}
-
-void ndr_queue_return_workspace(ndr_queue *queue) { ndr_mutex_unlock(&queue->workspace_lock); }
 
 ndr_status ndr_queue_flush(ndr_queue *queue)
 {

@@ -1,8 +1,13 @@
-/* ops.h - top floor: whole operations, made of launches. */
+/* ops.h - top floor: whole operations, made of launches.
+ *
+ * An operation is a folder: its contract and a list of implementations, the rows. Of those the first that can run a request
+ * and suits it is taken. docs/architecture.md says how to add a row, and how to add an operation. */
 #ifndef NDR_OPS_H
 #define NDR_OPS_H
 
 #include "launch/launch.h"
+
+#include "shared/workspace.h"
 
 /* ---- operand.c ---- */
 
@@ -24,60 +29,119 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
 /* The argument for a kernel: the buffer, or a deliberate NULL where there are no elements. */
 ndr_arg ndr_operand_arg(const ndr_operand *operand);
 
-/* ---- tuning.c ---- */
+/* ---- workspace.c ---- */
 
-/* How a reduction goes about it on a device. */
-typedef enum ndr_reduce_variant {
-    NDR_REDUCE_CHOOSE = 0,
-    NDR_REDUCE_GROUPS, /* kernels/reduce_tree.cl: groups of many items, neighbours read neighbours */
-    NDR_REDUCE_CHUNKS, /* kernels/reduce_chunks.cl: groups of one item, each with a chunk of its own */
-} ndr_reduce_variant;
+/* Memory of a queue that operations use one after the other; how it begins: kernels/shared/workspace.h. Lent to one
+ * thread at a time, from before its launches are enqueued until they are. */
+typedef struct ndr_workspace ndr_workspace;
 
-/* How a reduction is dealt out. */
-typedef struct ndr_reduce_tuning {
-    ndr_reduce_variant variant;
-    size_t group_size, group_count;
-    size_t chunk;       /* elements of one group, where the variant has chunks */
-    bool fetches_ahead; /* there: asks for elements before it needs them */
-} ndr_reduce_tuning;
+/* At least `size_bytes`, the head's included, whose slots are zeros when it is new. Nothing is borrowed where it fails. */
+ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace);
 
-/* Pure. The dealing depends on `count` alone, never on the number of compute units: the tree's bits must be the same
- * on every device of a kind. `forced` other than CHOOSE overrides the choice of variant. */
-ndr_reduce_tuning ndr_tune_reduce(const ndr_device_info *device, ndr_reduce_variant forced, ndr_reduce_method method,
-                                  size_t count);
+/* `last` is what the work ends with, NULL where nothing is known of it: the next borrower's launches come after it. */
+void ndr_workspace_return(ndr_workspace *workspace, cl_event last);
 
-/* How a multiplication goes about it on a device. */
-typedef enum ndr_gemm_variant {
-    NDR_GEMM_CHOOSE = 0,
-    NDR_GEMM_TILED,  /* kernels/gemm_tiled.cl: groups of many items, tiles in local memory */
-    NDR_GEMM_DIRECT, /* kernels/gemm_cpu.cl: groups of one item, matrices where they are */
-    NDR_GEMM_PACKED, /* the same, from packed panels and blocks */
-    NDR_GEMM_THIN,   /* the same, for a few rows */
-} ndr_gemm_variant;
+ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
 
-/* The sizes that the kernels are built and launched with; see the pictures there. */
-typedef struct ndr_gemm_tuning {
-    ndr_gemm_variant variant;
-    unsigned tile_m, tile_n, tile_k, item_m, item_n; /* tiled */
-    unsigned lanes, vectors, depth;                  /* the others: NR = vectors * lanes; MR is 8 */
-    unsigned thin_rows;                              /* thin */
-    size_t block_rows, workers;                      /* packed */
-    bool fetches_ahead;                              /* packed: asks for C, and for the next panel of B */
-} ndr_gemm_tuning;
+/* What the borrower's first launch has to wait for; NULL: nothing. */
+const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
 
-enum { NDR_GEMM_MR = 8, NDR_GEMM_PACK_ROWS = 16, NDR_GEMM_PACK_PANELS = 16 }; /* as kernels/gemm_cpu.cl has them */
+/* The slot whose turn it is, for one launch, which zeroes the slot after it. */
+unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
 
-/* Pure. Tiles and blocks always fit the device's local memory and groups. `forced` other than CHOOSE overrides the
- * choice of variant; THIN needs m <= 8, and is DIRECT where that does not hold. */
-ndr_gemm_tuning ndr_tune_gemm(const ndr_device_info *device, ndr_gemm_variant forced, size_t element_bytes, size_t m,
-                              size_t n, size_t k);
-
-/* ---- reduce.c, matmul.c ---- */
+/* ---- rows ---- */
 
 enum { NDR_OPTIONS_SIZE = 160 };
 
-/* Pure: what kernels/reduce_*.cl and kernels/gemm_*.cl are built with. */
-void ndr_reduce_options(const ndr_reduce_tuning *tuning, ndr_dtype dtype, ndr_op op, char options[NDR_OPTIONS_SIZE]);
-void ndr_gemm_options(const ndr_gemm_tuning *tuning, ndr_dtype dtype, char options[NDR_OPTIONS_SIZE]);
+/* What a row builds and launches for a request. */
+typedef struct ndr_op_plan {
+    const char *file;   /* under kernels/ */
+    const char *kernel; /* that does most of the work */
+    char options[NDR_OPTIONS_SIZE];
+    ndr_nd_range range;     /* of its launch */
+    size_t local_bytes;     /* of local memory, in arguments and declared, for a group of it */
+    size_t workspace_bytes; /* 0: it needs none */
+} ndr_op_plan;
+
+/* What a row may need of a device beyond OpenCL 1.2, bits of ndr_op_row.needs. select.c has the words for each. */
+typedef enum ndr_need {
+    NDR_NEEDS_DEVICE_ORDER = 1u << 0, /* acquire and release between groups */
+} ndr_need;
+
+typedef struct ndr_op_job ndr_op_job;
+
+/* One implementation. `request` is the operation's struct; a sentence is NULL where there is nothing to say, and so is a
+ * function that never has anything to say. All but run() are pure. */
+typedef struct ndr_op_row {
+    const char *name; /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
+    unsigned needs;
+    const char *(*cannot)(const void *request);                         /* why it cannot run this */
+    const char *(*unsuited)(const ndr_caps *caps, const void *request); /* why it should not: a later row is better */
+    void (*plan)(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
+    ndr_status (*run)(ndr_op_job *job);
+} ndr_op_row;
+
+/* The rows in the order in which they are asked. For each request there is one without needs that can and suits. */
+typedef struct ndr_operation {
+    const char *name; /* "reduce" */
+    const ndr_op_row *const *rows;
+    size_t row_count;
+} ndr_operation;
+
+/* ---- select.c ---- */
+
+/* Pure: the row for a request. `forced` comes first where it can; NULL: none is. `lacks` are needs that the device does
+ * not meet although it says so. */
+const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+                                const ndr_op_row *forced, const void *request);
+
+/* Pure: "reduce: tree_groups; not tree_chunks: ...": the row that is taken, and for each other why not. */
+void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
+                    const void *request, ndr_text *out);
+
+/* For tests: from now on the operation takes that row in this context wherever it can; NULL: it chooses again. Refuses a
+ * name that no row has, and one whose needs the device does not meet. */
+ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
+
+/* The name of the row that is forced, or NULL. */
+const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
+
+/* Pure, and a row's unsuited(): NULL where an item has vector registers by itself, as on CPUs. */
+const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request);
+
+/* Choose a row for the request, and run it. `event` may be NULL. */
+ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
+
+/* ---- job.c ---- */
+
+/* A request on its way through a row. */
+struct ndr_op_job {
+    ndr_queue *queue;
+    const ndr_op_row *row;
+    const void *request;
+    const ndr_caps *caps; /* the context's, or `smaller` */
+    ndr_op_plan plan;
+    ndr_workspace *workspace; /* NULL until it is borrowed; given back by ndr_op_run() */
+    bool keeps_events;
+    ndr_event *event; /* spans the launches so far; NULL unless events are kept */
+    ndr_caps smaller; /* of a device with the groups that a kernel takes */
+};
+
+/* A kernel of the plan's file. */
+ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel);
+
+/* The plan's kernel. A kernel may take smaller groups than its device, which is known once it is built: then
+ * the plan is made again for such a device. */
+ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel);
+
+/* Borrow the plan's workspace, after the kernels have been gotten: nobody else enqueues with it until the job is done. */
+ndr_status ndr_op_borrow(ndr_op_job *job);
+
+/* Launch after all launches of the job so far: ndr_op_launch(job, kernel, range, args...). */
+#define ndr_op_launch(job, kernel, ...)                                                                      \
+    ndr_op_launch_v((job), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },    \
+                    (const ndr_arg[]){ ndr_null NDR_REST_(__VA_ARGS__) } + 1, NDR_COUNT_(__VA_ARGS__) - 1)
+ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                           size_t arg_count);
 
 #endif

@@ -18,7 +18,10 @@ static const ndr_source_file *find(const char *name)
 static int is_kernel(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot, ".cl") == 0 || strcmp(dot, ".clh") == 0 || strcmp(dot, ".inc") == 0);
+    static const char *const endings[] = { ".cl", ".clh", ".inc", ".h" };
+    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; ++i)
+        if (strcmp(dot, endings[i]) == 0) return 1;
+    return 0;
 }
 
 /* Whether the file at `path` holds the embedded bytes, and the text ends with a 0 behind them. */

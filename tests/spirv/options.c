@@ -1,9 +1,10 @@
 /* options.c - print what the bundled kernels are built with: a file under kernels/, a tab, the build options.
  *
  * For a CPU, a GPU, one with little local memory and one with groups of one item, and each of them under NDR_DISABLE
- * with every word; as OpenCL C 1.2 and 3.0. They are made up; sizes and options come from the functions that the
- * operations use. A line may come twice. */
-#include "ops/ops.h"
+ * with every word; as OpenCL C 1.2 and 3.0. They are made up; the options come from the rows
+ * of the operations. A line may come twice. */
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 #include <stdio.h>
 
@@ -41,16 +42,16 @@ static void print_line(const ndr_caps *caps, const char *file, const char *optio
     ndr_text_free(&line);
 }
 
-static void print_reduction(const ndr_caps *caps, ndr_reduce_variant variant, ndr_dtype dtype, ndr_op op)
+/* Each row that can run the request here. */
+static void print_rows(const ndr_caps *caps, const ndr_operation *operation, const void *request)
 {
-    const ndr_reduce_tuning tuning = ndr_tune_reduce(&caps->info, variant, NDR_REDUCE_TREE, 1000000);
-    const bool chunks = tuning.variant == NDR_REDUCE_CHUNKS;
-    char options[NDR_OPTIONS_SIZE];
-    ndr_reduce_options(&tuning, dtype, op, options);
-    print_line(caps, chunks ? "reduce_chunks.cl" : "reduce_tree.cl", options);
-    print_line(caps, "reduce_recursive.cl", options);
-    if (ndr_dtype_size(dtype) == 8 && !caps->info.has_int64_atomics) return; /* refused */
-    print_line(caps, chunks ? "reduce_chunks_atomic.cl" : "reduce_atomic.cl", options);
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        const ndr_op_row *row = operation->rows[i];
+        if (ndr_op_select(operation, caps, 0, row, request) != row) continue;
+        ndr_op_plan plan;
+        row->plan(caps, request, &plan);
+        print_line(caps, plan.file, plan.options);
+    }
 }
 
 static void print_reductions(const ndr_caps *caps)
@@ -58,28 +59,30 @@ static void print_reductions(const ndr_caps *caps)
     for (ndr_dtype dtype = NDR_DTYPE_I32; dtype <= NDR_DTYPE_F64; ++dtype) {
         if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
         for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_MAX; ++op)
-            for (unsigned variant = NDR_REDUCE_GROUPS; variant <= NDR_REDUCE_CHUNKS; ++variant)
-                print_reduction(caps, (ndr_reduce_variant)variant, dtype, op);
+            for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
+                if (method == NDR_REDUCE_ATOMIC && ndr_dtype_size(dtype) == 8 && !caps->info.has_int64_atomics) continue;
+                print_rows(caps, &ndr_reduce_operation,
+                           &(ndr_reduce_request){ .dtype = dtype,
+                                                  .op = op,
+                                                  .method = (ndr_reduce_method)method,
+                                                  .input = ndr_reduce_operand("input", NULL, 0, 1000000, dtype) });
+            }
     }
 }
 
 static void print_products(const ndr_caps *caps, ndr_dtype dtype)
 {
-    for (unsigned variant = NDR_GEMM_TILED; variant <= NDR_GEMM_THIN; ++variant)
-        for (size_t m = 1; m <= 8; m *= 2) {
-            const ndr_gemm_tuning tuning =
-                ndr_tune_gemm(&caps->info, (ndr_gemm_variant)variant, ndr_dtype_size(dtype), m, 2048, 2048);
-            char options[NDR_OPTIONS_SIZE];
-            ndr_gemm_options(&tuning, dtype, options);
-            print_line(caps, tuning.variant == NDR_GEMM_TILED ? "gemm_tiled.cl" : "gemm_cpu.cl", options);
-        }
+    for (size_t m = 1; m <= 8; m *= 2)
+        print_rows(caps, &ndr_matmul_operation,
+                   &(ndr_matmul_request){ .dtype = dtype, .c = { .rows = m, .cols = 2048 }, .depth = 2048 });
 }
 
 static void print_device(ndr_device_info info, unsigned c_version, unsigned disabled)
 {
     info.has_f64 = !(disabled & NDR_DISABLE_FP64);
     info.has_int64_atomics = !(disabled & NDR_DISABLE_INT64_ATOMICS);
-    const ndr_caps caps = { .info = info, .c_version = c_version, .disabled = disabled };
+    const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
+                            .disabled = disabled };
     print_reductions(&caps);
     print_products(&caps, NDR_DTYPE_F32);
     if (info.has_f64) print_products(&caps, NDR_DTYPE_F64);

@@ -1,7 +1,6 @@
-/* reduce_tree.cl - many elements to one for each group, in a fixed order.
+/* tree_groups.cl - many elements to one for each group, in a fixed order.
  *
- * Launched twice by src/ops/reduce.c: over the input, which leaves one partial for each group, then as a single
- * group over the partials.
+ * Launched twice: over the input, which leaves one partial for each group, then as a single group over the partials.
  *
  *     items      0 1 2 3 | 4 5 6 7          each takes every 8th element, starting at its own id
  *     input      x x x x x x x x  x x x x x x x x  x x ...
@@ -10,7 +9,7 @@
  * Which elements meet in which order depends on `count` and the two sizes alone: the same bits on every run.
  */
 #include "ndr/group.clh"
-#include "reduce.clh"
+#include "reduce/share.clh"
 
 kernel void reduce_tree(global const T *input, ulong offset, ulong count, global T *partials,
                         ulong partials_offset, NDR_ND_RANGE(1))

@@ -1,17 +1,17 @@
-/* reduce_atomic.cl - many elements to one, in whatever order groups arrive.
+/* atomic_groups.cl - many elements to one, in whatever order groups arrive.
  *
- * src/ops/reduce.c launches reduce_begin with one item, then reduce_atomic, then reduce_end with one item: the output is
- * written last, so that a launch that the driver refuses leaves it as it was. Floats are added in the order of arrival:
+ * Launched are reduce_begin with one item, then reduce_atomic, then reduce_end with one item: the output is written last,
+ * so that a launch that the driver refuses leaves it as it was. Floats are added in the order of arrival:
  * a sum may differ in its last bits from run to run.
  */
 #include "ndr/atomic.clh"
 #include "ndr/group.clh"
-#include "reduce.clh"
+#include "reduce/share.clh"
 
 /* The answer over nothing; or, where elements follow, what gives way to any of them, NaN included. */
-kernel void reduce_begin(ulong count, global T *cell, NDR_RANGE(1))
+kernel void reduce_begin(ulong count, global T *cell, ulong cell_offset, NDR_RANGE(1))
 {
-    cell[0] = count > 0 ? NDR_NEUTRAL(T, OP) : NDR_IDENTITY(T, OP);
+    cell[cell_offset] = count > 0 ? NDR_NEUTRAL(T, OP) : NDR_IDENTITY(T, OP);
 }
 
 kernel void reduce_atomic(global const T *input, ulong offset, ulong count, global T *result,
@@ -25,7 +25,7 @@ kernel void reduce_atomic(global const T *input, ulong offset, ulong count, glob
     if (ndr_leader(g) && count > 0) ATOMIC_COMBINE(&result[result_offset], sum);
 }
 
-kernel void reduce_end(global const T *cell, global T *result, ulong result_offset, NDR_RANGE(1))
+kernel void reduce_end(global const T *cell, ulong cell_offset, global T *result, ulong result_offset, NDR_RANGE(1))
 {
-    result[result_offset] = cell[0];
+    result[result_offset] = cell[cell_offset];
 }

@@ -1,4 +1,4 @@
-/* gemm_tiled.cl - C = alpha * A * B + beta * C, row-major, through local-memory tiles.
+/* tiled.cl - C = alpha * A * B + beta * C, row-major, through local-memory tiles.
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
@@ -8,15 +8,15 @@
  *              +---------+               a group's width apart so that neighbouring items touch
  *   TILE_K     +---------+               neighbouring columns.
  *   +------+   |         |
- *   |a_tile|   | C tile  | TILE_M        src/ops/tuning.c picks the sizes and src/ops/matmul.c
- *   +------+   +---------+               launches groups of (TILE_M/ITEM_M, TILE_N/ITEM_N) items.
+ *   |a_tile|   | C tile  | TILE_M        src/ops/matmul/tiled.c picks the sizes and launches
+ *   +------+   +---------+               groups of (TILE_M/ITEM_M, TILE_N/ITEM_N) items.
  *
  * Outside A and B the tiles hold zeros, so that ragged edges are multiplied like any other.
  */
 #include "ndr/local.clh"
 #include "ndr/nd_item.clh"
 
-/* src/ops/matmul.c says otherwise; with these the file compiles by itself. */
+/* The library says otherwise; with these the file compiles by itself. */
 #ifndef T
 #define T float /* of an element */
 #define TILE_M 32

@@ -1,0 +1,66 @@
+/* direct.cl - C = alpha * A * B + beta * C on CPUs, from the matrices where they are: one launch, for those that stay in the
+ * cache. */
+#include "ndr/nd_item.clh"
+
+/* The library says otherwise; with these the file compiles by itself. */
+#ifndef T
+#define T float /* of an element */
+#define LANES 16 /* elements of a vector register */
+#endif
+#include "matmul/blocks.clh"
+
+DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_ROW)
+DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_ROW)
+DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_ROW)
+DEFINE_MULTIPLY(multiply_edge, VECTORS, global, private, FETCH_NOTHING)
+DEFINE_MULTIPLY(multiply_edge1, 1, global, private, FETCH_NOTHING)
+
+/* Over (rows of blocks, columns of blocks) groups. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
+            ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong row = ndr_group_id(it, 0) * MR, col = ndr_group_id(it, 1) * NR;
+    const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
+                        (uint)min((ulong)NR, n - col), alpha, beta };
+    ulong a_row[MR];
+#pragma unroll
+    for (uint r = 0; r < MR; ++r) a_row[r] = min((ulong)r, m - 1 - row) * a_pitch;
+    a += a_offset + row * a_pitch;
+    b += b_offset + col;
+
+    V sum[MR][VECTORS];
+    if (to.cols == NR) {
+        multiply_global(sum, a, a_row, 1, b, b_pitch, k, b, 0);
+    } else if (to.cols == 2 * LANES) {
+        multiply_global2(sum, a, a_row, 1, b, b_pitch, k, b, 0);
+    } else if (to.cols == LANES) {
+        multiply_global1(sum, a, a_row, 1, b, b_pitch, k, b, 0);
+    } else {
+        /* The edge of B, 16 rows at a time, filled up with zeros. */
+        T edge[16 * NR];
+        for (uint q = 0; q < 16 * NR; ++q) edge[q] = (T)0;
+        V total[MR][VECTORS];
+#pragma unroll
+        for (uint r = 0; r < MR; ++r)
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) total[r][v] = (V)(0);
+        for (ulong p = 0; p < k; p += 16) {
+            const uint depth = (uint)min((ulong)16, k - p);
+            for (uint q = 0; q < depth; ++q)
+                for (uint j = 0; j < to.cols; ++j) edge[q * NR + j] = b[(p + q) * b_pitch + j];
+            if (to.cols < LANES) multiply_edge1(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
+            else multiply_edge(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
+#pragma unroll
+            for (uint r = 0; r < MR; ++r)
+#pragma unroll
+                for (uint v = 0; v < VECTORS; ++v) total[r][v] += sum[r][v];
+        }
+#pragma unroll
+        for (uint r = 0; r < MR; ++r)
+#pragma unroll
+            for (uint v = 0; v < VECTORS; ++v) sum[r][v] = total[r][v];
+    }
+    store_block(&to, sum);
+}

@@ -1,0 +1,75 @@
+/* thin.cl - C = alpha * A * B + beta * C on CPUs, for a few rows: keeps a strip of C in the first cache and runs along the
+ * rows of B, each read once. A is m x k, B is k x n; offsets and pitches are in elements. */
+#include "ndr/nd_item.clh"
+
+/* The library says otherwise; with these the file compiles by itself. */
+#ifndef T
+#define T float /* of an element */
+#define LANES 16 /* elements of a vector register */
+#endif
+#include "shared/blocks.h"
+#include "vectors.clh"
+
+#ifndef THIN_ROWS
+#define THIN_ROWS NDR_BLOCK_ROWS /* rows of C that an item keeps: the library takes the power of two that m needs */
+#endif
+#define STRIP (NDR_STRIP_VECTORS * LANES) /* columns of C that an item keeps: THIN_ROWS * STRIP elements stay in the first cache */
+#define THIN_DEPTH 4 /* rows of B that are read side by side */
+
+/* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */
+static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN_DEPTH], global const T *b,
+                              ulong b_pitch, uint vectors)
+{
+    for (uint v = 0; v < vectors; ++v) {
+        V y[THIN_DEPTH];
+#pragma unroll
+        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = AT(global const, v, b + q * b_pitch);
+#pragma unroll
+        for (uint r = 0; r < THIN_ROWS; ++r) {
+            V sum = AT(private, v, acc[r]);
+#pragma unroll
+            for (uint q = 0; q < THIN_DEPTH; ++q) sum = fma((V)(x[r][q]), y[q], sum);
+            AT(private, v, acc[r]) = sum;
+        }
+    }
+}
+
+/* m <= THIN_ROWS. Over strips of C. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_thin(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
+          ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ulong col = ndr_group_id(it, 0) * STRIP;
+    const uint cols = (uint)min((ulong)STRIP, n - col);
+    const uint vectors = cols / LANES; /* whole ones; what is left goes one by one */
+    T acc[THIN_ROWS][STRIP];
+    for (uint r = 0; r < THIN_ROWS; ++r)
+        for (uint j = 0; j < STRIP; ++j) acc[r][j] = (T)0;
+    a += a_offset;
+    b += b_offset + col;
+    c += c_offset + col;
+
+    ulong p = 0;
+    for (; p + THIN_DEPTH <= k; p += THIN_DEPTH) {
+        T x[THIN_ROWS][THIN_DEPTH];
+        for (uint r = 0; r < THIN_ROWS; ++r)
+#pragma unroll
+            for (uint q = 0; q < THIN_DEPTH; ++q) x[r][q] = a[min((ulong)r, m - 1) * a_pitch + p + q];
+        thin_steps(acc, x, b + p * b_pitch, b_pitch, vectors);
+        for (uint j = vectors * LANES; j < cols; ++j)
+            for (uint r = 0; r < THIN_ROWS; ++r)
+                for (uint q = 0; q < THIN_DEPTH; ++q) acc[r][j] = fma(x[r][q], b[(p + q) * b_pitch + j], acc[r][j]);
+    }
+    for (; p < k; ++p)
+        for (uint r = 0; r < THIN_ROWS; ++r) {
+            const T x = a[min((ulong)r, m - 1) * a_pitch + p];
+            for (uint j = 0; j < cols; ++j) acc[r][j] = fma(x, b[p * b_pitch + j], acc[r][j]);
+        }
+    for (uint r = 0; r < m; ++r)
+        for (uint j = 0; j < cols; ++j) {
+            global T *const out = c + r * c_pitch + j;
+            const T product = alpha * acc[r][j];
+            *out = beta == (T)0 ? product : product + beta * *out;
+        }
+}

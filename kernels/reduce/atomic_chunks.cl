@@ -1,0 +1,23 @@
+/* atomic_chunks.cl - many elements to one on CPUs, in one launch, in whatever order groups arrive.
+ *
+ * Floats are added in that order: a sum may differ in its last bits from run to run. */
+#include "reduce/arrival.clh"
+#include "reduce/cell.clh"
+
+/* Where there is one group only there is no workspace. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+reduce_chunks_atomic(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
+                     global T *output, ulong output_offset, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const T own = reduce_own_chunk(g, input + offset, count, chunk);
+    if (ndr_group_range(g, 0) == 1) {
+        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
+        return;
+    }
+    global uint *const mine = slot_at(workspace, slot);
+    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
+    meet(cell_of(mine), own);
+    if (arrives_last(g, mine)) output[output_offset] = take_met(cell_of(mine));
+}

@@ -1,0 +1,26 @@
+/* atomic_chunks_two_launches.cl - many elements to one on CPUs, in whatever order groups arrive.
+ *
+ * For devices that do not order memory between groups: a second launch takes what the groups of the first one met in. Floats
+ * are added in the order of arrival: a sum may differ in its last bits from run to run. */
+#include "reduce/cell.clh"
+
+/* Leaves the answer in `output` where there is one group only, and there is no workspace; else in the slot's cell. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+reduce_chunks_to_cell(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
+                      global T *output, ulong output_offset, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const T own = reduce_own_chunk(g, input + offset, count, chunk);
+    if (ndr_group_range(g, 0) == 1) {
+        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
+        return;
+    }
+    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
+    meet(cell_of(slot_at(workspace, slot)), own);
+}
+
+kernel void reduce_take_cell(global uint *workspace, uint slot, global T *output, ulong output_offset, NDR_RANGE(1))
+{
+    output[output_offset] = take_met(cell_of(slot_at(workspace, slot)));
+}

@@ -1,0 +1,24 @@
+/* tree_chunks.cl - many elements to one on CPUs, in one launch and with the same bits each time.
+ *
+ * Each group leaves one partial; the last to arrive combines them in the order of their chunks. */
+#include "reduce/arrival.clh"
+#include "reduce/chunks.clh"
+
+/* The partials lie behind the workspace's head. Where there is one group only there is no workspace. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
+              global T *output, ulong output_offset, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const T own = reduce_own_chunk(g, input + offset, count, chunk);
+    if (ndr_group_range(g, 0) == 1) {
+        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
+        return;
+    }
+    global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
+    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
+    partials[ndr_group_id(g, 0)] = own;
+    if (arrives_last(g, slot_at(workspace, slot)))
+        output[output_offset] = reduce_partials(partials, ndr_group_range(g, 0));
+}

@@ -1,0 +1,68 @@
+/* job.c - one request on its way through a row: its kernels, its workspace, its launches one after the other. */
+#include "ops/ops.h"
+
+/* ---- kernels ---- */
+
+ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
+{
+    const ndr_kernel_desc desc = { .name = name, .bundled = job->plan.file, .options = job->plan.options };
+    return ndr_kernel_get(job->queue->context, &desc, kernel);
+}
+
+static size_t group_items(const ndr_range *local)
+{
+    size_t items = 1;
+    for (unsigned d = 0; d < local->dims; ++d) items *= local->size[d];
+    return items;
+}
+
+static void plan_for_groups_of(ndr_op_job *job, size_t items)
+{
+    if (job->caps != &job->smaller) job->smaller = *job->caps;
+    job->smaller.info.max_group_size = items;
+    job->caps = &job->smaller;
+    job->row->plan(job->caps, job->request, &job->plan);
+}
+
+/* Each plan has smaller groups than the one before, the last of them groups of one item. */
+ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
+{
+    for (;;) {
+        NDR_TRY(ndr_op_get_kernel(job, job->plan.kernel, kernel));
+        const size_t limit = ndr_max_size(1, (*kernel)->info.max_group_size);
+        if (group_items(&job->plan.range.local) <= limit) return NDR_OK;
+        plan_for_groups_of(job, limit);
+    }
+}
+
+/* ---- workspace ---- */
+
+ndr_status ndr_op_borrow(ndr_op_job *job)
+{
+    return ndr_workspace_borrow(job->queue, job->plan.workspace_bytes, &job->workspace);
+}
+
+/* ---- launches ---- */
+
+/* What the next launch waits for: the one before; the first one for whoever had the workspace. An in-order queue sees to
+ * both. */
+static bool read_waits(const ndr_op_job *job, cl_event *before)
+{
+    if (!job->queue->is_out_of_order) return false;
+    const cl_event *others = job->workspace ? ndr_workspace_busy_until(job->workspace) : NULL;
+    if (job->event) *before = ndr_event_end(job->event);
+    else if (others) *before = *others;
+    return job->event || others;
+}
+
+ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                           size_t arg_count)
+{
+    cl_event before;
+    const ndr_wait_list waits = { 1, &before };
+    ndr_event *done = NULL;
+    NDR_TRY(ndr_launch_after(job->queue, kernel, range, args, arg_count, read_waits(job, &before) ? &waits : NULL,
+                             job->keeps_events ? &done : NULL));
+    job->event = ndr_event_join(job->event, done);
+    return NDR_OK;
+}

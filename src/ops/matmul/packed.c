@@ -1,0 +1,103 @@
+/* packed.c - the product on CPUs for large matrices: b is copied to panels, then blocks of rows of a run along them. */
+#include "ops/matmul/matmul.h"
+
+#include <stdio.h>
+
+typedef struct sizes {
+    ndr_matmul_block block;
+    size_t depth, block_rows, workers; /* of a block of a: columns and rows; groups that deal out the blocks */
+    size_t panels;
+} sizes;
+
+/* A block fits local memory, and there is one for each compute unit at least. */
+static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
+{
+    enum { DEPTH = 640, BLOCK_ROWS = 128 };
+    const size_t bytes = ndr_dtype_size(request->dtype), m = request->c.rows;
+    const size_t local = caps->info.local_memory_bytes, units = caps->info.compute_units;
+    sizes s = { .block = ndr_matmul_choose_block(request),
+                .depth = DEPTH,
+                .block_rows = BLOCK_ROWS,
+                .workers = 2 * units,
+                .panels = ndr_ceil_div(request->c.cols, ndr_matmul_block_cols(request)) };
+    while (s.block_rows > NDR_BLOCK_ROWS && (s.block_rows * DEPTH * bytes > local || m / s.block_rows < units))
+        s.block_rows /= 2;
+    while (s.depth > 8 && s.depth * s.block_rows * bytes > local) s.depth = s.depth / 16 * 8; /* a multiple of 8 */
+    return s;
+}
+
+/* The head and the panels; SIZE_MAX: more than can be. */
+static size_t workspace_bytes(const sizes *s, const ndr_matmul_request *request)
+{
+    size_t bytes;
+    const bool fits = ndr_mul_fits(s->panels * ndr_matmul_block_cols(request), request->b.rows, &bytes)
+                      && ndr_mul_fits(bytes, request->b.element_bytes, &bytes)
+                      && ndr_add_fits(bytes, NDR_WORKSPACE_HEAD_BYTES, &bytes);
+    return fits ? bytes : SIZE_MAX;
+}
+
+static const char *cannot(const void *request)
+{
+    return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
+}
+
+/* Matrices that stay in the caches are read where they are; of larger ones the copy pays for itself, unless there are too
+ * few rows to use it often. */
+static const char *unsuited(const ndr_caps *caps, const void *request)
+{
+    enum { ABOVE_BYTES = 1 << 20, ABOVE_ROWS = 4 * NDR_BLOCK_ROWS };
+    const char *reason = ndr_op_lacks_vectors(caps, request);
+    if (reason) return reason;
+    if (((const ndr_matmul_request *)request)->c.rows <= ABOVE_ROWS) return "c has too few rows for a copy of b";
+    return ndr_matmul_b_bytes(request) > ABOVE_BYTES ? NULL : "b stays in the caches without a copy";
+}
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const ndr_matmul_request *r = request;
+    const sizes s = sizes_for(caps, r);
+    *plan = (ndr_op_plan){ .file = "matmul/packed.cl",
+                           .kernel = "gemm_packed",
+                           .range = ndr_nd_range_1d(s.workers, 1),
+                           .local_bytes = s.block_rows * s.depth * ndr_dtype_size(r->dtype),
+                           .workspace_bytes = workspace_bytes(&s, r) };
+    snprintf(plan->options, sizeof plan->options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%zu -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(r->dtype)->cl_name, s.block.lanes, s.block.vectors, s.depth,
+             caps->info.type == NDR_DEVICE_TYPE_CPU);
+}
+
+static ndr_status pack(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+{
+    const ndr_operand *b = &((const ndr_matmul_request *)job->request)->b;
+    return ndr_op_launch(
+        job, kernel,
+        ndr_nd_range_2d(ndr_ceil_div(b->rows, NDR_PACK_ROWS), ndr_ceil_div(s->panels, NDR_PACK_PANELS), 1, 1), b->cols,
+        b->rows, b->buffer, b->offset, b->pitch, ndr_workspace_buffer(job->workspace));
+}
+
+static ndr_status multiply(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+{
+    const ndr_matmul_request *r = job->request;
+    const ndr_arg block = ndr_arg_local_(r->dtype, r->c.element_bytes, 1, s->block_rows * s->depth, 1, 1);
+    return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
+                         r->a.buffer, r->a.offset, r->a.pitch, ndr_workspace_buffer(job->workspace),
+                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->block_rows, block);
+}
+
+static ndr_status run(ndr_op_job *job)
+{
+    const ndr_matmul_request *r = job->request;
+    const sizes s = sizes_for(job->caps, r);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, job->plan.workspace_bytes < SIZE_MAX,
+                   "ndr_matmul: b is %zu x %zu: too large to copy", r->b.rows, r->b.cols);
+    ndr_kernel *pack_kernel, *multiply_kernel;
+    NDR_TRY(ndr_op_get_kernel(job, "gemm_pack_b", &pack_kernel));
+    NDR_TRY(ndr_op_get_main_kernel(job, &multiply_kernel));
+    NDR_TRY(ndr_op_borrow(job));
+    NDR_TRY(pack(job, pack_kernel, &s));
+    return multiply(job, multiply_kernel, &s);
+}
+
+const ndr_op_row ndr_matmul_packed = {
+    .name = "packed", .cannot = cannot, .unsuited = unsuited, .plan = plan, .run = run
+};

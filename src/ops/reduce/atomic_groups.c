@@ -1,0 +1,43 @@
+/* atomic_groups.c - the atomic by groups of many items: every group combines its own with one cell, which becomes
+ * the output at the end. */
+#include "ops/reduce/reduce.h"
+
+typedef struct sizes {
+    size_t group_size, groups;
+} sizes;
+
+static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
+{
+    const size_t group_size = ndr_reduce_group_size(caps);
+    return (sizes){ group_size, ndr_reduce_groups(request->input.cols, group_size) };
+}
+
+static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const sizes s = sizes_for(caps, request);
+    *plan = (ndr_op_plan){ .file = "reduce/atomic_groups.cl",
+                           .kernel = "reduce_atomic",
+                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size),
+                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + sizeof(cl_ulong) };
+    ndr_reduce_print_options(request, false, plan->options);
+}
+
+static ndr_status run(ndr_op_job *job)
+{
+    const ndr_reduce_request *r = job->request;
+    ndr_kernel *begin, *rest, *end;
+    NDR_TRY(ndr_op_get_kernel(job, "reduce_begin", &begin));
+    NDR_TRY(ndr_op_get_main_kernel(job, &rest));
+    NDR_TRY(ndr_op_get_kernel(job, "reduce_end", &end));
+    NDR_TRY(ndr_op_borrow(job));
+    ndr_buffer *workspace = ndr_workspace_buffer(job->workspace);
+    const size_t cell = NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes;
+    NDR_TRY(ndr_op_launch(job, begin, ndr_range_1d(1), r->input.cols, workspace, cell));
+    NDR_TRY(ndr_op_launch(job, rest, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
+                          workspace, cell));
+    return ndr_op_launch(job, end, ndr_range_1d(1), workspace, cell, r->output.buffer, r->output.offset);
+}
+
+const ndr_op_row ndr_reduce_atomic_groups = { .name = "atomic_groups", .cannot = cannot, .plan = plan, .run = run };

@@ -1,0 +1,99 @@
+/* reduce.c - many elements to one: what ndr_reduce() takes, and the list of its implementations. */
+#include "ops/reduce/reduce.h"
+
+#include <stdio.h>
+
+/* ---- the list ---- */
+
+extern const ndr_op_row ndr_reduce_tree_chunks, ndr_reduce_tree_chunks_two_launches, ndr_reduce_tree_groups,
+    ndr_reduce_atomic_chunks, ndr_reduce_atomic_chunks_two_launches, ndr_reduce_atomic_groups, ndr_reduce_recursive;
+
+static const ndr_op_row *const rows[] = {
+    &ndr_reduce_tree_chunks,   &ndr_reduce_tree_chunks_two_launches,   &ndr_reduce_tree_groups,
+    &ndr_reduce_atomic_chunks, &ndr_reduce_atomic_chunks_two_launches, &ndr_reduce_atomic_groups,
+    &ndr_reduce_recursive,
+};
+
+const ndr_operation ndr_reduce_operation = { "reduce", rows, sizeof rows / sizeof rows[0] };
+
+/* ---- what implementations share ---- */
+
+ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offset, size_t count, ndr_dtype dtype)
+{
+    return (ndr_operand){ .call = "ndr_reduce",
+                          .name = name,
+                          .buffer = buffer,
+                          .offset = offset,
+                          .rows = 1,
+                          .cols = count,
+                          .pitch = count,
+                          .element_bytes = ndr_dtype_size(dtype) };
+}
+
+const char *ndr_reduce_asks_for_another(const ndr_reduce_request *request, ndr_reduce_method method)
+{
+    return request->method == method ? NULL : "the call asks for another method";
+}
+
+void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE])
+{
+    static const struct {
+        const char *name, *op, *atomic;
+    } words[] = {
+        [NDR_OP_SUM] = { "SUM", "NDR_PLUS", "ndr_atomic_fetch_add" },
+        [NDR_OP_MIN] = { "MIN", "NDR_MINIMUM", "ndr_atomic_fetch_min" },
+        [NDR_OP_MAX] = { "MAX", "NDR_MAXIMUM", "ndr_atomic_fetch_max" },
+    };
+    snprintf(options, NDR_OPTIONS_SIZE,
+             "-DT=%s -DWORD=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(request->dtype)->cl_name, ndr_dtype_size(request->dtype) == 8 ? "ulong" : "uint",
+             words[request->op].name, words[request->op].op, words[request->op].atomic, fetches_ahead);
+}
+
+/* ---- checks ---- */
+
+static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc)
+{
+    const ndr_device_info *device = &queue->context->caps.info;
+    NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
+                "ndr_reduce: dtype is %s; use i32, u32, i64, u64, f32 or f64",
+                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
+    NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_MAX,
+                "ndr_reduce: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN or NDR_OP_MAX", (int)desc->op);
+    NDR_REQUIRE(
+        (unsigned)desc->method <= NDR_REDUCE_RECURSIVE,
+        "ndr_reduce: %d is not an ndr_reduce_method; use NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC or NDR_REDUCE_RECURSIVE",
+        (int)desc->method);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
+                   "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED,
+                   desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,
+                   "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use the "
+                   "tree",
+                   device->name, ndr_dtype_name(desc->dtype));
+    return NDR_OK;
+}
+
+static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
+{
+    NDR_REQUIRE_SET_IN("ndr_reduce", queue);
+    NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
+    NDR_TRY(check_type(queue, desc));
+    *request = (ndr_reduce_request){
+        .dtype = desc->dtype,
+        .op = desc->op,
+        .method = desc->method,
+        .input = ndr_reduce_operand("input", desc->input.buffer, desc->input.offset, desc->count, desc->dtype),
+        .output = ndr_reduce_operand("output", desc->output.buffer, desc->output.offset, 1, desc->dtype),
+    };
+    NDR_TRY(ndr_operand_check(&request->input, queue));
+    NDR_TRY(ndr_operand_check(&request->output, queue));
+    return ndr_operand_check_apart(&request->output, &request->input);
+}
+
+ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event)
+{
+    ndr_reduce_request request;
+    NDR_TRY(check(queue, desc, &request));
+    return ndr_op_run(&ndr_reduce_operation, queue, &request, event);
+}

@@ -1,0 +1,53 @@
+/* tree_groups.c - the tree by groups of many items: partials, then one group over them. */
+#include "ops/reduce/reduce.h"
+
+typedef struct sizes {
+    size_t group_size, groups;
+} sizes;
+
+static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
+{
+    const size_t group_size = ndr_reduce_group_size(caps);
+    return (sizes){ group_size, ndr_reduce_groups(request->input.cols, group_size) };
+}
+
+static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_TREE); }
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const sizes s = sizes_for(caps, request);
+    *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl",
+                           .kernel = "reduce_tree",
+                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size),
+                           .workspace_bytes = s.groups > 1
+                               ? NDR_WORKSPACE_HEAD_BYTES
+                                     + s.groups * ((const ndr_reduce_request *)request)->input.element_bytes
+                               : 0 };
+    ndr_reduce_print_options(request, false, plan->options);
+}
+
+/* One launch that leaves one element for each of its groups. */
+static ndr_status fold(ndr_op_job *job, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output,
+                       size_t groups)
+{
+    const size_t group_size = job->plan.range.local.size[0];
+    return ndr_op_launch(job, kernel, ndr_nd_range_1d(groups * group_size, group_size), ndr_operand_arg(input),
+                         input->offset, input->cols, output->buffer, output->offset);
+}
+
+static ndr_status run(ndr_op_job *job)
+{
+    const ndr_reduce_request *r = job->request;
+    ndr_kernel *kernel;
+    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
+    const size_t groups = sizes_for(job->caps, r).groups;
+    if (groups == 1) return fold(job, kernel, &r->input, &r->output, 1);
+    NDR_TRY(ndr_op_borrow(job));
+    const ndr_operand partials =
+        ndr_reduce_operand("partials", ndr_workspace_buffer(job->workspace),
+                           NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes, groups, r->dtype);
+    NDR_TRY(fold(job, kernel, &r->input, &partials, groups));
+    return fold(job, kernel, &partials, &r->output, 1);
+}
+
+const ndr_op_row ndr_reduce_tree_groups = { .name = "tree_groups", .cannot = cannot, .plan = plan, .run = run };

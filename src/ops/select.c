@@ -1,0 +1,183 @@
+/* select.c - which row of an operation runs a request, and why not the others. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+/* ---- needs ---- */
+
+static bool has_device_order(const ndr_caps *caps) { return caps->orders_device; }
+
+static const struct {
+    unsigned bit;
+    const char *what; /* "it needs ..." */
+    bool (*is_met)(const ndr_caps *caps);
+} needs[] = {
+    { NDR_NEEDS_DEVICE_ORDER, "memory order between groups (OpenCL 3.0's acq_rel at device scope)", has_device_order },
+};
+enum { NEEDS = sizeof needs / sizeof needs[0] };
+
+/* The first need that the device does not meet, in words; NULL: it meets all. */
+static const char *find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks)
+{
+    for (size_t i = 0; i < NEEDS; ++i)
+        if ((row->needs & needs[i].bit) && ((lacks & needs[i].bit) || !needs[i].is_met(caps))) return needs[i].what;
+    return NULL;
+}
+
+const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request)
+{
+    (void)request;
+    /* Where a register holds several items, a kernel written for one takes compilers minutes (llvmpipe). */
+    const bool has_vectors = caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.native_f32_width > 1;
+    return has_vectors ? NULL : "the device is no CPU on which an item has vector registers by itself";
+}
+
+/* ---- choosing ---- */
+
+static const char *find_obstacle(const ndr_op_row *row, const void *request)
+{
+    return row->cannot ? row->cannot(request) : NULL;
+}
+
+static const char *find_objection(const ndr_op_row *row, const ndr_caps *caps, const void *request)
+{
+    return row->unsuited ? row->unsuited(caps, request) : NULL;
+}
+
+static bool can_run(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks, const void *request)
+{
+    return !find_unmet(row, caps, lacks) && !find_obstacle(row, request);
+}
+
+const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+                                const ndr_op_row *forced, const void *request)
+{
+    if (forced && can_run(forced, caps, lacks, request)) return forced;
+    size_t i = 0;
+    while (i + 1 < operation->row_count
+           && (!can_run(operation->rows[i], caps, lacks, request) || find_objection(operation->rows[i], caps, request)))
+        ++i;
+    return operation->rows[i];
+}
+
+/* ---- saying why ---- */
+
+static void explain_row(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks, const char *otherwise,
+                        const void *request, ndr_text *out)
+{
+    const char *unmet = find_unmet(row, caps, lacks), *obstacle = find_obstacle(row, request);
+    const char *objection = find_objection(row, caps, request);
+    const char *why = unmet ? unmet : obstacle ? obstacle : objection ? objection : otherwise;
+    ndr_text_add(out, "; not %s: %s%s", row->name, unmet ? "the device lacks " : "", why);
+}
+
+void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
+                    const void *request, ndr_text *out)
+{
+    const ndr_op_row *taken = ndr_op_select(operation, caps, lacks, forced, request);
+    const char *otherwise = taken == forced ? "another is forced" : "it comes later in the list";
+    ndr_text_add(out, "%s: %s", operation->name, taken->name);
+    for (size_t i = 0; i < operation->row_count; ++i)
+        if (operation->rows[i] != taken) explain_row(operation->rows[i], caps, lacks, otherwise, request, out);
+}
+
+/* ---- what a context remembers ---- */
+
+enum { MOST_FORCED = 16 };
+
+typedef struct choices {
+    ndr_attachment base; /* of the context */
+    atomic_uint lacks;   /* needs that the device said to meet, and that did not build */
+    struct {
+        const ndr_operation *operation;
+        const ndr_op_row *row;
+    } forced[MOST_FORCED]; /* for tests, which do not force while others run */
+} choices;
+
+static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
+
+static ndr_status get_choices(ndr_context *context, choices **out)
+{
+    ndr_attachment *found;
+    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
+    *out = (choices *)found;
+    return NDR_OK;
+}
+
+static const ndr_op_row *find_forced(const choices *c, const ndr_operation *operation)
+{
+    for (size_t i = 0; i < MOST_FORCED && c->forced[i].operation; ++i)
+        if (c->forced[i].operation == operation) return c->forced[i].row;
+    return NULL;
+}
+
+static ndr_status find_row(const ndr_operation *operation, const char *name, const ndr_op_row **row)
+{
+    ndr_text names = { 0 };
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        if (strcmp(operation->rows[i]->name, name) == 0) *row = operation->rows[i];
+        ndr_text_add(&names, "%s%s", i ? ", " : "", operation->rows[i]->name);
+    }
+    const ndr_status status =
+        *row ? NDR_OK : ndr_fail(NDR_NOT_FOUND, "%s has no row \"%s\"; it has %s", operation->name, name, names.chars);
+    ndr_text_free(&names);
+    return status;
+}
+
+ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name)
+{
+    choices *c;
+    const ndr_op_row *row = NULL;
+    NDR_TRY(get_choices(context, &c));
+    if (name) NDR_TRY(find_row(operation, name, &row));
+    const char *unmet = row ? find_unmet(row, &context->caps, atomic_load(&c->lacks)) : NULL;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
+                   context->caps.info.name);
+    size_t i = 0;
+    while (i + 1 < MOST_FORCED && c->forced[i].operation && c->forced[i].operation != operation) ++i;
+    c->forced[i].operation = operation;
+    c->forced[i].row = row;
+    return NDR_OK;
+}
+
+const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation)
+{
+    choices *c;
+    const ndr_op_row *row = get_choices(context, &c) == NDR_OK ? find_forced(c, operation) : NULL;
+    return row ? row->name : NULL;
+}
+
+/* ---- running ---- */
+
+static ndr_status run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event)
+{
+    ndr_op_job job; /* what is not set here is set before it is read */
+    job.queue = queue;
+    job.row = row;
+    job.request = request;
+    job.caps = &queue->context->caps;
+    job.workspace = NULL;
+    job.keeps_events = event || queue->is_out_of_order;
+    job.event = NULL;
+    row->plan(job.caps, request, &job.plan);
+    const ndr_status status = row->run(&job);
+    if (job.workspace)
+        ndr_workspace_return(job.workspace, queue->is_out_of_order && job.event ? ndr_event_end(job.event) : NULL);
+    if (status == NDR_OK && event) *event = job.event;
+    else ndr_event_destroy(job.event);
+    return status;
+}
+
+/* A device that says to meet a need but does not build what uses it lacks it: the next row then. */
+ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
+{
+    choices *c;
+    NDR_TRY(get_choices(queue->context, &c));
+    for (;;) {
+        const unsigned lacks = atomic_load(&c->lacks);
+        const ndr_op_row *row = ndr_op_select(operation, &queue->context->caps, lacks, find_forced(c, operation), request);
+        const ndr_status status = run_row(row, queue, request, event);
+        if (status != NDR_BUILD_FAILED || !row->needs) return status;
+        atomic_fetch_or(&c->lacks, row->needs);
+    }
+}

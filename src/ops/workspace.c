@@ -1,0 +1,91 @@
+/* workspace.c - memory that the operations of a queue use one after the other. */
+#include "ops/ops.h"
+
+struct ndr_workspace {
+    ndr_attachment base;  /* of the queue */
+    ndr_mutex lock;       /* held by whoever has borrowed it */
+    ndr_buffer *buffer;   /* NULL until there is one */
+    unsigned slot;        /* whose turn it is; wraps round */
+    cl_event last;        /* of the work that uses the buffer, where the queue keeps no order; NULL: none */
+};
+
+static void open_workspace(ndr_attachment *made) { ndr_mutex_init(&((ndr_workspace *)made)->lock); }
+
+static void forget_last(ndr_workspace *workspace)
+{
+    if (workspace->last) ndr_cl.clReleaseEvent(workspace->last);
+    workspace->last = NULL;
+}
+
+static void close_workspace(ndr_attachment *gone)
+{
+    ndr_workspace *workspace = (ndr_workspace *)gone;
+    forget_last(workspace);
+    ndr_buffer_destroy(workspace->buffer);
+    ndr_mutex_destroy(&workspace->lock);
+}
+
+static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), open_workspace, close_workspace };
+
+/* Whoever waited for work that has failed would fail as well. */
+static void forget_failed(ndr_workspace *workspace)
+{
+    cl_int state = CL_COMPLETE;
+    if (!workspace->last) return;
+    (void)ndr_cl.clGetEventInfo(workspace->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (state <= CL_COMPLETE) forget_last(workspace);
+}
+
+/* OpenCL keeps the smaller buffer until the work that uses it is done. */
+static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes)
+{
+    enum { LEAST_BYTES = 1 << 19 };
+    static const cl_uint zero = 0;
+    if (workspace->buffer && workspace->buffer->size_bytes >= size_bytes) return NDR_OK;
+    ndr_buffer *made;
+    cl_event cleared = NULL;
+    NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, LEAST_BYTES), &made));
+    const ndr_status status = ndr_submit_fill(queue->cl, made->cl, &zero, sizeof zero, 0, NDR_WORKSPACE_HEAD_BYTES, NULL,
+                                              queue->is_out_of_order ? &cleared : NULL);
+    if (status != NDR_OK) {
+        ndr_buffer_destroy(made);
+        return status;
+    }
+    ndr_buffer_destroy(workspace->buffer);
+    forget_last(workspace);
+    workspace->buffer = made;
+    workspace->last = cleared;
+    return NDR_OK;
+}
+
+ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
+{
+    ndr_attachment *found;
+    NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
+    ndr_workspace *borrowed = (ndr_workspace *)found;
+    ndr_mutex_lock(&borrowed->lock);
+    forget_failed(borrowed);
+    const ndr_status status = grow(borrowed, queue, size_bytes);
+    if (status == NDR_OK) *workspace = borrowed;
+    else ndr_mutex_unlock(&borrowed->lock);
+    return status;
+}
+
+void ndr_workspace_return(ndr_workspace *workspace, cl_event last)
+{
+    if (last) {
+        forget_last(workspace);
+        workspace->last = last;
+        (void)ndr_cl.clRetainEvent(last);
+    }
+    ndr_mutex_unlock(&workspace->lock);
+}
+
+ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }
+
+const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace)
+{
+    return workspace->last ? &workspace->last : NULL;
+}
+
+unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }

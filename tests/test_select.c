@@ -1,0 +1,108 @@
+/* test_select.c - rows by name: forced, refused with the reason, and left where they do not build. */
+#include "support.h"
+
+#include "forcing.h"
+#include "ops/reduce/reduce.h"
+
+static void test_select__refuses_a_name_that_no_row_has(void **state)
+{
+    (void)state;
+    assert_refused(NDR_NOT_FOUND, ndr_op_force(context, &ndr_reduce_operation, "bubbles"),
+                   "reduce has no row \"bubbles\"; it has tree_chunks, ", ", recursive");
+    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+}
+
+static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
+{
+    (void)state;
+    force(&ndr_reduce_operation, "tree_groups");
+    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "tree_groups");
+    force(&ndr_reduce_operation, "recursive");
+    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "recursive");
+    force(&ndr_reduce_operation, NULL);
+    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+}
+
+/* ---- a device without memory order between groups ---- */
+
+typedef struct unordered {
+    ndr_context *context;
+    ndr_queue *queue;
+    ndr_buffer *input, *output;
+} unordered;
+
+enum { COUNT = 40000 };
+
+static unordered open_unordered(void)
+{
+    static int32_t ones[COUNT];
+    for (size_t i = 0; i < COUNT; ++i) ones[i] = 1;
+    unordered u;
+    set_env("NDR_DISABLE", "memory_order");
+    assert_ok(ndr_context_create(NULL, &u.context));
+    restore_env();
+    assert_ok(ndr_queue_create(u.context, NULL, &u.queue));
+    assert_ok(ndr_buffer_create_from(u.context, sizeof ones, ones, &u.input));
+    assert_ok(ndr_buffer_create(u.context, sizeof(int32_t), &u.output));
+    return u;
+}
+
+static void close_unordered(unordered *u)
+{
+    ndr_buffer_destroy(u->input);
+    ndr_buffer_destroy(u->output);
+    ndr_queue_destroy(u->queue);
+    ndr_context_destroy(u->context);
+}
+
+static void check_sum(const unordered *u, ndr_reduce_method method)
+{
+    int32_t got = 0;
+    const ndr_reduce_desc desc = {
+        NDR_DTYPE_I32, NDR_OP_SUM, method, { u->input, 0 }, COUNT, { u->output, 0 }
+    };
+    assert_ok(ndr_reduce(u->queue, &desc, NULL));
+    assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got));
+    assert_int_equal(got, COUNT);
+}
+
+static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "tree_chunks", "atomic_chunks" };
+    unordered u = open_unordered();
+    assert_false(u.context->caps.orders_device);
+    for (size_t i = 0; i < 2; ++i)
+        assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
+                       " needs memory order between groups (OpenCL 3.0's acq_rel at device scope), which device \"",
+                       device.name);
+    check_sum(&u, NDR_REDUCE_TREE);
+    check_sum(&u, NDR_REDUCE_ATOMIC);
+    close_unordered(&u);
+}
+
+/* A device that says more than its compiler does: NDR_DISABLE still takes the order from the kernels. */
+static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void **state)
+{
+    (void)state;
+    skip_without(takes_vectors(), "kernels for items with vector registers take minutes to compile");
+    unordered u = open_unordered();
+    u.context->caps.orders_device = true;
+    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"));
+    check_sum(&u, NDR_REDUCE_TREE);
+    assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"),
+                   "tree_chunks needs memory order between groups");
+    check_sum(&u, NDR_REDUCE_ATOMIC);
+    close_unordered(&u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_select__refuses_a_name_that_no_row_has),
+        cmocka_unit_test(test_select__forces_a_row_until_it_is_told_otherwise),
+        cmocka_unit_test(test_select__refuses_a_row_whose_needs_the_device_does_not_meet),
+        cmocka_unit_test(test_select__goes_on_to_the_next_row_where_one_does_not_build),
+    };
+    return cmocka_run_group_tests_name("select", tests, open_device, close_device);
+}
