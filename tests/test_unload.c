@@ -6,16 +6,19 @@
 #include <pthread.h>
 
 typedef long module_fail(long *blocks, int length);
+typedef bool module_open(void);
 
-static void *load(module_fail **failing)
+static void *load_with(const char *name, void *function)
 {
     void *module = dlopen(UNLOAD_MODULE, RTLD_NOW | RTLD_LOCAL);
     if (!module) fail_msg("%s", dlerror());
-    void *found = dlsym(module, "module_fail");
+    void *found = dlsym(module, name);
     assert_non_null(found);
-    memcpy(failing, &found, sizeof found);
+    memcpy(function, &found, sizeof found);
     return module;
 }
+
+static void *load(module_fail **failing) { return load_with("module_fail", failing); }
 
 /* A module that stays loaded would show nothing. */
 static void unload(void *module)
@@ -77,12 +80,27 @@ static void test_unload__gives_back_its_key(void **state)
     }
 }
 
+/* Drivers have threads of their own, which outlive whoever opened their loader. */
+static void test_unload__leaves_the_loader_open(void **state)
+{
+    (void)state;
+    assert_null(dlopen(OLD_LOADER, RTLD_NOW | RTLD_NOLOAD));
+    module_open *open_loader;
+    void *module = load_with("module_open", &open_loader);
+    set_env("NDR_OPENCL", OLD_LOADER);
+    assert_false(open_loader()); /* too old, but open */
+    restore_env();
+    unload(module);
+    assert_non_null(dlopen(OLD_LOADER, RTLD_NOW | RTLD_NOLOAD));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unload__leaves_no_sentence_behind),
         cmocka_unit_test(test_unload__after_threads_that_failed_leaves_nothing),
         cmocka_unit_test(test_unload__gives_back_its_key),
+        cmocka_unit_test(test_unload__leaves_the_loader_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

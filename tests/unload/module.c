@@ -3,13 +3,14 @@
  * It is linked with --wrap for malloc and the like, which brings libndr's calls here. */
 #include <stddef.h>
 
-#include "base/base.h"
+#include "device/device.h"
 
 void *__real_malloc(size_t bytes);
 void __real_free(void *memory);
 void *__wrap_malloc(size_t bytes);
 void __wrap_free(void *memory);
 long module_fail(long *blocks, int length);
+bool module_open(void);
 
 static long *counted; /* outlives the module */
 
@@ -35,3 +36,6 @@ long module_fail(long *blocks, int length)
     for (const char *c = ndr_last_error(); *c; ++c) ++letters;
     return letters;
 }
+
+/* Open OpenCL's loader, whichever NDR_OPENCL names. */
+bool module_open(void) { return ndr_cl_open() == NDR_OK; }
