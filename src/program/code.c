@@ -126,19 +126,16 @@ typedef struct param_words {
     bool is_local;
 } param_words;
 
-/* False where it is no value and no pointer to local memory, or nothing that is read here. */
+/* False where it is no value and no pointer to local memory, or nothing that is read here. Other words, such as global and
+ * pipe, are one too many. */
 static bool read_words(const char *at, const char *end, param_words *out)
 {
-    static const char *const others[] = { "global",     "__global",     "constant",   "__constant",   "generic",
-                                          "__generic",  "read_only",    "__read_only", "write_only",  "__write_only",
-                                          "read_write", "__read_write", "pipe",       "signed",       "unsigned",
-                                          NULL };
     static const char *const qualifiers[] = { "const",        "volatile", "restrict",  "__restrict",
                                               "__restrict__", "private",  "__private", NULL };
     static const char *const locals[] = { "local", "__local", NULL };
     for (size_t length; at = ndr_word_skip_blanks(at), at < end; at += length) {
         length = *at == '*' ? 1 : ndr_word_length(at);
-        if (length == 0 || is_among(others, at)) return false;
+        if (length == 0) return false;
         if (*at == '*') ++out->stars;
         else if (is_among(locals, at)) out->is_local = true;
         else if (!is_among(qualifiers, at) && out->count++ < 3) out->at[out->count - 1] = at;

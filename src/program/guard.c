@@ -59,20 +59,31 @@ static bool shows_bodies(const ndr_code *code, const char *options)
     return !strstr(code->chars.chars, "%>") && !strpbrk(code->macros.chars, "{}%") && !strpbrk(options, "{}%");
 }
 
-/* What other kernels do by themselves is theirs: blank their bodies. */
+static const char *find_body(const ndr_code *code, const char *name)
+{
+    ndr_code_kernel kernel;
+    for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
+        if (kernel.name == name) return kernel.body;
+    return NULL;
+}
+
+/* What other kernels do by themselves does not count. */
+static void blank_others(ndr_code *code, const char *options, const char *name)
+{
+    ndr_code_kernel kernel;
+    for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
+        if (kernel.name != name && kernel.body && stands_alone(code, options, kernel.name))
+            memset((char *)kernel.body, ' ', (size_t)(kernel.end - kernel.body));
+}
+
 static bool starts_guarded(ndr_code *code, const char *options, const char *name)
 {
-    const bool is_shown = shows_bodies(code, options);
-    const char *found = ndr_word_find(code->chars.chars, name), *body = NULL;
+    const char *all = code->chars.chars, *found = ndr_word_find(all, name);
     if (!found || !stands_alone(code, options, found)) return false;
-    ndr_code_kernel kernel;
-    for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);) {
-        if (kernel.name == found) body = kernel.body;
-        else if (kernel.body && is_shown && stands_alone(code, options, kernel.name))
-            memset((char *)kernel.body, ' ', (size_t)(kernel.end - kernel.body));
-    }
-    return body && is_plain(code->chars.chars) && is_plain(code->macros.chars) && is_plain(options)
-           && starts_with_item(code, options, body);
+    const char *body = find_body(code, found);
+    if (!body || !starts_with_item(code, options, body)) return false;
+    if (!is_plain(all) && shows_bodies(code, options)) blank_others(code, options, found);
+    return is_plain(all) && is_plain(code->macros.chars) && is_plain(options);
 }
 
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
