@@ -23,6 +23,18 @@ static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
     assert_null(ndr_op_forced(context, &ndr_reduce_operation));
 }
 
+/* ---- what is logged of operations ---- */
+
+static char logged[4096];
+
+static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)user;
+    if (strncmp(id, "op.", 3) != 0) return;
+    const size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%d %s %s\n", (int)level, id, text);
+}
+
 /* ---- a device without memory order between groups ---- */
 
 typedef struct unordered {
@@ -89,10 +101,34 @@ static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void *
     unordered u = open_unordered();
     u.context->caps.orders_device = true;
     assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"));
+    logged[0] = '\0';
+    assert_ok(ndr_log_set(NDR_LOG_WARN, keep_logged, NULL));
     check_sum(&u, NDR_REDUCE_TREE);
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    assert_non_null(strstr(logged, "op.lacks reduce: tree_chunks did not build, although device \""));
     assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"),
                    "tree_chunks needs memory order between groups");
     check_sum(&u, NDR_REDUCE_ATOMIC);
+    close_unordered(&u);
+}
+
+static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **state)
+{
+    (void)state;
+    char taken[128], *found;
+    unordered u = open_unordered();
+    snprintf(taken, sizeof taken, "%d op.row reduce: tree_groups; not tree_chunks: the device lacks ", NDR_LOG_DEBUG);
+    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_groups"));
+    logged[0] = '\0';
+    assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_logged, NULL));
+    check_sum(&u, NDR_REDUCE_TREE);
+    assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
+    check_sum(&u, NDR_REDUCE_TREE);
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    found = strstr(logged, taken);
+    assert_ptr_equal(found, logged);
+    assert_null(strstr(found + strlen(taken), "op.row")); /* one line, and none at a lower level */
+    assert_non_null(strstr(logged, "; not recursive: the call asks for another method"));
     close_unordered(&u);
 }
 
@@ -103,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_select__forces_a_row_until_it_is_told_otherwise),
         cmocka_unit_test(test_select__refuses_a_row_whose_needs_the_device_does_not_meet),
         cmocka_unit_test(test_select__goes_on_to_the_next_row_where_one_does_not_build),
+        cmocka_unit_test(test_select__logs_which_row_is_taken_and_why_not_the_others),
     };
     return cmocka_run_group_tests_name("select", tests, open_device, close_device);
 }

@@ -168,16 +168,29 @@ static ndr_status run_row(const ndr_op_row *row, ndr_queue *queue, const void *r
     return status;
 }
 
+static void log_choice(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
+                       const void *request)
+{
+    ndr_text text = { 0 };
+    ndr_op_explain(operation, caps, lacks, forced, request, &text);
+    ndr_log(NDR_LOG_DEBUG, "op.row", "%s", text.chars ? text.chars : operation->name);
+    ndr_text_free(&text);
+}
+
 /* A device that says to meet a need but does not build what uses it lacks it: the next row then. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
 {
+    const ndr_caps *caps = &queue->context->caps;
     choices *c;
     NDR_TRY(get_choices(queue->context, &c));
     for (;;) {
         const unsigned lacks = atomic_load(&c->lacks);
-        const ndr_op_row *row = ndr_op_select(operation, &queue->context->caps, lacks, find_forced(c, operation), request);
+        const ndr_op_row *forced = find_forced(c, operation), *row = ndr_op_select(operation, caps, lacks, forced, request);
+        if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, caps, lacks, forced, request);
         const ndr_status status = run_row(row, queue, request, event);
         if (status != NDR_BUILD_FAILED || !row->needs) return status;
+        ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
+                operation->name, row->name, caps->info.name, ndr_last_error());
         atomic_fetch_or(&c->lacks, row->needs);
     }
 }
