@@ -380,7 +380,7 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
     ndr_kernel *kernel;
     const ndr_kernel_desc desc = { .name = "reduce_recursive",
                                    .bundled = "reduce/recursive.cl",
-                                   .options = "-DT=int -DOP=NDR_PLUS -DATOMIC_COMBINE=ndr_atomic_fetch_add" };
+                                   .options = "-DT=int" };
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     ndr_buffer *input = buffer_of(sizeof host, host), *output = buffer_of(sizeof got, NULL);
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {

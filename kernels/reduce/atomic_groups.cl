@@ -8,6 +8,11 @@
 #include "ndr/group.clh"
 #include "reduce/share.clh"
 
+#define ATOMIC_SUM ndr_atomic_fetch_add
+#define ATOMIC_MIN ndr_atomic_fetch_min
+#define ATOMIC_MAX ndr_atomic_fetch_max
+#define ATOMIC_COMBINE JOIN(ATOMIC_, OP_NAME)
+
 /* The answer over nothing; or, where elements follow, what gives way to any of them, NaN included. */
 kernel void reduce_begin(ulong count, global T *cell, ulong cell_offset, NDR_RANGE(1))
 {

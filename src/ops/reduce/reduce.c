@@ -37,17 +37,9 @@ const char *ndr_reduce_asks_for_another(const ndr_reduce_request *request, ndr_r
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE])
 {
-    static const struct {
-        const char *name, *op, *atomic;
-    } words[] = {
-        [NDR_OP_SUM] = { "SUM", "NDR_PLUS", "ndr_atomic_fetch_add" },
-        [NDR_OP_MIN] = { "MIN", "NDR_MINIMUM", "ndr_atomic_fetch_min" },
-        [NDR_OP_MAX] = { "MAX", "NDR_MAXIMUM", "ndr_atomic_fetch_max" },
-    };
-    snprintf(options, NDR_OPTIONS_SIZE,
-             "-DT=%s -DWORD=%s -DOP_NAME=%s -DOP=%s -DATOMIC_COMBINE=%s -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(request->dtype)->cl_name, ndr_dtype_size(request->dtype) == 8 ? "ulong" : "uint",
-             words[request->op].name, words[request->op].op, words[request->op].atomic, fetches_ahead);
+    static const char *const names[] = { [NDR_OP_SUM] = "SUM", [NDR_OP_MIN] = "MIN", [NDR_OP_MAX] = "MAX" };
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DFETCH_AHEAD=%d", ndr_dtype_describe(request->dtype)->cl_name,
+             names[request->op], fetches_ahead);
 }
 
 /* ---- checks ---- */
