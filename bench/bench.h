@@ -1,11 +1,13 @@
-/* bench.h - the one door of the bench: what a row is, and what its files share.
+/* bench.h - what a row is, and what the files of the bench share.
  *
- *   main.c      options, the order of things            matmul.c   \
- *   measure.c   rounds, repeats                         reduce.c    rows: the work, who does it,
- *   report.c    ratios, table, CSV                      launch.c    and what libndr is held to
- *   machine.c   environment, clock, dice                cold.c     /
- *   memory.c    operands that host and device share     ceilings.c /
- *   launches.c  counts everybody's launches             openmp.c, clblast.c, boost_compute.cpp, pyopencl.c: rivals
+ *   bench.c       options, the lists of rows           rows_ceiling.c   what the machine itself reaches
+ *   measure.c     rounds, repeats                      rows_matmul.c    \
+ *   report.c      ratios, table, CSV                   rows_reduce.c     } libndr's operations and launches
+ *   machine.c     environment, clock, random numbers   rows_launch.c    /
+ *   memory.c      device, operands, failing calls      rows_cold.c      first calls with an empty cache
+ *   first_call.c  first calls, in child processes      rows_get.c       kernels obtained from one source
+ *   launches.c    counts all kernel launches
+ *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -21,22 +23,23 @@
 
 /* ---- rows ---- */
 
-/* One who does the work of a row. Neither `run` nor `time`: was not there at build time. */
+/* One way to do the work of a row. It has either `run` or `time`. */
 typedef struct contender {
     const char *name;
-    bool on_device;            /* works on OpenCL buffers, so that operands are handed over first */
-    void (*run)(void *job);    /* the work once, finished when it returns */
-    double (*time)(void *job); /* instead: warms up, does the work once, and says how many seconds that took */
+    bool on_device;            /* works on OpenCL buffers: operands are handed over to the device first */
+    void (*run)(void *job);    /* does the work once; finished when it returns */
+    double (*time)(void *job); /* warms up, does the work once, checks its result and returns the seconds */
 } contender;
 
-/* What the rows of one kind have in common. A job is one row's operands and results. */
+/* What the rows of one kind have in common. A job is the operands and results of one row. */
 typedef struct work {
-    void *(*begin)(const void *shape);
-    void (*refill)(void *job, uint64_t seed); /* fresh operands */
+    const contender *own;                     /* those that need no library, ended by one without a name; [0] is ours */
+    void *(*begin)(const void *shape);        /* NULL: the shape is the job. The functions below may be NULL, too */
+    void (*end)(void *job);
+    void (*refill)(void *job, uint64_t seed); /* new operands */
     void (*reset)(void *job);                 /* results as before the first call; NaN where they are only written */
     void (*hand_over)(void *job, bool to_device);
-    bool (*check)(void *job, const contender *who, size_t calls, bool thoroughly); /* after `calls` since reset */
-    void (*end)(void *job);
+    bool (*check)(void *job, const contender *who, size_t calls, bool thoroughly); /* after `calls` runs since reset */
 } work;
 
 /* How a row's rate is shown: amount / seconds / scale, or seconds / amount / scale. */
@@ -48,12 +51,12 @@ typedef struct unit {
 
 extern const unit gflops, gigabytes, microseconds, seconds_each, programs_each;
 
-/* What libndr is held to beside a rival. */
+/* What libndr has to reach beside a rival. */
 typedef enum goal_kind {
     NO_GOAL,
     RATE_AT_LEAST, /* libndr's rate : the rival's */
     TIME_AT_MOST,  /* libndr's time : the rival's */
-    VALUE_AT_MOST  /* libndr's own figure, in the row's unit */
+    VALUE_AT_MOST  /* libndr's own value, in the row's unit */
 } goal_kind;
 
 typedef struct bench_goal {
@@ -61,64 +64,90 @@ typedef struct bench_goal {
     double pass, aim;
 } bench_goal;
 
-typedef struct bench_rival {
-    const contender *who; /* NULL with VALUE_AT_MOST: nobody */
+/* A rival of one row: the name of a contender for the row's work. Left out if that was not found at build time. */
+typedef struct row_rival {
+    const char *name; /* NULL with VALUE_AT_MOST: no rival */
     bench_goal goal;
-} bench_rival;
+} row_rival;
 
 typedef struct bench_row {
     const char *name;
     const work *work;
-    const void *shape; /* what work->begin() takes */
+    const void *shape; /* the argument of work->begin() */
     double amount;     /* of one call, in the unit without its scale: flop, bytes, launches */
     const unit *unit;
-    const contender *ours;
-    bench_rival rivals[8]; /* ended by one without a goal and without a name */
-    size_t most_launches; /* of one call of ours; 0: any number */
-    size_t most_rounds;   /* 0: any number */
-    bool alternates;      /* all in one timing, call by call: for rivals on one driver, told apart by a few per cent */
+    row_rival rivals[8]; /* ended by one without a name and without a goal */
+    size_t max_launches; /* of one call of ours; 0: any number */
+    size_t max_rounds;   /* 0: any number */
+    bool alternates;     /* all contenders in one timing, call by call: for rivals that differ by a few per cent */
 } bench_row;
 
-/* Rows that belong together. */
+/* A call that is timed once, in a process of its own: first_call.c. */
+typedef struct first_call {
+    const char *name; /* unique among first calls */
+    size_t programs;  /* that it has to build */
+    const work *work;
+    const void *shape;
+    const contender *who; /* has `run` */
+} first_call;
+
+/* The rows of one file, and the first calls that they time. */
 typedef struct row_list {
     const bench_row *rows;
     size_t count;
+    const first_call *first_calls;
+    size_t first_call_count;
 } row_list;
 
-row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void);
+row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
+
+/* ---- rivals.c ---- */
+
+/* The contender of that name for this work: one of its own, or a library's. NULL: not found at build time. */
+const contender *find_contender(const work *w, const char *name);
+
+/* Set the environment variables that the libraries read when they are loaded. */
+void rivals_prepare(void);
+void rivals_describe(void);
+
+/* Give the library the parameters that its own tuner left in a file. Ends the bench if that fails. */
+void rival_tune(const char *name, const char *path);
 
 /* ---- measure.c ---- */
 
-enum { MOST_ROUNDS = 200, MOST_CONTENDERS = 9 };
+enum { MAX_ROUNDS = 200, MAX_CONTENDERS = 9 };
 
 typedef struct bench_settings {
     size_t rounds;
-    double row_s; /* a row that takes less time goes on for more rounds */
+    double row_s; /* a row that takes less time gets more rounds */
     uint64_t seed;
     double shortest_s; /* of one timing: faster calls are repeated */
-    double slow_s;     /* whose call takes longer is timed in the first `slow_rounds` only */
+    double slow_s;     /* a contender whose call takes longer is timed in the first `slow_rounds` only */
     size_t slow_rounds;
-    double settle_s; /* sleep before each timing, until everybody's idle threads sleep too */
-    double warm_s;   /* then calls that do not count, for so long */
+    double settle_s; /* sleep before each timing, until the idle threads of all libraries sleep, too */
+    double warm_up_s; /* calls before each timing that do not count */
 } bench_settings;
 
-typedef struct measured {
+typedef struct measurement {
     const contender *who;
-    size_t repeats, launches;    /* launches of one call */
-    size_t rounds, most_rounds;  /* so far; at the end */
-    bool is_slow;                /* too slow to warm up before each timing */
-    double seconds[MOST_ROUNDS]; /* of one call, in each round */
-    bool is_right;
-} measured;
+    size_t repeats, launches;   /* launches of one call */
+    size_t rounds, max_rounds;  /* rounds so far; at the end */
+    bool is_slow;               /* too slow to warm up before each timing */
+    double seconds[MAX_ROUNDS]; /* of one call, in each round */
+    bool is_correct;
+} measurement;
 
-/* One row's measurements: libndr's first, then those rivals that are there, in the row's order. */
+/* The measurements of one row: libndr's first, then those of the rivals found, in the row's order. */
 typedef struct bench_result {
     const bench_row *row;
     size_t count;
-    measured of[MOST_CONTENDERS];
+    measurement of[MAX_CONTENDERS];
 } bench_result;
 
 void measure(const bench_row *row, const bench_settings *settings, bench_result *result);
+
+/* Seconds of one call, the first in this process. */
+double time_first_call(const first_call *call);
 
 double quantile(const double *values, size_t count, double q); /* 0.5: the median */
 
@@ -126,90 +155,88 @@ double quantile(const double *values, size_t count, double q); /* 0.5: the media
 
 /* libndr beside one rival. Ratios are of rates or of times, as the goal says. */
 typedef struct comparison {
-    double ours, theirs;                /* medians, in the row's unit; theirs 0 without a rival */
-    double median, quarter, three_quarters, p90; /* of paired ratios; p90 is the ratio of p90 rates */
-    const char *mark;                   /* "aim", "pass", "SHORT", "WRONG" or "" */
+    double ours, theirs;                         /* medians, in the row's unit; theirs 0 without a rival */
+    double median, quarter, three_quarters, p90; /* of the ratios of each round; p90 is the ratio of p90 rates */
+    const char *mark;                            /* "aim", "pass", "SHORT", "WRONG" or "" */
 } comparison;
 
-comparison compare(const bench_result *result, const bench_rival *rival);
+comparison compare(const bench_result *result, const row_rival *rival);
+bool report_to_csv(const char *path); /* write the table to this file, too */
 void report_head(void);
 void report(const bench_result *result);
-bool report_to_csv(const char *path); /* also write all that follows there */
-size_t report_shorts(void); /* how many marks were SHORT or WRONG */
+size_t missed_goals(void); /* how many marks were SHORT or WRONG */
 
 /* ---- machine.c ---- */
 
 double now_s(void);
 void sleep_s(double seconds);
-uint64_t chance(uint64_t *state);
+uint64_t next_random(uint64_t *state);
 unsigned thread_count(void); /* CPUs that this process may use */
 
-/* Run again under the environment that the libraries must see when they are loaded, if this is not it. */
+/* Set the environment variables that libraries read when they are loaded, and start this program again, once. */
 void machine_prepare(char **argv);
 void machine_describe(void);
 
 /* ---- memory.c ---- */
 
-/* The one context and queue of the bench. */
+/* The one context and queue of the bench, and the text that selected the device. */
 extern ndr_context *the_context;
 extern ndr_queue *the_queue;
-extern const char *the_device_words;
+extern const char *the_device_text;
 
-void open_device(const char *words);
+void open_device(const char *text);
 void close_device(void);
 
-/* Page-aligned host memory with a zero-copy buffer over it. Either the host looks at it or the device. */
-typedef struct shared {
+/* Page-aligned host memory with a zero-copy buffer over it. Either the host may use it or the device. */
+typedef struct shared_memory {
     void *host;
     ndr_buffer *buffer;
     bool is_on_device;
-} shared;
+} shared_memory;
 
-shared shared_create(size_t bytes);
-void shared_destroy(shared *memory);
-void shared_hand_over(shared *memory, bool to_device);
+shared_memory shared_create(size_t bytes);
+void shared_destroy(shared_memory *memory);
+void shared_hand_over(shared_memory *memory, bool to_device);
 
-/* Fresh values: floats are multiples of 2^-23 in [low, low + span). */
+/* New values: floats are multiples of 2^-23 in [low, low + span). */
 void fill_f32(float *x, size_t n, float low, float span, uint64_t seed);
 void fill_f64(double *x, size_t n, double low, double span, uint64_t seed);
 void fill_i32(int32_t *x, size_t n, uint64_t seed);
 void *allocate(size_t bytes);
 
-/* End the bench with what the call had to say. */
-#define MUST(call) must_have_worked((call), #call)
-void must_have_worked(ndr_status status, const char *call);
-#define MUST_CL(code) must_have_worked_cl((code), #code)
-void must_have_worked_cl(cl_int code, const char *call);
+/* x[index] of one of these three types. */
+static inline double element_at(ndr_dtype dtype, const void *x, size_t index)
+{
+    return dtype == NDR_DTYPE_F32   ? (double)((const float *)x)[index]
+           : dtype == NDR_DTYPE_F64 ? ((const double *)x)[index]
+                                    : (double)((const int32_t *)x)[index];
+}
 
-/* A kernel without libndr: source, built with no options. */
+/* End the bench, and print the call and its error, if the call fails. */
+#define MUST(call) end_if_failed((call), #call)
+void end_if_failed(ndr_status status, const char *call);
+#define MUST_CL(code) end_if_failed_cl((code), #code)
+void end_if_failed_cl(cl_int code, const char *call);
+
+/* A program and a kernel without libndr, built with no options. */
+cl_program raw_program(const char *source);
 cl_kernel raw_kernel(const char *source, const char *name);
 
-/* How many kernels anybody in this process has enqueued; see launches.c. */
+/* How many kernels this process has enqueued, through any library: launches.c. */
 size_t launches_so_far(void);
 
-/* ---- openmp.c: loops over two threads, vectorised, for the machine itself; NULL where there is no OpenMP ---- */
+/* ---- first_call.c ---- */
 
-typedef struct openmp_loops {
-    float (*sum_f32)(const float *x, size_t n), (*min_f32)(const float *x, size_t n), (*max_f32)(const float *x, size_t n);
-    double (*sum_f64)(const double *x, size_t n);
-    int32_t (*sum_i32)(const int32_t *x, size_t n);
-} openmp_loops;
+enum { CACHE_PATH_SIZE = 32 };
 
-const openmp_loops *openmp(void);
+/* The path of a new, empty cache folder for PoCL. */
+void make_cache(char path[CACHE_PATH_SIZE]);
+size_t remove_cache(const char *path); /* how many programs it held */
 
-/* ---- clblast.c ---- */
+/* Seconds of the call, in a child with this cache. */
+double first_call_s(const first_call *call, const char *cache);
 
-/* Give CLBlast what its tuner found: a file that clblast_tuner_* has left. Ends the bench where that fails. */
-void clblast_tune(const char *json_path);
-
-/* ---- pyopencl.c ---- */
-
-/* Seconds of one reduction by PyOpenCL, in a process of its own, on operands of its own that it checks itself. */
-double pyopencl_reduce_s(ndr_dtype dtype, ndr_op op, size_t count);
-
-/* ---- cold.c ---- */
-
-/* What a child does: one cold build, told on stdout. Returns the exit status. */
-int cold_child(const char *name);
+/* The same with an empty cache; how many programs the child built, where `programs` is not NULL. */
+double cold_call_s(const first_call *call, size_t *programs);
 
 #endif

@@ -1,5 +1,5 @@
-/* launches.c - counts kernel launches: a library that stands before the ICD loader, for libndr (by NDR_OPENCL) and
- * everybody else in the process, and passes each call on. A few nanoseconds for all of them alike. */
+/* launches.c - counts kernel launches. The clEnqueueNDRangeKernel() of this shared library takes the place of the ICD
+ * loader's, for libndr (through NDR_OPENCL) and for all other libraries, and calls it. It adds a few nanoseconds. */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -25,7 +25,7 @@ static enqueue *find_next(void)
         exit(2);
     }
     enqueue *next;
-    memcpy(&next, &found, sizeof next); /* ISO C knows no cast between these */
+    memcpy(&next, &found, sizeof next); /* ISO C has no cast from an object pointer to a function pointer */
     return next;
 }
 

@@ -1,4 +1,4 @@
-/* machine.c - what the machine is, and its clock, sleep and dice. */
+/* machine.c - description and environment of the machine, clock, sleep and random numbers. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -8,10 +8,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifdef BENCH_OPENBLAS
-#include <cblas.h>
-#endif
 
 extern char **environ;
 
@@ -29,7 +25,7 @@ void sleep_s(double seconds)
 }
 
 /* xorshift64*; the state is never 0. */
-uint64_t chance(uint64_t *state)
+uint64_t next_random(uint64_t *state)
 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -45,20 +41,7 @@ unsigned thread_count(void)
 
 /* ---- environment ---- */
 
-/* OpenBLAS 0.3.21 takes a CPU that is younger than itself for a Prescott of 2004; then we name it the best core that the
- * CPU does have. NULL: it knows better than we do. */
-static const char *openblas_core(void)
-{
-#if defined(BENCH_OPENBLAS) && defined(__x86_64__)
-    const char *core = openblas_get_corename();
-    if (strcmp(core, "Prescott") != 0 && strcmp(core, "Generic") != 0) return NULL;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "SkylakeX";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
-#endif
-    return NULL;
-}
-
-/* PoCL as installed: no POCL_ variable but the cache folder. */
+/* PoCL as installed: no POCL_ variable except the cache folder. */
 static void forget_pocl_settings(void)
 {
     for (char **entry = environ; *entry;) {
@@ -67,7 +50,7 @@ static void forget_pocl_settings(void)
         if (strncmp(*entry, "POCL_", 5) == 0 && length < sizeof name) {
             memcpy(name, *entry, length);
             name[length] = '\0';
-            unsetenv(name); /* moves the entries behind it up */
+            unsetenv(name); /* moves the later entries up */
         } else {
             ++entry;
         }
@@ -80,9 +63,7 @@ void machine_prepare(char **argv)
     forget_pocl_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
     setenv("NDR_OPENCL", BENCH_LAUNCHES, 1); /* counts launches and passes them on */
-    const char *core = openblas_core();
-    if (core) setenv("OPENBLAS_CORETYPE", core, 0);
-    setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0); /* idle threads spin for 2^20 ticks instead of 2^26 */
+    rivals_prepare();
     setenv("NDR_BENCH_PREPARED", "1", 1);
     execv("/proc/self/exe", argv);
     perror("bench: execv");
@@ -113,28 +94,8 @@ void machine_describe(void)
     ndr_device_info info;
     MUST(ndr_context_get_device(the_context, &info));
     print_cpu();
-    printf("device    %s (asked for \"%s\")\n          %s %s, %u compute units\n", info.name, the_device_words, info.platform, info.driver,
-           info.compute_units);
+    printf("device    %s (selected by \"%s\")\n          %s %s, %u compute units\n", info.name, the_device_text,
+           info.platform, info.driver, info.compute_units);
     printf("libndr    %s\n", ndr_version());
-#ifdef BENCH_OPENBLAS
-    printf("OpenBLAS  %s, core %s, %d threads\n", openblas_get_config(), openblas_get_corename(), openblas_get_num_threads());
-#else
-    printf("OpenBLAS  was not there at build time\n");
-#endif
-    printf("OpenMP    %s\n", openmp() ? "from the C compiler" : "was not there at build time");
-#ifdef BENCH_CLBLAST
-    printf("CLBlast   as installed, its default parameters\n");
-#else
-    printf("CLBlast   was not there at build time\n");
-#endif
-#ifdef BENCH_BOOST_COMPUTE
-    printf("Boost.Compute %d.%d\n", BENCH_BOOST_COMPUTE / 100000, BENCH_BOOST_COMPUTE / 100 % 1000);
-#else
-    printf("Boost.Compute was not there at build time\n");
-#endif
-#ifdef BENCH_PYOPENCL
-    printf("PyOpenCL  of %s\n", BENCH_PYOPENCL);
-#else
-    printf("PyOpenCL  was not there at build time\n");
-#endif
+    rivals_describe();
 }

@@ -1,8 +1,8 @@
-/* measure.c - who takes how long, side by side.
+/* measure.c - times the contenders of a row side by side.
  *
- * A round has fresh operands and everybody once, in random order, so that whatever the machine does to one it does to
- * the other: ratios are formed within a round, and the median is taken over rounds. Before each timing everybody's
- * threads get time to fall asleep, and the one who is timed makes a call that does not count. */
+ * A round has new operands and times each contender once, in random order, so that a disturbance of the machine affects
+ * all of them. Ratios are formed within a round; their median is taken over rounds. Before each timing the threads of
+ * all libraries get time to fall asleep, and the contender makes calls that do not count. */
 #include "bench.h"
 
 #include <math.h>
@@ -12,15 +12,33 @@
 
 /* ---- one timing ---- */
 
-static void make_ready(const bench_row *row, void *job, const contender *who)
+static void hand_over(const work *w, void *job, bool to_device)
 {
-    row->work->hand_over(job, false);
-    row->work->reset(job);
-    row->work->hand_over(job, who->on_device);
+    if (w->hand_over) w->hand_over(job, to_device);
+}
+
+/* Operands for the host, with new values. */
+static void refill(const work *w, void *job, uint64_t seed)
+{
+    hand_over(w, job, false);
+    if (w->refill) w->refill(job, seed);
+}
+
+/* Operands and results as the contender expects them. */
+static void prepare(const work *w, void *job, const contender *who)
+{
+    hand_over(w, job, false);
+    if (w->reset) w->reset(job);
+    hand_over(w, job, who->on_device);
     MUST(ndr_queue_finish(the_queue));
 }
 
-/* Seconds of `repeats` calls, one behind the other. */
+static void *begin(const work *w, const void *shape)
+{
+    return w->begin ? w->begin(shape) : (void *)(uintptr_t)shape;
+}
+
+/* Seconds of `repeats` calls, one after the other. */
 static double time_calls(const contender *who, void *job, size_t repeats)
 {
     double sum = 0;
@@ -33,41 +51,41 @@ static double time_calls(const contender *who, void *job, size_t repeats)
 
 /* ---- before the rounds ---- */
 
-/* The first call builds kernels and starts threads. Then as many as make one timing long enough. */
-static void calibrate(const bench_row *row, void *job, const bench_settings *settings, measured *m)
+/* The first call builds kernels and starts threads. Then the number of calls grows until one timing is long enough. */
+static void calibrate(const bench_row *row, void *job, const bench_settings *settings, measurement *m)
 {
     m->repeats = 1;
-    m->most_rounds = row->most_rounds ? row->most_rounds : MOST_ROUNDS;
-    if (m->who->time) return; /* which needs neither */
-    make_ready(row, job, m->who);
+    m->max_rounds = row->max_rounds ? row->max_rounds : MAX_ROUNDS;
+    if (m->who->time) return; /* which does both itself */
+    prepare(row->work, job, m->who);
     (void)time_calls(m->who, job, 1);
     for (;;) {
-        make_ready(row, job, m->who);
+        prepare(row->work, job, m->who);
         const double seconds = time_calls(m->who, job, m->repeats);
         m->is_slow = seconds > settings->slow_s;
-        if (m->is_slow && m->most_rounds > settings->slow_rounds) m->most_rounds = settings->slow_rounds;
+        if (m->is_slow && m->max_rounds > settings->slow_rounds) m->max_rounds = settings->slow_rounds;
         if (seconds >= settings->shortest_s) return;
         const double factor = ceil(1.1 * settings->shortest_s / fmax(seconds, 1e-7));
         m->repeats *= (size_t)fmin(fmax(factor, 2), 1000);
     }
 }
 
-static bool is_there(const contender *who) { return who && (who->run || who->time); }
-
-static void list(const bench_row *row, bench_result *result)
+static void list_contenders(const bench_row *row, bench_result *result)
 {
     memset(result, 0, sizeof *result);
     result->row = row;
-    result->of[result->count++].who = row->ours;
-    for (const bench_rival *r = row->rivals; r->who || r->goal.kind != NO_GOAL; ++r)
-        if (is_there(r->who)) result->of[result->count++].who = r->who;
-    for (size_t i = 0; i < result->count; ++i) result->of[i].is_right = true;
+    result->of[result->count++].who = &row->work->own[0];
+    for (const row_rival *r = row->rivals; r->name || r->goal.kind != NO_GOAL; ++r) {
+        const contender *found = r->name ? find_contender(row->work, r->name) : NULL;
+        if (found) result->of[result->count++].who = found;
+    }
+    for (size_t i = 0; i < result->count; ++i) result->of[i].is_correct = true;
 }
 
 /* ---- rounds ---- */
 
-/* Threads that have just been woken may share a core until the system spreads them, for some 10 ms. */
-static size_t warm(const contender *who, void *job, double for_s)
+/* Threads that have just been woken may share a core for some 10 ms, until the system spreads them. */
+static size_t warm_up(const contender *who, void *job, double for_s)
 {
     size_t calls = 0;
     for (double spent = 0; spent < for_s; ++calls) spent += time_calls(who, job, 1);
@@ -78,92 +96,99 @@ static void shuffle(size_t *order, size_t count, uint64_t *state)
 {
     for (size_t i = 0; i < count; ++i) order[i] = i;
     for (size_t i = count; i > 1; --i) {
-        const size_t other = chance(state) % i, last = order[i - 1];
+        const size_t other = next_random(state) % i, last = order[i - 1];
         order[i - 1] = order[other];
         order[other] = last;
     }
 }
 
-/* What a turn's calls since make_ready() have computed. */
-static void end_turn(const bench_row *row, void *job, measured *m, size_t calls)
+/* Check the result of the `calls` since prepare(). */
+static void end_turn(const work *w, void *job, measurement *m, size_t calls)
 {
-    row->work->hand_over(job, false);
-    if (!row->work->check(job, m->who, calls, m->rounds == 0)) m->is_right = false;
+    hand_over(w, job, false);
+    if (w->check && !m->who->time && !w->check(job, m->who, calls, m->rounds == 0)) m->is_correct = false;
     ++m->rounds;
 }
 
-static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measured *m)
+static void take_turn(const bench_row *row, void *job, const bench_settings *settings, measurement *m)
 {
-    make_ready(row, job, m->who);
+    prepare(row->work, job, m->who);
     sleep_s(settings->settle_s);
-    const size_t warm_up = m->is_slow || m->who->time ? 0 : warm(m->who, job, settings->warm_s);
+    const size_t warm_ups = m->is_slow || m->who->time ? 0 : warm_up(m->who, job, settings->warm_up_s);
     const size_t launches = launches_so_far();
     m->seconds[m->rounds] = time_calls(m->who, job, m->repeats) / (double)m->repeats;
     m->launches = (launches_so_far() - launches) / m->repeats;
-    end_turn(row, job, m, warm_up + m->repeats);
+    end_turn(row->work, job, m, warm_ups + m->repeats);
 }
 
-/* Everybody's calls in one timing, one of each after the other, again in random order; then what each computes. */
+/* All contenders in one timing: one call of each at a time, in random order. Then one call of each is checked. */
 static void take_turn_together(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
                                uint64_t *state)
 {
-    double sums[MOST_CONTENDERS] = { 0 };
-    make_ready(row, job, result->of[0].who);
+    double sums[MAX_CONTENDERS] = { 0 };
+    prepare(row->work, job, result->of[0].who);
     sleep_s(settings->settle_s);
-    for (size_t i = 0; i < result->count; ++i) (void)warm(result->of[i].who, job, settings->warm_s);
+    for (size_t i = 0; i < result->count; ++i) (void)warm_up(result->of[i].who, job, settings->warm_up_s);
     const size_t calls = result->of[0].repeats;
     for (size_t call = 0; call < calls; ++call) {
-        size_t order[MOST_CONTENDERS];
+        size_t order[MAX_CONTENDERS];
         shuffle(order, result->count, state);
         for (size_t i = 0; i < result->count; ++i)
             sums[order[i]] += time_calls(result->of[order[i]].who, job, 1);
     }
     for (size_t i = 0; i < result->count; ++i) {
-        measured *m = &result->of[i];
+        measurement *m = &result->of[i];
         m->seconds[m->rounds] = sums[i] / (double)calls;
-        make_ready(row, job, m->who);
+        prepare(row->work, job, m->who);
         const size_t launches = launches_so_far();
         (void)time_calls(m->who, job, 1);
         m->launches = launches_so_far() - launches;
-        end_turn(row, job, m, 1);
+        end_turn(row->work, job, m, 1);
     }
 }
 
-/* One round; false if nobody had a turn left. */
+/* One round; false if no contender had a turn left. */
 static bool take_turns(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
                        uint64_t *state)
 {
-    size_t order[MOST_CONTENDERS];
-    bool anybody = false;
+    size_t order[MAX_CONTENDERS];
+    bool any = false;
     shuffle(order, result->count, state);
-    row->work->hand_over(job, false);
-    row->work->refill(job, chance(state));
+    refill(row->work, job, next_random(state));
     if (row->alternates) {
         take_turn_together(row, job, settings, result, state);
         return true;
     }
     for (size_t i = 0; i < result->count; ++i) {
-        measured *m = &result->of[order[i]];
-        if (m->rounds >= m->most_rounds) continue;
+        measurement *m = &result->of[order[i]];
+        if (m->rounds >= m->max_rounds) continue;
         take_turn(row, job, settings, m);
-        anybody = true;
+        any = true;
     }
-    return anybody;
+    return any;
 }
 
 void measure(const bench_row *row, const bench_settings *settings, bench_result *result)
 {
     uint64_t state = settings->seed;
-    list(row, result);
-    void *job = row->work->begin(row->shape);
-    row->work->refill(job, chance(&state));
+    list_contenders(row, result);
+    void *job = begin(row->work, row->shape);
+    refill(row->work, job, next_random(&state));
     for (size_t i = 0; i < result->count; ++i) calibrate(row, job, settings, &result->of[i]);
     const double start = now_s();
-    for (size_t round = 0; round < MOST_ROUNDS; ++round) {
+    for (size_t round = 0; round < MAX_ROUNDS; ++round) {
         if (round >= settings->rounds && now_s() - start >= settings->row_s) break;
         if (!take_turns(row, job, settings, result, &state)) break;
     }
-    row->work->end(job);
+    if (row->work->end) row->work->end(job);
+}
+
+double time_first_call(const first_call *call)
+{
+    void *job = begin(call->work, call->shape);
+    refill(call->work, job, 1);
+    prepare(call->work, job, call->who);
+    return time_calls(call->who, job, 1); /* the process ends after this, and the job with it */
 }
 
 /* ---- figures ---- */
@@ -177,7 +202,7 @@ static int by_size(const void *a, const void *b)
 double quantile(const double *values, size_t count, double q)
 {
     if (count == 0) return NAN;
-    double sorted[MOST_ROUNDS];
+    double sorted[MAX_ROUNDS];
     memcpy(sorted, values, count * sizeof *values);
     qsort(sorted, count, sizeof *sorted, by_size);
     const double place = q * (double)(count - 1);

@@ -1,4 +1,4 @@
-/* memory.c - the device, and operands that host and device share. */
+/* memory.c - the device, and operands that host and device share. The calls here end the bench where they fail. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -7,18 +7,18 @@
 
 ndr_context *the_context;
 ndr_queue *the_queue;
-const char *the_device_words;
+const char *the_device_text;
 
 /* ---- failing ---- */
 
-void must_have_worked(ndr_status status, const char *call)
+void end_if_failed(ndr_status status, const char *call)
 {
     if (status == NDR_OK) return;
     fprintf(stderr, "bench: %s\n  %s: %s\n", call, ndr_status_name(status), ndr_last_error());
     exit(2);
 }
 
-void must_have_worked_cl(cl_int code, const char *call)
+void end_if_failed_cl(cl_int code, const char *call)
 {
     if (code == CL_SUCCESS) return;
     fprintf(stderr, "bench: %s\n  OpenCL error %d\n", call, (int)code);
@@ -36,10 +36,10 @@ void *allocate(size_t bytes)
 
 /* ---- device ---- */
 
-void open_device(const char *words)
+void open_device(const char *text)
 {
-    the_device_words = words;
-    MUST(ndr_context_create(words, &the_context));
+    the_device_text = text;
+    MUST(ndr_context_create(text, &the_context));
     MUST(ndr_queue_create(the_context, NULL, &the_queue));
 }
 
@@ -49,14 +49,21 @@ void close_device(void)
     ndr_context_destroy(the_context);
 }
 
-cl_kernel raw_kernel(const char *source, const char *name)
+cl_program raw_program(const char *source)
 {
     cl_int code;
     const cl_device_id device = ndr_context_cl_device(the_context);
     cl_program program = clCreateProgramWithSource(ndr_context_cl(the_context), 1, &source, NULL, &code);
     MUST_CL(code);
     MUST_CL(clBuildProgram(program, 1, &device, "", NULL, NULL));
-    cl_kernel kernel = clCreateKernel(program, name, &code);
+    return program;
+}
+
+cl_kernel raw_kernel(const char *source, const char *name)
+{
+    cl_int code;
+    const cl_program program = raw_program(source);
+    const cl_kernel kernel = clCreateKernel(program, name, &code);
     MUST_CL(code);
     MUST_CL(clReleaseProgram(program));
     return kernel;
@@ -64,15 +71,15 @@ cl_kernel raw_kernel(const char *source, const char *name)
 
 /* ---- shared memory ---- */
 
-shared shared_create(size_t bytes)
+shared_memory shared_create(size_t bytes)
 {
-    shared memory = { .host = allocate(bytes), .is_on_device = true };
+    shared_memory memory = { .host = allocate(bytes), .is_on_device = true };
     MUST(ndr_buffer_create_over(the_context, bytes, memory.host, &memory.buffer));
     shared_hand_over(&memory, false);
     return memory;
 }
 
-void shared_destroy(shared *memory)
+void shared_destroy(shared_memory *memory)
 {
     shared_hand_over(memory, true);
     MUST(ndr_queue_finish(the_queue));
@@ -80,34 +87,34 @@ void shared_destroy(shared *memory)
     free(memory->host);
 }
 
-void shared_hand_over(shared *memory, bool to_device)
+void shared_hand_over(shared_memory *memory, bool to_device)
 {
     if (memory->is_on_device == to_device) return;
     void *host = memory->host;
     if (to_device) MUST(ndr_buffer_unmap(the_queue, memory->buffer, host));
     else MUST(ndr_buffer_map(the_queue, memory->buffer, NDR_MAP_READ_WRITE, 0, ndr_buffer_size(memory->buffer), &host));
     if (host != memory->host) {
-        fprintf(stderr, "bench: this device copies where a zero-copy buffer was asked for\n");
+        fprintf(stderr, "bench: this device copies a zero-copy buffer to map it; choose another with --device\n");
         exit(2);
     }
     memory->is_on_device = to_device;
 }
 
-/* ---- fresh values ---- */
+/* ---- values ---- */
 
-/* Streams of their own for each of 8 neighbours, so that the compiler can fill vectors. */
-#define DEFINE_FILL(name, T, params, value)                                                \
-    void name(T *x, size_t n, params uint64_t seed)                                        \
-    {                                                                                      \
-        enum { STREAMS = 8 };                                                              \
-        uint64_t state[STREAMS];                                                           \
-        for (size_t s = 0; s < STREAMS; ++s) state[s] = chance(&seed) | 1;                 \
-        for (size_t i = 0; i < n; i += STREAMS)                                            \
-            for (size_t s = 0; s < STREAMS && i + s < n; ++s) {                            \
-                state[s] = state[s] * 6364136223846793005u + 1442695040888963407u;         \
-                const uint64_t bits = state[s] >> 33;                                      \
-                x[i + s] = (value);                                                        \
-            }                                                                              \
+/* Each of 8 neighbours has a random stream of its own, so that the compiler can use vectors. */
+#define DEFINE_FILL(name, T, params, value)                                        \
+    void name(T *x, size_t n, params uint64_t seed)                                \
+    {                                                                              \
+        enum { STREAMS = 8 };                                                      \
+        uint64_t state[STREAMS];                                                   \
+        for (size_t s = 0; s < STREAMS; ++s) state[s] = next_random(&seed) | 1;    \
+        for (size_t i = 0; i < n; i += STREAMS)                                    \
+            for (size_t s = 0; s < STREAMS && i + s < n; ++s) {                    \
+                state[s] = state[s] * 6364136223846793005u + 1442695040888963407u; \
+                const uint64_t bits = state[s] >> 33;                              \
+                x[i + s] = (value);                                                \
+            }                                                                      \
     }
 #define COMMA ,
 DEFINE_FILL(fill_f32, float, float low COMMA float span COMMA, low + span * (float)(bits >> 8) * 0x1p-23f)

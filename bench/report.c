@@ -1,4 +1,4 @@
-/* report.c - what was measured, beside what was asked for: as a table and as CSV. */
+/* report.c - the measurements beside the goals, as a table and as CSV. */
 #include "bench.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ const unit gflops = { "GFLOP/s", 1e9, false }, gigabytes = { "GB/s", 1e9, false 
            seconds_each = { "s", 1, true }, programs_each = { "", 1, true };
 
 static FILE *csv;
-static size_t shorts;
+static size_t missed;
 
 /* ---- figures ---- */
 
@@ -23,35 +23,37 @@ static bool reaches(goal_kind kind, double value, double limit)
     return kind == RATE_AT_LEAST ? value >= limit : value <= limit;
 }
 
-/* Both the median and the p90 have to get there. */
-static const char *mark(const bench_result *result, const measured *theirs, const bench_goal *goal, const comparison *c)
+/* Both the median and the p90 have to reach the goal. */
+static const char *mark(const bench_result *result, const measurement *theirs, const bench_goal *goal,
+                        const comparison *c)
 {
-    const measured *ours = &result->of[0];
-    const size_t most_launches = result->row->most_launches;
-    if (!ours->is_right || (theirs && !theirs->is_right)) return "WRONG";
+    const measurement *ours = &result->of[0];
+    const size_t max_launches = result->row->max_launches;
+    if (!ours->is_correct || (theirs && !theirs->is_correct)) return "WRONG";
     if (goal->kind == NO_GOAL) return "";
-    if (most_launches && ours->launches > most_launches) return "SHORT";
+    if (max_launches && ours->launches > max_launches) return "SHORT";
     const double median = goal->kind == VALUE_AT_MOST ? c->ours : c->median;
     const double p90 = goal->kind == VALUE_AT_MOST ? c->ours : c->p90;
     if (reaches(goal->kind, median, goal->aim) && reaches(goal->kind, p90, goal->aim)) return "aim";
     return reaches(goal->kind, median, goal->pass) && reaches(goal->kind, p90, goal->pass) ? "pass" : "SHORT";
 }
 
-static const measured *find(const bench_result *result, const contender *who)
+/* NULL: the rival was not found at build time, or there is none. */
+static const measurement *find_rival(const bench_result *result, const row_rival *rival)
 {
-    for (size_t i = 1; i < result->count; ++i)
-        if (result->of[i].who == who) return &result->of[i];
+    for (size_t i = 1; rival->name && i < result->count; ++i)
+        if (strcmp(result->of[i].who->name, rival->name) == 0) return &result->of[i];
     return NULL;
 }
 
-comparison compare(const bench_result *result, const bench_rival *rival)
+comparison compare(const bench_result *result, const row_rival *rival)
 {
-    const measured *ours = &result->of[0], *theirs = rival->who ? find(result, rival->who) : NULL;
+    const measurement *ours = &result->of[0], *theirs = find_rival(result, rival);
     comparison c = { .ours = in_unit(result->row, quantile(ours->seconds, ours->rounds, 0.5)) };
     if (theirs) {
         const size_t rounds = ours->rounds < theirs->rounds ? ours->rounds : theirs->rounds;
         const bool of_times = rival->goal.kind == TIME_AT_MOST;
-        double ratios[MOST_ROUNDS];
+        double ratios[MAX_ROUNDS];
         for (size_t i = 0; i < rounds; ++i) {
             const double faster = theirs->seconds[i] / ours->seconds[i];
             ratios[i] = of_times ? 1 / faster : faster;
@@ -72,12 +74,12 @@ comparison compare(const bench_result *result, const bench_rival *rival)
 
 enum { CELL = 16 };
 
-/* The cells of a line that may be empty; in the CSV too. */
+/* The cells of a line that may be empty, in the CSV too. */
 typedef struct line {
     char theirs[CELL], median[CELL], quarter[CELL], three_quarters[CELL], p90[CELL], pass[CELL], aim[CELL];
 } line;
 
-/* Three digits that count. */
+/* Three significant digits. */
 static void write_number(char text[CELL], double value)
 {
     const int digits = value == 0 ? 0 : value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
@@ -109,13 +111,13 @@ static const char *const signs[] = {
     [NO_GOAL] = "", [RATE_AT_LEAST] = ">=", [TIME_AT_MOST] = "<=", [VALUE_AT_MOST] = "<="
 };
 
-static void report_line(const bench_result *result, const bench_rival *rival)
+static void report_line(const bench_result *result, const row_rival *rival)
 {
     const bench_row *row = result->row;
     const goal_kind kind = rival->goal.kind;
     const comparison c = compare(result, rival);
     const line text = write_line(&rival->goal, &c);
-    const char *who = result->of[0].who->name, *against = rival->who ? rival->who->name : "";
+    const char *who = result->of[0].who->name, *against = rival->name ? rival->name : "";
     char ours[CELL];
     write_number(ours, c.ours);
     printf("%-33s %8s %-7s  %-16s %8s  %6s %6s%s%-6s %6s   %2s%-5s %2s%-5s %s\n", row->name, ours, row->unit->name, against,
@@ -125,7 +127,7 @@ static void report_line(const bench_result *result, const bench_rival *rival)
         fprintf(csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%zu,%zu\n", row->name, row->unit->name, who, ours, against,
                 text.theirs, kinds[kind], text.median, text.quarter, text.three_quarters, text.p90, text.pass, text.aim,
                 c.mark, result->of[0].rounds, result->of[0].launches);
-    if (strcmp(c.mark, "SHORT") == 0 || strcmp(c.mark, "WRONG") == 0) ++shorts;
+    if (strcmp(c.mark, "SHORT") == 0 || strcmp(c.mark, "WRONG") == 0) ++missed;
 }
 
 /* ---- reporting ---- */
@@ -147,14 +149,14 @@ void report_head(void)
 void report(const bench_result *result)
 {
     size_t lines = 0;
-    for (const bench_rival *r = result->row->rivals; r->who || r->goal.kind != NO_GOAL; ++r) {
-        if (r->who && !find(result, r->who)) continue;
+    for (const row_rival *r = result->row->rivals; r->name || r->goal.kind != NO_GOAL; ++r) {
+        if (r->name && !find_rival(result, r)) continue;
         report_line(result, r);
         ++lines;
     }
-    if (lines == 0) report_line(result, &(bench_rival){ .who = NULL });
+    if (lines == 0) report_line(result, &(row_rival){ .name = NULL });
     fflush(stdout);
     if (csv) fflush(csv);
 }
 
-size_t report_shorts(void) { return shorts; }
+size_t missed_goals(void) { return missed; }

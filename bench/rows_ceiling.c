@@ -1,7 +1,7 @@
-/* ceilings.c - what the machine itself can do: read memory, multiply and add.
+/* rows_ceiling.c - what the machine itself reaches: reading memory, multiplying and adding.
  *
- * Compiled with -O3 -march=native -ffp-contract=fast; vectors are GCC's and Clang's, 64 bytes wide, which the compiler
- * cuts to what the machine has. */
+ * Compiled with -O3 -march=native -ffp-contract=fast; vectors are those of GCC and Clang, 64 bytes wide, which the
+ * compiler splits into the machine's. */
 #include "bench.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, MOST_THREADS = 256, READ_FLOATS = 1 << 28, FMA_STEPS = 1 << 22 };
+enum { LANES = 16, MAX_THREADS = 256, READ_FLOATS = 1 << 28, FMA_STEPS = 1 << 22 };
 enum { ACCUMULATORS = 12 }; /* keep two FMA units of 4 or 5 cycles busy */
 
 typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
@@ -27,7 +27,7 @@ typedef struct part {
     double result;
 } part;
 
-static unsigned threads(void) { return thread_count() < MOST_THREADS ? thread_count() : MOST_THREADS; }
+static unsigned threads(void) { return thread_count() < MAX_THREADS ? thread_count() : MAX_THREADS; }
 
 static size_t floats_of_a_thread(void) { return READ_FLOATS / threads() / 128 * 128; }
 
@@ -41,7 +41,7 @@ static double add_up(const vector *of, size_t count)
     return sum;
 }
 
-/* Two streams of one cache line after the other, fetched 2 KiB ahead. */
+/* Two streams of consecutive cache lines, prefetched 2 KiB ahead. */
 static void *read_part(void *part_)
 {
     enum { STREAMS = 2, EACH = 4, AHEAD = 512 };
@@ -60,13 +60,13 @@ static void *read_part(void *part_)
     return NULL;
 }
 
-/* x = x / 2 + 1/2, which ends at 1. */
+/* x = x / 2 + 1/2, which converges to 1. */
 static void *multiply_part(void *part_)
 {
     part *p = part_;
     vector half, sum[ACCUMULATORS];
     for (size_t l = 0; l < LANES; ++l) half[l] = 0.5f;
-    __asm__ volatile("" : "+m"(half)); /* so that the compiler does not know it */
+    __asm__ volatile("" : "+m"(half)); /* hides the value from the compiler */
     const vector factor = half, addend = half;
     for (size_t i = 0; i < ACCUMULATORS; ++i) sum[i] = addend;
     for (size_t step = 0; step < FMA_STEPS; ++step)
@@ -77,13 +77,13 @@ static void *multiply_part(void *part_)
 
 static double on_all_threads(const float *x, void *(*run)(void *))
 {
-    pthread_t workers[MOST_THREADS];
-    part parts[MOST_THREADS];
+    pthread_t workers[MAX_THREADS];
+    part parts[MAX_THREADS];
     const size_t share = floats_of_a_thread();
     for (unsigned t = 0; t < threads(); ++t) {
         parts[t] = (part){ x + t * share, share, 0 };
         if (pthread_create(&workers[t], NULL, run, &parts[t]) == 0) continue;
-        fprintf(stderr, "bench: no thread\n");
+        fprintf(stderr, "bench: cannot start a thread\n");
         exit(2);
     }
     double sum = 0;
@@ -122,8 +122,6 @@ static void refill(void *job_, uint64_t seed)
 
 static void reset(void *job_) { ((job *)job_)->result = NAN; }
 
-static void hand_over(void *job_, bool to_device) { (void)job_, (void)to_device; }
-
 /* ---- rows ---- */
 
 static void run_read(void *job_)
@@ -138,25 +136,37 @@ static void run_multiply(void *job_)
     j->result = on_all_threads(j->x, multiply_part);
 }
 
-static const contender reader = { .name = "host", .run = run_read }, multiplier = { .name = "host", .run = run_multiply };
+static bool is_near(const job *j, double expected) { return fabs(j->result - expected) <= 1e-3 * expected; }
 
-static bool check(void *job_, const contender *who, size_t calls, bool thoroughly)
+static bool check_read(void *job_, const contender *who, size_t calls, bool thoroughly)
 {
-    (void)calls, (void)thoroughly;
+    (void)who, (void)calls, (void)thoroughly;
     const job *j = job_;
-    const double expected = who == &reader ? j->expected_sum : (double)LANES * ACCUMULATORS * threads();
-    return fabs(j->result - expected) <= 1e-3 * expected;
+    return is_near(j, j->expected_sum);
 }
 
-static const work ceiling_work = { begin, refill, reset, hand_over, check, end };
+static bool check_multiply(void *job_, const contender *who, size_t calls, bool thoroughly)
+{
+    (void)who, (void)calls, (void)thoroughly;
+    return is_near(job_, (double)LANES * ACCUMULATORS * threads());
+}
+
+static const contender read_own[] = { { .name = "host", .run = run_read }, { 0 } };
+static const contender multiply_own[] = { { .name = "host", .run = run_multiply }, { 0 } };
+static const work read_work = {
+    .own = read_own, .begin = begin, .end = end, .refill = refill, .reset = reset, .check = check_read
+};
+static const work multiply_work = {
+    .own = multiply_own, .begin = begin, .end = end, .refill = refill, .reset = reset, .check = check_multiply
+};
 
 row_list ceiling_rows(void)
 {
     static bench_row rows[] = {
-        { .name = "ceiling: read 1 GiB", .work = &ceiling_work, .unit = &gigabytes, .ours = &reader },
-        { .name = "ceiling: f32 multiply-add", .work = &ceiling_work, .unit = &gflops, .ours = &multiplier },
+        { .name = "ceiling: read 1 GiB", .work = &read_work, .unit = &gigabytes },
+        { .name = "ceiling: f32 multiply-add", .work = &multiply_work, .unit = &gflops },
     };
     rows[0].amount = (double)(threads() * floats_of_a_thread() * sizeof(float));
     rows[1].amount = 2.0 * LANES * ACCUMULATORS * FMA_STEPS * threads();
-    return (row_list){ rows, COUNT_OF(rows) };
+    return (row_list){ .rows = rows, .count = COUNT_OF(rows) };
 }

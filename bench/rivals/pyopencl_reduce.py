@@ -1,6 +1,6 @@
-"""PyOpenCL's ReductionKernel, for pyopencl.c: each line asks for one measurement.
+"""PyOpenCL's ReductionKernel, for pyopencl.c: each line on stdin asks for one measurement.
 
-In:   f32 sum 1000000    Out:   0.000123   seconds of one call, finished, after warm-up, on fresh operands
+In:   f32 sum 1000000    Out:   0.000123   seconds of one finished call, after warm-up, on new operands
 """
 import math
 import sys
@@ -20,21 +20,21 @@ OPS = {
 }
 
 
-def open_device(words):
+def open_device(text):
     for platform in cl.get_platforms():
         for device in platform.get_devices():
-            if words.lower() in (platform.name + "\n" + device.name).lower():
+            if text.lower() in (platform.name + "\n" + device.name).lower():
                 return cl.Context([device])
-    sys.exit(f"pyopencl_reduce: no device \"{words}\"")
+    sys.exit(f"pyopencl_reduce: no device matches \"{text}\"")
 
 
-def fresh(dtype, n, rng):
+def new_operand(dtype, n, rng):
     if dtype == np.int32:
         return rng.integers(-2**31, 2**31, n, dtype=np.int32)
     return rng.random(n, dtype=dtype)
 
 
-def is_right(dtype, op, host, got):
+def is_correct(dtype, op, host, got):
     if dtype == np.int32:
         return got == np.sum(host, dtype=np.int32)
     if op != "sum":
@@ -42,8 +42,8 @@ def is_right(dtype, op, host, got):
     return math.isclose(got, np.sum(host, dtype=np.longdouble), rel_tol=len(host) * np.finfo(dtype).eps)
 
 
-def main(words):
-    context = open_device(words)
+def main(text):
+    context = open_device(text)
     queue = cl.CommandQueue(context)
     rng = np.random.default_rng()
     kernels = {}
@@ -55,7 +55,7 @@ def main(words):
             kernels[type_name, op] = ReductionKernel(
                 context, dtype, neutral=neutral, reduce_expr=combine, arguments=f"__global const {c_type} *in")
         reduce = kernels[type_name, op]
-        host = fresh(dtype, int(n), rng)
+        host = new_operand(dtype, int(n), rng)
         x = cl.array.to_device(queue, host)
 
         def seconds(calls):
@@ -66,7 +66,7 @@ def main(words):
             return time.perf_counter() - start, result
 
         _, result = seconds(2)
-        if not is_right(dtype, op, host, result.get()[()]):
+        if not is_correct(dtype, op, host, result.get()[()]):
             sys.exit(f"pyopencl_reduce: {line.strip()} gave {result.get()}")
         once, _ = seconds(1)
         calls = max(1, math.ceil(SHORTEST_S / once))
