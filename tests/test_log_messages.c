@@ -71,7 +71,7 @@ static void test_log_messages__tell_the_devices_left_out(void **state)
 {
     (void)state;
     size_t count;
-    const cl_api_clGetDeviceInfo there = ndr_cl.clGetDeviceInfo;
+    __typeof__(clGetDeviceInfo) *const there = ndr_cl.clGetDeviceInfo;
     ndr_cl.clGetDeviceInfo = refuse_device_info;
     const ndr_status status = ndr_device_list(0, NULL, &count);
     ndr_cl.clGetDeviceInfo = there;

@@ -137,7 +137,7 @@ static void test_opencl__does_without_a_function_newer_than_1_2(void **state)
     (void)state;
     assert_ok(ndr_cl_open());
     skip_without(count_with_sub_groups() > 0, "no device has sub-groups");
-    const cl_api_clGetKernelSubGroupInfo there = ndr_cl.clGetKernelSubGroupInfo;
+    __typeof__(clGetKernelSubGroupInfo) *const there = ndr_cl.clGetKernelSubGroupInfo;
     ndr_cl.clGetKernelSubGroupInfo = NULL;
     const size_t without = count_with_sub_groups();
     ndr_cl.clGetKernelSubGroupInfo = there;

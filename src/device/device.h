@@ -6,7 +6,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: the only one that 1.2 devices have */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
-#include <CL/cl_icd.h> /* the functions' types */
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -69,7 +68,8 @@ static inline void ndr_turn_dims(unsigned dims, const size_t *from, size_t *to)
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)
 
-#define NDR_CL_MEMBER(function) cl_api_##function function;
+/* Typed by their declarations: the headers name the types of functions differently from version to version. */
+#define NDR_CL_MEMBER(function) __typeof__(function) *function;
 typedef struct ndr_cl_functions {
     NDR_CL_FUNCTIONS(NDR_CL_MEMBER, NDR_CL_MEMBER)
 } ndr_cl_functions;

@@ -63,11 +63,11 @@ static bool is_refused(call kind)
 static ndr_cl_functions loader;
 
 /* A function for the table; `NEXT` is the loader's. */
-#define HOOK(type, name, parameters, ...)          \
-    static type CL_API_CALL hook_##name parameters \
-    {                                              \
-        const cl_api_##name NEXT = loader.name;    \
-        __VA_ARGS__                                \
+#define HOOK(type, name, parameters, ...)           \
+    static type CL_API_CALL hook_##name parameters  \
+    {                                               \
+        __typeof__(name) *const NEXT = loader.name; \
+        __VA_ARGS__                                 \
     }
 
 /* One that may be refused, and otherwise does what comes last, or passes its arguments on. */
