@@ -104,8 +104,8 @@ typedef enum ndr_log_level {
     NDR_LOG_OFF = 1,     /**< Nothing. */
     NDR_LOG_ERROR = 2,   /**< Calls that fail, with their sentences. */
     NDR_LOG_WARN = 3,    /**< What is left out, such as a device that cannot be asked. */
-    NDR_LOG_INFO = 4,    /**< What happens once: the loader, devices, builds, the variant of an operation. */
-    NDR_LOG_DEBUG = 5    /**< Each launch and each other command. */
+    NDR_LOG_INFO = 4,    /**< What happens once: the OpenCL library, devices, builds. */
+    NDR_LOG_DEBUG = 5    /**< Each launch, each other command, and how each operation is done. */
 } ndr_log_level;
 
 /** Receives one message. `id` says which message it is: docs/logging.md lists all ids, and a later version changes or
