@@ -44,6 +44,6 @@ void rival_tune(const char *name, const char *path)
             rivals[i]->tune(path);
             return;
         }
-    fprintf(stderr, "bench: %s was not found when the bench was configured; %s is of no use\n", name, path);
+    fprintf(stderr, "bench: cannot use %s: %s was not found when the bench was configured\n", path, name);
     exit(2);
 }
