@@ -722,6 +722,19 @@ static void test_signature__takes_images_and_samplers_for_what_they_are(void **s
                    "argument 0 \"a\" (S) is of a type that libndr cannot pass");
 }
 
+static void test_signature__takes_queues_and_their_events_for_what_they_are(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "k",
+                                   .source = "typedef queue_t Q;\ntypedef clk_event_t E;\n"
+                                             "kernel void k(queue_t a, Q b, clk_event_t c, E d, global int *x) {}\n",
+                                   .options = "-cl-std=CL2.0" };
+    ndr_kernel *kernel;
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    skip_without(status == NDR_OK, "the compiler knows no queue_t as OpenCL C 2.0");
+    for (size_t i = 0; i < 4; ++i) assert_int_equal(kernel->params[i].kind, NDR_PARAM_OPAQUE);
+}
+
 /* ---- suggestions ---- */
 
 static void test_suggest_local__is_what_an_automatic_launch_gets(void **state)
@@ -829,6 +842,7 @@ int main(void)
         cmocka_unit_test(test_signature__knows_types_behind_any_end_of_a_text),
         cmocka_unit_test(test_signature__takes_names_for_what_they_are_in_the_kernel),
         cmocka_unit_test(test_signature__takes_images_and_samplers_for_what_they_are),
+        cmocka_unit_test(test_signature__takes_queues_and_their_events_for_what_they_are),
         cmocka_unit_test(test_suggest_local__is_what_an_automatic_launch_gets),
         cmocka_unit_test(test_suggest_local__is_the_required_size),
         cmocka_unit_test(test_suggest_local__for_nothing_is_one),

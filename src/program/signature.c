@@ -225,7 +225,7 @@ enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MOST = 0xffff };
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
     const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
-    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n");
+    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n#undef clk_event_t\n");
     for (int d = NDR_DTYPE_I8; d <= last; ++d)
         for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             ndr_text_add(out, "#undef %s%s\n", ndr_dtype_describe((ndr_dtype)d)->cl_name, lane_counts[n].name);
@@ -233,7 +233,8 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
                       "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
                       "    void name(__global int *ndr_x_) { ndr_x_[0] = 0; }\n"
                       "#if defined(__opencl_c_device_enqueue) || __OPENCL_C_VERSION__ == 200\n"
-                      "#define NDR_IS_QUEUE_(type) __builtin_types_compatible_p(type, queue_t)\n"
+                      "#define NDR_IS_QUEUE_(type) (__builtin_types_compatible_p(type, queue_t) \\\n"
+                      "    + __builtin_types_compatible_p(type, clk_event_t))\n"
                       "#else\n"
                       "#define NDR_IS_QUEUE_(type) 0\n"
                       "#endif\n"
