@@ -99,8 +99,8 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     return NDR_OK;
 }
 
-/* Whether a text may build without its probes: not if the log has an error in the text, and nothing of the probes. A log
- * whose compiler has its own name for all text shows the line. */
+/* Whether a text may build without its probes: not if the log has an error in the text, and nothing of the probes. Some
+ * compilers have one name for all files, and show the line. */
 static bool may_build_alone(const ndr_context *context, cl_program program, const char *title)
 {
     char *log;

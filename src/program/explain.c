@@ -249,10 +249,10 @@ void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 
 bool ndr_explain_has_error(const char *log, const char *title)
 {
-    const size_t length = strlen(title);
+    const bool shows_lines = strstr(log, "  ^") != NULL;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
-        const char *found = begins_error(l) ? find_in(l, title) : NULL;
-        if (found && found[length] == ':') return true;
+        const char *found = find_in(l, title);
+        if (begins_error(l) && (shows_lines || (found && found[strlen(title)] == ':'))) return true;
     }
     return false;
 }

@@ -336,7 +336,7 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
  * known. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out);
 
-/* Pure: whether the log has an error that it finds in the file called `title`. */
+/* Pure: whether the log has an error that it finds in the file called `title`, or one of whose line it shows. */
 bool ndr_explain_has_error(const char *log, const char *title);
 
 /* Pure: append the log's first errors with their notes, without warnings; a last line counts what is left out. */
