@@ -125,7 +125,7 @@ static void test_include__of_the_vocabulary_follows_its_own_includes(void **stat
     free(got);
 }
 
-/* Several of its files include the same ones; a program of 400 KiB and one of 160 KiB mean the same. */
+/* Several of its headers include the same ones. Bodies over a type (.inc) are included once a type. */
 static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void **state)
 {
     (void)state;
@@ -133,7 +133,8 @@ static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void *
     for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
         char mark[128];
         snprintf(mark, sizeof mark, "#line 1 \"kernels/%s\"\n", file->name);
-        assert_true(count_of(got, mark) <= 1);
+        const bool is_body = strstr(file->name, ".inc") != NULL;
+        if (!is_body) assert_true(count_of(got, mark) <= 1);
     }
     assert_non_null(strstr(got, "#line 1 \"kernels/ndr/item.clh\"\n"));
     assert_non_null(strstr(got, "#line 1 \"kernels/ndr/hierarchy.clh\"\n"));
