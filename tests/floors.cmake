@@ -4,7 +4,7 @@
 #   a door    src/<floor>/<floor>.h   sees the doors of floors below, public headers and system headers
 #   a file    src/<floor>/*.c         sees the door of its own floor, public headers and system headers
 #   a room    src/<floor>/<room>/     has a door as well, <room>.h, which sees the floor's; its files see that one alone
-#   shared    kernels/shared/*.h      is seen by doors
+#   shared    kernels/shared/*.h, kernels/ndr/detail/*.h   are seen by doors
 #   a name    of a type, an enumerator or a function that a header of a floor declares stands on no floor below
 cmake_minimum_required(VERSION 3.25)
 
@@ -47,7 +47,7 @@ foreach(floor IN LISTS floors)
       if(other STREQUAL "ndr")
         continue()
       elseif(file STREQUAL door)
-        if(other STREQUAL floor OR other STREQUAL "shared")
+        if(other STREQUAL floor OR other STREQUAL "shared" OR other STREQUAL "ndr/detail")
           continue() # a door may be in parts
         elseif(target STREQUAL "${other}/${other}.h" AND other_height GREATER -1 AND other_height LESS height)
           continue()

@@ -162,7 +162,7 @@ static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void *
     int told;
     assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 5, more));
     const cl_kernel cl = ndr_kernel_cl(put);
-    const ndr_launch_record record = { .global_range = { 1000 }, .dims = 1 };
+    const ndr_record record = { .global_range = { 1000 }, .dims = 1 };
     for (int turn = 0; turn < 2; ++turn) { /* it may be set again at any time after it was asked for */
         assert_int_equal(clSetKernelArg(cl, 1, sizeof other, &other), CL_SUCCESS);
         assert_int_equal(clSetKernelArg(cl, 2, sizeof much->cl, &much->cl), CL_SUCCESS);

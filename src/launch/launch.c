@@ -9,7 +9,7 @@
 /* A piece of a plan as OpenCL takes it: sizes in its order, and what the kernel is told of it. */
 typedef struct cl_piece {
     size_t offset[3], global[3], local[3];
-    ndr_launch_record record;
+    ndr_record record;
 } cl_piece;
 
 /* The one thing that is remembered between launches: what the last launch of a kernel made of its range, and what it set
@@ -18,7 +18,7 @@ typedef struct last_launch {
     ndr_nd_range range; /* dims 0: none */
     ndr_range_plan plan;
     cl_piece pieces[NDR_MOST_PIECES];
-    const ndr_launch_record *record; /* that is set, one of the pieces'; NULL: none */
+    const ndr_record *record; /* that is set, one of the pieces'; NULL: none */
     size_t scratch_bytes;            /* that are set; 0: none */
     ndr_bound bound[];
 } last_launch;
@@ -160,7 +160,7 @@ static ndr_status bind_scratch(const launching *l)
     return NDR_OK;
 }
 
-static ndr_status bind_record(const launching *l, const ndr_launch_record *record)
+static ndr_status bind_record(const launching *l, const ndr_record *record)
 {
     if (record == l->last->record) return NDR_OK;
     l->last->record = NULL;

@@ -4,6 +4,8 @@
 
 #include "device/device.h"
 
+#include "ndr/detail/launch_record.h"
+
 /* ---- programs and kernels ---- */
 
 /* How a kernel says what it is launched over. */
@@ -37,17 +39,6 @@ typedef struct ndr_param {
     bool is_const; /* the kernel only reads through it */
     char *name, *type_name;
 } ndr_param;
-
-/* What a kernel learns through its hidden last argument; laid out as ndr_record in kernels/ndr/item.clh. */
-typedef struct ndr_launch_record {
-    cl_ulong global_range[3];
-    cl_ulong offset[3];
-    cl_ulong group_range[3];
-    cl_ulong first_group[3];
-    cl_ulong local_range[3];
-    cl_ulong base[3];
-    cl_ulong dims;
-} ndr_launch_record;
 
 /* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
  * enqueues holds `lock` meanwhile. */

@@ -470,7 +470,7 @@ static size_t count_argument_bytes(const ndr_kernel *kernel)
         const bool is_value = param->kind == NDR_PARAM_NUMBER || param->kind == NDR_PARAM_BYTES;
         bytes += is_value ? param->size_bytes : kernel->context->caps.info.address_bits / 8;
     }
-    return bytes + (kernel->form == NDR_FORM_PLAIN ? 0 : sizeof(ndr_launch_record));
+    return bytes + (kernel->form == NDR_FORM_PLAIN ? 0 : sizeof(ndr_record));
 }
 
 #define READ(what, variable) \
