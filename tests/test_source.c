@@ -97,6 +97,20 @@ static void test_source__is_appended_to_what_is_there(void **state)
 
 /* ---- the library's vocabulary ---- */
 
+/* Also in a branch that may not be compiled, and after an include that only the compiler can find. */
+static void test_include__of_the_vocabulary_pastes_only_the_bodies_of_its_own_functions(void **state)
+{
+    (void)state;
+    char *text = expanded_from("t", "#include <unknown.h>\n#ifdef UNKNOWN\n#include <ndr/group.clh>\n#endif\n", false,
+                               NULL);
+    assert_int_equal(count_of(text, "#line 1 \"kernels/ndr/detail/op.inc\""), 10);
+    assert_int_equal(count_of(text, "#line 1 \"kernels/ndr/detail/group.inc\""), 10);
+    assert_int_equal(count_of(text, "#line 1 \"kernels/ndr/detail/sub_group.inc\""), 0);
+    assert_int_equal(count_of(text, "#line 1 \"kernels/ndr/detail/joint.inc\""), 0);
+    assert_int_equal(count_of(text, "#include \""), 0);
+    free(text);
+}
+
 static void test_include__of_the_vocabulary_is_known_in_every_spelling(void **state)
 {
     (void)state;
@@ -1028,6 +1042,7 @@ int main(void)
         cmocka_unit_test(test_source__without_includes_is_left_as_it_is),
         cmocka_unit_test(test_source__names_itself_in_the_first_line),
         cmocka_unit_test(test_source__is_appended_to_what_is_there),
+        cmocka_unit_test(test_include__of_the_vocabulary_pastes_only_the_bodies_of_its_own_functions),
         cmocka_unit_test(test_include__of_the_vocabulary_is_known_in_every_spelling),
         cmocka_unit_test(test_include__of_the_vocabulary_follows_its_own_includes),
         cmocka_unit_test(test_include__of_the_vocabulary_pastes_each_of_its_files_once),

@@ -42,7 +42,7 @@ struct ndr_macros {
 static macro *macro_at(const ndr_macros *m, size_t index) { return (macro *)(void *)m->list.chars + index; }
 static change *change_at(const ndr_macros *m, size_t index) { return (change *)(void *)m->changes.chars + index; }
 static size_t count_changes(const ndr_macros *m) { return m->changes.length / sizeof(change); }
-static const char *body_at(const ndr_macros *m, size_t body) { return m->bodies.chars + body; }
+static const char *body_at(const ndr_macros *m, size_t body) { return m->bodies.failed ? "?" : m->bodies.chars + body; }
 
 /* The macro's place in the list; one that is not there is added if it is to be followed. */
 static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool follow)
@@ -270,7 +270,7 @@ static bool touches_another(const ndr_macros *m, const ndr_branch *b)
 /* A macro with another body is there for its own sake: compilers may define it, as they do INT_MAX. */
 static bool is_defined_as_guard(const ndr_macros *m, size_t index)
 {
-    const char *body = m->bodies.failed ? "?" : body_at(m, macro_at(m, index)->now.body);
+    const char *body = body_at(m, macro_at(m, index)->now.body);
     return !*body || strcmp(body, "1") == 0;
 }
 
