@@ -228,7 +228,7 @@ static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(voi
     const cl_event added = ndr_event_end(first);
     assert_ok(ndr_launch_after(line, copy, &one, (const ndr_arg[]){ ndr_arg_of(y), ndr_arg_of(x) }, 2,
                                &(ndr_wait_list){ 1, &added }, &second));
-    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* what is not held back would have run before this has */
+    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* what is not held back would have run before this */
     assert_ok(ndr_queue_finish(queue));
     const ndr_event_state states[] = { state_of(first), state_of(second) };
     clSetUserEventStatus(gate, CL_COMPLETE);

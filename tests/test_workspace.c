@@ -1,4 +1,5 @@
-/* test_workspace.c - the memory that a queue's operations share: lent to one after the other, whole again after a failure. */
+/* test_workspace.c - the memory that a queue's operations share: lent to one after the other, whole again after a
+ * failure. */
 #include "support.h"
 
 #include "forcing.h"

@@ -1,5 +1,5 @@
-/* direct.cl - C = alpha * A * B + beta * C on CPUs, from the matrices where they are: one launch, for those that stay in the
- * cache. */
+/* direct.cl - C = alpha * A * B + beta * C on CPUs, from the matrices where they are: one launch, for those that
+ * stay in the cache. */
 #include "ndr/nd_item.clh"
 
 /* The library says otherwise; with these the file compiles by itself. */

@@ -2,8 +2,8 @@
  *
  * gemm_pack_b   lays B out in panels: k rows of NR columns, one behind the other, so that the inner loop runs through
  *               memory in one line.
- * gemm_packed   multiplies. A goes to local memory block by block in the order it is used in. While one panel is used the
- *               next is fetched.
+ * gemm_packed   multiplies. A goes to local memory block by block in the order it is used in. While one panel is used
+ *               the next is fetched.
  *
  * The panels lie in the queue's workspace, behind its head. The own counter there deals out the work. */
 #include "ndr/atomic.clh"

@@ -1,5 +1,5 @@
-/* thin.cl - C = alpha * A * B + beta * C on CPUs, for a few rows: keeps a strip of C in the first cache and runs along the
- * rows of B, each read once. A is m x k, B is k x n; offsets and pitches are in elements. */
+/* thin.cl - C = alpha * A * B + beta * C on CPUs, for a few rows: keeps a strip of C in the first cache and runs
+ * along the rows of B, each read once. A is m x k, B is k x n; offsets and pitches are in elements. */
 #include "ndr/nd_item.clh"
 
 /* The library says otherwise; with these the file compiles by itself. */
@@ -11,9 +11,10 @@
 #include "vectors.clh"
 
 #ifndef THIN_ROWS
-#define THIN_ROWS NDR_BLOCK_ROWS /* rows of C that an item keeps: the library takes the power of two that m needs */
+#define THIN_ROWS NDR_BLOCK_ROWS /* of C, that an item keeps: the library takes the power of two that m needs */
 #endif
-#define STRIP (NDR_STRIP_VECTORS * LANES) /* columns of C that an item keeps: THIN_ROWS * STRIP elements stay in the first cache */
+/* Columns of C that an item keeps: THIN_ROWS * STRIP elements stay in the first cache. */
+#define STRIP (NDR_STRIP_VECTORS * LANES)
 #define THIN_DEPTH 4 /* rows of B that are read side by side */
 
 /* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */

@@ -1,7 +1,7 @@
 /* atomic_chunks_two_launches.cl - many elements to one on CPUs, in whatever order groups arrive.
  *
- * For devices that do not order memory between groups: a second launch takes what the groups of the first one met in. Floats
- * are added in the order of arrival: a sum may differ in its last bits from run to run. */
+ * For devices that do not order memory between groups: a second launch takes what the groups of the first one met
+ * in. Floats are added in the order of arrival: a sum may differ in its last bits from run to run. */
 #include "reduce/cell.clh"
 
 /* Leaves the answer in `output` where there is one group only, and there is no workspace; else in the slot's cell. */

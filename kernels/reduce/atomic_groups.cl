@@ -1,9 +1,8 @@
 /* atomic_groups.cl - many elements to one, in whatever order groups arrive.
  *
- * Launched are reduce_begin with one item, then reduce_atomic, then reduce_end with one item: the output is written last,
- * so that a launch that the driver refuses leaves it as it was. Floats are added in the order of arrival:
- * a sum may differ in its last bits from run to run.
- */
+ * Launched are reduce_begin with one item, then reduce_atomic, then reduce_end with one item: the output is written
+ * last, so that a launch that the driver refuses leaves it as it was. Floats are added in the order of arrival: a
+ * sum may differ in its last bits from run to run. */
 #include "ndr/atomic.clh"
 #include "ndr/group.clh"
 #include "reduce/share.clh"

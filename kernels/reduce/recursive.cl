@@ -1,13 +1,12 @@
 /* recursive.cl - the textbook's reduction: a small tree in local memory, one element an item.
  *
- * Launched over the input, then over what that left, until one group is left. `tile` holds one element for each item of a
- * group.
+ * Launched over the input, then over what that left, until one group is left. `tile` holds one element for each item
+ * of a group.
  *
  *     x0 x1 x2 x3 x4        the upper part is folded on the lower, the middle rounded up,
  *     y0 y1 x2              so that any group size works, not only powers of two
  *     z0 y1
- *     w0
- */
+ *     w0 */
 #include "reduce/share.clh"
 
 kernel void reduce_recursive(global const T *input, ulong offset, ulong count, global T *partials,

@@ -1,6 +1,7 @@
 /* tree_chunks_two_launches.cl - many elements to one on CPUs, with the bits of tree_chunks.cl.
  *
- * For devices that do not order memory between groups: a second launch combines what the groups of the first one left. */
+ * For devices that do not order memory between groups: a second launch combines what the groups of the first one
+ * left. */
 #include "reduce/chunks.clh"
 
 /* Leaves a partial for each group; the answer where there is one group only. */

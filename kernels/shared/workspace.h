@@ -3,9 +3,9 @@
  *     | slot 0 | slot 1 | ... | slot 7 | own counter | ... | bytes for anything
  *     0        4        8              32                  64                      uints
  *
- * A slot holds the counter, and for some the cell, by which the groups of one launch meet; both are 0 before and after. A
- * launch that fails midway leaves its slot in any state. So launches take the slots in turn, and each zeroes the next one:
- * a slot that was spoilt is whole again before it is its turn.
+ * A slot holds the counter, and for some the cell, by which the groups of one launch meet; both are 0 before and after.
+ * A launch that fails midway leaves its slot in any state. So launches take the slots in turn, and each zeroes the next
+ * one: a slot that was spoilt is whole again before it is its turn.
  *
  * The own counter is for operations that give it its first value themselves. */
 #ifndef NDR_SHARED_WORKSPACE_H

@@ -44,8 +44,8 @@ ndr_status ndr_op_borrow(ndr_op_job *job)
 
 /* ---- launches ---- */
 
-/* What the next launch waits for: the one before; the first one for whoever had the workspace. An in-order queue sees to
- * both. */
+/* What the next launch waits for: the one before; the first one for whoever had the workspace. An in-order queue
+ * sees to both. */
 static bool read_waits(const ndr_op_job *job, cl_event *before)
 {
     if (!job->queue->is_out_of_order) return false;

@@ -1,7 +1,7 @@
 /* ops.h - top floor: whole operations, made of launches.
  *
- * An operation is a folder: its contract and a list of implementations, the rows. Of those the first that can run a request
- * and suits it is taken. docs/architecture.md says how to add a row, and how to add an operation. */
+ * An operation is a folder: its contract and a list of implementations, the rows. Of those the first that can run a
+ * request and suits it is taken. docs/architecture.md says how to add a row, and how to add an operation. */
 #ifndef NDR_OPS_H
 #define NDR_OPS_H
 
@@ -35,7 +35,8 @@ ndr_arg ndr_operand_arg(const ndr_operand *operand);
  * thread at a time, from before its launches are enqueued until they are. */
 typedef struct ndr_workspace ndr_workspace;
 
-/* At least `size_bytes`, the head's included, whose slots are zeros when it is new. Nothing is borrowed where it fails. */
+/* At least `size_bytes`, the head's included, whose slots are zeros when it is new. Nothing is borrowed where it
+ * fails. */
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace);
 
 /* `last` is what the work ends with, NULL where nothing is known of it: the next borrower's launches come after it. */
@@ -70,8 +71,8 @@ typedef enum ndr_need {
 
 typedef struct ndr_op_job ndr_op_job;
 
-/* One implementation. `request` is the operation's struct; a sentence is NULL where there is nothing to say, and so is a
- * function that never has anything to say. All but run() are pure. */
+/* One implementation. `request` is the operation's struct; a sentence is NULL where there is nothing to say, and so
+ * is a function that never has anything to say. All but run() are pure. */
 typedef struct ndr_op_row {
     const char *name; /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
     unsigned needs;
@@ -99,8 +100,8 @@ const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *
 void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
                     const void *request, ndr_text *out);
 
-/* For tests: from now on the operation takes that row in this context wherever it can; NULL: it chooses again. Refuses a
- * name that no row has, and one whose needs the device does not meet. */
+/* For tests: from now on the operation takes that row in this context wherever it can; NULL: it chooses again.
+ * Refuses a name that no row has, and one whose needs the device does not meet. */
 ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
 
 /* The name of the row that is forced, or NULL. */
@@ -134,7 +135,8 @@ ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel
  * the plan is made again for such a device. */
 ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel);
 
-/* Borrow the plan's workspace, after the kernels have been gotten: nobody else enqueues with it until the job is done. */
+/* Borrow the plan's workspace, after the kernels have been gotten: nobody else enqueues with it until the job is
+ * done. */
 ndr_status ndr_op_borrow(ndr_op_job *job);
 
 /* Launch after all launches of the job so far: ndr_op_launch(job, kernel, range, args...). */

@@ -185,7 +185,8 @@ ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const vo
     NDR_TRY(get_choices(queue->context, &c));
     for (;;) {
         const unsigned lacks = atomic_load(&c->lacks);
-        const ndr_op_row *forced = find_forced(c, operation), *row = ndr_op_select(operation, caps, lacks, forced, request);
+        const ndr_op_row *forced = find_forced(c, operation);
+        const ndr_op_row *row = ndr_op_select(operation, caps, lacks, forced, request);
         if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, caps, lacks, forced, request);
         const ndr_status status = run_row(row, queue, request, event);
         if (status != NDR_BUILD_FAILED || !row->needs) return status;

@@ -45,8 +45,8 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
     ndr_buffer *made;
     cl_event cleared = NULL;
     NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, LEAST_BYTES), &made));
-    const ndr_status status = ndr_submit_fill(queue->cl, made->cl, &zero, sizeof zero, 0, NDR_WORKSPACE_HEAD_BYTES, NULL,
-                                              queue->is_out_of_order ? &cleared : NULL);
+    const ndr_status status = ndr_submit_fill(queue->cl, made->cl, &zero, sizeof zero, 0, NDR_WORKSPACE_HEAD_BYTES,
+                                              NULL, queue->is_out_of_order ? &cleared : NULL);
     if (status != NDR_OK) {
         ndr_buffer_destroy(made);
         return status;

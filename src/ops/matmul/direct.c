@@ -15,4 +15,6 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, block.lanes, block.vectors, caps->info.type == NDR_DEVICE_TYPE_CPU);
 }
 
-const ndr_op_row ndr_matmul_direct = { .name = "direct", .unsuited = ndr_op_lacks_vectors, .plan = plan, .run = ndr_matmul_run_kernel };
+const ndr_op_row ndr_matmul_direct = {
+    .name = "direct", .unsuited = ndr_op_lacks_vectors, .plan = plan, .run = ndr_matmul_run_kernel
+};

@@ -26,7 +26,8 @@ ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 
 /* ---- registers.c ---- */
 
-/* The block of C that an item keeps in vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes` elements. */
+/* The block of C that an item keeps in vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes`
+ * elements. */
 typedef struct ndr_matmul_block {
     unsigned lanes, vectors;
 } ndr_matmul_block;

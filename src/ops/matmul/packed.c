@@ -41,8 +41,8 @@ static const char *cannot(const void *request)
     return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
-/* Matrices that stay in the caches are read where they are; of larger ones the copy pays for itself, unless there are too
- * few rows to use it often. */
+/* Matrices that stay in the caches are read where they are; of larger ones the copy pays for itself, unless there are
+ * too few rows to use it often. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     enum { ABOVE_BYTES = 1 << 20, ABOVE_ROWS = 4 * NDR_BLOCK_ROWS };

@@ -20,7 +20,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .file = "reduce/atomic_groups.cl",
                            .kernel = "reduce_atomic",
                            .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size),
-                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + sizeof(cl_ulong) };
+                           .workspace_bytes = ndr_reduce_workspace_bytes(request, 1) };
     ndr_reduce_print_options(request, false, plan->options);
 }
 

@@ -6,12 +6,13 @@ static size_t clamp(size_t value, size_t lowest, size_t highest)
     return ndr_max_size(lowest, ndr_min_size(value, highest));
 }
 
-/* Long enough to be worth a group (some 5 ns) and a partial, short enough to keep a sum's rows short and to spread over any
- * number of cores; about 128 chunks in between. */
+/* Long enough to be worth a group (some 5 ns) and a partial, short enough to keep a sum's rows short and to spread
+ * over any number of cores; about 128 chunks in between. */
 size_t ndr_reduce_chunk_elements(size_t count, size_t most_chunks)
 {
     enum { SHORTEST = 1 << 14, LONGEST = 1 << 18, FAVOURITE_COUNT = 128 };
-    return ndr_max_size(clamp(ndr_ceil_div(count, FAVOURITE_COUNT), SHORTEST, LONGEST), ndr_ceil_div(count, most_chunks));
+    const size_t share = clamp(ndr_ceil_div(count, FAVOURITE_COUNT), SHORTEST, LONGEST);
+    return ndr_max_size(share, ndr_ceil_div(count, most_chunks));
 }
 
 size_t ndr_reduce_chunks(size_t count, size_t chunk) { return ndr_max_size(ndr_ceil_div(count, chunk), 1); }

@@ -36,7 +36,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
         .kernel = "reduce_recursive",
         .range = range_over(r->input.cols, s.group_size),
         .local_bytes = s.group_size * r->input.element_bytes,
-        .workspace_bytes = s.elements ? NDR_WORKSPACE_HEAD_BYTES + s.elements * r->input.element_bytes : 0,
+        .workspace_bytes = s.elements ? ndr_reduce_workspace_bytes(r, s.elements) : 0,
     };
     ndr_reduce_print_options(r, false, plan->options);
 }

@@ -35,11 +35,16 @@ const char *ndr_reduce_asks_for_another(const ndr_reduce_request *request, ndr_r
     return request->method == method ? NULL : "the call asks for another method";
 }
 
+size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
+{
+    return NDR_WORKSPACE_HEAD_BYTES + elements * ndr_dtype_size(request->dtype);
+}
+
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE])
 {
     static const char *const names[] = { [NDR_OP_SUM] = "SUM", [NDR_OP_MIN] = "MIN", [NDR_OP_MAX] = "MAX" };
-    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DFETCH_AHEAD=%d", ndr_dtype_describe(request->dtype)->cl_name,
-             names[request->op], fetches_ahead);
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DFETCH_AHEAD=%d",
+             ndr_dtype_describe(request->dtype)->cl_name, names[request->op], fetches_ahead);
 }
 
 /* ---- checks ---- */

@@ -21,8 +21,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
                            .kernel = "reduce_chunks",
                            .range = ndr_nd_range_1d(s.chunks, 1) };
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU, plan->options);
-    if (s.chunks > 1)
-        plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + s.chunks * ((const ndr_reduce_request *)request)->input.element_bytes;
+    if (s.chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, s.chunks);
 }
 
 static ndr_status run(ndr_op_job *job)

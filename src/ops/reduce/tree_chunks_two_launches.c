@@ -22,8 +22,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
                            .kernel = "reduce_each_chunk",
                            .range = ndr_nd_range_1d(s.chunks, 1) };
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU, plan->options);
-    if (s.chunks > 1)
-        plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + s.chunks * ((const ndr_reduce_request *)request)->input.element_bytes;
+    if (s.chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, s.chunks);
 }
 
 static ndr_status run(ndr_op_job *job)
@@ -39,8 +38,8 @@ static ndr_status run(ndr_op_job *job)
     NDR_TRY(ndr_op_borrow(job));
     ndr_buffer *workspace = ndr_workspace_buffer(job->workspace);
     const size_t first = NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes;
-    NDR_TRY(ndr_op_launch(job, each, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols, s.chunk,
-                          workspace, first));
+    NDR_TRY(ndr_op_launch(job, each, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
+                          s.chunk, workspace, first));
     return ndr_op_launch(job, all, ndr_range_1d(1), workspace, first, s.chunks, r->output.buffer, r->output.offset);
 }
 

@@ -18,11 +18,8 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const sizes s = sizes_for(caps, request);
     *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl",
                            .kernel = "reduce_tree",
-                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size),
-                           .workspace_bytes = s.groups > 1
-                               ? NDR_WORKSPACE_HEAD_BYTES
-                                     + s.groups * ((const ndr_reduce_request *)request)->input.element_bytes
-                               : 0 };
+                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size) };
+    if (s.groups > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, s.groups);
     ndr_reduce_print_options(request, false, plan->options);
 }
 
