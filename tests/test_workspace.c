@@ -44,6 +44,9 @@ static void test_workspace__that_cannot_be_had_is_refused_and_not_lent(void **st
 
 enum { COUNT = 40000 };
 
+/* More than one chunk. */
+static size_t count_to_reduce(void) { return quick() ? 16400 : COUNT; }
+
 static ndr_buffer *ones(void)
 {
     static int32_t host[COUNT];
@@ -87,13 +90,13 @@ static void check_after_failures(const ndr_op_row *row)
     ndr_queue *line;
     ndr_buffer *input = ones(), *sum = buffer_of(4, NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
-    for (size_t failures = 0; failures < 3; ++failures) {
+    for (size_t failures = 0; failures < (quick() ? 1 : 3); ++failures) {
         fail_one(line);
-        for (size_t i = 0; i < 2 * NDR_SLOTS; ++i) {
+        for (size_t i = 0; i < NDR_SLOTS + 1; ++i) {
             int32_t got = 0;
-            assert_ok(sum_to(line, input, COUNT, method_of(row), sum, 0));
+            assert_ok(sum_to(line, input, count_to_reduce(), method_of(row), sum, 0));
             assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got));
-            assert_int_equal(got, COUNT);
+            assert_int_equal(got, count_to_reduce());
         }
     }
     ndr_buffer_destroy(input);
@@ -106,7 +109,7 @@ static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **s
     (void)state;
     for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i) {
         const ndr_op_row *row = ndr_reduce_operation.rows[i];
-        if (!takes_row(&ndr_reduce_operation, row)) continue;
+        if (!takes_row(&ndr_reduce_operation, row) || !strstr(row->name, "chunks")) continue; /* others use no slot */
         force(&ndr_reduce_operation, row->name);
         check_after_failures(row);
     }
@@ -131,11 +134,11 @@ static void check_sums(ndr_queue *line, ndr_buffer *input, ndr_reduce_method met
     int32_t got[SUMS];
     memset(got, 0xff, sizeof got);
     ndr_buffer *sums = buffer_of(sizeof got, got);
-    const size_t operations = quick() ? 4 : SUMS;
-    for (size_t i = 0; i < operations; ++i) assert_ok(sum_to(line, input, COUNT - i, method, sums, i));
+    const size_t operations = quick() ? 3 : SUMS;
+    for (size_t i = 0; i < operations; ++i) assert_ok(sum_to(line, input, count_to_reduce() - i, method, sums, i));
     assert_ok(ndr_queue_finish(line));
     assert_ok(ndr_buffer_read(line, sums, 0, sizeof got, got));
-    for (size_t i = 0; i < operations; ++i) assert_int_equal(got[i], COUNT - i);
+    for (size_t i = 0; i < operations; ++i) assert_int_equal(got[i], count_to_reduce() - i);
     ndr_buffer_destroy(sums);
 }
 
