@@ -725,6 +725,10 @@ static void test_signature__takes_images_and_samplers_for_what_they_are(void **s
 static void test_signature__takes_queues_and_their_events_for_what_they_are(void **state)
 {
     (void)state;
+    /* rusticl 22.3, which has no queues on the device, ends the process on such a kernel, in plain OpenCL as well. */
+    cl_command_queue_properties own = 0;
+    (void)clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof own, &own, NULL);
+    skip_without(own != 0, "the device has no queues of its own");
     const ndr_kernel_desc desc = { .name = "k",
                                    .source = "typedef queue_t Q;\ntypedef clk_event_t E;\n"
                                              "kernel void k(queue_t a, Q b, clk_event_t c, E d, global int *x) {}\n",
