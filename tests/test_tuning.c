@@ -249,8 +249,8 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (size_t most = 1 << 11; most <= 1 << 16; most <<= 5) {
-            const size_t chunk = ndr_reduce_chunk_elements(counts[i], most);
-            const size_t chunks = ndr_reduce_chunks(counts[i], chunk);
+            const ndr_reduce_chunks dealt = ndr_reduce_deal_chunks(counts[i], most);
+            const size_t chunk = dealt.elements, chunks = dealt.count;
             assert_in_range(chunks, 1, most);
             assert_true(chunks * chunk >= counts[i]);
             assert_true(chunks == 1 || (chunks - 1) * chunk < counts[i]);

@@ -1,43 +1,23 @@
 /* atomic_chunks.c - the atomic on CPUs in one launch: the last chunk to be done takes what all of them met in. */
 #include "ops/reduce/reduce.h"
 
-typedef struct sizes {
-    size_t chunk, chunks; /* elements of one; how many of them */
-} sizes;
-
-static sizes sizes_for(const ndr_reduce_request *request)
-{
-    enum { MOST_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
-    const size_t chunk = ndr_reduce_chunk_elements(request->input.cols, MOST_CHUNKS);
-    return (sizes){ chunk, ndr_reduce_chunks(request->input.cols, chunk) };
-}
+enum { MOST_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
 
 static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    const sizes s = sizes_for(request);
-    *plan = (ndr_op_plan){ .file = "reduce/atomic_chunks.cl",
-                           .kernel = "reduce_chunks_atomic",
-                           .range = ndr_nd_range_1d(s.chunks, 1) };
-    ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU, plan->options);
-    if (s.chunks > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES;
+    *plan = (ndr_op_plan){ .file = "reduce/atomic_chunks.cl", .kernel = "reduce_chunks_atomic" };
+    ndr_reduce_plan_chunks(caps, request, MOST_CHUNKS, 0, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
 {
-    const ndr_reduce_request *r = job->request;
     ndr_kernel *kernel;
-    ndr_arg workspace = ndr_null; /* one chunk needs none */
-    unsigned slot = 0;
+    ndr_arg workspace;
+    unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    if (job->plan.workspace_bytes) {
-        NDR_TRY(ndr_op_borrow(job));
-        workspace = ndr_arg_of(ndr_workspace_buffer(job->workspace));
-        slot = ndr_workspace_take_slot(job->workspace);
-    }
-    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         sizes_for(r).chunk, workspace, slot, r->output.buffer, r->output.offset);
+    return ndr_reduce_launch_chunks(job, kernel, MOST_CHUNKS, &workspace, &slot);
 }
 
 const ndr_op_row ndr_reduce_atomic_chunks = {

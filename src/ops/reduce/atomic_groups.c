@@ -2,26 +2,17 @@
  * the output at the end. */
 #include "ops/reduce/reduce.h"
 
-typedef struct sizes {
-    size_t group_size, groups;
-} sizes;
-
-static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
-{
-    const size_t group_size = ndr_reduce_group_size(caps);
-    return (sizes){ group_size, ndr_reduce_groups(request->input.cols, group_size) };
-}
-
 static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    const sizes s = sizes_for(caps, request);
+    const ndr_reduce_request *r = request;
+    const ndr_reduce_groups groups = ndr_reduce_deal_groups(caps, r->input.cols);
     *plan = (ndr_op_plan){ .file = "reduce/atomic_groups.cl",
                            .kernel = "reduce_atomic",
-                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size),
-                           .workspace_bytes = ndr_reduce_workspace_bytes(request, 1) };
-    ndr_reduce_print_options(request, false, plan->options);
+                           .range = ndr_nd_range_1d(groups.count * groups.size, groups.size),
+                           .workspace_bytes = ndr_reduce_workspace_bytes(r, 1) };
+    ndr_reduce_print_options(r, false, plan->options);
 }
 
 static ndr_status run(ndr_op_job *job)

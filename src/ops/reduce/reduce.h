@@ -30,12 +30,31 @@ void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ah
 
 /* ---- dealing.c ---- */
 
-/* Pure. How many elements a chunk has where at most `most_chunks` may be made, and how many chunks of that there
- * are; how many groups of `group_size` items there are. They depend on `count` and on limits of the device alone,
- * never on the number of compute units: the tree's bits must be the same on every device of a kind. */
-size_t ndr_reduce_chunk_elements(size_t count, size_t most_chunks);
-size_t ndr_reduce_chunks(size_t count, size_t chunk);
-size_t ndr_reduce_group_size(const ndr_caps *caps);
-size_t ndr_reduce_groups(size_t count, size_t group_size);
+/* How many elements a chunk has, and how many chunks there are. */
+typedef struct ndr_reduce_chunks {
+    size_t elements, count;
+} ndr_reduce_chunks;
+
+/* How many items a group has, and how many groups there are. */
+typedef struct ndr_reduce_groups {
+    size_t size, count;
+} ndr_reduce_groups;
+
+/* Pure. They depend on the number of elements and on limits of the device alone, never on the number of compute units:
+ * the tree's bits must be the same on every device of a kind. */
+ndr_reduce_chunks ndr_reduce_deal_chunks(size_t elements, size_t most_chunks);
+ndr_reduce_groups ndr_reduce_deal_groups(const ndr_caps *caps, size_t elements);
+
+/* ---- chunks.c ---- */
+
+/* Pure: complete a plan, whose file and kernel are set, for groups of one item with a chunk each. Where there are
+ * several, the workspace holds its head and `partials_each` elements for each of them. */
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t most_chunks,
+                            size_t partials_each, ndr_op_plan *plan);
+
+/* Launch the plan's kernel, which takes the workspace and the slot whose turn it is. A second launch finds both in
+ * `*workspace` (ndr_null: there is one chunk, which needs none) and `*slot`. */
+ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t most_chunks, ndr_arg *workspace,
+                                    unsigned *slot);
 
 #endif

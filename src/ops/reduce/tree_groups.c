@@ -1,26 +1,17 @@
 /* tree_groups.c - the tree by groups of many items: partials, then one group over them. */
 #include "ops/reduce/reduce.h"
 
-typedef struct sizes {
-    size_t group_size, groups;
-} sizes;
-
-static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
-{
-    const size_t group_size = ndr_reduce_group_size(caps);
-    return (sizes){ group_size, ndr_reduce_groups(request->input.cols, group_size) };
-}
-
 static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_TREE); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    const sizes s = sizes_for(caps, request);
+    const ndr_reduce_request *r = request;
+    const ndr_reduce_groups groups = ndr_reduce_deal_groups(caps, r->input.cols);
     *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl",
                            .kernel = "reduce_tree",
-                           .range = ndr_nd_range_1d(s.groups * s.group_size, s.group_size) };
-    if (s.groups > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, s.groups);
-    ndr_reduce_print_options(request, false, plan->options);
+                           .range = ndr_nd_range_1d(groups.count * groups.size, groups.size) };
+    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(r, groups.count);
+    ndr_reduce_print_options(r, false, plan->options);
 }
 
 /* One launch that leaves one element for each of its groups. */
@@ -37,7 +28,7 @@ static ndr_status run(ndr_op_job *job)
     const ndr_reduce_request *r = job->request;
     ndr_kernel *kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    const size_t groups = sizes_for(job->caps, r).groups;
+    const size_t groups = ndr_reduce_deal_groups(job->caps, r->input.cols).count;
     if (groups == 1) return fold(job, kernel, &r->input, &r->output, 1);
     NDR_TRY(ndr_op_borrow(job));
     const ndr_operand partials =
