@@ -10,7 +10,7 @@ enum { UNREAD = NDR_LOG_DEBUG + 1 };
 atomic_int ndr_log_limit = UNREAD;
 
 static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* held while a message is delivered, and for these two */
-static ndr_log_callback *receiver;                       /* NULL: stderr */
+static ndr_log_callback *receiver;              /* NULL: stderr */
 static void *receiver_user;
 
 static _Thread_local bool is_delivering; /* so that what a callback calls neither logs nor locks */

@@ -1,9 +1,8 @@
 /* status.c - how the library says no: a code to branch on, a sentence to read.
  *
  * The sentence is kept per thread, first in a fixed array, on the heap when it is longer (a build log).
- * It is freed when the thread ends; the library, when it is unloaded, that of the thread which
- * unloads it. The destructor leaves other threads' alone: it also runs at the end of the process, where they may still be
- * reading theirs. */
+ * That memory is freed when its thread ends. An unloaded library frees that of the thread which unloads it, and leaves
+ * other threads' alone: the destructor also runs at the end of the process, where they may still read theirs. */
 #include "base/base.h"
 
 #include <stdarg.h>

@@ -125,7 +125,7 @@ static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool de
         ndr_event *made_;                                                                                 \
         NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                             \
         cl_event done_ = NULL;                                                                            \
-        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL); \
+        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL);         \
         return ndr_event_settle(status_, made_, done_, (event));                                          \
     } while (0)
 
