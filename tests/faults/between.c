@@ -1,0 +1,280 @@
+/* between.c - stands between libndr and the driver.
+ *
+ * The functions below replace the loader's in libndr's table and pass calls on. Those around the allocator are
+ * brought in by the linker's --wrap. */
+#include "faults/between.h"
+
+#define AS_NAME(function) [CALL_##function] = #function,
+const char *const call_names[CALLS] = { NDR_CL_FUNCTIONS(AS_NAME, AS_NAME)[CALL_malloc] = "malloc" };
+
+size_t calls[CALLS];
+alive now;
+size_t items_enqueued, largest_group;
+ndr_wait_list waits_enqueued;
+cl_kernel_arg_address_qualifier image_space;
+cl_kernel_arg_access_qualifier image_access;
+bool platforms_twice;
+
+/* ---- what to refuse ---- */
+
+static struct {
+    call kind;
+    bool also[CALLS];
+    size_t passing;
+    cl_int code;
+    bool afterwards, has_refused;
+} plan;
+
+void refuse(call kind, size_t passing, cl_int code)
+{
+    memset(&plan, 0, sizeof plan);
+    plan.kind = kind;
+    plan.passing = passing;
+    plan.code = code;
+}
+
+void refuse_afterwards(call kind, size_t passing, cl_int code)
+{
+    refuse(kind, passing, code);
+    plan.afterwards = true;
+}
+
+void refuse_also(call kind) { plan.also[kind] = true; }
+
+bool refuse_none(void)
+{
+    const bool has_refused = plan.has_refused;
+    refuse(NO_CALL, 0, CL_SUCCESS);
+    return has_refused;
+}
+
+static bool is_refused(call kind)
+{
+    ++calls[kind];
+    if (plan.also[kind]) return true;
+    if (plan.kind != kind || plan.has_refused) return false;
+    plan.has_refused = plan.passing == 0;
+    if (!plan.has_refused) --plan.passing;
+    return plan.has_refused;
+}
+
+/* ---- hooks ---- */
+
+static ndr_cl_functions loader;
+
+/* A function for the table; `NEXT` is the loader's. */
+#define HOOK(type, name, parameters, ...)           \
+    static type CL_API_CALL hook_##name parameters  \
+    {                                               \
+        __typeof__(name) *const NEXT = loader.name; \
+        __VA_ARGS__                                 \
+    }
+
+/* One that may be refused, and otherwise does what comes last, or passes its arguments on. */
+#define REFUSABLE(name, parameters, ...) \
+    HOOK(cl_int, name, parameters, if (is_refused(CALL_##name)) return plan.code; __VA_ARGS__)
+#define PASSES(name, parameters, ...) REFUSABLE(name, parameters, return NEXT(__VA_ARGS__);)
+
+static cl_int counted(cl_int error, long *count, int change)
+{
+    if (error == CL_SUCCESS) *count += change;
+    return error;
+}
+
+#define RETAINS(name, type, count) REFUSABLE(name, (type object), return counted(NEXT(object), &now.count, 1);)
+#define RELEASES(name, type, count) HOOK(cl_int, name, (type object), return counted(NEXT(object), &now.count, -1);)
+
+/* Of those that return what they make, and the code through their last parameter. */
+#define MAKES(type, count, name, parameters, ...)                            \
+    HOOK(type, name, parameters,                                             \
+         if (is_refused(CALL_##name)) return *error = plan.code, (type)NULL; \
+         const type made = NEXT(__VA_ARGS__);                                \
+         counted(*error, &now.count, 1);                                     \
+         return made;)
+
+/* What all commands have. */
+#define LIST cl_uint count, const cl_event *list, cl_event *event
+
+static cl_int enqueued(cl_int error, cl_uint count, const cl_event *list, const cl_event *event)
+{
+    waits_enqueued = (ndr_wait_list){ count, list };
+    return counted(error, &now.events, event != NULL);
+}
+
+#define ENQUEUES(name, parameters, ...) \
+    REFUSABLE(name, parameters, return enqueued(NEXT(__VA_ARGS__, count, list, event), count, list, event);)
+
+/* ---- objects ---- */
+
+MAKES(cl_context, contexts, clCreateContext,
+      (const cl_context_properties *p, cl_uint count, const cl_device_id *devices,
+       void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *), void *data, cl_int *error),
+      p, count, devices, tell, data, error)
+MAKES(cl_command_queue, queues, clCreateCommandQueue,
+      (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error), c, d, p, error)
+MAKES(cl_mem, buffers, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t bytes, void *host, cl_int *error), c, f,
+      bytes, host, error)
+MAKES(cl_mem, buffers, clCreateSubBuffer,
+      (cl_mem m, cl_mem_flags f, cl_buffer_create_type type, const void *region, cl_int *error), m, f, type, region,
+      error)
+MAKES(cl_program, programs, clCreateProgramWithSource,
+      (cl_context c, cl_uint count, const char **texts, const size_t *lengths, cl_int *error), c, count, texts,
+      lengths, error)
+MAKES(cl_kernel, kernels, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name, error)
+
+RETAINS(clRetainContext, cl_context, contexts)
+RETAINS(clRetainCommandQueue, cl_command_queue, queues)
+RETAINS(clRetainMemObject, cl_mem, buffers)
+RETAINS(clRetainKernel, cl_kernel, kernels)
+RETAINS(clRetainEvent, cl_event, events)
+RELEASES(clReleaseContext, cl_context, contexts)
+RELEASES(clReleaseCommandQueue, cl_command_queue, queues)
+RELEASES(clReleaseMemObject, cl_mem, buffers)
+RELEASES(clReleaseProgram, cl_program, programs)
+RELEASES(clReleaseKernel, cl_kernel, kernels)
+RELEASES(clReleaseEvent, cl_event, events)
+
+/* ---- questions ---- */
+
+#define ANSWER size_t bytes, void *value, size_t *needed
+#define ANSWERS(name, type) PASSES(name, (type x, cl_uint what, ANSWER), x, what, bytes, value, needed)
+
+ANSWERS(clGetPlatformInfo, cl_platform_id)
+ANSWERS(clGetDeviceInfo, cl_device_id)
+ANSWERS(clGetContextInfo, cl_context)
+ANSWERS(clGetCommandQueueInfo, cl_command_queue)
+ANSWERS(clGetMemObjectInfo, cl_mem)
+ANSWERS(clGetProgramInfo, cl_program)
+ANSWERS(clGetKernelInfo, cl_kernel)
+ANSWERS(clGetEventInfo, cl_event)
+ANSWERS(clGetEventProfilingInfo, cl_event)
+PASSES(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_uint what, ANSWER), p, d, what, bytes, value, needed)
+PASSES(clGetKernelSubGroupInfo, (cl_kernel k, cl_device_id d, cl_uint what, size_t given, const void *input, ANSWER), k,
+       d, what, given, input, bytes, value, needed)
+PASSES(clGetDeviceIDs, (cl_platform_id p, cl_device_type type, cl_uint most, cl_device_id *devices, cl_uint *count), p,
+       type, most, devices, count)
+REFUSABLE(clGetPlatformIDs, (cl_uint most, cl_platform_id *platforms, cl_uint *count),
+          const cl_int error = NEXT(most, platforms, count);
+          if (error != CL_SUCCESS || !platforms_twice) return error;
+          assert_true(2 * *count <= most);
+          memcpy(platforms + *count, platforms, *count * sizeof *platforms);
+          *count *= 2;
+          return error;)
+REFUSABLE(clGetKernelArgInfo, (cl_kernel k, cl_uint index, cl_uint what, ANSWER),
+          cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+          if (image_space) NEXT(k, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL);
+          const cl_int error = NEXT(k, index, what, bytes, value, needed);
+          if (access != CL_KERNEL_ARG_ACCESS_NONE && what == CL_KERNEL_ARG_ADDRESS_QUALIFIER && value)
+              *(cl_kernel_arg_address_qualifier *)value = image_space;
+          if (access != CL_KERNEL_ARG_ACCESS_NONE && what == CL_KERNEL_ARG_ACCESS_QUALIFIER && value)
+              *(cl_kernel_arg_access_qualifier *)value = image_access;
+          return error;)
+REFUSABLE(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_uint what, ANSWER),
+          const cl_int error = NEXT(k, d, what, bytes, value, needed);
+          if (largest_group && what == CL_KERNEL_WORK_GROUP_SIZE && error == CL_SUCCESS && bytes >= sizeof(size_t))
+              *(size_t *)value = largest_group;
+          return error;)
+
+/* ---- all else but commands ---- */
+
+PASSES(clBuildProgram,
+       (cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
+        void(CL_CALLBACK *then)(cl_program, void *), void *data),
+       p, count, devices, options, then, data)
+PASSES(clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes, value)
+PASSES(clFlush, (cl_command_queue q), q)
+PASSES(clFinish, (cl_command_queue q), q)
+PASSES(clWaitForEvents, (cl_uint count, const cl_event *list), count, list)
+
+/* ---- commands ---- */
+
+ENQUEUES(clEnqueueMarkerWithWaitList, (cl_command_queue q, LIST), q)
+ENQUEUES(clEnqueueFillBuffer,
+         (cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes, size_t offset, size_t bytes, LIST),
+         q, m, pattern, pattern_bytes, offset, bytes)
+ENQUEUES(clEnqueueCopyBuffer,
+         (cl_command_queue q, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t bytes, LIST), q,
+         from, to, from_offset, to_offset, bytes)
+
+static const size_t *count_items(cl_uint dims, const size_t *global)
+{
+    size_t items = 1;
+    for (cl_uint d = 0; d < dims; ++d) items *= global[d];
+    items_enqueued += items;
+    return global;
+}
+
+ENQUEUES(clEnqueueNDRangeKernel,
+         (cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
+          const size_t *local, LIST),
+         q, k, dims, offset, count_items(dims, global), local)
+
+HOOK(void *, clEnqueueMapBuffer,
+     (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, size_t offset, size_t bytes, LIST, cl_int *error),
+     if (is_refused(CALL_clEnqueueMapBuffer)) return *error = plan.code, NULL;
+     void *const mapped = NEXT(q, m, waits, f, offset, bytes, count, list, event, error);
+     counted(*error, &now.mappings, 1);
+     enqueued(*error, count, list, event);
+     return mapped;)
+REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, LIST),
+          const cl_int error = counted(NEXT(q, m, mapped, count, list, event), &now.mappings, -1);
+          return enqueued(error, count, list, event);)
+
+#define TRANSFERS(name, host_type)                                                                              \
+    HOOK(cl_int, name,                                                                                          \
+         (cl_command_queue q, cl_mem m, cl_bool waits, size_t offset, size_t bytes, host_type host, LIST),      \
+         const bool is_refused_now = is_refused(CALL_##name);                                                   \
+         if (is_refused_now && plan.afterwards) NEXT(q, m, CL_FALSE, offset, bytes, host, count, list, NULL);   \
+         if (is_refused_now) return plan.code;                                                                  \
+         return enqueued(NEXT(q, m, waits, offset, bytes, host, count, list, event), count, list, event);)
+
+TRANSFERS(clEnqueueWriteBuffer, const void *)
+TRANSFERS(clEnqueueReadBuffer, void *)
+
+/* ---- the table ---- */
+
+/* Tests that need no loader run without one, too. */
+__attribute__((constructor)) static void hook_all(void)
+{
+    if (ndr_cl_open() != NDR_OK) return;
+    loader = ndr_cl;
+#define SET_HOOK(name) ndr_cl.name = hook_##name;
+    NDR_CL_FUNCTIONS(SET_HOOK, SET_HOOK)
+}
+
+/* ---- memory ---- */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void __wrap_free(void *memory);
+
+static void *counted_block(void *made)
+{
+    now.blocks += made != NULL;
+    return made;
+}
+
+void *__wrap_malloc(size_t bytes) { return is_refused(CALL_malloc) ? NULL : counted_block(__real_malloc(bytes)); }
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return is_refused(CALL_malloc) ? NULL : counted_block(__real_calloc(count, bytes));
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    if (is_refused(CALL_malloc)) return NULL;
+    void *const made = __real_realloc(memory, bytes);
+    return memory ? made : counted_block(made);
+}
+
+void __wrap_free(void *memory)
+{
+    now.blocks -= memory != NULL;
+    __real_free(memory);
+}

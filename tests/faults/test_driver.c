@@ -1,0 +1,1022 @@
+/* test_driver.c - what the driver refuses although all checks were passed: each of its calls once, and then none. */
+#include "faults/between.h"
+
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- devices ---- */
+
+enum { MOST_DEVICES = 32 };
+
+typedef struct list {
+    size_t count;
+    ndr_device_info devices[MOST_DEVICES];
+} list;
+
+static list list_devices(void)
+{
+    static list got;
+    got = (list){ 0 };
+    assert_ok(ndr_device_list(MOST_DEVICES, got.devices, &got.count));
+    assert_true(got.count <= MOST_DEVICES);
+    return got;
+}
+
+/* Where each device is there twice and one of them is left out, the others are as they are. */
+static void assert_same_but_for_one(const list *got, const list *all)
+{
+    assert_int_equal(got->count, all->count - 1);
+    size_t left_out = 0;
+    while (left_out < got->count && memcmp(&got->devices[left_out], &all->devices[left_out], sizeof *all->devices) == 0)
+        ++left_out;
+    assert_memory_equal(got->devices + left_out, all->devices + left_out + 1,
+                        (got->count - left_out) * sizeof *all->devices);
+}
+
+static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
+{
+    (void)state;
+    platforms_twice = true;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    const size_t queries = calls[CALL_clGetDeviceInfo];
+    static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_DEVICE_NOT_AVAILABLE };
+    for (size_t i = 0; i < queries; ++i) {
+        const cl_int code = codes[i % COUNT_OF(codes)];
+        refuse(CALL_clGetDeviceInfo, i, code);
+        got = list_devices();
+        assert_true(refuse_none());
+        assert_same_but_for_one(&got, &all);
+
+        ndr_context *const nothing = (ndr_context *)&got, *made = nothing;
+        refuse(CALL_clGetDeviceInfo, i, code);
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "asks for \"nobody\"",
+                       "; left out: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), code);
+        assert_null(strstr(ndr_last_error(), "outside its buffers")); /* which no query can tell */
+        assert_ptr_equal(made, nothing);
+    }
+    platforms_twice = false;
+}
+
+/* What a device need not know, it answers with CL_INVALID_VALUE: double, sub-groups, vendors' queries, versions. */
+static void test_driver__takes_an_invalid_value_for_a_no(void **state)
+{
+    (void)state;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    size_t answered_no = 0;
+    for (size_t i = 0; all.count == 1 && i < calls[CALL_clGetDeviceInfo]; ++i) {
+        const size_t before = calls[CALL_clGetDeviceInfo];
+        refuse(CALL_clGetDeviceInfo, i, CL_INVALID_VALUE);
+        const ndr_status status = ndr_device_list(MOST_DEVICES, got.devices, &got.count);
+        assert_true(refuse_none());
+        calls[CALL_clGetDeviceInfo] = before;
+        if (status == NDR_OK) ++answered_no;
+        else assert_refused(NDR_NO_DEVICE, status, "clGetDeviceInfo gave CL_INVALID_VALUE (-30)");
+    }
+    if (all.count == 1) assert_in_range(answered_no, 3, 6);
+}
+
+static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
+{
+    (void)state;
+    static list all, got;
+    memset(calls, 0, sizeof calls);
+    all = list_devices();
+    const size_t platforms = calls[CALL_clGetDeviceIDs];
+    platforms_twice = true;
+    for (size_t i = 0; i < 2 * platforms; ++i) {
+        refuse(CALL_clGetDeviceIDs, i, CL_OUT_OF_HOST_MEMORY);
+        got = list_devices();
+        assert_true(refuse_none());
+        assert_in_range(got.count, all.count, 2 * all.count);
+        ndr_context *made = NULL;
+        refuse(CALL_clGetDeviceIDs, i, CL_OUT_OF_HOST_MEMORY);
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; left out: platform \"",
+                       "\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6)");
+        assert_true(refuse_none());
+        refuse(CALL_clGetDeviceIDs, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "contains that; there ");
+        assert_true(refuse_none());
+        assert_null(strstr(ndr_last_error(), "left out"));
+    }
+    platforms_twice = false;
+}
+
+/* ---- launches ---- */
+
+static const char kernels[] = "#include \"ndr/ndr.clh\"\n"
+                              "kernel void put(global int *out, int a, int b) { out[0] = 10 * a + b; }\n"
+                              "kernel void tell(global int *out, local int *room, NDR_ND_RANGE(1))\n"
+                              "{\n"
+                              "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                              "    const ndr_group g = ndr_get_group(it);\n"
+                              "    room[ndr_local_id(it, 0)] = 1;\n"
+                              "    ndr_group_barrier(g);\n"
+                              "    const int items = ndr_reduce_over_group(g, room[ndr_local_id(it, 0)], NDR_PLUS);\n"
+                              "    if (ndr_global_id(it, 0) > 0) return;\n"
+                              "    out[0] = (int)ndr_global_range(it, 0);\n"
+                              "    out[1] = items;\n"
+                              "}\n"
+                              "kernel void count(global int *out, NDR_ND_RANGE(2))\n"
+                              "{\n"
+                              "    const ndr_nd_item it = NDR_ND_ITEM(2);\n"
+                              "    if (ndr_global_id(it, 0) < ndr_global_range(it, 0)) ndr_atomic_fetch_add(out, 1);\n"
+                              "}\n";
+
+/* Whatever was refused is not taken for held: what OpenCL's kernel has is from the launch before. */
+static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "argument 0 \"out\"", "argument 1 \"a\"", "argument 2 \"b\"" };
+    ndr_kernel *const put = kernel_of(kernels, "put");
+    for (size_t refused = 0; refused < 3; ++refused) {
+        ndr_buffer *first = buffer_of(sizeof(int), NULL), *second = buffer_of(sizeof(int), &(const int){ 7 });
+        assert_ok(ndr_launch(queue, put, ndr_range_1d(1), first, 1, 2));
+        refuse(CALL_clSetKernelArg, refused, CL_INVALID_ARG_VALUE);
+        assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, ndr_range_1d(1), second, 3, 4), "kernel \"put\"",
+                       names[refused], "CL_INVALID_ARG_VALUE");
+        assert_int_equal(ndr_last_cl_error(), CL_INVALID_ARG_VALUE);
+        assert_true(refuse_none());
+        int got;
+        read_buffer(second, &got, sizeof got);
+        assert_int_equal(got, 7);
+        assert_ok(ndr_launch(queue, put, ndr_range_1d(1), second, 3, 4));
+        read_buffer(second, &got, sizeof got);
+        assert_int_equal(got, 34);
+        read_buffer(first, &got, sizeof got);
+        assert_int_equal(got, 12);
+        ndr_buffer_destroy(first);
+        ndr_buffer_destroy(second);
+    }
+}
+
+/* Memory and resources are no fault of the argument's. */
+static void test_driver__is_out_of_memory_for_an_argument(void **state)
+{
+    (void)state;
+    ndr_kernel *const put = kernel_of(kernels, "put");
+    ndr_buffer *out = buffer_of(sizeof(int), NULL);
+    assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 1, 2));
+    refuse(CALL_clSetKernelArg, 0, CL_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_launch(queue, put, ndr_range_1d(1), out, 3, 2), "kernel \"put\"",
+                   "argument 1 \"a\" (int)", "clSetKernelArg gave CL_OUT_OF_HOST_MEMORY (-6)");
+    assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+    assert_true(refuse_none());
+    ndr_buffer_destroy(out);
+}
+
+/* Local memory, the hidden scratch, the hidden record. */
+static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it(void **state)
+{
+    (void)state;
+    ndr_kernel *const tell = kernel_of(kernels, "tell");
+    ndr_buffer *out = buffer_of(2 * sizeof(int), NULL);
+    for (size_t refused = 0; refused < 3; ++refused) {
+        assert_ok(ndr_launch(queue, tell, ndr_nd_range_1d(64, 16), out, ndr_local(int, 16)));
+        refuse(CALL_clSetKernelArg, refused, CL_OUT_OF_RESOURCES);
+        const ndr_nd_range other = ndr_nd_range_1d(24, 8);
+        assert_refused(NDR_DRIVER_ERROR, ndr_launch(queue, tell, other, out, ndr_local(int, 8)),
+                       "clSetKernelArg gave CL_OUT_OF_RESOURCES");
+        assert_true(refuse_none());
+        int got[2];
+        read_buffer(out, got, sizeof got);
+        assert_memory_equal(got, ((const int[]){ 64, 16 }), sizeof got);
+        assert_ok(ndr_launch(queue, tell, other, out, ndr_local(int, 8)));
+        read_buffer(out, got, sizeof got);
+        assert_memory_equal(got, ((const int[]){ 24, 8 }), sizeof got);
+    }
+    ndr_buffer_destroy(out);
+}
+
+/* 33 x 33 in groups of 8 x 4: four pieces. What has been enqueued runs, and the sentence says how much that is. */
+static void test_driver__refuses_a_piece_of_a_launch(void **state)
+{
+    (void)state;
+    ndr_kernel *const count = kernel_of(kernels, "count");
+    ndr_nd_range range = ndr_nd_range_2d(33, 33, 8, 4);
+    range.edge = NDR_EDGE_SPLIT;
+    for (size_t refused = 0; refused < 4; ++refused)
+        for (int wants_event = 0; wants_event < 2; ++wants_event) {
+            char run[32];
+            snprintf(run, sizeof run, "%zu of its 4 pieces run", refused);
+            ndr_buffer *out = buffer_of(sizeof(int), &(const int){ 0 });
+            ndr_event *const before = (ndr_event *)&run, *event = before;
+            items_enqueued = 0;
+            refuse(CALL_clEnqueueNDRangeKernel, refused, CL_OUT_OF_RESOURCES);
+            assert_refused(NDR_DRIVER_ERROR, ndr_launch_event(queue, count, wants_event ? &event : NULL, range, out),
+                           "kernel \"count\"", "clEnqueueNDRangeKernel gave CL_OUT_OF_RESOURCES", run);
+            assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
+            assert_true(refuse_none());
+            assert_ptr_equal(event, before);
+            int got;
+            read_buffer(out, &got, sizeof got);
+            assert_int_equal(got, items_enqueued);
+            const int before_the_next = got;
+            assert_ok(ndr_launch(queue, count, range, out));
+            read_buffer(out, &got, sizeof got);
+            assert_int_equal(got, before_the_next + 33 * 33);
+            ndr_buffer_destroy(out);
+        }
+}
+
+/* ---- operations ---- */
+
+/* One operation on a queue of its own, which has neither scratch nor workspace yet. */
+typedef struct operation {
+    ndr_queue *queue;
+    ndr_status (*run)(struct operation *o, ndr_event **event);
+    void (*check)(struct operation *o);
+    ndr_buffer *a, *b, *c; /* c is the output */
+    ndr_reduce_method method;
+} operation;
+
+static void spoil_output(operation *o)
+{
+    static const unsigned char spoilt = 0x5a;
+    assert_ok(ndr_buffer_fill(o->queue, o->c, 0, ndr_buffer_size(o->c), &spoilt, 1, NULL));
+}
+
+/* A refused operation has written nothing. */
+static void assert_spoilt(operation *o)
+{
+    const size_t bytes = ndr_buffer_size(o->c);
+    unsigned char *got = NULL;
+    assert_ok(ndr_buffer_map(o->queue, o->c, NDR_MAP_READ, 0, bytes, (void **)&got));
+    for (size_t i = 0; i < bytes; ++i) assert_int_equal(got[i], 0x5a);
+    assert_ok(ndr_buffer_unmap(o->queue, o->c, got));
+}
+
+/* Whether there was a call to refuse. The operation must say so and have done nothing; the next time it works. */
+static bool check_refusal(operation *o, call kind, size_t passing)
+{
+    ndr_event *const before = (ndr_event *)o, *event = before;
+    spoil_output(o);
+    refuse(kind, passing, CL_OUT_OF_RESOURCES);
+    const ndr_status status = o->run(o, &event);
+    const bool refused = refuse_none();
+    if (refused) {
+        assert_int_not_equal(status, NDR_OK);
+        assert_non_null(strstr(ndr_last_error(), "CL_OUT_OF_RESOURCES"));
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
+        assert_ptr_equal(event, before);
+        assert_spoilt(o);
+        assert_ok(o->run(o, &event));
+    } else {
+        assert_ok(status);
+    }
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+    o->check(o);
+    return refused;
+}
+
+/* Refuse each call of each kind once, as long as there is one more. What an operation makes for a queue it makes once:
+ * there each refusal has a new one. (On all others it would do no harm, but some drivers compile kernels anew for it.) */
+static void check_every_refusal(operation o)
+{
+    static const struct {
+        call kind;
+        bool is_of_a_new_queue;
+    } kinds[] = {
+        { CALL_clCreateBuffer, true },          { CALL_clEnqueueWriteBuffer, true },
+        { CALL_clSetKernelArg, false },         { CALL_clEnqueueNDRangeKernel, false },
+        { CALL_clEnqueueFillBuffer, false },    { CALL_clEnqueueMarkerWithWaitList, false },
+        { CALL_clEnqueueCopyBuffer, false },
+    };
+    size_t refusals = 0;
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        assert_ok(ndr_queue_create(context, NULL, &o.queue));
+        for (size_t passing = 0; check_refusal(&o, kinds[k].kind, passing); ++passing) {
+            ++refusals;
+            if (!kinds[k].is_of_a_new_queue) continue;
+            ndr_queue_destroy(o.queue);
+            assert_ok(ndr_queue_create(context, NULL, &o.queue));
+        }
+        ndr_queue_destroy(o.queue);
+    }
+    assert_true(refusals > 0);
+}
+
+enum { M = 40, N = 50, K = 9, MOST = 70000 };
+
+/* More than one group in every row; when quick in those that are not one launch of chunks. */
+static size_t count_to_reduce(void) { return quick() ? 2100 : MOST; }
+
+static ndr_status multiply(operation *o, ndr_event **event)
+{
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { o->a, 0, m, K, 0 },
+                                   .b = { o->b, 0, K, N, 0 },
+                                   .c = { o->c, 0, m, N, 0 } };
+    return ndr_matmul(o->queue, &desc, event);
+}
+
+static void check_product(operation *o)
+{
+    float got[M * N];
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
+    assert_ok(ndr_buffer_read(o->queue, o->c, 0, m * N * sizeof *got, got));
+    for (size_t i = 0; i < m * N; ++i) assert_true(got[i] == 2 * K);
+}
+
+static void test_driver__refuses_a_step_of_a_product(void **state)
+{
+    (void)state;
+    static float a[M * K], b[K * N];
+    for (size_t i = 0; i < COUNT_OF(a); ++i) a[i] = 1;
+    for (size_t i = 0; i < COUNT_OF(b); ++i) b[i] = 2;
+    operation o = { .run = multiply,
+                    .check = check_product,
+                    .a = buffer_of(sizeof a, a),
+                    .b = buffer_of(sizeof b, b),
+                    .c = buffer_of(M * N * sizeof(float), NULL) };
+    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
+        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
+        o.queue = queue;
+        assert_ok(multiply(&o, NULL)); /* builds its kernels */
+        assert_ok(ndr_queue_finish(queue));
+        check_every_refusal(o);
+    }
+    force(&ndr_matmul_operation, NULL);
+    ndr_buffer_destroy(o.a);
+    ndr_buffer_destroy(o.b);
+    ndr_buffer_destroy(o.c);
+}
+
+static ndr_status reduce(operation *o, ndr_event **event)
+{
+    const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32,
+                                   .op = NDR_OP_SUM,
+                                   .method = o->method,
+                                   .input = { o->a, 0 },
+                                   .count = count_to_reduce(),
+                                   .output = { o->c, 0 } };
+    return ndr_reduce(o->queue, &desc, event);
+}
+
+static void check_sum(operation *o)
+{
+    int32_t got = 0;
+    assert_ok(ndr_buffer_read(o->queue, o->c, 0, sizeof got, &got));
+    assert_int_equal(got, 3 * count_to_reduce());
+}
+
+static void test_driver__refuses_a_step_of_a_reduction(void **state)
+{
+    (void)state;
+    static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
+    static int32_t threes[MOST];
+    for (size_t i = 0; i < MOST; ++i) threes[i] = 3;
+    operation o = {
+        .run = reduce, .check = check_sum, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL)
+    };
+    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
+        for (size_t m = 0; m < COUNT_OF(methods); ++m) {
+            const ndr_op_row *row = ndr_reduce_operation.rows[i];
+            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_row(&ndr_reduce_operation, row)) continue;
+            force(&ndr_reduce_operation, row->name);
+            o.method = methods[m];
+            o.queue = queue;
+            assert_ok(reduce(&o, NULL));
+            assert_ok(ndr_queue_finish(queue));
+            check_every_refusal(o);
+        }
+    force(&ndr_reduce_operation, NULL);
+    ndr_buffer_destroy(o.a);
+    ndr_buffer_destroy(o.c);
+}
+
+/* A device may offer groups that a kernel of ours is too large for. */
+static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(void **state)
+{
+    (void)state;
+    static const size_t limits[] = { 128, 33, 32, 1 };
+    static float a[M * K], b[K * N];
+    static int32_t threes[MOST];
+    for (size_t i = 0; i < COUNT_OF(a); ++i) a[i] = 1;
+    for (size_t i = 0; i < COUNT_OF(b); ++i) b[i] = 2;
+    for (size_t i = 0; i < MOST; ++i) threes[i] = 3;
+    ndr_context *const shared = context;
+    ndr_queue *const shared_queue = queue;
+    for (size_t i = 0; i < COUNT_OF(limits); ++i) {
+        assert_ok(ndr_context_create(NULL, &context)); /* its kernels are not built yet */
+        assert_ok(ndr_queue_create(context, NULL, &queue));
+        force(&ndr_matmul_operation, "tiled");
+        largest_group = limits[i];
+        operation o = { .queue = queue, .a = buffer_of(sizeof a, a), .b = buffer_of(sizeof b, b),
+                        .c = buffer_of(M * N * sizeof(float), NULL) };
+        assert_ok(multiply(&o, NULL));
+        check_product(&o);
+        operation r = { .queue = queue, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL) };
+        for (r.method = NDR_REDUCE_TREE; r.method <= NDR_REDUCE_ATOMIC; ++r.method) {
+            force(&ndr_reduce_operation, r.method == NDR_REDUCE_TREE ? "tree_groups" : "atomic_groups");
+            assert_ok(reduce(&r, NULL));
+            check_sum(&r);
+        }
+        largest_group = 0;
+        ndr_buffer_destroy(o.a);
+        ndr_buffer_destroy(o.b);
+        ndr_buffer_destroy(o.c);
+        ndr_buffer_destroy(r.a);
+        ndr_buffer_destroy(r.c);
+        ndr_queue_destroy(queue);
+        ndr_context_destroy(context);
+    }
+    context = shared;
+    queue = shared_queue;
+}
+
+/* ---- all else ---- */
+
+#define assert_driver_refuses(function, call_)                                                 \
+    do {                                                                                       \
+        refuse(CALL_##function, 0, CL_OUT_OF_HOST_MEMORY);                                     \
+        assert_refused(NDR_OUT_OF_HOST_MEMORY, call_, #function " gave CL_OUT_OF_HOST_MEMORY"); \
+        assert_true(refuse_none());                                                            \
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);                          \
+    } while (0)
+
+static void test_driver__refuses_to_make_queues_and_buffers(void **state)
+{
+    (void)state;
+    ndr_queue *const no_queue = (ndr_queue *)&state, *made_queue = no_queue;
+    assert_driver_refuses(clCreateCommandQueue, ndr_queue_create(context, NULL, &made_queue));
+    assert_ptr_equal(made_queue, no_queue);
+    ndr_buffer *const no_buffer = (ndr_buffer *)&state, *made = no_buffer;
+    assert_driver_refuses(clCreateBuffer, ndr_buffer_create(context, 8, &made));
+    assert_ptr_equal(made, no_buffer);
+    refuse(CALL_clCreateBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    assert_refused(NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(context, 8, &made), "clCreateBuffer");
+    assert_true(refuse_none());
+    assert_ptr_equal(made, no_buffer);
+}
+
+static void test_driver__refuses_transfers_and_the_next_works(void **state)
+{
+    (void)state;
+    const int before[2] = { 1, 2 }, after[2] = { 3, 4 };
+    int got[2] = { 5, 6 };
+    ndr_buffer *x = buffer_of(sizeof before, before), *y = buffer_of(sizeof before, before);
+    ndr_event *const no_event = (ndr_event *)&got, *event = no_event;
+    void *const nothing = &got, *mapped = nothing;
+    assert_driver_refuses(clEnqueueWriteBuffer, ndr_buffer_write(queue, x, 0, sizeof after, after));
+    assert_driver_refuses(clEnqueueFillBuffer, ndr_buffer_fill(queue, x, 0, sizeof after, after, sizeof after, &event));
+    assert_driver_refuses(clEnqueueCopyBuffer, ndr_buffer_copy(queue, x, 0, y, 0, sizeof before, &event));
+    assert_driver_refuses(clEnqueueMarkerWithWaitList, ndr_buffer_copy(queue, x, 0, y, 0, 0, &event));
+    assert_driver_refuses(clEnqueueMapBuffer, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read(queue, x, 0, sizeof got, got));
+    assert_driver_refuses(clFinish, ndr_queue_finish(queue));
+    assert_ptr_equal(event, no_event);
+    assert_ptr_equal(mapped, nothing);
+    assert_memory_equal(got, ((const int[]){ 5, 6 }), sizeof got);
+    read_buffer(x, got, sizeof got); /* nothing of it is left: not mapped, not written */
+    assert_memory_equal(got, before, sizeof got);
+
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
+    assert_driver_refuses(clEnqueueUnmapMemObject, ndr_buffer_unmap(queue, x, mapped));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after), "mapped"); /* still */
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    assert_ok(ndr_buffer_write(queue, x, 0, sizeof after, after));
+    read_buffer(x, got, sizeof got);
+    assert_memory_equal(got, after, sizeof got);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+}
+
+/* ---- waiting ---- */
+
+/* Handles that are checked stay in memory for a while after their end. */
+static void assert_alive_as(const alive *then)
+{
+    alive wanted = *then;
+    if (ndr_handles_are_checked()) wanted.blocks = now.blocks;
+    assert_memory_equal(&now, &wanted, sizeof now);
+}
+
+enum { INTS = 1000 };
+
+/* Work that whatever is enqueued behind it has to wait for. */
+static void keep_busy(ndr_buffer *spun)
+{
+    assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "spin"), ndr_nd_range_1d(1, 1), spun,
+                         quick() ? 100 : 20000000));
+}
+
+static void assert_all(const int *got, int wanted)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], wanted);
+}
+
+static void set_all(int *x, int value)
+{
+    for (size_t i = 0; i < INTS; ++i) x[i] = value;
+}
+
+/* The wait for an event that is refused; the call that should have waited and says that it failed, having enqueued. */
+static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
+{
+    context->caps.waits_asleep = waits_by_event;
+    if (waits_by_event) refuse(CALL_clWaitForEvents, 0, code);
+    else refuse_afterwards(transfer, 0, code);
+}
+
+static const cl_int wait_codes[] = { CL_OUT_OF_RESOURCES, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                                     CL_INVALID_EVENT };
+
+static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    set_all(host, 1);
+    ndr_buffer *x = buffer_of(sizeof host, host), *spun = buffer_of(sizeof(int), &(const int){ 0 });
+    for (int by_event = 0; by_event < 2; ++by_event)
+        for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+            keep_busy(spun);
+            refuse_to_wait_for(CALL_clEnqueueReadBuffer, by_event, wait_codes[i]);
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host),
+                           by_event ? "clWaitForEvents gave" : "clEnqueueReadBuffer gave",
+                           ndr_cl_error_name(wait_codes[i]));
+            assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
+            assert_null(strstr(ndr_last_error(), "may still be running"));
+            assert_true(refuse_none());
+            set_all(host, 9); /* the caller's again: nobody writes there any more */
+            assert_ok(ndr_queue_finish(queue));
+            assert_all(host, 9);
+        }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(spun);
+}
+
+static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    ndr_buffer *x = buffer_of(sizeof host, NULL), *spun = buffer_of(sizeof(int), &(const int){ 0 });
+    for (int by_event = 0; by_event < 2; ++by_event)
+        for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+            keep_busy(spun);
+            set_all(host, 7);
+            refuse_to_wait_for(CALL_clEnqueueWriteBuffer, by_event, wait_codes[i]);
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host),
+                           by_event ? "clWaitForEvents gave" : "clEnqueueWriteBuffer gave");
+            assert_true(refuse_none());
+            set_all(host, 9); /* nobody reads there any more */
+            read_buffer(x, host, sizeof host);
+            assert_all(host, 7);
+        }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(spun);
+}
+
+/* Neither the wait nor the queue's end can be had: no promise, and the sentence says so. */
+static void test_driver__says_where_work_may_still_be_running(void **state)
+{
+    (void)state;
+    const bool waits_asleep = context->caps.waits_asleep;
+    int host[INTS];
+    ndr_buffer *x = buffer_of(sizeof host, NULL);
+    static const char said[] = "the work may still be running: its memory must stay until ndr_queue_finish() succeeds";
+    for (int by_event = 0; by_event < 2; ++by_event) {
+        refuse_to_wait_for(CALL_clEnqueueReadBuffer, by_event, CL_OUT_OF_RESOURCES);
+        refuse_also(CALL_clFinish);
+        refuse_also(CALL_clGetEventInfo);
+        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host), said);
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
+        assert_ok(ndr_queue_finish(queue));
+    }
+    context->caps.waits_asleep = waits_asleep;
+    ndr_buffer_destroy(x);
+}
+
+/* Whatever the event itself says: here, that all is well. */
+static void test_driver__passes_on_that_a_wait_failed(void **state)
+{
+    (void)state;
+    ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
+    for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+        ndr_event *done;
+        assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
+        assert_ok(ndr_queue_finish(queue));
+        refuse(CALL_clWaitForEvents, 0, wait_codes[i]);
+        assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(done), "clWaitForEvents gave",
+                       ndr_cl_error_name(wait_codes[i]));
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
+        assert_null(strstr(ndr_last_error(), "may still be running")); /* the event says that it is not */
+        assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+    }
+    ndr_buffer_destroy(x);
+}
+
+static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(void **state)
+{
+    (void)state;
+    const int before[2] = { 1, 2 };
+    ndr_buffer *x = buffer_of(sizeof before, before);
+    void *const nothing = &x, *mapped = nothing;
+    const alive then = now;
+    for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
+        refuse(CALL_clWaitForEvents, 0, wait_codes[i]);
+        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 0, sizeof before, &mapped),
+                       "clWaitForEvents gave", ndr_cl_error_name(wait_codes[i]));
+        assert_true(refuse_none());
+        assert_ptr_equal(mapped, nothing);
+        assert_alive_as(&then);
+        assert_ok(ndr_buffer_write(queue, x, 0, sizeof before, before));
+    }
+    ndr_buffer_destroy(x);
+}
+
+/* ---- NDR_CHECK ---- */
+
+static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    static const call kinds[] = { CALL_clCreateCommandQueue, CALL_clCreateBuffer, CALL_clEnqueueWriteBuffer,
+                                  CALL_clCreateSubBuffer, CALL_malloc };
+    ndr_context *checked;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        ndr_buffer *made = NULL;
+        for (size_t passing = 0; !made; ++passing) {
+            const alive then = now;
+            refuse(kinds[k], passing, CL_OUT_OF_HOST_MEMORY);
+            const ndr_status status = ndr_buffer_create(checked, 100, &made);
+            assert_int_equal(status, refuse_none() ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
+            if (!made) assert_memory_equal(&now, &then, sizeof now);
+            else assert_true(passing >= 1);
+        }
+        ndr_buffer_destroy(made);
+    }
+    refuse(CALL_clCreateBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    ndr_buffer *none = NULL;
+    assert_refused(
+        NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(checked, 100, &none),
+        "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE (-4); a buffer of 100 bytes takes 131172 with its "
+        "guard zones");
+    assert_true(refuse_none());
+    ndr_context_destroy(checked);
+}
+
+static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    ndr_context *made = NULL;
+    for (size_t passing = 0; !made; ++passing) {
+        const alive then = now;
+        refuse(CALL_malloc, passing, CL_SUCCESS);
+        const ndr_status status = ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &made);
+        assert_int_equal(status, refuse_none() ? NDR_OUT_OF_HOST_MEMORY : NDR_OK);
+        if (!made) assert_int_equal(now.contexts, then.contexts);
+    }
+    ndr_context_destroy(made);
+}
+
+/* A launch whose zones cannot be looked at has run, and is not called right. */
+static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
+{
+    (void)state;
+    ndr_context *checked;
+    ndr_queue *line;
+    ndr_buffer *x;
+    ndr_kernel *add_one;
+    ndr_event *event = NULL;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
+    assert_ok(ndr_queue_create(checked, NULL, &line));
+    assert_ok(ndr_buffer_create_from(checked, sizeof(int), &(const int){ 5 }, &x));
+    assert_ok(ndr_kernel_get(checked, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels }, &add_one));
+    static const call kinds[] = { CALL_clEnqueueReadBuffer, CALL_clFinish };
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        const alive then = now;
+        refuse(kinds[k], 0, CL_OUT_OF_RESOURCES);
+        assert_refused(NDR_DRIVER_ERROR, ndr_launch_event(line, add_one, &event, ndr_range_1d(1), x),
+                       call_names[kinds[k]]);
+        assert_true(refuse_none());
+        assert_null(event);
+        assert_int_equal(now.events, then.events);
+    }
+    int got;
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, &got));
+    assert_int_equal(got, 7);
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(checked);
+}
+
+/* ---- counting references ---- */
+
+static void test_driver__needs_no_second_count_of_an_event(void **state)
+{
+    (void)state;
+    ndr_kernel *const add_one = kernel_of(plain_kernels, "add_one");
+    ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
+    const alive then = now;
+    for (int wants_event = 0; wants_event < 2; ++wants_event) {
+        ndr_queue *line;
+        ndr_event *done = NULL;
+        assert_ok(ndr_queue_create(context, NULL, &line));
+        refuse(CALL_clRetainEvent, 0, CL_OUT_OF_HOST_MEMORY);
+        assert_ok(ndr_launch_event(line, add_one, wants_event ? &done : NULL, ndr_range_1d(1), x));
+        refuse_none(); /* a driver that is not watched has nothing to count */
+        if (done) assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+        assert_ok(ndr_queue_finish(line));
+        ndr_queue_destroy(line);
+        assert_alive_as(&then);
+    }
+    ndr_buffer_destroy(x);
+}
+
+static void test_driver__counts_a_queue_before_it_maps(void **state)
+{
+    (void)state;
+    const int before[2] = { 1, 2 };
+    ndr_buffer *x = buffer_of(sizeof before, before);
+    ndr_queue *line;
+    void *const nothing = &x, *mapped = nothing;
+    const alive then = now;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    refuse(CALL_clRetainCommandQueue, 0, CL_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped),
+                   "clRetainCommandQueue gave CL_OUT_OF_HOST_MEMORY");
+    assert_true(refuse_none());
+    assert_ptr_equal(mapped, nothing);
+    assert_int_equal(now.mappings, then.mappings);
+    assert_ok(ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped));
+    assert_memory_equal(mapped, before, sizeof before);
+    ndr_queue_destroy(line); /* the mapping keeps it */
+    ndr_buffer_destroy(x);
+    assert_int_equal(now.queues, then.queues);
+    assert_int_equal(now.events, then.events);
+    assert_int_equal(now.mappings, then.mappings);
+}
+
+/* A source that nothing else has built in this context. */
+static void test_driver__refuses_to_build_and_then_builds(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "alone",
+                                   .source = "#include \"ndr/item.clh\"\n"
+                                             "kernel void alone(global int *x, NDR_RANGE(1))\n"
+                                             "{\n"
+                                             "    const ndr_item it = NDR_ITEM(1);\n"
+                                             "    x[ndr_global_id(it, 0)] = 5;\n"
+                                             "}\n" };
+    ndr_kernel *const none = (ndr_kernel *)&state, *kernel = none;
+    const call kinds[] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram, CALL_clCreateKernel };
+    for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
+        refuse(kinds[i], 0, CL_OUT_OF_HOST_MEMORY);
+        assert_int_not_equal(ndr_kernel_get(context, &desc, &kernel), NDR_OK);
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+        assert_ptr_equal(kernel, none);
+    }
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    ndr_buffer *x = buffer_of(3 * sizeof(int), NULL);
+    assert_ok(ndr_launch(queue, kernel, ndr_range_1d(3), x));
+    int got[3];
+    read_buffer(x, got, sizeof got);
+    assert_memory_equal(got, ((const int[]){ 5, 5, 5 }), sizeof got);
+    ndr_buffer_destroy(x);
+}
+
+static void test_driver__fails_to_build_for_a_reason_that_is_not_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        cl_int code;
+        ndr_status status;
+        const char *says;
+    } table[] = {
+        { CL_DEVICE_NOT_AVAILABLE, NDR_DRIVER_ERROR, "clBuildProgram gave CL_DEVICE_NOT_AVAILABLE (-2)" },
+        { CL_OUT_OF_RESOURCES, NDR_DRIVER_ERROR, "clBuildProgram gave CL_OUT_OF_RESOURCES (-5)" },
+        { CL_OUT_OF_HOST_MEMORY, NDR_OUT_OF_HOST_MEMORY, "clBuildProgram gave CL_OUT_OF_HOST_MEMORY (-6)" },
+        { CL_BUILD_PROGRAM_FAILURE, NDR_BUILD_FAILED, "did not build for" },
+        { CL_INVALID_BUILD_OPTIONS, NDR_BUILD_FAILED, "-DUNBUILT" },
+    };
+    const ndr_kernel_desc desc = {
+        .name = "k", .label = "a text", .options = "-DUNBUILT", .source = "kernel void k(global int *x) { x[0] = 1; }\n"
+    };
+    for (size_t i = 0; i < COUNT_OF(table); ++i) {
+        ndr_kernel *kernel;
+        refuse(CALL_clBuildProgram, 0, table[i].code);
+        assert_refused(table[i].status, ndr_kernel_get(context, &desc, &kernel), "\"a text\"", table[i].says);
+        assert_true(refuse_none());
+        assert_int_equal(ndr_last_cl_error(), table[i].code);
+    }
+}
+
+/* Three kernels whose types only the program's own text explains. */
+static const char typed[] = "typedef float real_t;\n"
+                            "typedef struct { int x[2]; } pair;\n"
+                            "struct cell { char c[5]; };\n"
+                            "kernel void k(global int *out, real_t f, pair p) { out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n"
+                            "kernel void l(global int *out, const pair p, local struct cell *c) { out[0] = p.x[0]; }\n"
+                            "#define HIDDEN(type) kernel void h(global int *out, type f) { out[0] = f; } \\\n"
+                            "                     kernel void i(global int *out, type f) { out[0] = 2 * f; }\n"
+                            "typedef int count_t;\n"
+                            "HIDDEN(count_t)\n"
+                            "kernel void j(global int *out, T f) { out[0] = f; }\n";
+
+static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc of_k = { .name = "k", .source = typed, .options = "-DT=int -Werror" };
+    ndr_kernel_desc desc = of_k;
+    ndr_kernel *kernel;
+    memset(calls, 0, sizeof calls);
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_F32);
+    assert_int_equal(kernel->params[2].size_bytes, 8);
+    desc.name = "l";
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    assert_int_equal(kernel->params[1].size_bytes, 8);
+    assert_int_equal(kernel->params[2].size_bytes, 5);
+    desc.name = "j";
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    assert_int_equal(calls[CALL_clBuildProgram], 1);
+    desc.name = "h"; /* its type stands in a macro, and is known for the next kernel */
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_I32);
+    assert_int_equal(calls[CALL_clBuildProgram], 2);
+    desc.name = "i";
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_I32);
+    assert_int_equal(calls[CALL_clBuildProgram], 2);
+}
+
+/* What the log finds in the text is wrong without the probes, too. */
+static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t builds;
+        bool is_right;
+    } rows[] = {
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = nobody; }\n", 1, false },
+        { "kernel void k(global int *x, nobody o) { x[0] = 1; }\n", 2, false }, /* the probes fail as well */
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = 1; }\n"
+          "#if 0\nkernel void none(nobody o) {}\n#endif\n", 3, true }, /* and a third that asks for own alone */
+        { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { int pipe = 1; x[0] = nobody; }\n",
+          2, false }, /* in OpenCL C 1.2 the second time */
+    };
+    const size_t count = context->caps.c_version > 120 ? COUNT_OF(rows) : COUNT_OF(rows) - 1;
+    for (size_t i = 0; i < count; ++i) {
+        const ndr_kernel_desc desc = { .name = "k", .source = rows[i].text, .label = "mine.cl" };
+        ndr_kernel *kernel;
+        memset(calls, 0, sizeof calls);
+        const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+        assert_int_equal(calls[CALL_clBuildProgram], rows[i].builds);
+        if (rows[i].is_right) {
+            assert_ok(status);
+            continue;
+        }
+        assert_refused(NDR_BUILD_FAILED, status, "\"mine.cl\" did not build", "nobody");
+        assert_null(strstr(ndr_last_build_log(), "ndr_"));
+    }
+}
+
+/* An image under another name, as drivers describe it and as they might. */
+static void test_driver__has_images_told_from_buffers_however_it_describes_them(void **state)
+{
+    (void)state;
+    cl_bool has_images = CL_FALSE;
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
+                     CL_SUCCESS);
+    skip_without(has_images, "the device has no images");
+    static const struct {
+        cl_kernel_arg_address_qualifier space;
+        cl_kernel_arg_access_qualifier access;
+    } answers[] = { { 0, 0 },
+                    { CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ACCESS_READ_ONLY },
+                    { CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ACCESS_NONE },
+                    { CL_KERNEL_ARG_ADDRESS_CONSTANT, CL_KERNEL_ARG_ACCESS_NONE },
+                    { CL_KERNEL_ARG_ADDRESS_PRIVATE, CL_KERNEL_ARG_ACCESS_READ_ONLY } };
+    ndr_buffer *x = buffer_of(64, NULL);
+    for (size_t i = 0; i < COUNT_OF(answers); ++i) {
+        char label[32];
+        snprintf(label, sizeof label, "image %zu", i);
+        const ndr_kernel_desc desc = { .name = "k",
+                                       .label = label,
+                                       .source = "typedef image2d_t I;\n"
+                                                 "kernel void k(global int *x, I img) { x[0] = get_image_width(img); }\n" };
+        ndr_kernel *kernel;
+        image_space = answers[i].space;
+        image_access = answers[i].access;
+        const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+        image_space = 0;
+        assert_ok(status);
+        assert_refused(NDR_UNSUPPORTED, ndr_launch(queue, kernel, ndr_range_1d(1), x, x),
+                       "argument 1 \"img\" (I) is of a type that libndr cannot pass");
+    }
+    ndr_buffer_destroy(x);
+}
+
+/* Get the kernel with one call refused, then again, and launch it. False: there was no such call. */
+static bool types_are_refused_once(const char *source, size_t row, call kind, size_t passing)
+{
+    const struct { int32_t x[2]; } pair = { { 3, 4 } };
+    const struct { int32_t x[3]; } triple = { { 0, 0, 0 } };
+    char label[48];
+    snprintf(label, sizeof label, "types %zu %d %zu", row, (int)kind, passing); /* new to the context */
+    const ndr_kernel_desc desc = { .name = "k", .label = label, .source = source };
+    ndr_kernel *const none = (ndr_kernel *)label, *kernel = none;
+    refuse(kind, passing, CL_OUT_OF_HOST_MEMORY);
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    if (!refuse_none()) {
+        assert_ok(status);
+        return false;
+    }
+    assert_int_equal(status, NDR_OUT_OF_HOST_MEMORY);
+    if (kind != CALL_malloc) assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+    assert_ptr_equal(kernel, none);
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    int got = 0;
+    ndr_buffer *out = buffer_of(sizeof got, &got);
+    assert_ok(ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f, ndr_arg_struct_(&pair, sizeof pair, "pair")));
+    read_buffer(out, &got, sizeof got);
+    assert_int_equal(got, 432);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel, ndr_range_1d(1), out, 2.0f, ndr_arg_struct_(&triple, sizeof triple, "pair")),
+                   "has 8 bytes on the device, but 12 are given");
+    ndr_buffer_destroy(out);
+    return true;
+}
+
+/* A kernel whose types the driver does not explain, in the text and in a macro, where they take a second build to know:
+ * each call refused once, and the next try knows them all. */
+static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(void **state)
+{
+    (void)state;
+    enum { KINDS = 8 };
+#define TYPES "typedef float real_t;\ntypedef struct { int x[2]; } pair;\n"
+#define BODY "{ out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n"
+    static const call kinds[KINDS] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram,     CALL_clCreateKernel,
+                                       CALL_clGetProgramInfo,          CALL_clGetKernelWorkGroupInfo,
+                                       CALL_clGetKernelArgInfo,        CALL_clGetKernelInfo,    CALL_malloc };
+    static const struct {
+        const char *source;
+        size_t least[KINDS];
+    } rows[] = { { TYPES "kernel void k(global int *out, real_t f, pair p) " BODY, { 1, 1, 5, 2, 9, 21, 1, 12 } },
+                 { TYPES "#define K kernel void k(global int *out, real_t f, pair p)\nK " BODY,
+                   { 2, 2 } } }; /* the rest is the same */
+    for (size_t r = 0; r < COUNT_OF(rows); ++r)
+        for (size_t k = 0; k < KINDS && rows[r].least[k] > 0; ++k) {
+            size_t passing = 0;
+            while (types_are_refused_once(rows[r].source, r, kinds[k], passing)) ++passing;
+            assert_true(passing >= rows[r].least[k]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_driver__leaves_out_a_device_that_cannot_answer),
+        cmocka_unit_test(test_driver__takes_an_invalid_value_for_a_no),
+        cmocka_unit_test(test_driver__leaves_out_a_platform_that_cannot_list),
+        cmocka_unit_test(test_driver__refuses_an_argument_and_the_next_launch_sets_it),
+        cmocka_unit_test(test_driver__is_out_of_memory_for_an_argument),
+        cmocka_unit_test(test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it),
+        cmocka_unit_test(test_driver__refuses_a_piece_of_a_launch),
+        cmocka_unit_test(test_driver__refuses_a_step_of_a_product),
+        cmocka_unit_test(test_driver__refuses_a_step_of_a_reduction),
+        cmocka_unit_test(test_driver__gives_operations_as_small_groups_as_their_kernels_take),
+        cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),
+        cmocka_unit_test(test_driver__refuses_transfers_and_the_next_works),
+        cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
+        cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
+        cmocka_unit_test(test_driver__says_where_work_may_still_be_running),
+        cmocka_unit_test(test_driver__passes_on_that_a_wait_failed),
+        cmocka_unit_test(test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped),
+        cmocka_unit_test(test_driver__needs_no_second_count_of_an_event),
+        cmocka_unit_test(test_driver__counts_a_queue_before_it_maps),
+        cmocka_unit_test(test_driver__refuses_to_build_and_then_builds),
+        cmocka_unit_test(test_driver__fails_to_build_for_a_reason_that_is_not_the_text),
+        cmocka_unit_test(test_driver__builds_once_what_takes_types_of_its_own),
+        cmocka_unit_test(test_driver__builds_once_what_the_log_says_is_wrong),
+        cmocka_unit_test(test_driver__has_images_told_from_buffers_however_it_describes_them),
+        cmocka_unit_test(test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them),
+        cmocka_unit_test(test_driver__makes_a_checked_buffer_whole_or_not_at_all),
+        cmocka_unit_test(test_driver__opens_a_checked_context_whole_or_not_at_all),
+        cmocka_unit_test(test_driver__refuses_to_look_at_what_a_launch_did),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

@@ -1,0 +1,653 @@
+/* test_failures.c - each call of the driver fails once, and so does each allocation, in scenes of all that libndr does.
+ *
+ * A scene is a row of steps. One call in it is refused. The step that needed it must say so, naming call and code, and
+ * leave everything as it was; the same step must then work, and so must all that follow. In the end nothing is left.
+ *
+ * There are some thousand refusals, with several codes for each call. NDR_TEST_LONG=1 goes through all of them. Otherwise a
+ * scene takes about four seconds: as many as that allows are tried, evenly spread, the first by a seed that is printed and
+ * that NDR_TEST_SEED sets. */
+#include "faults/between.h"
+
+#include <time.h>
+
+#include "ndr/ndr_cl.h"
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { INTS = 100, MOST_STEPS = 40, MOST_LOOKS = 8 };
+
+/* What a scene has made; all of it is undone at its end. */
+typedef struct world {
+    ndr_context *made, *wrapped;
+    ndr_queue *line, *wrapped_line;
+    ndr_buffer *x, *y, *over, *wrapped_x;
+    ndr_event *event;
+    ndr_kernel *kernel;
+    void *mapped;
+} world;
+
+static world w;
+static int host[INTS], got[INTS], under[INTS];
+
+typedef ndr_status step(void);
+
+static ndr_context *here(void) { return w.made ? w.made : context; }
+
+/* ---- steps: devices ---- */
+
+static ndr_status list_devices(void)
+{
+    ndr_device_info devices[8];
+    size_t count;
+    return ndr_device_list(8, devices, &count);
+}
+
+static ndr_status create_context(void) { return ndr_context_create(NULL, &w.made); }
+static ndr_status create_checked(void)
+{
+    return ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &w.made);
+}
+
+static ndr_status wrap_device(void) { return ndr_context_from_cl(context->cl, context->device, &w.made); }
+static ndr_status wrap_context(void) { return ndr_context_from_cl(here()->cl, here()->device, &w.wrapped); }
+static ndr_status wrap_queue(void) { return ndr_queue_from_cl(w.wrapped, ndr_queue_cl(w.line), &w.wrapped_line); }
+static ndr_status wrap_buffer(void) { return ndr_buffer_from_cl(w.wrapped, ndr_buffer_cl(w.x), &w.wrapped_x); }
+
+static ndr_status create_queue(void)
+{
+    return ndr_queue_create(here(), &(ndr_queue_desc){ .profiling = true }, &w.line);
+}
+
+static ndr_status flush(void) { return ndr_queue_flush(w.line); }
+static ndr_status finish(void) { return ndr_queue_finish(w.line); }
+
+/* ---- steps: buffers ---- */
+
+static ndr_status create_x(void) { return ndr_buffer_create(here(), sizeof host, &w.x); }
+static ndr_status create_y(void) { return ndr_buffer_create_from(here(), sizeof host, host, &w.y); }
+static ndr_status create_over(void) { return ndr_buffer_create_over(here(), sizeof under, under, &w.over); }
+static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host); }
+static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got); }
+static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got); }
+static ndr_status copy_x_to_y(void) { return ndr_buffer_copy(w.line, w.x, 0, w.y, 0, sizeof host, &w.event); }
+static ndr_status mark(void) { return ndr_queue_mark(w.line, &w.event); }
+
+static ndr_status write_without_waiting(void)
+{
+    return ndr_buffer_write_async(w.line, w.x, 0, sizeof host, host, &w.event);
+}
+
+static ndr_status read_without_waiting(void)
+{
+    return ndr_buffer_read_async(w.line, w.x, 0, sizeof got, got, &w.event);
+}
+
+static ndr_status fill_y(void)
+{
+    return ndr_buffer_fill(w.line, w.y, 0, sizeof host, &(const int){ 8 }, sizeof(int), &w.event);
+}
+
+static ndr_status map_x(void)
+{
+    return ndr_buffer_map(w.line, w.x, NDR_MAP_READ_WRITE, 0, sizeof host, &w.mapped);
+}
+
+static ndr_status map_over(void)
+{
+    return ndr_buffer_map(w.line, w.over, NDR_MAP_READ, 0, sizeof under, &w.mapped);
+}
+
+static ndr_status unmap(ndr_buffer *buffer)
+{
+    const ndr_status status = ndr_buffer_unmap(w.line, buffer, w.mapped);
+    if (status == NDR_OK) w.mapped = NULL;
+    return status;
+}
+
+static ndr_status unmap_x(void) { return unmap(w.x); }
+static ndr_status unmap_over(void) { return unmap(w.over); }
+
+/* ---- steps: events, which are gone afterwards ---- */
+
+static ndr_status gone_after(ndr_status status)
+{
+    if (status != NDR_OK) return status;
+    ndr_event_destroy(w.event);
+    w.event = NULL;
+    return NDR_OK;
+}
+
+static ndr_status wait(void) { return gone_after(ndr_event_wait(w.event)); }
+
+static ndr_status measure(void)
+{
+    uint64_t elapsed_ns;
+    return gone_after(ndr_event_elapsed_ns(w.event, &elapsed_ns));
+}
+
+static ndr_status get_times(void)
+{
+    ndr_event_times times;
+    return gone_after(ndr_event_get_times(w.event, &times));
+}
+
+static ndr_status look(void)
+{
+    ndr_event_state state;
+    return ndr_event_get_state(w.event, &state);
+}
+
+/* ---- steps: what came of it ---- */
+
+static ndr_status expect(int wanted)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], wanted);
+    memset(got, 0, sizeof got);
+    return NDR_OK;
+}
+
+static ndr_status expect_3(void) { return expect(3); }
+static ndr_status expect_5(void) { return expect(5); }
+static ndr_status expect_8(void) { return expect(8); }
+static ndr_status expect_16(void) { return expect(16); }
+
+/* ---- steps: kernels ---- */
+
+static const char source[] = "#include \"ndr/ndr.clh\"\n"
+                             "#include \"failures.clh\"\n"
+                             "typedef struct pair { int a; float b; } pair;\n"
+                             "typedef float real;\n"
+                             "kernel void put(global int *x, int value, NDR_RANGE(1))\n"
+                             "{\n"
+                             "    const ndr_item it = NDR_ITEM(1);\n"
+                             "    x[ndr_global_id(it, 0)] = value + ZERO;\n"
+                             "}\n"
+                             "kernel void put_pair(global int *x, pair p, real r, local int *room, NDR_ND_RANGE(1))\n"
+                             "{\n"
+                             "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                             "    const ndr_group g = ndr_get_group(it);\n"
+                             "    room[ndr_local_id(it, 0)] = 1;\n"
+                             "    ndr_group_barrier(g);\n"
+                             "    const int items = ndr_reduce_over_group(g, room[ndr_local_id(it, 0)], NDR_PLUS);\n"
+                             "    x[ndr_global_id(it, 0)] = p.a + (int)r + (items > 0 ? 0 : 100);\n"
+                             "}\n"
+                             "NDR_SUB_GROUP_KERNEL kernel void put_sub_group(global int *x, NDR_ND_RANGE(1))\n"
+                             "{\n"
+                             "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+                             "    const ndr_sub_group sg = ndr_get_sub_group(it);\n"
+                             "    const int one = ndr_reduce_over_group(sg, 1, NDR_MAXIMUM);\n"
+                             "    if (ndr_in_range(it)) x[ndr_global_id(it, 0)] = 15 + one;\n"
+                             "}\n";
+
+typedef struct pair {
+    int a;
+    float b;
+} pair;
+
+static const char wrong[] = "kernel void wrong(global int *x) { x[0] = unheard_of; }\n";
+
+static const char *const include_dirs[] = { ".", NULL };
+
+static ndr_status get_kernel(const char *name, size_t sub_group_size)
+{
+    const ndr_kernel_desc desc = { .name = name,
+                                   .source = source,
+                                   .include_dirs = include_dirs,
+                                   .sub_group_size = sub_group_size };
+    return ndr_kernel_get(here(), &desc, &w.kernel);
+}
+
+static ndr_status get_put(void) { return get_kernel("put", 0); }
+static ndr_status get_put_pair(void) { return get_kernel("put_pair", 0); }
+static ndr_status get_put_sub_group(void) { return get_kernel("put_sub_group", 4); }
+
+static ndr_status adopt(void) { return ndr_kernel_from_cl(here(), w.kernel->cl, &w.kernel); }
+
+static ndr_status get_from_file(void)
+{
+    return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_one", .file = "failures.cl" }, &w.kernel);
+}
+
+/* The log is what is wanted. */
+static ndr_status get_wrong(void)
+{
+    const ndr_status status = ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "wrong", .source = wrong }, &w.kernel);
+    assert_int_not_equal(status, NDR_OK);
+    const bool has_log = strstr(ndr_last_error(), "unheard_of") && strstr(ndr_last_build_log(), "unheard_of");
+    return status == NDR_BUILD_FAILED && has_log ? NDR_OK : status;
+}
+
+/* The list of those that are there is what is wanted. */
+static ndr_status get_nobody(void)
+{
+    const ndr_status status = get_kernel("nobody", 0);
+    assert_int_not_equal(status, NDR_OK);
+    return status == NDR_NOT_FOUND && strstr(ndr_last_error(), "put_pair") ? NDR_OK : status;
+}
+
+static ndr_status ask_kernel(void)
+{
+    ndr_kernel_info info;
+    return ndr_kernel_get_info(w.kernel, &info);
+}
+
+static ndr_status ask_log(void)
+{
+    char log[64];
+    return ndr_kernel_get_log(w.kernel, sizeof log, log, NULL);
+}
+
+static ndr_status ask_sub_groups(void)
+{
+    ndr_sub_group_info info;
+    return ndr_kernel_get_sub_groups(w.kernel, &(ndr_range){ 1, { 8 } }, &info);
+}
+
+static ndr_status ask_local(void)
+{
+    ndr_range local;
+    return ndr_kernel_suggest_local(w.kernel, &(ndr_range){ 1, { INTS } }, &local);
+}
+
+static ndr_status launch_put(void) { return ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.x, 3); }
+
+static ndr_status launch_put_with_event(void)
+{
+    return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(INTS), w.x, 5);
+}
+
+/* 100 in groups of 16: two pieces. */
+static ndr_status launch_split(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(INTS, 16);
+    range.edge = NDR_EDGE_SPLIT;
+    const pair p = { 3, 0 };
+    return ndr_launch_event(w.line, w.kernel, &w.event, range, w.x, ndr_struct(pair, p), 5.0f, ndr_local(int, 16));
+}
+
+static ndr_status launch_sub_groups(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(INTS, 8);
+    range.edge = NDR_EDGE_ROUND_UP;
+    return ndr_launch(w.line, w.kernel, range, w.x);
+}
+
+static ndr_status launch_nothing(void)
+{
+    return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(0), w.x, 5);
+}
+
+/* ---- steps: operations ---- */
+
+enum { COUNT = 2100, M = 10 }; /* sum() leaves the output in x[0], multiply() a product of M x M in x */
+
+static ndr_reduce_method method;
+static ndr_buffer *threes; /* COUNT of them, of ints; ones as the bits of floats are no float that is needed */
+static ndr_buffer *floats; /* M * M of 2.0f */
+
+static ndr_status sum(void)
+{
+    return ndr_reduce(w.line,
+                      &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32,
+                                          .op = NDR_OP_SUM,
+                                          .method = method,
+                                          .input = { threes, 0 },
+                                          .count = COUNT,
+                                          .output = { w.x, 0 } },
+                      &w.event);
+}
+
+static ndr_status expect_sum(void)
+{
+    assert_int_equal(got[0], 3 * COUNT);
+    for (size_t i = 1; i < INTS; ++i) assert_int_equal(got[i], 3);
+    return NDR_OK;
+}
+
+static ndr_status multiply(void)
+{
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
+    return ndr_matmul(w.line,
+                      &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                          .a = { floats, 0, m, M, 0 },
+                                          .b = { floats, 0, M, M, 0 },
+                                          .c = { w.x, 0, m, M, 0 } },
+                      &w.event);
+}
+
+static ndr_status expect_product(void)
+{
+    const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
+    float products[INTS];
+    memcpy(products, got, sizeof got);
+    for (size_t i = 0; i < m * M; ++i) assert_true(products[i] == 4 * M);
+    return NDR_OK;
+}
+
+/* ---- scenes ---- */
+
+typedef struct scene {
+    const char *name;
+    step *steps[MOST_STEPS];
+} scene;
+
+static const scene opening = { "opening",
+                               { list_devices, create_context, create_queue, create_x, wrap_context, wrap_queue,
+                                 wrap_buffer, flush, finish } };
+
+static const scene transfers = { "transfers",
+                                 { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, look, wait,
+                                   read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait,
+                                   read_without_waiting, wait, expect_3, mark, wait, flush, finish } };
+
+static const scene mappings = { "mappings",
+                                { create_queue, create_x, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
+                                  read_x, expect_3, map_x } };
+
+static const scene launches = { "launches",
+                                { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
+                                  expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
+                                  launch_split, wait, read_x, expect_8, launch_split, look, finish, get_times } };
+
+static const scene checking = { "checking",
+                                { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,
+                                  copy_x_to_y, wait, get_put, launch_put, launch_put_with_event, wait,
+                                  read_x, expect_5 } };
+
+static const scene building = { "building",
+                                { wrap_device, create_queue, create_x, get_put, launch_put, read_x, expect_3,
+                                  adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, ask_log,
+                                  launch_split, wait, read_x, expect_8, get_from_file } };
+
+static const scene wrong_builds = { "wrong builds", { wrap_device, get_nobody, get_wrong, get_wrong } };
+
+static const scene sub_groups = { "sub-groups",
+                                  { wrap_device, create_queue, create_x, get_put_sub_group, ask_sub_groups,
+                                    launch_sub_groups, read_x,
+                                    expect_16 } };
+
+static const scene reducing = { "reducing", { create_queue, create_x, write_x, sum, wait, read_x, expect_sum } };
+
+static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
+
+/* ---- one run ---- */
+
+static int end_of_world(void **state)
+{
+    (void)state;
+    ndr_event_destroy(w.event);
+    ndr_buffer_destroy(w.x); /* which may be mapped */
+    ndr_buffer_destroy(w.y);
+    ndr_buffer_destroy(w.over);
+    ndr_buffer_destroy(w.wrapped_x);
+    ndr_queue_destroy(w.line);
+    ndr_queue_destroy(w.wrapped_line);
+    ndr_context_destroy(w.made);
+    ndr_context_destroy(w.wrapped);
+    memset(&w, 0, sizeof w);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "queue is NULL"); /* a short sentence: no block holds it */
+    return 0;
+}
+
+/* The call that is refused, for messages. */
+typedef struct refusal {
+    const scene *scene;
+    call kind;
+    size_t passing;
+    cl_int code;
+} refusal;
+
+static void fail_at(const refusal *r, size_t at, const char *what)
+{
+    fail_msg("%s, step %zu: %s %zu refused with %d: %s\n  the sentence: %s", r->scene->name, at, call_names[r->kind],
+             r->passing, (int)r->code, what, ndr_last_error());
+}
+
+/* It names what failed, and how. */
+static void check_sentence(const refusal *r, size_t at, ndr_status status)
+{
+    char code[32];
+    snprintf(code, sizeof code, "(%d)", (int)r->code);
+    const bool has_lost_log = strncmp(ndr_last_build_log(), "(no memory", 10) == 0;
+    const bool has_no_log = status == NDR_BUILD_FAILED && (has_lost_log || strstr(ndr_last_error(), ":\n(no "));
+    const bool has_no_list = status == NDR_NOT_FOUND && strstr(ndr_last_error(), "no kernel called \"nobody\"");
+    if (r->kind == CALL_malloc) {
+        if (status != NDR_OUT_OF_HOST_MEMORY && !has_no_log && !has_no_list) fail_at(r, at, ndr_status_name(status));
+        if (!has_no_list && !has_lost_log && !strstr(ndr_last_error(), "memory")) fail_at(r, at, "no word of memory");
+        return;
+    }
+    if (!strstr(ndr_last_error(), call_names[r->kind])) fail_at(r, at, "the call is not named");
+    if (!strstr(ndr_last_error(), code) || !strstr(ndr_last_error(), ndr_cl_error_name(r->code)))
+        fail_at(r, at, "the code is not named");
+    if (has_no_log || has_no_list) return; /* which is the driver's last word, and its code the one to keep */
+    if (ndr_last_cl_error() != r->code) fail_at(r, at, "ndr_last_cl_error() is another");
+    if (status == NDR_BUILD_FAILED || (status < NDR_NO_DRIVER && status != NDR_LIMIT_EXCEEDED))
+        fail_at(r, at, "the caller's fault");
+}
+
+/* Play the scene. Whether a step said that the call was refused; none where libndr can do without. */
+static bool play(const refusal *r)
+{
+    bool has_failed = false;
+    memset(got, 0, sizeof got);
+    for (size_t at = 0; at < MOST_STEPS && r->scene->steps[at]; ++at) {
+        const world before = w;
+        const ndr_status status = r->scene->steps[at]();
+        if (status == NDR_OK) continue;
+        if (has_failed || !refuse_none()) fail_at(r, at, "failed of itself");
+        has_failed = true;
+        check_sentence(r, at, status);
+        if (memcmp(&w, &before, sizeof w) != 0) fail_at(r, at, "an output has changed");
+        if (r->scene->steps[at]() != NDR_OK) fail_at(r, at, "fails again");
+    }
+    refuse_none();
+    end_of_world(NULL);
+    return has_failed;
+}
+
+/* ---- all of them ---- */
+
+static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                                CL_INVALID_OPERATION, -9999 };
+
+static bool goes_through_all;
+static unsigned seed;
+static size_t stride, next; /* every so many of a scene are tried; `next` are left out first */
+static size_t tried, unnoticed[CALLS];
+
+/* Looking at an event before waiting for it, and counting it for that; unmapping what is destroyed while mapped. A driver
+ * need not know the question after the sub-group size that a kernel was built with. */
+static bool can_do_without(const refusal *r)
+{
+    if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;
+    return r->kind == CALL_clGetEventInfo || r->kind == CALL_clRetainEvent || r->kind == CALL_clEnqueueUnmapMemObject;
+}
+
+/* Of several drivers one that fails is left out of the list, and a device of another may be taken. */
+static bool is_of_another_driver(call kind)
+{
+    cl_uint drivers = 0;
+    if (kind != CALL_clGetDeviceIDs && kind != CALL_clGetDeviceInfo && kind != CALL_clGetPlatformInfo) return false;
+    assert_int_equal(clGetPlatformIDs(0, NULL, &drivers), CL_SUCCESS);
+    return drivers > 1;
+}
+
+static size_t codes_of(call kind) { return kind == CALL_malloc ? 1 : COUNT_OF(codes); }
+
+/* What is alive; of a checked context not its handles, which are kept when they are gone. */
+static alive alive_of(const scene *s)
+{
+    alive is = now;
+    if (s == &checking || context->checker) is.blocks = 0;
+    return is;
+}
+
+static void try_one(refusal r)
+{
+    const alive before = alive_of(r.scene);
+    refuse(r.kind, r.passing, r.code);
+    ++tried;
+    if (!play(&r)) {
+        if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MOST_STEPS, "no step has said so");
+        ++unnoticed[r.kind];
+    }
+    const alive after = alive_of(r.scene);
+    if (memcmp(&after, &before, sizeof after) != 0)
+        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld programs, %ld "
+                 "kernels, %ld events, %ld mappings, %ld blocks",
+                 r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
+                 after.queues - before.queues, after.buffers - before.buffers, after.programs - before.programs,
+                 after.kernels - before.kernels, after.events - before.events, after.mappings - before.mappings,
+                 after.blocks - before.blocks);
+}
+
+static void try_all_of(const scene *s, call kind, size_t count)
+{
+    for (size_t passing = 0; passing < count; ++passing)
+        for (size_t c = 0; c < codes_of(kind); ++c) {
+            if (next-- > 0) continue;
+            next = stride - 1;
+            try_one((refusal){ s, kind, passing, codes[c] });
+        }
+}
+
+static double now_s(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+/* As long as one play takes, so long do those with a refusal. */
+static void choose_stride(const size_t *counted, double play_s)
+{
+    enum { SCENE_S = 4, FEWEST = 10 };
+    size_t all = 0;
+    for (call kind = NO_CALL + 1; kind < CALLS; ++kind) all += counted[kind] * codes_of(kind);
+    const double affordable = SCENE_S / play_s;
+    const bool is_all = goes_through_all || affordable > (double)all;
+    stride = is_all ? 1 : all / (affordable > FEWEST ? (size_t)affordable : FEWEST) + 1;
+    next = seed % stride;
+}
+
+/* Twice without a refusal: for what stays with the context, and to count the calls. */
+static void try_scene(const scene *s)
+{
+    const refusal none = { s, NO_CALL, 0, CL_SUCCESS };
+    assert_false(play(&none));
+    const alive before = alive_of(s);
+    memset(calls, 0, sizeof calls);
+    const double began = now_s();
+    assert_false(play(&none));
+    const alive after = alive_of(s);
+    assert_memory_equal(&after, &before, sizeof after);
+    size_t counted[CALLS];
+    memcpy(counted, calls, sizeof counted);
+    if (counted[CALL_clGetEventInfo] > MOST_LOOKS) counted[CALL_clGetEventInfo] = MOST_LOOKS; /* again until it is done */
+    choose_stride(counted, now_s() - began);
+    const size_t tried_before = tried;
+    for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);
+    print_message("%s: %zu refusals, one of %zu\n", s->name, tried - tried_before, stride);
+}
+
+/* ---- tests ---- */
+
+static void test_failures__of_opening_a_device(void **state)
+{
+    (void)state;
+    try_scene(&opening);
+}
+
+/* As the device waits, and as others do. */
+static void test_failures__of_transfers_and_mappings(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; ++turn) {
+        try_scene(&transfers);
+        if (!context->checker) try_scene(&mappings); /* there what is unmapped is looked at afterwards */
+        context->caps.waits_asleep = !context->caps.waits_asleep;
+    }
+}
+
+static void test_failures__of_launches(void **state)
+{
+    (void)state;
+    try_scene(&launches);
+}
+
+static void test_failures__of_building(void **state)
+{
+    (void)state;
+    try_scene(&building);
+    try_scene(&sub_groups);
+    try_scene(&wrong_builds);
+    try_scene(&checking);
+}
+
+static void test_failures__of_operations(void **state)
+{
+    (void)state;
+    static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
+    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
+        for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+            const ndr_op_row *row = ndr_reduce_operation.rows[i];
+            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_row(&ndr_reduce_operation, row)) continue;
+            force(&ndr_reduce_operation, row->name);
+            method = methods[m];
+            try_scene(&reducing);
+        }
+    force(&ndr_reduce_operation, NULL);
+    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
+        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
+        try_scene(&multiplying);
+    }
+    force(&ndr_matmul_operation, NULL);
+}
+
+/* ---- what they share ---- */
+
+static int open_and_fill(void **state)
+{
+    if (open_device(state) != 0) return -1;
+    static int ints[COUNT];
+    static float twos[M * M];
+    for (size_t i = 0; i < COUNT; ++i) ints[i] = 3;
+    for (size_t i = 0; i < M * M; ++i) twos[i] = 2;
+    for (size_t i = 0; i < INTS; ++i) host[i] = 3;
+    threes = buffer_of(sizeof ints, ints);
+    floats = buffer_of(sizeof twos, twos);
+    write_file("failures.clh", "#define ZERO 0\n");
+    write_file("failures.cl", plain_kernels);
+    const char *set = getenv("NDR_TEST_SEED"), *is_long = getenv("NDR_TEST_LONG");
+    seed = set ? (unsigned)atoi(set) : (unsigned)time(NULL);
+    goes_through_all = is_long && *is_long;
+    print_message("NDR_TEST_SEED=%u\n", seed);
+    return 0;
+}
+
+static int say_and_close(void **state)
+{
+    for (call kind = NO_CALL + 1; kind < CALLS; ++kind)
+        if (unnoticed[kind]) print_message("%s: %zu refusals that did no harm\n", call_names[kind], unnoticed[kind]);
+    print_message("%zu refusals\n", tried);
+    ndr_buffer_destroy(threes);
+    ndr_buffer_destroy(floats);
+    return close_device(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_failures__of_opening_a_device, end_of_world),
+        cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_of_world),
+        cmocka_unit_test_teardown(test_failures__of_launches, end_of_world),
+        cmocka_unit_test_teardown(test_failures__of_building, end_of_world),
+        cmocka_unit_test_teardown(test_failures__of_operations, end_of_world),
+    };
+    return cmocka_run_group_tests(tests, open_and_fill, say_and_close);
+}

@@ -1,0 +1,19 @@
+# Install into a folder of the build tree, and see that everything came along.
+# Run as: cmake -D BUILD=... -D PREFIX=... -P install_tree.cmake
+cmake_minimum_required(VERSION 3.25)
+
+file(REMOVE_RECURSE ${PREFIX})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} COMMAND_ERROR_IS_FATAL ANY)
+
+file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
+foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
+        "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "share/ndr/kernels/ndr/.*\\.clh"
+        "share/ndr/kernels/ndr/detail/.*\\.inc"
+        "LICENSE" "docs/ranges\\.md" "examples/CMakeLists\\.txt" "examples/common/example\\.h" "examples/reduction/reduction\\.cl"
+        "examples/vector_add/main\\.c")
+  set(found ${installed})
+  list(FILTER found INCLUDE REGEX "${part}$")
+  if(NOT found)
+    message(FATAL_ERROR "${part} was not installed; these were: ${installed}")
+  endif()
+endforeach()

@@ -1,0 +1,85 @@
+/* driver_faults.c - faults of drivers, in plain OpenCL. */
+#include "driver_faults.h"
+
+#include "device/device.h"
+
+/* A kernel of a text, ready to run; both are to be released. */
+typedef struct made {
+    cl_program program;
+    cl_kernel kernel;
+} made;
+
+static made make(const char *text)
+{
+    cl_int error;
+    made m = { .program = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error) };
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clBuildProgram(m.program, 1, &context->device, "", NULL, NULL), CL_SUCCESS);
+    m.kernel = clCreateKernel(m.program, "k", &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return m;
+}
+
+static void release(const made *m)
+{
+    clReleaseKernel(m->kernel);
+    clReleaseProgram(m->program);
+}
+
+bool driver_refuses_padded_structs(void)
+{
+    const made m = make("struct padded { int a; short b; };\n"
+                        "kernel void k(global int *out, struct padded x) { out[0] = x.a + x.b; }\n");
+    const struct padded {
+        cl_int a;
+        cl_short b;
+    } x = { 1, 2 };
+    const cl_int error = clSetKernelArg(m.kernel, 1, sizeof x, &x);
+    release(&m);
+    return error == CL_INVALID_ARG_SIZE;
+}
+
+bool driver_loses_chosen_bytes(void)
+{
+    const made m = make("kernel void k(global char *x)\n"
+                        "{\n"
+                        "    const int l = get_local_id(0);\n"
+                        "    x[8 + l] = l == 0 ? (char)3 : x[l - (l != 0)];\n"
+                        "}\n");
+    const size_t items = 8;
+    cl_char x[16] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    ndr_buffer *buffer = buffer_of(sizeof x, x);
+    assert_int_equal(clSetKernelArg(m.kernel, 0, sizeof buffer->cl, &buffer->cl), CL_SUCCESS);
+    assert_int_equal(clEnqueueNDRangeKernel(queue->cl, m.kernel, 1, NULL, &items, &items, 0, NULL, NULL), CL_SUCCESS);
+    read_buffer(buffer, x, sizeof x);
+    ndr_buffer_destroy(buffer);
+    release(&m);
+    return x[8] != 3;
+}
+
+bool driver_measures_nothing(void)
+{
+    const made m = make("kernel void k(global uint *out)\n"
+                        "{\n"
+                        "    uint x = out[0];\n"
+                        "    for (uint i = 0; i < 100000; ++i) x = x * x + i;\n"
+                        "    out[0] = x;\n"
+                        "}\n");
+    const size_t one = 1;
+    cl_ulong start = 0, end = 0;
+    cl_event done;
+    cl_int error;
+    cl_uint first = 3;
+    cl_mem out = clCreateBuffer(context->cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof first, &first, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clSetKernelArg(m.kernel, 0, sizeof out, &out), CL_SUCCESS);
+    assert_int_equal(clEnqueueNDRangeKernel(queue->cl, m.kernel, 1, NULL, &one, NULL, 0, NULL, &done), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    error = clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    if (error == CL_SUCCESS) error = clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    assert_int_equal(error, CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseMemObject(out);
+    release(&m);
+    return end - start < 1000; /* for 100 000 multiplications, each of which waits for the one before */
+}

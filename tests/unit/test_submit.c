@@ -1,0 +1,177 @@
+/* test_submit.c - commands on their way to the driver: each waits for its list and gives its event. */
+#include "faults/between.h"
+
+#include "program/program.h"
+
+enum { INTS = 64, BYTES = INTS * sizeof(cl_int) };
+
+static cl_int host[INTS];
+static ndr_buffer *from, *to;
+static ndr_kernel *kernel;
+static void *mapped;
+
+/* ---- each command, with the list and the event of the test ---- */
+
+typedef ndr_status submit(const ndr_wait_list *waits, cl_event *done);
+
+static ndr_status submit_kernel(const ndr_wait_list *waits, cl_event *done)
+{
+    static const size_t offset[1] = { 0 }, global[1] = { INTS }, local[1] = { 1 };
+    return ndr_submit_kernel(queue->cl, kernel->cl, 1, offset, global, local, waits, done);
+}
+
+static ndr_status submit_marker(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_marker(queue->cl, waits, done);
+}
+
+static ndr_status submit_read(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_read(queue->cl, from->cl, false, 0, BYTES, host, waits, done);
+}
+
+static ndr_status submit_write(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_write(queue->cl, to->cl, false, 0, BYTES, host, waits, done);
+}
+
+static ndr_status submit_copy(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_copy(queue->cl, from->cl, 0, to->cl, 0, BYTES, waits, done);
+}
+
+static ndr_status submit_fill(const ndr_wait_list *waits, cl_event *done)
+{
+    static const cl_int pattern = 3;
+    return ndr_submit_fill(queue->cl, to->cl, &pattern, sizeof pattern, 0, BYTES, waits, done);
+}
+
+static ndr_status submit_map(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_map(queue->cl, to->cl, CL_MAP_READ, 0, BYTES, &mapped, waits, done);
+}
+
+static ndr_status submit_unmap(const ndr_wait_list *waits, cl_event *done)
+{
+    return ndr_submit_unmap(queue->cl, to->cl, mapped, waits, done);
+}
+
+static const struct {
+    call call;
+    submit *submit;
+} commands[] = {
+    { CALL_clEnqueueNDRangeKernel, submit_kernel }, { CALL_clEnqueueMarkerWithWaitList, submit_marker },
+    { CALL_clEnqueueReadBuffer, submit_read },      { CALL_clEnqueueWriteBuffer, submit_write },
+    { CALL_clEnqueueCopyBuffer, submit_copy },      { CALL_clEnqueueFillBuffer, submit_fill },
+    { CALL_clEnqueueMapBuffer, submit_map },        { CALL_clEnqueueUnmapMemObject, submit_unmap },
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* ---- tests ---- */
+
+static int open_all(void **state)
+{
+    if (open_device(state) != 0) return 1;
+    for (cl_int i = 0; i < INTS; ++i) host[i] = i;
+    from = buffer_of(BYTES, host);
+    to = buffer_of(BYTES, host);
+    kernel = kernel_of("kernel void add_one(global int *x) { x[get_global_id(0)] += 1; }\n", "add_one");
+    return clSetKernelArg(kernel->cl, 0, sizeof to->cl, &to->cl);
+}
+
+static int close_all(void **state)
+{
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(to);
+    return close_device(state);
+}
+
+static cl_int state_of(cl_event event)
+{
+    cl_int state = CL_COMPLETE;
+    assert_int_equal(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
+    return state;
+}
+
+static void test_submit__waits_for_each_event_of_the_list(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        cl_int error;
+        const cl_event gates[2] = { clCreateUserEvent(context->cl, &error), clCreateUserEvent(context->cl, &error) };
+        assert_int_equal(error, CL_SUCCESS);
+        cl_event done = NULL;
+        assert_ok(commands[i].submit(&(ndr_wait_list){ 2, gates }, &done));
+        assert_int_equal(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
+        const cl_int before = state_of(done);
+        assert_int_equal(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
+        assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+        if (before <= CL_RUNNING) fail_msg("%s began before its list had ended", call_names[commands[i].call]);
+        assert_int_equal(state_of(done), CL_COMPLETE);
+        clReleaseEvent(done);
+        for (size_t g = 0; g < 2; ++g) clReleaseEvent(gates[g]);
+    }
+}
+
+static void test_submit__needs_neither_list_nor_event(void **state)
+{
+    (void)state;
+    static const cl_int zeros[INTS];
+    assert_ok(ndr_submit_write(queue->cl, to->cl, true, 0, BYTES, zeros, NULL, NULL));
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        assert_ok(commands[i].submit(NULL, NULL));
+        if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* gives an address */
+    }
+    assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+    cl_int got[INTS];
+    assert_ok(ndr_submit_read(queue->cl, to->cl, true, 0, BYTES, got, NULL, NULL));
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
+}
+
+static void submit_each(const ndr_wait_list *waits, cl_uint count, const cl_event *events)
+{
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        assert_ok(commands[i].submit(waits, NULL));
+        assert_int_equal(waits_enqueued.count, count);
+        assert_ptr_equal(waits_enqueued.events, events);
+        assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+    }
+}
+
+static void test_submit__gives_the_driver_its_list(void **state)
+{
+    (void)state;
+    cl_int error;
+    const cl_event gate = clCreateUserEvent(context->cl, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    submit_each(&(ndr_wait_list){ 1, &gate }, 1, &gate);
+    submit_each(NULL, 0, NULL);
+    clReleaseEvent(gate);
+}
+
+static void test_submit__names_the_call_that_a_driver_refused(void **state)
+{
+    (void)state;
+    void *const before = mapped;
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        cl_event done = (cl_event)&done;
+        refuse(commands[i].call, 0, CL_OUT_OF_RESOURCES);
+        assert_refused(NDR_DRIVER_ERROR, commands[i].submit(NULL, &done), call_names[commands[i].call],
+                       " gave CL_OUT_OF_RESOURCES (-5)");
+        assert_true(refuse_none());
+        assert_ptr_equal(done, &done);
+    }
+    assert_ptr_equal(mapped, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_submit__waits_for_each_event_of_the_list),
+        cmocka_unit_test(test_submit__gives_the_driver_its_list),
+        cmocka_unit_test(test_submit__needs_neither_list_nor_event),
+        cmocka_unit_test(test_submit__names_the_call_that_a_driver_refused),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
