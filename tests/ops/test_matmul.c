@@ -6,6 +6,7 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 #include "reference.h"
+#include "refusals.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -448,29 +449,44 @@ static void test_matmul__sees_what_the_queue_did_before(void **state)
 
 /* ---- refusals ---- */
 
-static void test_matmul__refuses_a_missing_queue_or_desc(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(NULL, &b.desc, NULL), "ndr_matmul", "queue is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, NULL, NULL), "ndr_matmul", "desc is NULL");
-    close_bench(&b);
-}
+static ndr_status run(ndr_queue *on, const void *desc, ndr_event **event) { return ndr_matmul(on, desc, event); }
 
-static void test_matmul__refuses_types_it_does_not_take(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_matmul_desc desc = b.desc;
-    for (int dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_U64; ++dtype) {
-        desc.dtype = (ndr_dtype)dtype;
-        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is", ndr_dtype_name(desc.dtype),
-                       "f32 or f64");
-    }
-    desc.dtype = NDR_DTYPE_NONE;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "dtype is not set");
-    close_bench(&b);
-}
+static const refusal_suite refusals = {
+    .call = "ndr_matmul",
+    .run = run,
+    .descs = &(const ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                       .a = { .rows = 2, .cols = 3 },
+                                       .b = { .rows = 3, .cols = 2 },
+                                       .c = { .rows = 2, .cols = 2 } },
+    .desc_bytes = sizeof(ndr_matmul_desc),
+    .desc_count = 1,
+    .dtype = offsetof(ndr_matmul_desc, dtype),
+    .first_dtype = NDR_DTYPE_F32,
+    .dtypes = "f32 or f64",
+    .operands = { { .name = "a",
+                    .buffer = offsetof(ndr_matmul_desc, a.buffer),
+                    .offset = offsetof(ndr_matmul_desc, a.offset),
+                    .pitch = offsetof(ndr_matmul_desc, a.pitch),
+                    .cols = 3,
+                    .end = 6,
+                    .before = bench_a },
+                  { .name = "b",
+                    .buffer = offsetof(ndr_matmul_desc, b.buffer),
+                    .offset = offsetof(ndr_matmul_desc, b.offset),
+                    .pitch = offsetof(ndr_matmul_desc, b.pitch),
+                    .cols = 2,
+                    .end = 6,
+                    .before = bench_b },
+                  { .name = "c",
+                    .buffer = offsetof(ndr_matmul_desc, c.buffer),
+                    .offset = offsetof(ndr_matmul_desc, c.offset),
+                    .pitch = offsetof(ndr_matmul_desc, c.pitch),
+                    .cols = 2,
+                    .end = 4,
+                    .before = bench_c,
+                    .after = bench_product } },
+    .operand_count = 3,
+};
 
 static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
 {
@@ -500,44 +516,6 @@ static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
     close_bench(&b);
 }
 
-static void test_matmul__refuses_rows_that_would_overlap(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_matmul_desc desc = b.desc;
-    desc.a.pitch = 2;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a has 3 columns", "pitch of only 2");
-    desc = b.desc;
-    desc.b.pitch = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "b has 2 columns", "pitch of only 1");
-    desc = b.desc;
-    desc.c.pitch = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c has 2 columns", "pitch of only 1");
-    close_bench(&b);
-}
-
-static void test_matmul__refuses_elements_past_the_end(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    for (size_t i = 0; i < 3; ++i) {
-        ndr_matmul_desc desc = b.desc;
-        ndr_matrix *const matrix = i == 0 ? &desc.a : i == 1 ? &desc.b : &desc.c;
-        const char *const name = i == 0 ? "a is" : i == 1 ? "b is" : "c is";
-        const size_t cols = matrix->cols;
-        matrix->offset = 1;
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "from element 1", "holds");
-        matrix->offset = SIZE_MAX;
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "holds");
-        matrix->offset = 0;
-        matrix->pitch = cols + 1;
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "with pitch", "holds");
-        matrix->pitch = SIZE_MAX;
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), name, "holds");
-    }
-    close_bench(&b);
-}
-
 /* The last row needs no room for its gap. */
 static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
 {
@@ -553,113 +531,6 @@ static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
     assert_memory_equal(got, ((const float[]){ 58, 64, 9, 139, 154 }), sizeof got);
     ndr_buffer_destroy(c);
     close_bench(&b);
-}
-
-static void test_matmul__refuses_missing_buffers(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_matmul_desc desc = b.desc;
-    desc.a.buffer = NULL;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a has no buffer");
-    desc = b.desc;
-    desc.b.buffer = NULL;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "b has no buffer");
-    desc = b.desc;
-    desc.c.buffer = NULL;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c has no buffer");
-    close_bench(&b);
-}
-
-/* One buffer for all three, c moved through the places where it meets a or b. */
-static void test_matmul__refuses_a_result_that_meets_an_operand(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_buffer *both = buffer_of(20 * sizeof(float), NULL);
-    assert_ok(ndr_buffer_write(queue, both, 0, sizeof bench_a, bench_a));
-    assert_ok(ndr_buffer_write(queue, both, 10 * sizeof(float), sizeof bench_b, bench_b));
-    ndr_matmul_desc desc = b.desc;
-    desc.a.buffer = desc.b.buffer = desc.c.buffer = both;
-    desc.b.offset = 10; /* a: 0 to 5, b: 10 to 15, c: four elements */
-    for (size_t offset = 0; offset <= 15; ++offset) {
-        desc.c.offset = offset;
-        if (offset == 6) continue; /* between them */
-        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), offset <= 5 ? "overlaps a" : "overlaps b",
-                       "of the same buffer");
-    }
-    float got[4];
-    const size_t apart[] = { 6, 16 };
-    for (size_t i = 0; i < 2; ++i) {
-        desc.c.offset = apart[i];
-        assert_ok(ndr_matmul(queue, &desc, NULL));
-        assert_ok(ndr_buffer_read(queue, both, apart[i] * sizeof(float), sizeof got, got));
-        assert_memory_equal(got, bench_product, sizeof got);
-    }
-    ndr_buffer_destroy(both);
-    close_bench(&b);
-}
-
-static void test_matmul__refuses_buffers_of_another_context(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_context *other;
-    ndr_buffer *foreign;
-    assert_ok(ndr_context_create(NULL, &other));
-    assert_ok(ndr_buffer_create_from(other, sizeof bench_a, bench_a, &foreign));
-    for (size_t i = 0; i < 3; ++i) {
-        ndr_matmul_desc desc = b.desc;
-        *(i == 0 ? &desc.a.buffer : i == 1 ? &desc.b.buffer : &desc.c.buffer) = foreign;
-        assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "and the queue", "different contexts",
-                       i == 0 ? ": a " : i == 1 ? ": b " : ": c ");
-    }
-    ndr_buffer_destroy(foreign);
-    ndr_context_destroy(other);
-    close_bench(&b);
-}
-
-static void test_matmul__leaves_the_event_alone_when_refused(void **state)
-{
-    (void)state;
-    bench b = bench_of();
-    ndr_event *const before = (ndr_event *)&b;
-    ndr_event *event = before;
-    ndr_matmul_desc desc = b.desc;
-    desc.c.offset = 1;
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, &event), "c is");
-    assert_ptr_equal(event, before);
-    close_bench(&b);
-}
-
-static void test_matmul__refuses_f64_where_the_device_has_none(void **state)
-{
-    (void)state;
-    ndr_context *poor;
-    set_env("NDR_DISABLE", "fp64");
-    assert_ok(ndr_context_create(NULL, &poor));
-    restore_env();
-    ndr_queue *line;
-    ndr_buffer *ab, *c;
-    assert_ok(ndr_queue_create(poor, NULL, &line));
-    assert_ok(ndr_buffer_create_from(poor, 2 * sizeof(double), (const float[]){ 2, 3, 0, 0 }, &ab));
-    assert_ok(ndr_buffer_create_from(poor, sizeof(double), (const float[]){ -1, -1 }, &c));
-    ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F64,
-                             .a = { ab, 0, 1, 1, 0 },
-                             .b = { ab, 1, 1, 1, 0 },
-                             .c = { c, 0, 1, 1, 0 } };
-    assert_refused(NDR_UNSUPPORTED, ndr_matmul(line, &desc, NULL), "ndr_matmul", device.name, "no f64");
-    float got[2];
-    assert_ok(ndr_buffer_read(line, c, 0, sizeof got, got));
-    assert_memory_equal(got, ((const float[]){ -1, -1 }), sizeof got);
-    desc.dtype = NDR_DTYPE_F32;
-    assert_ok(ndr_matmul(line, &desc, NULL));
-    assert_ok(ndr_buffer_read(line, c, 0, sizeof got, got));
-    assert_memory_equal(got, ((const float[]){ 6, -1 }), sizeof got);
-    ndr_buffer_destroy(ab);
-    ndr_buffer_destroy(c);
-    ndr_queue_destroy(line);
-    ndr_context_destroy(poor);
 }
 
 /* ---- every row, whatever this device would choose ---- */
@@ -708,17 +579,10 @@ int main(void)
         cmocka_unit_test(test_matmul__refuses_factors_that_are_not_set),
         cmocka_unit_test(test_matmul__gives_an_event_that_ends_and_tells_its_time),
         cmocka_unit_test(test_matmul__sees_what_the_queue_did_before),
-        cmocka_unit_test(test_matmul__refuses_a_missing_queue_or_desc),
-        cmocka_unit_test(test_matmul__refuses_types_it_does_not_take),
+        REFUSALS(matmul, refusals),
+        REFUSAL(matmul, refusals, refuses_rows_that_would_overlap),
         cmocka_unit_test(test_matmul__refuses_shapes_that_do_not_fit_together),
-        cmocka_unit_test(test_matmul__refuses_rows_that_would_overlap),
-        cmocka_unit_test(test_matmul__refuses_elements_past_the_end),
         cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
-        cmocka_unit_test(test_matmul__refuses_missing_buffers),
-        cmocka_unit_test(test_matmul__refuses_a_result_that_meets_an_operand),
-        cmocka_unit_test(test_matmul__refuses_buffers_of_another_context),
-        cmocka_unit_test(test_matmul__leaves_the_event_alone_when_refused),
-        cmocka_unit_test(test_matmul__refuses_f64_where_the_device_has_none),
     };
     const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
