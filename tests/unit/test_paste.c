@@ -1,4 +1,4 @@
-/* test_include.c - programs of several files, beside what the driver makes of the same files by itself.
+/* test_paste.c - programs of several files, beside what the driver makes of the same files by itself.
  *
  * Files made up at random write __LINE__, the length of __FILE__ and macros into a buffer, through libndr's one text and
  * through -I; both must be the same. The first seed is printed. NDR_TEST_SEED=n begins with the files of seed n,
@@ -213,7 +213,7 @@ static void compare(uint64_t of_seed)
                      (int)wanted[i]);
 }
 
-static void test_include__makes_of_any_files_what_the_driver_makes_of_them(void **state)
+static void test_paste__makes_of_any_files_what_the_driver_makes_of_them(void **state)
 {
     (void)state;
     const char *first = getenv("NDR_TEST_SEED");
@@ -258,7 +258,7 @@ static void assert_writes(const char *text, const char *options, cl_int wanted)
 }
 
 /* ndr/op.clh's guard tells that it is there. */
-static void test_include__spelled_by_a_macro_finds_files_and_the_vocabulary(void **state)
+static void test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary(void **state)
 {
     (void)state;
     assert_writes("#define TEXT_(x) #x\n#define TEXT(x) TEXT_(x)\n#define NAME five.clh\n#include TEXT(NAME)\n" KERNEL,
@@ -275,7 +275,7 @@ static void test_include__spelled_by_a_macro_finds_files_and_the_vocabulary(void
 }
 
 /* As programs come that were written for OpenCL alone. A file that the compiler found by itself would be there twice. */
-static void test_include__through_an_option_knows_what_is_there_already(void **state)
+static void test_paste__through_an_option_knows_what_is_there_already(void **state)
 {
     (void)state;
     write_file("of_hand/type.clh", "#pragma once\ntypedef struct pair { int a, b; } pair;\n");
@@ -285,7 +285,7 @@ static void test_include__through_an_option_knows_what_is_there_already(void **s
 }
 
 /* The compiler has not seen that the file is pasted. */
-static void test_include__of_a_once_file_that_a_macro_spells_too_is_explained(void **state)
+static void test_paste__of_a_once_file_that_a_macro_spells_too_is_explained(void **state)
 {
     (void)state;
     cl_int got;
@@ -297,7 +297,7 @@ static void test_include__of_a_once_file_that_a_macro_spells_too_is_explained(vo
 }
 
 /* As a compiler reads it that has the files. */
-static void test_include__is_the_same_with_old_line_ends_trigraphs_and_system_headers(void **state)
+static void test_paste__is_the_same_with_old_line_ends_trigraphs_and_system_headers(void **state)
 {
     (void)state;
     write_file("of_hand/old.clh",
@@ -308,7 +308,7 @@ static void test_include__is_the_same_with_old_line_ends_trigraphs_and_system_he
 }
 
 /* In a new context, for a context reads a file once; the driver may remember more. */
-static void test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
+static void test_paste__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
 {
     (void)state;
     for (cl_int i = 0; i < 2; ++i) {
@@ -336,7 +336,7 @@ static void assert_blames(const char *text, const char *place)
     assert_refused(NDR_BUILD_FAILED, run_file(context, path, NULL, &got), place);
 }
 
-static void test_include__leaves_the_lines_behind_it_right_in_every_branch(void **state)
+static void test_paste__leaves_the_lines_behind_it_right_in_every_branch(void **state)
 {
     (void)state;
     cl_int got;
@@ -369,13 +369,13 @@ static int open_with_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_include__makes_of_any_files_what_the_driver_makes_of_them),
-        cmocka_unit_test(test_include__spelled_by_a_macro_finds_files_and_the_vocabulary),
-        cmocka_unit_test(test_include__through_an_option_knows_what_is_there_already),
-        cmocka_unit_test(test_include__of_a_once_file_that_a_macro_spells_too_is_explained),
-        cmocka_unit_test(test_include__is_the_same_with_old_line_ends_trigraphs_and_system_headers),
-        cmocka_unit_test(test_include__that_the_compiler_finds_is_found_anew_when_it_has_changed),
-        cmocka_unit_test(test_include__leaves_the_lines_behind_it_right_in_every_branch),
+        cmocka_unit_test(test_paste__makes_of_any_files_what_the_driver_makes_of_them),
+        cmocka_unit_test(test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary),
+        cmocka_unit_test(test_paste__through_an_option_knows_what_is_there_already),
+        cmocka_unit_test(test_paste__of_a_once_file_that_a_macro_spells_too_is_explained),
+        cmocka_unit_test(test_paste__is_the_same_with_old_line_ends_trigraphs_and_system_headers),
+        cmocka_unit_test(test_paste__that_the_compiler_finds_is_found_anew_when_it_has_changed),
+        cmocka_unit_test(test_paste__leaves_the_lines_behind_it_right_in_every_branch),
     };
     return cmocka_run_group_tests(tests, open_with_files, close_device);
 }

@@ -1,4 +1,4 @@
-/* test_rows.c - facilities of docs/conformance.md that no other file shows on its own: A6, A7, A9, A11, A13, A16, A28,
+/* test_facilities.c - facilities of docs/conformance.md that no other file shows on its own: A6, A7, A9, A11, A13, A16, A28,
  * A36, A45, A67. */
 #include "support.h"
 
@@ -112,7 +112,7 @@ static void check_numbers(ndr_buffer *buffer, int32_t factor)
 /* ---- launches ---- */
 
 /* The read waits for the launch; nobody else has to. */
-static void test_rows__a06_a_read_behind_a_launch_has_its_result(void **state)
+static void test_facilities__a06_a_read_behind_a_launch_has_its_result(void **state)
 {
     (void)state;
     ndr_buffer *x = numbers();
@@ -120,7 +120,7 @@ static void test_rows__a06_a_read_behind_a_launch_has_its_result(void **state)
     check_numbers(x, 81);
 }
 
-static void test_rows__a07_given_or_chosen_groups_give_the_same(void **state)
+static void test_facilities__a07_given_or_chosen_groups_give_the_same(void **state)
 {
     (void)state;
     static const size_t locals[] = { 0, 1, 5, 12, 60 };
@@ -168,7 +168,7 @@ static void triple_from_binary(ndr_buffer *x)
     free(binary);
 }
 
-static void test_rows__a09_source_file_library_and_binary_work_side_by_side(void **state)
+static void test_facilities__a09_source_file_library_and_binary_work_side_by_side(void **state)
 {
     (void)state;
     ndr_kernel *from_file = NULL;
@@ -191,7 +191,7 @@ static void test_rows__a09_source_file_library_and_binary_work_side_by_side(void
 
 /* ---- arrays ---- */
 
-static void test_rows__a11_a_kernel_knows_the_shape_of_an_array(void **state)
+static void test_facilities__a11_a_kernel_knows_the_shape_of_an_array(void **state)
 {
     (void)state;
     typedef struct shape {
@@ -209,7 +209,7 @@ static void test_rows__a11_a_kernel_knows_the_shape_of_an_array(void **state)
     ndr_buffer_destroy(out);
 }
 
-static void test_rows__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip(void **state)
+static void test_facilities__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip(void **state)
 {
     (void)state;
     const float zero = 0, one = 1;
@@ -240,7 +240,7 @@ static void test_rows__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip(v
 /* ---- groups ---- */
 
 /* The sliding windows of seeds/groups.cl, as its --wg would have them. */
-static void test_rows__a16_any_group_size_gives_the_same_product(void **state)
+static void test_facilities__a16_any_group_size_gives_the_same_product(void **state)
 {
     (void)state;
     enum { SIDE = 23 };
@@ -272,7 +272,7 @@ static void test_rows__a16_any_group_size_gives_the_same_product(void **state)
 }
 
 /* Ours and OpenCL's own, in the other order. */
-static void test_rows__a28_opencl_s_own_queries_say_the_same(void **state)
+static void test_facilities__a28_opencl_s_own_queries_say_the_same(void **state)
 {
     (void)state;
     enum { ROWS = 6, COLS = 12 };
@@ -288,7 +288,7 @@ static void test_rows__a28_opencl_s_own_queries_say_the_same(void **state)
 }
 
 /* Groups know of each other through global atomics only: each takes its number in the order that they run. */
-static void test_rows__a36_each_group_takes_its_own_ticket(void **state)
+static void test_facilities__a36_each_group_takes_its_own_ticket(void **state)
 {
     (void)state;
     const size_t groups = quick() ? 200 : 20000;
@@ -308,7 +308,7 @@ static void test_rows__a36_each_group_takes_its_own_ticket(void **state)
 }
 
 /* Fences order memory and wait for nobody. */
-static void test_rows__a45_what_came_before_a_fence_is_seen_behind_one(void **state)
+static void test_facilities__a45_what_came_before_a_fence_is_seen_behind_one(void **state)
 {
     (void)state;
     enum { MOST = 4096 };
@@ -345,7 +345,7 @@ static void check_add(ndr_range range, size_t n, size_t grain)
     ndr_buffer_destroy(out);
 }
 
-static void test_rows__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain(void **state)
+static void test_facilities__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain(void **state)
 {
     (void)state;
     check_add(ndr_range_1d(N), N, 1);
@@ -360,16 +360,16 @@ static void test_rows__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows__a06_a_read_behind_a_launch_has_its_result),
-        cmocka_unit_test(test_rows__a07_given_or_chosen_groups_give_the_same),
-        cmocka_unit_test(test_rows__a09_source_file_library_and_binary_work_side_by_side),
-        cmocka_unit_test(test_rows__a11_a_kernel_knows_the_shape_of_an_array),
-        cmocka_unit_test(test_rows__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip),
-        cmocka_unit_test(test_rows__a16_any_group_size_gives_the_same_product),
-        cmocka_unit_test(test_rows__a28_opencl_s_own_queries_say_the_same),
-        cmocka_unit_test(test_rows__a36_each_group_takes_its_own_ticket),
-        cmocka_unit_test(test_rows__a45_what_came_before_a_fence_is_seen_behind_one),
-        cmocka_unit_test(test_rows__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain),
+        cmocka_unit_test(test_facilities__a06_a_read_behind_a_launch_has_its_result),
+        cmocka_unit_test(test_facilities__a07_given_or_chosen_groups_give_the_same),
+        cmocka_unit_test(test_facilities__a09_source_file_library_and_binary_work_side_by_side),
+        cmocka_unit_test(test_facilities__a11_a_kernel_knows_the_shape_of_an_array),
+        cmocka_unit_test(test_facilities__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip),
+        cmocka_unit_test(test_facilities__a16_any_group_size_gives_the_same_product),
+        cmocka_unit_test(test_facilities__a28_opencl_s_own_queries_say_the_same),
+        cmocka_unit_test(test_facilities__a36_each_group_takes_its_own_ticket),
+        cmocka_unit_test(test_facilities__a45_what_came_before_a_fence_is_seen_behind_one),
+        cmocka_unit_test(test_facilities__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain),
     };
-    return cmocka_run_group_tests_name("rows", tests, open_device, close_device);
+    return cmocka_run_group_tests_name("facilities", tests, open_device, close_device);
 }

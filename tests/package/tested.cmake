@@ -1,0 +1,68 @@
+# Every file of src/ has the test of its name, or the list below says which tests cover it.
+# Run as: cmake -D ROOT=<project> -P tested.cmake
+cmake_minimum_required(VERSION 3.25)
+
+# file: the tests that cover it. A file is here where it can only be reached through another one.
+set(covered
+  "base/handle: check"              # handles are known in checked contexts only
+  "device/caps: catalog context"    # what NDR_DISABLE takes away; what a device says
+  "device/cl_error: status failures"
+  "launch/args: launch"
+  "launch/checked: check"           # with device/check, which it is one half of
+  "ops/job: workspace reduce"
+  "ops/operand: reduce matmul"      # tests/ops/refusals.c
+  "ops/matmul/direct: matmul"       # runs each row by name
+  "ops/matmul/packed: matmul"
+  "ops/matmul/registers: tuning"
+  "ops/matmul/thin: matmul"
+  "ops/matmul/tiled: matmul"
+  "ops/reduce/atomic_chunks: reduce" # runs each row by name
+  "ops/reduce/atomic_chunks_two_launches: reduce"
+  "ops/reduce/atomic_groups: reduce"
+  "ops/reduce/dealing: tuning"
+  "ops/reduce/recursive: reduce"
+  "ops/reduce/tree_chunks: reduce"
+  "ops/reduce/tree_chunks_two_launches: reduce"
+  "ops/reduce/tree_groups: reduce"
+  "program/adopt: native"
+  "program/build: kernel"
+  "program/explain: errors"
+  "program/lines: source guard"
+  "program/macros: source"
+  "program/signature: kernel dtype")
+
+set(wrong "")
+file(GLOB tests RELATIVE ${ROOT}/tests ${ROOT}/tests/*/test_*.c)
+list(TRANSFORM tests REPLACE "^.*/test_(.*)\\.c$" "\\1")
+file(GLOB files RELATIVE ${ROOT}/src ${ROOT}/src/*/*.c ${ROOT}/src/*/*/*.c)
+set(listed "")
+foreach(line IN LISTS covered)
+  string(REGEX MATCH "^([^:]+): (.+)$" line "${line}")
+  set(file ${CMAKE_MATCH_1})
+  separate_arguments(by UNIX_COMMAND "${CMAKE_MATCH_2}")
+  list(APPEND listed ${file})
+  cmake_path(GET file FILENAME name)
+  if(NOT "${file}.c" IN_LIST files)
+    string(APPEND wrong "  src/${file}.c is listed and does not exist\n")
+  elseif(name IN_LIST tests)
+    string(APPEND wrong "  src/${file}.c is listed and has a test_${name}.c\n")
+  endif()
+  foreach(test IN LISTS by)
+    if(NOT test IN_LIST tests)
+      string(APPEND wrong "  src/${file}.c is listed with test_${test}.c, which does not exist\n")
+    endif()
+  endforeach()
+endforeach()
+foreach(file IN LISTS files)
+  string(REGEX REPLACE "\\.c$" "" file ${file})
+  cmake_path(GET file FILENAME name)
+  if(NOT name IN_LIST tests AND NOT file IN_LIST listed)
+    string(APPEND wrong "  src/${file}.c has no test_${name}.c; write one, or list here which tests cover it\n")
+  endif()
+endforeach()
+
+if(wrong)
+  message(FATAL_ERROR "${CMAKE_CURRENT_LIST_FILE}:\n${wrong}")
+endif()
+list(LENGTH files count)
+message(STATUS "${count} files of src/ have a test")
