@@ -39,7 +39,8 @@ bool is_float(ndr_dtype dtype) { return dtype == NDR_DTYPE_F32 || dtype == NDR_D
 
 long double real(ndr_dtype dtype, number value) { return dtype == NDR_DTYPE_F32 ? value.f32 : value.f64; }
 
-double eps_of(ndr_dtype dtype) { return dtype == NDR_DTYPE_F32 ? FLT_EPSILON : DBL_EPSILON; }
+/* The distance from 1 to the next float or double. */
+static double eps_of(ndr_dtype dtype) { return dtype == NDR_DTYPE_F32 ? FLT_EPSILON : DBL_EPSILON; }
 
 bool is_nan(ndr_dtype dtype, number value) { return is_float(dtype) && isnan(real(dtype, value)); }
 
@@ -156,7 +157,7 @@ long double reference_sum(ndr_dtype dtype, const void *array, size_t count)
     return total + rest;
 }
 
-long double reference_sum_of_magnitudes(ndr_dtype dtype, const void *array, size_t count)
+static long double sum_of_magnitudes_of(ndr_dtype dtype, const void *array, size_t count)
 {
     long double total = 0;
     for (size_t i = 0; i < count; ++i) total += fabsl(real(dtype, number_get(dtype, array, i)));
@@ -170,8 +171,7 @@ static int ceil_log2(size_t count)
     return log;
 }
 
-long double reference_sum_bound(ndr_dtype dtype, ndr_reduce_method method, size_t count,
-                                long double sum_of_magnitudes)
+static long double sum_bound(ndr_dtype dtype, ndr_reduce_method method, size_t count, long double sum_of_magnitudes)
 {
     const int c = method == NDR_REDUCE_ATOMIC ? 2048 : 256;
     return (ceil_log2(count) + c) * (long double)eps_of(dtype) * sum_of_magnitudes;
@@ -184,7 +184,7 @@ bool reduces_to(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, const void
     if (!is_float(dtype) || op != NDR_OP_SUM || !isfinite(real(dtype, wanted)))
         return number_equal(dtype, got, wanted);
     const long double error = fabsl(real(dtype, got) - reference_sum(dtype, array, count));
-    return error <= reference_sum_bound(dtype, method, count, reference_sum_of_magnitudes(dtype, array, count));
+    return error <= sum_bound(dtype, method, count, sum_of_magnitudes_of(dtype, array, count));
 }
 
 /* ---- matrices ---- */

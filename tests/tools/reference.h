@@ -37,9 +37,6 @@ bool is_nan(ndr_dtype dtype, number value);
 /* The element as a real number; only for floats. */
 long double real(ndr_dtype dtype, number value);
 
-/* The distance from 1 to the next float or double. */
-double eps_of(ndr_dtype dtype);
-
 /* For messages: the value and its bits. Valid until the fourth call from now. */
 const char *number_text(ndr_dtype dtype, number value);
 
@@ -56,13 +53,8 @@ number random_number(ndr_dtype dtype, uint64_t *seed);
 /* What ndr_reduce() gives; for a float sum only NaN or an infinity is of use, reference_sum() has the rest. */
 number reference_reduce(ndr_dtype dtype, ndr_op op, const void *array, size_t count);
 
-/* The exact sum of floats, and of their magnitudes, as well as long double knows it. */
+/* The exact sum of floats, as well as long double knows it. */
 long double reference_sum(ndr_dtype dtype, const void *array, size_t count);
-long double reference_sum_of_magnitudes(ndr_dtype dtype, const void *array, size_t count);
-
-/* How far a float sum of `count` elements may be from the exact one. */
-long double reference_sum_bound(ndr_dtype dtype, ndr_reduce_method method, size_t count,
-                                long double sum_of_magnitudes);
 
 /* Whether `got` is what ndr_reduce() may give. */
 bool reduces_to(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, const void *array, size_t count,

@@ -59,12 +59,15 @@ bool quick(void)
     return set && *set;
 }
 
-ndr_kernel *kernel_of(const char *source, const char *name)
+ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
 {
     ndr_kernel *kernel = NULL;
-    assert_ok(ndr_kernel_get(context, &(ndr_kernel_desc){ .name = name, .source = source }, &kernel));
+    const ndr_kernel_desc desc = { .name = name, .source = source, .options = options };
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
     return kernel;
 }
+
+ndr_kernel *kernel_of(const char *source, const char *name) { return kernel_with(source, name, NULL); }
 
 ndr_kernel *kernel_without_parameters(void)
 {
@@ -142,6 +145,12 @@ void restore_env(void)
     if (env_was_set) setenv(env_name, env_value, 1);
     else unsetenv(env_name);
     env_name[0] = '\0';
+}
+
+uint64_t number_from_env(const char *name, uint64_t otherwise)
+{
+    const char *set_to = getenv(name);
+    return set_to && *set_to ? strtoull(set_to, NULL, 10) : otherwise;
 }
 
 /* ---- kernels ---- */

@@ -62,6 +62,9 @@ bool quick(void);
 /* A kernel from source text; the test fails if it does not build. */
 ndr_kernel *kernel_of(const char *source, const char *name);
 
+/* The same with the compiler's options, which may be NULL. */
+ndr_kernel *kernel_with(const char *source, const char *name, const char *options);
+
 /* One without parameters, "nothing"; the test is skipped where the driver cannot build any (NVIDIA's assembler cannot). */
 ndr_kernel *kernel_without_parameters(void);
 
@@ -78,6 +81,9 @@ void write_file(const char *path, const char *text);
  * unsets it. */
 void set_env(const char *name, const char *value);
 void restore_env(void);
+
+/* The number that an environment variable holds; `otherwise` where it is unset or empty. */
+uint64_t number_from_env(const char *name, uint64_t otherwise);
 
 /* A few kernels for tests of other things, one source so that it is built once:
  *   add_one(global int *x, NDR_RANGE(1))                        x[i] += 1

@@ -1,14 +1,6 @@
 /* test_atomic_order.c - atomics with order and scope, fences, and what a device cannot do. */
 #include "support.h"
 
-static ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
-{
-    ndr_kernel *kernel = NULL;
-    const ndr_kernel_desc desc = { .name = name, .source = source, .options = options };
-    assert_ok(ndr_kernel_get(context, &desc, &kernel));
-    return kernel;
-}
-
 /* Whether a statement over `global int *p`, `local int *q` and `int e` builds. */
 static ndr_status try_statement(const char *statement, const char *options)
 {

@@ -747,12 +747,6 @@ static bool barriers_in_ifs_work(void)
     return work;
 }
 
-static uint64_t number_from_env(const char *name, uint64_t otherwise)
-{
-    const char *set_to = getenv(name);
-    return set_to && *set_to ? strtoull(set_to, NULL, 10) : otherwise;
-}
-
 static void test_family__agrees_with_a_model_whatever_stands_in_a_row(void **state)
 {
     (void)state;

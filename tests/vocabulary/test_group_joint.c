@@ -5,14 +5,6 @@
 
 enum { MOST = 1024, GUARD = 4 }; /* elements, and those behind them that nobody may touch */
 
-static ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
-{
-    ndr_kernel *kernel = NULL;
-    const ndr_kernel_desc desc = { .name = name, .source = source, .options = options };
-    assert_ok(ndr_kernel_get(context, &desc, &kernel));
-    return kernel;
-}
-
 /* SPACE is where the elements are: `global`, or `local` with a copy made and brought back by plain loops. */
 #define PROLOGUE                                                                              \
     "#include \"ndr/joint.clh\"\n"                                                            \

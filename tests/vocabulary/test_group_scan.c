@@ -5,14 +5,6 @@
 
 enum { MOST = 256 }; /* items of a launch here */
 
-static ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
-{
-    ndr_kernel *kernel = NULL;
-    const ndr_kernel_desc desc = { .name = name, .source = source, .options = options };
-    assert_ok(ndr_kernel_get(context, &desc, &kernel));
-    return kernel;
-}
-
 static ndr_nd_range split(size_t items, size_t local)
 {
     ndr_nd_range range = ndr_nd_range_1d(items, local);

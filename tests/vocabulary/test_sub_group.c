@@ -28,7 +28,7 @@ static const trial trials[] = {
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 
 /* Leave sizes out that the device's own sub-groups cannot have. */
-static ndr_kernel *kernel_with(const char *source, const char *name, size_t requested)
+static ndr_kernel *kernel_of_size(const char *source, const char *name, size_t requested)
 {
     ndr_kernel *kernel = NULL;
     const ndr_status status = ndr_kernel_get(
@@ -42,7 +42,7 @@ static ndr_kernel *kernel_with(const char *source, const char *name, size_t requ
 /* Leave groups out too that are too large for the kernel. */
 static ndr_kernel *kernel_for(const char *source, const char *name, const trial *t)
 {
-    ndr_kernel *kernel = kernel_with(source, name, t->requested);
+    ndr_kernel *kernel = kernel_of_size(source, name, t->requested);
     ndr_kernel_info info;
     if (kernel) assert_ok(ndr_kernel_get_info(kernel, &info));
     return kernel && t->local <= info.max_group_size ? kernel : NULL;
@@ -183,7 +183,7 @@ static void test_sub_group__stays_the_same_over_launches_and_groups(void **state
 static void test_sub_group__runs_along_the_last_dimension(void **state)
 {
     (void)state;
-    ndr_kernel *kernel = kernel_with(places_source, "places_3d", 4);
+    ndr_kernel *kernel = kernel_of_size(places_source, "places_3d", 4);
     skip_without(kernel, "the device has no sub-groups of 4");
     ndr_buffer *out = buffer_of(MOST * sizeof(place), NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_3d(8, 8, 8, 2, 4, 4), out));
@@ -463,7 +463,7 @@ static void test_sub_group__reduces_and_scans_every_type_by_every_operator(void 
 static void test_sub_group__works_without_the_driver_s_shuffles(void **state)
 {
     (void)state;
-    skip_without(kind_of(kernel_with(places_source, "places", 0), 1) == NDR_SUB_GROUP_NATIVE,
+    skip_without(kind_of(kernel_of_size(places_source, "places", 0), 1) == NDR_SUB_GROUP_NATIVE,
                  "the device has no sub-groups of its own");
     write_functions("#undef cl_khr_subgroup_shuffle", false);
     for (size_t k = 0; k < TRIALS; ++k) check_functions(&trials[k], 4, 0);
@@ -481,7 +481,7 @@ static void test_sub_group__leaves_nan_out_of_a_minimum(void **state)
         "    y[i] = ndr_reduce_over_group(ndr_get_sub_group(it), x[i], NDR_MINIMUM);\n"
         "}\n";
     const trial t = { 4, 8, 8 };
-    ndr_kernel *kernel = kernel_with(source, "least", t.requested);
+    ndr_kernel *kernel = kernel_of_size(source, "least", t.requested);
     skip_without(kernel && read_places(&t), "the device has no sub-groups of 4");
     const float x[8] = { NAN, 3, NAN, 2, NAN, NAN, NAN, NAN };
     float y[8];
@@ -704,7 +704,7 @@ static void test_sub_group__of_a_whole_group_does_what_the_group_does(void **sta
     static int32_t x[MOST], y[14 * MOST];
     for (size_t k = 0; k < 3; ++k) {
         const trial t = { 0, 3 * locals[k], locals[k] };
-        ndr_kernel *kernel = kernel_with(source, "both", 0);
+        ndr_kernel *kernel = kernel_of_size(source, "both", 0);
         skip_without(kind_of(kernel, t.local) == NDR_SUB_GROUP_WHOLE, "the device has smaller sub-groups");
         for (size_t i = 0; i < t.items; ++i) x[i] = (int32_t)(i * 7919 % 1009) - 500;
         ndr_buffer *in = buffer_of(t.items * sizeof x[0], x),
@@ -731,7 +731,7 @@ static void test_sub_group__goes_its_own_way_where_it_is_a_warp(void **state)
         "        x[ndr_global_id(it, 0)] = ndr_reduce_over_group(sg, 1, NDR_PLUS);\n"
         "#endif\n"
         "}\n";
-    ndr_kernel *kernel = kernel_with(source, "odd", 0);
+    ndr_kernel *kernel = kernel_of_size(source, "odd", 0);
     skip_without(kind_of(kernel, 1) == NDR_SUB_GROUP_WARP, "sub-groups are no warps here");
     const trial t = { 0, 200, 100 };
     assert_true(read_places(&t));

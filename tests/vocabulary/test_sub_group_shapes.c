@@ -229,12 +229,6 @@ static void test_sub_group_shapes__may_be_cut_row_by_row(void **state)
 
 /* ---- all of them, or some ---- */
 
-static uint64_t number_from_env(const char *name, uint64_t otherwise)
-{
-    const char *set_to = getenv(name);
-    return set_to && *set_to ? strtoull(set_to, NULL, 10) : otherwise;
-}
-
 static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **state)
 {
     (void)state;
