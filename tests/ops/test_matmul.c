@@ -535,24 +535,10 @@ static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
 
 /* ---- every row, whatever this device would choose ---- */
 
-static const ndr_op_row *forced; /* by open_forced() */
-
-static int open_forced(void **state)
+static bool is_chosen(const ndr_op_row *row)
 {
-    if (open_device(state) != 0) return -1;
-    force(&ndr_matmul_operation, forced->name);
-    return 0;
-}
-
-/* What the device chooses by itself has had its tests already; of the rest what it can take. */
-static bool is_left(const ndr_op_row *row)
-{
-    void *state = NULL;
     const ndr_matmul_request small = { .dtype = NDR_DTYPE_F32, .c = { .rows = 64, .cols = 64 }, .depth = 64 };
-    const bool is_left = open_device(&state) == 0 && takes_row(&ndr_matmul_operation, row)
-                         && ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) != row;
-    close_device(&state);
-    return is_left;
+    return ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) == row;
 }
 
 /* What each row has to show. */
@@ -585,10 +571,6 @@ int main(void)
         cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
     };
     const struct CMUnitTest results[] = { RESULTS };
-    int failed = cmocka_run_group_tests_name("matmul", tests, open_device, close_device);
-    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
-        forced = ndr_matmul_operation.rows[i];
-        if (is_left(forced)) failed += cmocka_run_group_tests_name(forced->name, results, open_forced, close_device);
-    }
-    return failed;
+    return run_rows(&ndr_matmul_operation,
+                    &(row_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

@@ -19,8 +19,6 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static const ndr_op_row *forced; /* by open_forced(); NULL: the device chooses */
-
 /* What is forced is tested with its own method alone, and of each width with one type of integers: the text over T is
  * the same. */
 static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
@@ -30,7 +28,7 @@ static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
 
 static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 {
-    if (forced && (!is_for(forced, method) || dtype == NDR_DTYPE_U32 || dtype == NDR_DTYPE_I64)) return false;
+    if (forced_row && (!is_for(forced_row, method) || dtype == NDR_DTYPE_U32 || dtype == NDR_DTYPE_I64)) return false;
     if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
     return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
 }
@@ -400,7 +398,7 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
 {
     const size_t count = quick() ? 777 : 100003, runs = quick() ? 3 : 20;
-    if (forced && !is_for(forced, method)) return;
+    if (forced_row && !is_for(forced_row, method)) return;
     char *host = random_elements(dtype, count + GUARDS, 4);
     const number first = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
     for (size_t run = 1; run < runs; ++run) {
@@ -737,24 +735,13 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
 
 /* ---- every row, whatever this device would choose ---- */
 
-static int open_forced(void **state)
+static bool is_chosen(const ndr_op_row *row)
 {
-    if (open_device(state) != 0) return -1;
-    force(&ndr_reduce_operation, forced->name);
-    return 0;
-}
-
-/* What the device chooses by itself has had its tests already; of the rest what it can take. */
-static bool is_left(const ndr_op_row *row)
-{
-    void *state = NULL;
-    bool is_left = open_device(&state) == 0 && takes_row(&ndr_reduce_operation, row);
-    for (size_t m = 0; is_left && m < COUNT_OF(methods); ++m) {
+    for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         const ndr_reduce_request request = { .dtype = NDR_DTYPE_F32, .method = methods[m], .input = { .cols = 1000 } };
-        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == row) is_left = false;
+        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == row) return true;
     }
-    close_device(&state);
-    return is_left;
+    return false;
 }
 
 /* What each row has to show. */
@@ -796,10 +783,6 @@ int main(void)
         cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
     };
     const struct CMUnitTest results[] = { RESULTS };
-    int failed = cmocka_run_group_tests_name("reduce", tests, open_device, close_device);
-    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i) {
-        forced = ndr_reduce_operation.rows[i];
-        if (is_left(forced)) failed += cmocka_run_group_tests_name(forced->name, results, open_forced, close_device);
-    }
-    return failed;
+    return run_rows(&ndr_reduce_operation,
+                    &(row_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

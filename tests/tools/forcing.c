@@ -1,7 +1,7 @@
 /* forcing.c - each row of an operation, whatever the device would choose. */
-#include "support.h"
-
 #include "forcing.h"
+
+#include <assert.h>
 
 void force(const ndr_operation *operation, const char *row) { assert_ok(ndr_op_force(context, operation, row)); }
 
@@ -28,4 +28,60 @@ const ndr_op_row *row_of(const ndr_operation *operation, const char *name)
         if (is_row(operation->rows[i], name)) return operation->rows[i];
     fail_msg("%s has no row \"%s\"", operation->name, name);
     return NULL;
+}
+
+/* ---- every row ---- */
+
+const ndr_op_row *forced_row;
+
+static const ndr_operation *forced_operation;
+
+static int open_forced(void **state)
+{
+    if (open_device(state) != 0) return -1;
+    force(forced_operation, forced_row->name);
+    return 0;
+}
+
+/* What the device chooses by itself has had its tests already; of the rest what it can take. */
+static bool is_left(const ndr_operation *operation, const ndr_op_row *row, bool (*is_chosen)(const ndr_op_row *row))
+{
+    void *state = NULL;
+    const bool is_left = open_device(&state) == 0 && takes_row(operation, row) && !is_chosen(row);
+    close_device(&state);
+    return is_left;
+}
+
+static bool is_in_part(size_t number)
+{
+    unsigned part = 1, parts = 1;
+    const char *text = getenv("NDR_TEST_PART");
+    if (text && (sscanf(text, "%u/%u", &part, &parts) != 2 || part < 1 || part > parts)) {
+        print_error("NDR_TEST_PART is \"%s\"; write K/N\n", text);
+        exit(2);
+    }
+    return number % parts == part - 1;
+}
+
+/* Of a group's tests those of this part. */
+static int run_group(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction open)
+{
+    struct CMUnitTest part[64];
+    size_t taken = 0;
+    assert(count <= sizeof part / sizeof part[0]);
+    for (size_t i = 0; i < count; ++i)
+        if (is_in_part(i)) part[taken++] = tests[i];
+    return taken ? _cmocka_run_group_tests(name, part, taken, open, close_device) : 0;
+}
+
+int run_rows(const ndr_operation *operation, const row_tests *tests)
+{
+    int failed = run_group(operation->name, tests->all, tests->all_count, open_device);
+    forced_operation = operation;
+    for (size_t i = 0; i < operation->row_count; ++i) {
+        if (!is_left(operation, operation->rows[i], tests->is_chosen)) continue;
+        forced_row = operation->rows[i];
+        failed += run_group(forced_row->name, tests->results, tests->result_count, open_forced);
+    }
+    return failed;
 }

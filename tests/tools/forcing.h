@@ -2,6 +2,8 @@
 #ifndef NDR_TESTS_FORCING_H
 #define NDR_TESTS_FORCING_H
 
+#include "support.h"
+
 #include "ops/ops.h"
 
 /* Make the shared context take the row of that name, NULL for its own choice. */
@@ -16,5 +18,19 @@ bool is_forced(const ndr_operation *operation, const char *name);
 
 /* The row of that name; the test fails if there is none. */
 const ndr_op_row *row_of(const ndr_operation *operation, const char *name);
+
+/* The row that run_rows() forces; NULL where the device chooses. */
+extern const ndr_op_row *forced_row;
+
+typedef struct row_tests {
+    const struct CMUnitTest *all, *results;
+    size_t all_count, result_count;
+    bool (*is_chosen)(const ndr_op_row *row);
+} row_tests;
+
+/* Run an operation's tests: `all` of them where the device chooses, then `results` with each row forced that it
+ * can take and that `is_chosen` does not say it chooses anyway. With NDR_TEST_PART=K/N only every Nth test runs, from
+ * the Kth. Gives the number of failures. */
+int run_rows(const ndr_operation *operation, const row_tests *tests);
 
 #endif
