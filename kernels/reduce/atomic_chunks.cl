@@ -1,7 +1,7 @@
 /* atomic_chunks.cl - many elements to one on CPUs, in one launch, in whatever order groups arrive.
  *
  * Floats are added in that order: a sum may differ in its last bits from run to run. */
-#include "reduce/arrival.clh"
+#include "reduce/last_group.clh"
 #include "reduce/cell.clh"
 
 /* Where there is one group only there is no workspace. */
@@ -18,6 +18,6 @@ reduce_chunks_atomic(global const T *input, ulong offset, ulong count, ulong chu
     }
     global uint *const mine = slot_at(workspace, slot);
     if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
-    meet(cell_of(mine), own);
-    if (arrives_last(g, mine)) output[output_offset] = take_met(cell_of(mine));
+    combine_into(cell_of(mine), own);
+    if (is_last_group(g, mine)) output[output_offset] = take_combined(cell_of(mine));
 }

@@ -17,10 +17,10 @@ reduce_chunks_to_cell(global const T *input, ulong offset, ulong count, ulong ch
         return;
     }
     if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
-    meet(cell_of(slot_at(workspace, slot)), own);
+    combine_into(cell_of(slot_at(workspace, slot)), own);
 }
 
 kernel void reduce_take_cell(global uint *workspace, uint slot, global T *output, ulong output_offset, NDR_RANGE(1))
 {
-    output[output_offset] = take_met(cell_of(slot_at(workspace, slot)));
+    output[output_offset] = take_combined(cell_of(slot_at(workspace, slot)));
 }

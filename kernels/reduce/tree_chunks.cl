@@ -1,7 +1,7 @@
 /* tree_chunks.cl - many elements to one on CPUs, in one launch and with the same bits each time.
  *
  * Each group leaves one partial; the last to arrive combines them in the order of their chunks. */
-#include "reduce/arrival.clh"
+#include "reduce/last_group.clh"
 #include "reduce/chunks.clh"
 
 /* The partials lie behind the workspace's head. Where there is one group only there is no workspace. */
@@ -19,6 +19,6 @@ reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, glo
     global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
     if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
     partials[ndr_group_id(g, 0)] = own;
-    if (arrives_last(g, slot_at(workspace, slot)))
+    if (is_last_group(g, slot_at(workspace, slot)))
         output[output_offset] = reduce_partials(partials, ndr_group_range(g, 0));
 }

@@ -33,21 +33,21 @@ static char first_mistake[256];
 
 static entry **bucket_of(const void *handle) { return &buckets[((uintptr_t)handle >> 4) % BUCKETS]; }
 
-static entry *find(const void *handle)
+static entry *find_entry(const void *handle)
 {
     entry *found = *bucket_of(handle);
     while (found && found->handle != handle) found = found->next;
     return found;
 }
 
-static void insert(entry *made)
+static void list_entry(entry *made)
 {
     entry **bucket = bucket_of(made->handle);
     made->next = *bucket;
     *bucket = made;
 }
 
-static void take_out(entry *old)
+static void unlist(entry *old)
 {
     entry **link = bucket_of(old->handle);
     while (*link != old) link = &(*link)->next;
@@ -55,12 +55,12 @@ static void take_out(entry *old)
 }
 
 /* Into the quarantine; what had to leave it, or NULL. */
-static entry *put_aside(entry *freed)
+static entry *quarantine_entry(entry *freed)
 {
     entry **place = &quarantine[freed_so_far++ % QUARANTINED];
     entry *oldest = *place;
     *place = freed;
-    if (oldest) take_out(oldest);
+    if (oldest) unlist(oldest);
     return oldest;
 }
 
@@ -123,7 +123,7 @@ void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked)
     made->handle = handle;
     made->kind = kind;
     ndr_mutex_lock(&lock);
-    insert(made);
+    list_entry(made);
     ndr_mutex_unlock(&lock);
     return handle;
 }
@@ -135,9 +135,9 @@ void ndr_handle_free(void *handle)
         return;
     }
     ndr_mutex_lock(&lock);
-    entry *freed = find(handle);
+    entry *freed = find_entry(handle);
     if (freed) freed->is_retired = freed->is_freed = true;
-    entry *oldest = freed ? put_aside(freed) : NULL;
+    entry *oldest = freed ? quarantine_entry(freed) : NULL;
     ndr_mutex_unlock(&lock);
     if (!freed) free(handle);
     free_entry(oldest);
@@ -159,10 +159,10 @@ typedef struct fault {
 } fault;
 
 /* With the lock held. */
-static fault examine(ndr_handle_kind kind, const void *handle, bool is_to_be_destroyed)
+static fault find_fault(ndr_handle_kind kind, const void *handle, bool is_to_be_destroyed)
 {
     fault out = { "" };
-    const entry *found = find(handle);
+    const entry *found = find_entry(handle);
     if (!ndr_handles_are_checked() || (!found && atomic_load(&unchecked_contexts) > 0)) return out;
     if (!found)
         snprintf(out.chars, sizeof out.chars,
@@ -182,9 +182,9 @@ ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const ch
 {
     if (kind == NDR_HANDLE_NONE || !handle) return NDR_OK;
     ndr_mutex_lock(&lock);
-    const fault wrong = examine(kind, handle, false);
+    const fault found_fault = find_fault(kind, handle, false);
     ndr_mutex_unlock(&lock);
-    NDR_REQUIRE(!wrong.chars[0], "%s%s%s %s", call, name ? ": " : "", name ? name : "", wrong.chars);
+    NDR_REQUIRE(!found_fault.chars[0], "%s%s%s %s", call, name ? ": " : "", name ? name : "", found_fault.chars);
     return NDR_OK;
 }
 
@@ -199,12 +199,12 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
     if (!handle) return false;
     if (!ndr_handles_are_checked()) return true;
     ndr_mutex_lock(&lock);
-    const fault wrong = examine(kind, handle, true);
-    const bool is_live = !wrong.chars[0];
-    entry *found = find(handle);
+    const fault found_fault = find_fault(kind, handle, true);
+    const bool is_live = !found_fault.chars[0];
+    entry *found = find_entry(handle);
     if (is_live && found) found->is_retired = true;
     if (!is_live) {
-        (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: what is to be destroyed %s", call, wrong.chars);
+        (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: what is to be destroyed %s", call, found_fault.chars);
         count_mistake(ndr_last_error());
     }
     ndr_mutex_unlock(&lock);

@@ -42,7 +42,7 @@ static void read_environment(void)
     atomic_compare_exchange_strong(&ndr_log_limit, &unread, (int)level_of(ndr_environment("NDR_LOG")));
 }
 
-static bool wants(ndr_log_level level)
+static bool is_enabled(ndr_log_level level)
 {
     if (atomic_load(&ndr_log_limit) == UNREAD) read_environment();
     return ndr_logs(level);
@@ -56,7 +56,7 @@ static void deliver(ndr_log_level level, const char *id, const char *text)
 
 void ndr_log_write(ndr_log_level level, const char *id, const char *format, ...)
 {
-    if (is_delivering || !wants(level)) return;
+    if (is_delivering || !is_enabled(level)) return;
     ndr_text text = { 0 };
     va_list args;
     va_start(args, format);
@@ -64,13 +64,13 @@ void ndr_log_write(ndr_log_level level, const char *id, const char *format, ...)
     va_end(args);
     ndr_mutex_lock(&lock);
     is_delivering = true;
-    if (wants(level)) deliver(level, id, text.failed ? "(no memory for the message)" : text.chars);
+    if (is_enabled(level)) deliver(level, id, text.failed ? "(no memory for the message)" : text.chars);
     is_delivering = false;
     ndr_mutex_unlock(&lock);
     ndr_text_free(&text);
 }
 
-static void set(ndr_log_level level, ndr_log_callback *callback, void *user)
+static void set_receiver(ndr_log_level level, ndr_log_callback *callback, void *user)
 {
     receiver = callback;
     receiver_user = user;
@@ -84,7 +84,7 @@ ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *callback, void *us
                 "NDR_LOG_WARN, NDR_LOG_INFO or NDR_LOG_DEBUG",
                 (int)level);
     if (!is_delivering) ndr_mutex_lock(&lock);
-    set(level, callback, user);
+    set_receiver(level, callback, user);
     if (!is_delivering) ndr_mutex_unlock(&lock);
     return NDR_OK;
 }

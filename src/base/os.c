@@ -30,10 +30,10 @@ static ndr_mutex key_lock = NDR_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static bool key_exists;
 
-bool ndr_thread_at_end(void (*forget)(void *), void *value)
+bool ndr_thread_at_end(void (*at_end)(void *), void *value)
 {
     ndr_mutex_lock(&key_lock);
-    if (!key_exists) key_exists = pthread_key_create(&key, forget) == 0;
+    if (!key_exists) key_exists = pthread_key_create(&key, at_end) == 0;
     const bool is_kept = key_exists && pthread_setspecific(key, value) == 0;
     ndr_mutex_unlock(&key_lock);
     return is_kept;
@@ -83,7 +83,7 @@ enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK }; /* without t
 #define CHANGED_NS(about) (about).st_mtim.tv_nsec
 #endif
 
-static int to_info(int failed, const struct stat *about, ndr_file_info *info)
+static int fill_file_info(int failed, const struct stat *about, ndr_file_info *info)
 {
     if (failed) return errno;
     *info = (ndr_file_info){ .is_folder = S_ISDIR(about->st_mode),
@@ -99,14 +99,14 @@ static int to_info(int failed, const struct stat *about, ndr_file_info *info)
 int ndr_file_get_info(const char *path, ndr_file_info *info)
 {
     struct stat about;
-    return to_info(stat(path, &about), &about, info);
+    return fill_file_info(stat(path, &about), &about, info);
 }
 
 /* To the end, which a file like /proc/self/environ or one that still grows does not tell beforehand. */
-static int read_to_end(int file, size_t most_bytes, ndr_text *out)
+static int read_to_end(int file, size_t max_bytes, ndr_text *out)
 {
     const size_t before = out->length;
-    while (out->length - before <= most_bytes && !out->failed) {
+    while (out->length - before <= max_bytes && !out->failed) {
         char chunk[16384];
         const ssize_t got = read(file, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR) continue;
@@ -117,13 +117,13 @@ static int read_to_end(int file, size_t most_bytes, ndr_text *out)
     return 0;
 }
 
-int ndr_file_read(const char *path, size_t most_bytes, ndr_text *out, ndr_file_info *info)
+int ndr_file_read(const char *path, size_t max_bytes, ndr_text *out, ndr_file_info *info)
 {
     struct stat about;
     const int file = open(path, OPEN_FLAGS);
     if (file < 0) return errno;
-    int error = to_info(fstat(file, &about), &about, info);
-    if (!error && info->is_regular) error = read_to_end(file, most_bytes, out);
+    int error = fill_file_info(fstat(file, &about), &about, info);
+    if (!error && info->is_regular) error = read_to_end(file, max_bytes, out);
     close(file);
     return error;
 }

@@ -24,7 +24,7 @@ void ndr_thread_yield(void);
 
 /* Have `forget` called with `value` when the calling thread ends; NULL: not any more. There is one value for each thread,
  * and one function for all. False: that cannot be had. */
-bool ndr_thread_at_end(void (*forget)(void *), void *value);
+bool ndr_thread_at_end(void (*at_end)(void *), void *value);
 
 /* Never call it again, in any thread: the library is unloaded. */
 void ndr_thread_forget_ends(void);
@@ -51,9 +51,9 @@ typedef struct ndr_file_info {
 /* 0, or an errno. */
 int ndr_file_get_info(const char *path, ndr_file_info *info);
 
-/* Append a regular file to `out`, at most `most_bytes` and then some: 0, or an errno. Anything else that is there is not
+/* Append a regular file to `out`, at most `max_bytes` and then some: 0, or an errno. Anything else that is there is not
  * read. `out->failed` tells that there was no memory. */
-int ndr_file_read(const char *path, size_t most_bytes, struct ndr_text *out, ndr_file_info *info);
+int ndr_file_read(const char *path, size_t max_bytes, struct ndr_text *out, ndr_file_info *info);
 
 /* Call `visit` for each file and folder in a folder whose name does not begin with a dot, until it returns false. */
 void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char *name), void *visitor);

@@ -20,7 +20,7 @@ typedef struct error_state {
 static _Thread_local error_state last = { .chars = "no error" };
 
 /* For other keys' destructors may fail after ours, in a thread that ends. */
-static void forget_longer(void *longer)
+static void free_longer(void *longer)
 {
     free(longer);
     last.longer = NULL;
@@ -28,17 +28,17 @@ static void forget_longer(void *longer)
 }
 
 /* Keep `longer` (may be NULL) for this thread and drop the one before. What nothing would free is not kept. */
-static void keep_longer(char *longer)
+static void set_longer(char *longer)
 {
-    forget_longer(last.longer);
-    if (ndr_thread_at_end(forget_longer, longer)) last.longer = longer;
+    free_longer(last.longer);
+    if (ndr_thread_at_end(free_longer, longer)) last.longer = longer;
     else free(longer);
 }
 
 /* An unloaded library must leave the system no pointer to itself, and no text that nobody can reach. */
 __attribute__((destructor)) static void forget_all(void)
 {
-    forget_longer(last.longer);
+    free_longer(last.longer);
     ndr_thread_forget_ends();
 }
 
@@ -84,7 +84,7 @@ static char *print_longer(size_t length, const char *log, const char *format, va
 }
 
 /* The new sentence may quote the old one: it is written whole before the old one goes. */
-static void record(ndr_status status, int32_t cl_error, const char *log, const char *format, va_list args)
+static void set_last_error(ndr_status status, int32_t cl_error, const char *log, const char *format, va_list args)
 {
     char fits[sizeof last.chars];
     va_list again;
@@ -94,7 +94,7 @@ static void record(ndr_status status, int32_t cl_error, const char *log, const c
     if (length >= (int)sizeof fits || log) longer = print_longer((size_t)length, log, format, again);
     va_end(again);
     snprintf(last.chars, sizeof last.chars, "%s", fits);
-    keep_longer(longer);
+    set_longer(longer);
     last.log = !log ? NULL : last.longer ? last.longer + length + 1 : "(no memory for the build's log)";
     last.cl_error = cl_error;
     ndr_log(NDR_LOG_ERROR, "failure", "%s: %s", ndr_status_name(status), ndr_last_error());
@@ -104,7 +104,7 @@ ndr_status ndr_fail(ndr_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    record(status, 0, NULL, format, args);
+    set_last_error(status, 0, NULL, format, args);
     va_end(args);
     return status;
 }
@@ -113,7 +113,7 @@ ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *f
 {
     va_list args;
     va_start(args, format);
-    record(status, cl_error, NULL, format, args);
+    set_last_error(status, cl_error, NULL, format, args);
     va_end(args);
     return status;
 }
@@ -122,7 +122,7 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 {
     va_list args;
     va_start(args, format);
-    record(status, cl_error, log, format, args);
+    set_last_error(status, cl_error, log, format, args);
     va_end(args);
     return status;
 }

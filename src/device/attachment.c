@@ -3,40 +3,40 @@
 
 #include <stdlib.h>
 
-static ndr_attachment *find(ndr_attachment *from, const ndr_attachment_kind *kind)
+static ndr_attachment *find_attachment(ndr_attachment *from, const ndr_attachment_kind *kind)
 {
     while (from && from->kind != kind) from = from->next;
     return from;
 }
 
-static void destroy(ndr_attachment *attachment)
+static void destroy_attachment(ndr_attachment *attachment)
 {
     if (attachment->kind->close) attachment->kind->close(attachment);
     free(attachment);
 }
 
 /* Put `made` in front, unless another thread was faster: the one that is in the list then. */
-static ndr_attachment *put(ndr_attachments *list, ndr_attachment *made)
+static ndr_attachment *insert_or_discard(ndr_attachments *list, ndr_attachment *made)
 {
     ndr_attachment *first = atomic_load(list), *other;
     do {
-        other = find(first, made->kind);
+        other = find_attachment(first, made->kind);
         made->next = first;
     } while (!other && !atomic_compare_exchange_weak(list, &first, made));
     if (!other) return made;
-    destroy(made);
+    destroy_attachment(made);
     return other;
 }
 
 ndr_status ndr_attachment_get(ndr_attachments *list, const ndr_attachment_kind *kind, ndr_attachment **attachment)
 {
-    ndr_attachment *found = find(atomic_load_explicit(list, memory_order_acquire), kind);
+    ndr_attachment *found = find_attachment(atomic_load_explicit(list, memory_order_acquire), kind);
     if (!found) {
         ndr_attachment *made = calloc(1, kind->size_bytes);
         if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for %s", kind->name);
         made->kind = kind;
         if (kind->open) kind->open(made);
-        found = put(list, made);
+        found = insert_or_discard(list, made);
     }
     *attachment = found;
     return NDR_OK;
@@ -48,6 +48,6 @@ void ndr_attachments_free(ndr_attachments *list)
     while (next) {
         ndr_attachment *gone = next;
         next = gone->next;
-        destroy(gone);
+        destroy_attachment(gone);
     }
 }

@@ -5,7 +5,7 @@
 
 /* ---- making ---- */
 
-static atomic_ullong buffers_so_far;
+static atomic_ullong buffer_count;
 
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer)
 {
@@ -14,14 +14,14 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
     made->cl = cl;
     made->context = ndr_context_keep(context);
     made->size_bytes = size_bytes;
-    made->identity = atomic_fetch_add(&buffers_so_far, 1) + 1;
+    made->identity = atomic_fetch_add(&buffer_count, 1) + 1;
     ndr_mutex_init(&made->lock);
     *buffer = made;
     return NDR_OK;
 }
 
 /* Drivers refuse a buffer of no bytes; ours has one that nobody reaches. */
-static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host, ndr_buffer **buffer)
+static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host, ndr_buffer **buffer)
 {
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
@@ -34,7 +34,7 @@ static ndr_status make(ndr_context *context, size_t size_bytes, cl_mem_flags fla
     cl_mem cl = ndr_cl.clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
-    if (status == NDR_OK) ndr_check_leave_out(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
+    if (status == NDR_OK) ndr_check_exclude(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
     else ndr_cl.clReleaseMemObject(cl);
     return status;
 }
@@ -43,7 +43,7 @@ ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(buffer);
-    return make(context, size_bytes, CL_MEM_READ_WRITE, NULL, buffer);
+    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE, NULL, buffer);
 }
 
 ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
@@ -54,7 +54,7 @@ ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const
                 "ndr_buffer_create_from: host is NULL, but size_bytes is %zu; for a buffer without contents call "
                 "ndr_buffer_create()",
                 size_bytes);
-    return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (void *)(uintptr_t)host, buffer);
+    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (void *)(uintptr_t)host, buffer);
 }
 
 ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host, ndr_buffer **buffer)
@@ -65,7 +65,7 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
         host || size_bytes == 0,
         "ndr_buffer_create_over: host is NULL, but size_bytes is %zu; for memory of its own call ndr_buffer_create()",
         size_bytes);
-    return make(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
+    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
 }
 
 static void free_mapping(ndr_mapping *mapping)
@@ -113,7 +113,7 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr
     return NDR_OK;
 }
 
-static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool device_writes)
+static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes)
 {
     NDR_REQUIRE(ndr_buffer_is_free(buffer, device_writes), "%s: the host has the buffer mapped; unmap it first", call);
     return NDR_OK;
@@ -126,26 +126,26 @@ static ndr_status check_free(const char *call, const ndr_buffer *buffer, bool de
         NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                             \
         cl_event done_ = NULL;                                                                            \
         const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL);         \
-        return ndr_event_settle(status_, made_, done_, (event));                                          \
+        return ndr_event_return_or_destroy(status_, made_, done_, (event));                                          \
     } while (0)
 
 /* ---- host to device and back ---- */
 
-static ndr_status write(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+static ndr_status write_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                         const void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
-    NDR_TRY(check_free(call, buffer, true));
+    NDR_TRY(check_unmapped(call, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
     SUBMIT_AND_RETURN(queue, event, ndr_submit_write, buffer->cl, blocks, offset_bytes, size_bytes, host);
 }
 
-static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                        void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
-    NDR_TRY(check_free(call, buffer, false));
+    NDR_TRY(check_unmapped(call, buffer, false));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
     SUBMIT_AND_RETURN(queue, event, ndr_submit_read, buffer->cl, blocks, offset_bytes, size_bytes, host);
@@ -154,11 +154,11 @@ static ndr_status read(const char *call, ndr_queue *queue, ndr_buffer *buffer, s
 /* Whether to wait for an event instead of inside the call: it is looked at before the host sleeps. */
 static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
 {
-    return queue && size_bytes > 0 && queue->context->caps.waits_asleep;
+    return queue && size_bytes > 0 && queue->context->caps.wait_sleeps;
 }
 
 /* A call that has failed at the driver may have enqueued its work before that; what libndr refuses has no code. */
-static ndr_status end_of(ndr_queue *queue, ndr_status status)
+static ndr_status finish_if_failed(ndr_queue *queue, ndr_status status)
 {
     return status == NDR_OK || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
 }
@@ -167,31 +167,31 @@ ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_
                             const void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return end_of(queue, write(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
+        return finish_if_failed(queue, write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
-    NDR_TRY(write(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
+    NDR_TRY(write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return end_of(queue, read(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
+        return finish_if_failed(queue, read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
-    NDR_TRY(read(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
+    NDR_TRY(read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                   const void *host, ndr_event **event)
 {
-    return write(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
+    return write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return read(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
+    return read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
 }
 
 /* ---- on the device ---- */
@@ -206,7 +206,7 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     NDR_REQUIRE(offset_bytes % pattern_bytes == 0 && size_bytes % pattern_bytes == 0,
                 "ndr_buffer_fill: offset %zu and size %zu must both be multiples of the pattern's %zu bytes",
                 offset_bytes, size_bytes, pattern_bytes);
-    NDR_TRY(check_free(__func__, buffer, true));
+    NDR_TRY(check_unmapped(__func__, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     SUBMIT_AND_RETURN(queue, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
@@ -216,14 +216,14 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
 {
     NDR_TRY(check_span("ndr_buffer_copy, from", queue, from, from_offset_bytes, size_bytes));
     NDR_TRY(check_span("ndr_buffer_copy, to", queue, to, to_offset_bytes, size_bytes));
-    const bool meet = from == to && from_offset_bytes < to_offset_bytes + size_bytes
+    const bool overlap = from == to && from_offset_bytes < to_offset_bytes + size_bytes
                       && to_offset_bytes < from_offset_bytes + size_bytes;
-    NDR_REQUIRE(!meet || size_bytes == 0,
+    NDR_REQUIRE(!overlap || size_bytes == 0,
                 "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap; copy by way of "
                 "another buffer",
                 size_bytes, from_offset_bytes, to_offset_bytes);
-    NDR_TRY(check_free(__func__, from, false));
-    NDR_TRY(check_free(__func__, to, true));
+    NDR_TRY(check_unmapped(__func__, from, false));
+    NDR_TRY(check_unmapped(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
     SUBMIT_AND_RETURN(queue, event, ndr_submit_copy, from->cl, from_offset_bytes, to->cl, to_offset_bytes, size_bytes);
 }
@@ -234,7 +234,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
  * held a mapping is complete in the driver before another thread maps or unmaps: PoCL 3.1 would take the other thread's
  * and free it in the middle of its making. */
 
-static void remember(ndr_buffer *buffer, ndr_mapping *mapping)
+static void add_mapping(ndr_buffer *buffer, ndr_mapping *mapping)
 {
     mapping->next = buffer->mappings;
     buffer->mappings = mapping;
@@ -243,14 +243,14 @@ static void remember(ndr_buffer *buffer, ndr_mapping *mapping)
 }
 
 /* Where the list leads to the mapping at `host`, or to NULL. */
-static ndr_mapping **find(ndr_buffer *buffer, const void *host)
+static ndr_mapping **find_mapping(ndr_buffer *buffer, const void *host)
 {
     ndr_mapping **link = &buffer->mappings;
     while (*link && (*link)->host != host) link = &(*link)->next;
     return link;
 }
 
-static void forget(ndr_buffer *buffer, ndr_mapping **link)
+static void remove_mapping(ndr_buffer *buffer, ndr_mapping **link)
 {
     ndr_mapping *found = *link;
     *link = found->next;
@@ -285,17 +285,17 @@ static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offse
     cl_event done = NULL;
     const ndr_status status = ndr_submit_map(queue->cl, buffer->cl, flags[mapping->access], offset_bytes, size_bytes,
                                              &mapping->host, NULL, &done);
-    return ndr_event_settle(status, made, done, event);
+    return ndr_event_return_or_destroy(status, made, done, event);
 }
 
 /* With the lock held. */
-static ndr_status map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+static ndr_status map_locked(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                       ndr_mapping *mapping)
 {
     ndr_event *done;
     NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, queue);
-    if (status == NDR_OK) remember(buffer, mapping);
+    if (status == NDR_OK) add_mapping(buffer, mapping);
     else ndr_submit_last_unmap(queue->cl, buffer->cl, mapping->host);
     return status;
 }
@@ -312,7 +312,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(queue, access, &mapping));
     ndr_mutex_lock(&buffer->lock);
-    const ndr_status status = map(queue, buffer, offset_bytes, size_bytes, mapping);
+    const ndr_status status = map_locked(queue, buffer, offset_bytes, size_bytes, mapping);
     if (status == NDR_OK) *host = mapping->host;
     ndr_mutex_unlock(&buffer->lock);
     if (status != NDR_OK) free_mapping(mapping);
@@ -320,13 +320,13 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
 }
 
 /* With the lock held. */
-static ndr_status unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
+static ndr_status unmap_locked(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
-    ndr_mapping **link = find(buffer, host);
+    ndr_mapping **link = find_mapping(buffer, host);
     NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
                 host);
     NDR_TRY(ndr_submit_unmap(queue->cl, buffer->cl, host, NULL, NULL));
-    forget(buffer, link);
+    remove_mapping(buffer, link);
     return NDR_OK;
 }
 
@@ -334,7 +334,7 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
     ndr_mutex_lock(&buffer->lock);
-    const ndr_status status = unmap(queue, buffer, host);
+    const ndr_status status = unmap_locked(queue, buffer, host);
     ndr_mutex_unlock(&buffer->lock);
     return status == NDR_OK ? ndr_check_unmapped(queue, buffer) : status;
 }

@@ -120,7 +120,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     info->type = type_of(type);
     info->compute_units = units;
     info->address_bits = bits;
-    ndr_turn_dims(3, sizes, info->max_local_size);
+    ndr_reverse_dims(3, sizes, info->max_local_size);
     info->local_memory_bytes = (size_t)local;
     info->max_buffer_bytes = largest > SIZE_MAX ? SIZE_MAX : (size_t)largest;
     info->global_memory_bytes = global;
@@ -190,7 +190,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
         has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
     info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;
     caps->orders_device = (atomics & CL_DEVICE_ATOMIC_ORDER_ACQ_REL) && (atomics & CL_DEVICE_ATOMIC_SCOPE_DEVICE);
-    caps->waits_asleep = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
+    caps->wait_sleeps = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
     return NDR_OK;
 }
 

@@ -24,15 +24,15 @@ const char *ndr_device_type_name(ndr_device_type type)
 
 /* `status` goes on the list of those left out where an OpenCL call gave it; what libndr itself lacks or refuses it
  * would lack with every device. */
-static ndr_status leave_out(ndr_status status, cl_platform_id platform, const char *which, ndr_catalog *catalog)
+static ndr_status skip_device(ndr_status status, cl_platform_id platform, const char *which, ndr_catalog *catalog)
 {
     if (status == NDR_OK || ndr_last_cl_error() == 0) return status;
     char name[1024] = ""; /* where it cannot even say that */
     (void)ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-    if (catalog->left_out.length == 0) catalog->cl_error = ndr_last_cl_error();
-    ndr_text_add(&catalog->left_out, "%splatform \"%s\"%s: %s", catalog->left_out.length ? "; " : "", name, which,
+    if (catalog->skipped.length == 0) catalog->cl_error = ndr_last_cl_error();
+    ndr_text_add(&catalog->skipped, "%splatform \"%s\"%s: %s", catalog->skipped.length ? "; " : "", name, which,
                  ndr_last_error());
-    if (catalog->left_out.failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
+    if (catalog->skipped.failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
     ndr_log(NDR_LOG_WARN, "device.left_out", "platform \"%s\"%s: %s", name, which, ndr_last_error());
     return NDR_OK;
 }
@@ -64,15 +64,15 @@ static ndr_status list_devices(cl_platform_id platform, cl_uint capacity, cl_dev
 /* The devices of one driver join the others. */
 static ndr_status add_devices(cl_platform_id platform, ndr_catalog *catalog)
 {
-    enum { MOST = 64 };
-    cl_device_id devices[MOST];
+    enum { MAX_DEVICES = 64 };
+    cl_device_id devices[MAX_DEVICES];
     cl_uint found;
-    const ndr_status status = list_devices(platform, MOST, devices, &found);
-    if (status != NDR_OK) return leave_out(status, platform, "", catalog);
-    for (cl_uint i = 0; i < found && i < MOST; ++i) {
+    const ndr_status status = list_devices(platform, MAX_DEVICES, devices, &found);
+    if (status != NDR_OK) return skip_device(status, platform, "", catalog);
+    for (cl_uint i = 0; i < found && i < MAX_DEVICES; ++i) {
         char which[32];
         snprintf(which, sizeof which, ", device %u", (unsigned)i);
-        NDR_TRY(leave_out(add_device(platform, devices[i], catalog), platform, which, catalog));
+        NDR_TRY(skip_device(add_device(platform, devices[i], catalog), platform, which, catalog));
     }
     return NDR_OK;
 }
@@ -80,10 +80,10 @@ static ndr_status add_devices(cl_platform_id platform, ndr_catalog *catalog)
 static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catalog)
 {
     const char *are = drivers == 1 ? " is" : "s are";
-    if (catalog->left_out.length > 0)
+    if (catalog->skipped.length > 0)
         return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
                                   "%u OpenCL driver%s installed, but none offers a device that can be asked: %s", drivers,
-                                  are, catalog->left_out.chars);
+                                  are, catalog->skipped.chars);
     return ndr_fail(NDR_NO_DEVICE,
                     "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "
                     "and that this user may open it, or %s",
@@ -111,20 +111,20 @@ static ndr_status fail_without_driver(cl_int error)
 
 static ndr_status add_platforms(ndr_catalog *catalog)
 {
-    enum { MOST = 64 };
-    cl_platform_id platforms[MOST];
+    enum { MAX_PLATFORMS = 64 };
+    cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint found = 0;
-    const cl_int error = ndr_cl.clGetPlatformIDs(MOST, platforms, &found);
+    const cl_int error = ndr_cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
     if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0)) return fail_without_driver(error);
     NDR_TRY_CL_AS("clGetPlatformIDs", error);
-    for (cl_uint i = 0; i < found && i < MOST; ++i) NDR_TRY(add_devices(platforms[i], catalog));
+    for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; ++i) NDR_TRY(add_devices(platforms[i], catalog));
     return catalog->count > 0 ? NDR_OK : fail_without_device((unsigned)found, catalog);
 }
 
 void ndr_catalog_free(ndr_catalog *catalog)
 {
     free(catalog->entries);
-    ndr_text_free(&catalog->left_out);
+    ndr_text_free(&catalog->skipped);
 }
 
 ndr_status ndr_catalog_read(ndr_catalog *catalog)

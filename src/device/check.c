@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST_ZONE = 1 << 16, LARGEST_ZONE = 1 << 24, CHUNK_BYTES = 1 << 16 };
+enum { MIN_ZONE_BYTES = 1 << 16, MAX_ZONE_BYTES = 1 << 24, CHUNK_BYTES = 1 << 16 };
 
 /* The changed bytes of one zone. */
 typedef struct changes {
@@ -25,7 +25,7 @@ struct ndr_zones {
     uint64_t number; /* of the context's buffers, in the order in which they were made; from 1 */
     cl_mem parent;
     size_t start, end, total; /* of the buffer's bytes in the parent, and the parent's size */
-    bool is_handed_out;
+    bool native_handle_exposed;
     changes before, behind; /* that the last look found */
 };
 
@@ -112,10 +112,10 @@ static void fill_zone(ndr_checker *checker, uint64_t number, unsigned char *imag
 static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
 {
     const size_t align = ndr_max_size(caps->align_bytes, 1), limit = caps->info.max_buffer_bytes;
-    const size_t most = size_bytes < limit ? (limit - size_bytes) / 2 : 0;
-    const size_t wanted = ndr_min_size(ndr_max_size(size_bytes, SMALLEST_ZONE), LARGEST_ZONE);
-    const size_t zone = ndr_min_size(ndr_ceil_div(wanted, align), most / align) * align;
-    return zone < SMALLEST_ZONE ? 0 : zone;
+    const size_t max_bytes = size_bytes < limit ? (limit - size_bytes) / 2 : 0;
+    const size_t wanted = ndr_min_size(ndr_max_size(size_bytes, MIN_ZONE_BYTES), MAX_ZONE_BYTES);
+    const size_t zone = ndr_min_size(ndr_ceil_div(wanted, align), max_bytes / align) * align;
+    return zone < MIN_ZONE_BYTES ? 0 : zone;
 }
 
 /* All that a parent holds at first. `host` NULL: a new buffer's pattern. */
@@ -174,7 +174,7 @@ static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones 
 }
 
 /* A buffer of no bytes has one that belongs to the zone behind it: drivers refuse a sub-buffer of none. */
-static ndr_status wrap_inner(ndr_context *context, ndr_zones *zones)
+static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones)
 {
     const size_t size_bytes = zones->end - zones->start;
     const cl_buffer_region region = { zones->start, ndr_max_size(size_bytes, 1) };
@@ -187,12 +187,12 @@ static ndr_status wrap_inner(ndr_context *context, ndr_zones *zones)
 }
 
 /* With the lock held. */
-static ndr_status make_both(ndr_context *context, const void *host, ndr_zones *zones)
+static ndr_status make_parent_and_buffer(ndr_context *context, const void *host, ndr_zones *zones)
 {
     ndr_checker *checker = context->checker;
     zones->number = checker->buffers + 1;
     NDR_TRY(make_parent(context, host, zones));
-    const ndr_status status = wrap_inner(context, zones);
+    const ndr_status status = make_inner_buffer(context, zones);
     if (status != NDR_OK) {
         ndr_cl.clReleaseMemObject(zones->parent);
         return status;
@@ -218,7 +218,7 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const 
     zones->end = zone + size_bytes;
     zones->total = zones->end + zone;
     ndr_mutex_lock(&context->checker->lock);
-    const ndr_status status = make_both(context, host, zones);
+    const ndr_status status = make_parent_and_buffer(context, host, zones);
     ndr_mutex_unlock(&context->checker->lock);
     if (status == NDR_OK) *buffer = zones->buffer;
     else free(zones);
@@ -226,7 +226,7 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const 
 }
 
 /* With the lock held. */
-static void take_off_list(ndr_checker *checker, ndr_zones *zones)
+static void unlist(ndr_checker *checker, ndr_zones *zones)
 {
     ndr_zones **link = &checker->zones;
     while (*link && *link != zones) link = &(*link)->next;
@@ -239,42 +239,42 @@ void ndr_zones_release(ndr_buffer *buffer)
     if (!zones) return;
     ndr_checker *checker = buffer->context->checker;
     ndr_mutex_lock(&checker->lock);
-    take_off_list(checker, zones);
+    unlist(checker, zones);
     ndr_mutex_unlock(&checker->lock);
     ndr_cl.clReleaseMemObject(zones->parent);
     free(zones);
 }
 
 /* Whether a buffer is newly unchecked; a buffer whose cl_mem is handed out stays so. */
-static bool is_left_out_now(const ndr_buffer *buffer, ndr_unchecked reason)
+static bool is_newly_excluded(const ndr_buffer *buffer, ndr_unchecked reason)
 {
-    if (reason != NDR_UNCHECKED_HANDED_OUT) return true;
-    return buffer->zones && !buffer->zones->is_handed_out;
+    if (reason != NDR_UNCHECKED_EXPOSED) return true;
+    return buffer->zones && !buffer->zones->native_handle_exposed;
 }
 
 /* With the lock held. */
-static void leave_out(ndr_checker *checker, const ndr_buffer *buffer, ndr_unchecked reason)
+static void exclude(ndr_checker *checker, const ndr_buffer *buffer, ndr_unchecked reason)
 {
-    if (!is_left_out_now(buffer, reason)) return;
-    if (buffer->zones) buffer->zones->is_handed_out = true;
+    if (!is_newly_excluded(buffer, reason)) return;
+    if (buffer->zones) buffer->zones->native_handle_exposed = true;
     const uint64_t number = buffer->zones ? buffer->zones->number : ++checker->buffers;
     if (checker->unchecked[reason].count++ > 0) return;
     checker->unchecked[reason].first = number;
     checker->unchecked[reason].first_bytes = buffer->size_bytes;
 }
 
-void ndr_check_leave_out(const ndr_buffer *buffer, ndr_unchecked reason)
+void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason)
 {
     ndr_checker *checker = buffer->context->checker;
     if (!checker) return;
     ndr_mutex_lock(&checker->lock);
-    leave_out(checker, buffer, reason);
+    exclude(checker, buffer, reason);
     ndr_mutex_unlock(&checker->lock);
 }
 
 /* ---- looking at the zones, with the lock held ---- */
 
-static void note(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern, size_t bytes)
+static void count_changes(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern, size_t bytes)
 {
     for (size_t i = 0; i < bytes; ++i)
         if (there[i] != pattern[i] && found->bytes++ == 0) found->first = at + i;
@@ -290,22 +290,22 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
         NDR_TRY(ndr_submit_read(queue->cl, zones->parent, true, at, bytes, checker->there, NULL, NULL));
         const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
         if (memcmp(checker->there, pattern, bytes) == 0) continue;
-        note(found, at, checker->there, pattern, bytes);
+        count_changes(found, at, checker->there, pattern, bytes);
         NDR_TRY(ndr_submit_write(queue->cl, zones->parent, true, at, bytes, pattern, NULL, NULL));
     }
     return NDR_OK;
 }
 
 /* What the host has mapped for writing is looked at when it is unmapped: until then the host may have changed it. */
-static ndr_status inspect(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
+static ndr_status inspect_zones(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
 {
     zones->before = zones->behind = (changes){ 0, 0 };
-    if (zones->is_handed_out || !ndr_buffer_is_free(zones->buffer, false)) return NDR_OK;
+    if (zones->native_handle_exposed || !ndr_buffer_is_free(zones->buffer, false)) return NDR_OK;
     NDR_TRY(inspect_zone(checker, queue, zones, 0, zones->start, &zones->before));
     return inspect_zone(checker, queue, zones, zones->end, zones->total, &zones->behind);
 }
 
-bool ndr_zones_are_hurt(const ndr_buffer *buffer)
+bool ndr_zones_are_damaged(const ndr_buffer *buffer)
 {
     return buffer->zones && (buffer->zones->before.bytes || buffer->zones->behind.bytes);
 }
@@ -349,15 +349,15 @@ uint64_t ndr_zones_number(const ndr_buffer *buffer) { return buffer->zones->numb
 void ndr_check_begin(ndr_context *context) { ndr_mutex_lock(&context->checker->lock); }
 void ndr_check_end(ndr_context *context) { ndr_mutex_unlock(&context->checker->lock); }
 
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **hurt)
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **damaged)
 {
     ndr_checker *checker = queue->context->checker;
     *launch = ++checker->launches;
-    *hurt = NULL;
+    *damaged = NULL;
     NDR_TRY(ndr_queue_finish(queue));
     for (ndr_zones *zones = checker->zones; zones; zones = zones->next) {
-        NDR_TRY(inspect(checker, queue, zones));
-        if (ndr_zones_are_hurt(zones->buffer)) *hurt = zones->buffer;
+        NDR_TRY(inspect_zones(checker, queue, zones));
+        if (ndr_zones_are_damaged(zones->buffer)) *damaged = zones->buffer;
     }
     return NDR_OK;
 }
@@ -365,11 +365,11 @@ ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffe
 /* ---- what the host did ---- */
 
 /* With the lock held. */
-static ndr_status check_host(ndr_queue *queue, const ndr_buffer *buffer)
+static ndr_status check_after_unmap(ndr_queue *queue, const ndr_buffer *buffer)
 {
     NDR_TRY(ndr_queue_finish(queue));
-    NDR_TRY(inspect(buffer->context->checker, queue, buffer->zones));
-    if (!ndr_zones_are_hurt(buffer)) return NDR_OK;
+    NDR_TRY(inspect_zones(buffer->context->checker, queue, buffer->zones));
+    if (!ndr_zones_are_damaged(buffer)) return NDR_OK;
     return ndr_fail(NDR_OUT_OF_BOUNDS, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch, %s",
                     ndr_zones_print(buffer, "the buffer", 0).chars);
 }
@@ -378,7 +378,7 @@ ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)
 {
     if (!buffer->zones) return NDR_OK;
     ndr_check_begin(buffer->context);
-    const ndr_status status = check_host(queue, buffer);
+    const ndr_status status = check_after_unmap(queue, buffer);
     ndr_check_end(buffer->context);
     return status;
 }
@@ -388,7 +388,7 @@ ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)
 static const char *const unchecked_names[NDR_UNCHECKED_COUNT] = {
     [NDR_UNCHECKED_OVER] = "made by ndr_buffer_create_over()",
     [NDR_UNCHECKED_FOREIGN] = "made by ndr_buffer_from_cl()",
-    [NDR_UNCHECKED_HANDED_OUT] = "whose cl_mem ndr_buffer_cl() handed out",
+    [NDR_UNCHECKED_EXPOSED] = "whose cl_mem ndr_buffer_cl() handed out",
     [NDR_UNCHECKED_TOO_LARGE] = "too large for guard zones on this device",
 };
 
@@ -396,7 +396,7 @@ static const char *const unchecked_names[NDR_UNCHECKED_COUNT] = {
 static void print_checker(const ndr_checker *checker, ndr_text *out)
 {
     unsigned long long guarded = 0;
-    for (const ndr_zones *zones = checker->zones; zones; zones = zones->next) guarded += !zones->is_handed_out;
+    for (const ndr_zones *zones = checker->zones; zones; zones = zones->next) guarded += !zones->native_handle_exposed;
     ndr_text_add(out, "checking is on: %llu launches were checked, %llu buffers have guard zones now\n",
                  (unsigned long long)checker->launches, guarded);
     for (int i = 0; i < NDR_UNCHECKED_COUNT; ++i)

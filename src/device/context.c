@@ -29,7 +29,7 @@ void ndr_context_destroy(ndr_context *context)
 /* ---- opening ---- */
 
 /* Complete a context whose device is known. `cl` NULL means that an OpenCL context is made. */
-static ndr_status complete(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
+static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
 {
     made->device = entry->device;
     made->caps = entry->caps;
@@ -50,7 +50,7 @@ static ndr_status complete(ndr_context *made, const ndr_catalog_entry *entry, cl
     return NDR_OK;
 }
 
-static ndr_status is_to_be_checked(ndr_check_mode mode, bool *is_checked)
+static ndr_status read_check_mode(ndr_check_mode mode, bool *is_checked)
 {
     NDR_REQUIRE((unsigned)mode <= NDR_CHECK_OFF, "ndr_context_create_with: check is %d, not an ndr_check_mode",
                 (int)mode);
@@ -63,7 +63,7 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
 {
     bool is_checked;
     ndr_checker *checker = NULL;
-    NDR_TRY(is_to_be_checked(check, &is_checked));
+    NDR_TRY(read_check_mode(check, &is_checked));
     if (is_checked) NDR_TRY(ndr_checker_create(&checker));
     ndr_handles_add_context(is_checked);
     ndr_context *made = ndr_handle_new(NDR_HANDLE_CONTEXT, sizeof *made, is_checked);
@@ -74,28 +74,28 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     }
     made->checker = checker;
     atomic_init(&made->references, 1);
-    const ndr_status status = complete(made, entry, cl);
+    const ndr_status status = init_context(made, entry, cl);
     if (status == NDR_OK) *context = made;
     else ndr_context_release(made);
     return status;
 }
 
-static ndr_status choose(const char *words, const char *source, const ndr_catalog *catalog, size_t *chosen)
+static ndr_status choose_device(const char *words, const char *source, const ndr_catalog *catalog, size_t *chosen)
 {
     ndr_device_info *infos = malloc(catalog->count * sizeof *infos);
     if (!infos) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the list of devices");
     for (size_t i = 0; i < catalog->count; ++i) infos[i] = catalog->entries[i].caps.info;
     const ndr_status status = ndr_catalog_choose(words, source, infos, catalog->count, chosen);
     free(infos);
-    if (status == NDR_OK || catalog->left_out.length == 0) return status;
-    return ndr_fail_with_code(status, catalog->cl_error, "%s; left out: %s", ndr_last_error(), catalog->left_out.chars);
+    if (status == NDR_OK || catalog->skipped.length == 0) return status;
+    return ndr_fail_with_code(status, catalog->cl_error, "%s; left out: %s", ndr_last_error(), catalog->skipped.chars);
 }
 
 static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
                                   const ndr_catalog *catalog, ndr_context **context)
 {
     size_t chosen = 0;
-    NDR_TRY(choose(words, source, catalog, &chosen));
+    NDR_TRY(choose_device(words, source, catalog, &chosen));
     const bool is_asked = words && *words;
     ndr_log(NDR_LOG_INFO, "device.chosen", "device %zu, \"%s\": %s%s%s%s", chosen,
             catalog->entries[chosen].caps.info.name, is_asked ? source : "the first gpu, else accelerator, else cpu",
@@ -103,7 +103,7 @@ static ndr_status choose_and_open(const char *words, const char *source, ndr_che
     return ndr_context_open(&catalog->entries[chosen], NULL, check, context);
 }
 
-static ndr_status create(const char *call, const ndr_context_desc *desc, ndr_context **context)
+static ndr_status create_context(const char *call, const ndr_context_desc *desc, ndr_context **context)
 {
     const char *words = desc->device ? desc->device : ndr_environment("NDR_DEVICE");
     ndr_catalog catalog;
@@ -117,14 +117,14 @@ static ndr_status create(const char *call, const ndr_context_desc *desc, ndr_con
 ndr_status ndr_context_create(const char *device, ndr_context **context)
 {
     NDR_REQUIRE_SET(context);
-    return create(__func__, &(ndr_context_desc){ .device = device }, context);
+    return create_context(__func__, &(ndr_context_desc){ .device = device }, context);
 }
 
 ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context)
 {
     NDR_REQUIRE_SET(context);
     static const ndr_context_desc all_defaults = { 0 };
-    return create(__func__, desc ? desc : &all_defaults, context);
+    return create_context(__func__, desc ? desc : &all_defaults, context);
 }
 
 ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device)

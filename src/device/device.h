@@ -12,7 +12,7 @@
 
 /* OpenCL's first dimension is the contiguous one, ours is the last. The one place on the host that turns them round,
  * either way. */
-static inline void ndr_turn_dims(unsigned dims, const size_t *from, size_t *to)
+static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *to)
 {
     for (unsigned d = 0; d < dims; ++d) to[d] = from[dims - 1 - d];
 }
@@ -137,7 +137,7 @@ typedef struct ndr_caps {
     unsigned c_version; /* OpenCL C to build with where the user names none: 120 or 300 */
     size_t align_bytes; /* of sub-buffers and of host memory used in place */
     bool orders_device; /* acquire and release between groups: the device states OpenCL 3.0's acq_rel at device scope */
-    bool waits_asleep; /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
+    bool wait_sleeps; /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
     unsigned disabled; /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
 } ndr_caps;
 
@@ -167,7 +167,7 @@ typedef struct ndr_catalog_entry {
 typedef struct ndr_catalog {
     ndr_catalog_entry *entries;
     size_t count;
-    ndr_text left_out; /* who is not listed and why, for the sentence where nothing else will do; empty: nobody */
+    ndr_text skipped; /* who is not listed and why, for the sentence where nothing else will do; empty: nobody */
     int32_t cl_error;  /* of the first of them */
 } ndr_catalog;
 
@@ -210,23 +210,23 @@ void ndr_attachments_free(ndr_attachments *list);
 /* ---- wait.c ---- */
 
 /* What a context has learnt about looking at work before sleeping until it is done. */
-typedef struct ndr_patience {
-    atomic_uint pause; /* waits to be left out after the next one that looks in vain */
+typedef struct ndr_spin_backoff {
+    atomic_uint skips; /* waits to be left out after the next one that looks in vain */
     atomic_uint left;  /* of those */
-} ndr_patience;
+} ndr_spin_backoff;
 
 /* Where a waiting thread would sleep: look for a while whether `event` is there already. Returns once it is, or else
  * soon; whoever called asks the driver then, who also knows how the work ended. */
-void ndr_watch(ndr_context *context, cl_event event);
+void ndr_spin_on_event(ndr_context *context, cl_event event);
 
-/* Whether the next launch should leave its event with ndr_queue_keep_last(). */
-bool ndr_queue_keeps_last(ndr_queue *queue);
+/* Whether the next launch should leave its event with ndr_queue_set_last_event(). */
+bool ndr_queue_wants_last_event(ndr_queue *queue);
 
-/* Share `event` for ndr_queue_watch(), if the driver counts it. NULL: forget the one from before. */
-void ndr_queue_keep_last(ndr_queue *queue, cl_event event);
+/* Share `event` for ndr_queue_spin(), if the driver counts it. NULL: forget the one from before. */
+void ndr_queue_set_last_event(ndr_queue *queue, cl_event event);
 
-/* ndr_watch() for all that was launched, before the queue is finished. */
-void ndr_queue_watch(ndr_queue *queue);
+/* ndr_spin_on_event() for all that was launched, before the queue is finished. */
+void ndr_queue_spin(ndr_queue *queue);
 
 /* ---- context.c ---- */
 
@@ -238,7 +238,7 @@ struct ndr_context {
     cl_device_id device;
     cl_context cl;
     ndr_caps caps;
-    ndr_patience patience;
+    ndr_spin_backoff spin_backoff;
     ndr_checker *checker; /* NULL: unchecked */
     ndr_attachments attachments; /* freed before `cl` */
 };
@@ -284,11 +284,11 @@ struct ndr_event {
 ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made);
 
 /* The work is enqueued: hand the event out, if one was made. Takes over `first` and `last`. */
-void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
+void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
 
 /* The end of submitting one command: where `status` is NDR_OK the event is handed out, otherwise destroyed. Passes
  * `status` on. */
-ndr_status ndr_event_settle(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted);
+ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted);
 
 /* The one that completes last. */
 cl_event ndr_event_end(const ndr_event *event);
@@ -352,13 +352,13 @@ void ndr_zones_release(ndr_buffer *buffer);
 typedef enum ndr_unchecked {
     NDR_UNCHECKED_OVER,
     NDR_UNCHECKED_FOREIGN,
-    NDR_UNCHECKED_HANDED_OUT, /* from now on: work that libndr does not know of may change its zones */
+    NDR_UNCHECKED_EXPOSED, /* from now on: work that libndr does not know of may change its zones */
     NDR_UNCHECKED_TOO_LARGE,
     NDR_UNCHECKED_COUNT,
 } ndr_unchecked;
 
 /* Put a buffer on the list of what is unchecked; nothing in an unchecked context. */
-void ndr_check_leave_out(const ndr_buffer *buffer, ndr_unchecked reason);
+void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason);
 
 /* Between these two there is no other checked launch in the context. */
 void ndr_check_begin(ndr_context *context);
@@ -366,10 +366,10 @@ void ndr_check_end(ndr_context *context);
 
 /* In between, after a launch: wait for it and look at all zones. `*launch` is its number, from 1; `*hurt` one of the
  * buffers whose zones were changed, or NULL. The zones are whole again. */
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **hurt);
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **damaged);
 
 /* What that found about a buffer; the number counts the context's buffers as they were made, from 1. */
-bool ndr_zones_are_hurt(const ndr_buffer *buffer);
+bool ndr_zones_are_damaged(const ndr_buffer *buffer);
 uint64_t ndr_zones_number(const ndr_buffer *buffer);
 
 /* "wrote past the end of its buffer (4000 bytes, 1000 elements): the first changed byte is byte 4000 (of element 1000),

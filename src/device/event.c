@@ -15,16 +15,16 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
     return NDR_OK;
 }
 
-static void release(cl_event event)
+static void release_event(cl_event event)
 {
     if (event) ndr_cl.clReleaseEvent(event);
 }
 
-void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
+void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
 {
     if (!made) {
-        release(first);
-        release(last);
+        release_event(first);
+        release_event(last);
         return;
     }
     made->first = first;
@@ -32,9 +32,9 @@ void ndr_event_hand_out(ndr_event *made, cl_event first, cl_event last, ndr_even
     *wanted = made;
 }
 
-ndr_status ndr_event_settle(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted)
+ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted)
 {
-    if (status == NDR_OK) ndr_event_hand_out(made, done, NULL, wanted);
+    if (status == NDR_OK) ndr_event_return(made, done, NULL, wanted);
     else ndr_event_destroy(made);
     return status;
 }
@@ -44,7 +44,7 @@ cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->las
 ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 {
     if (!first || !last) return first ? first : last;
-    if (last->last) release(last->first);
+    if (last->last) release_event(last->first);
     else last->last = last->first;
     last->first = first->first;
     first->first = NULL;
@@ -55,8 +55,8 @@ ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 void ndr_event_destroy(ndr_event *event)
 {
     if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
-    release(event->first);
-    release(event->last);
+    release_event(event->first);
+    release_event(event->last);
     ndr_context_release(event->context);
     ndr_handle_free(event);
 }
@@ -80,11 +80,11 @@ static ndr_status check_end(const ndr_event *event)
 }
 
 /* How the work ended says more than that the wait failed for it. */
-static ndr_status wait_for(const ndr_event *event)
+static ndr_status wait_on_event(const ndr_event *event)
 {
-    const cl_event both[] = { event->first, ndr_event_end(event) };
-    ndr_watch(event->context, both[1]);
-    const cl_int error = ndr_cl.clWaitForEvents(2, both);
+    const cl_event events[] = { event->first, ndr_event_end(event) };
+    ndr_spin_on_event(event->context, events[1]);
+    const cl_int error = ndr_cl.clWaitForEvents(2, events);
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);
     return NDR_OK;
@@ -99,7 +99,7 @@ static bool has_ended(const ndr_event *event)
            && state <= CL_COMPLETE;
 }
 
-static ndr_status fail_unended(ndr_status status)
+static ndr_status fail_still_running(ndr_status status)
 {
     return ndr_fail_with_code(status, ndr_last_cl_error(),
                               "%s; the work may still be running: its memory must stay until ndr_queue_finish() succeeds",
@@ -109,13 +109,13 @@ static ndr_status fail_unended(ndr_status status)
 ndr_status ndr_event_wait(ndr_event *event)
 {
     NDR_REQUIRE_SET(event);
-    const ndr_status status = wait_for(event);
-    return status == NDR_OK || has_ended(event) ? status : fail_unended(status);
+    const ndr_status status = wait_on_event(event);
+    return status == NDR_OK || has_ended(event) ? status : fail_still_running(status);
 }
 
 ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 {
-    const ndr_status status = wait_for(event);
+    const ndr_status status = wait_on_event(event);
     const bool is_over = status == NDR_OK || has_ended(event);
     ndr_event_destroy(event);
     return is_over ? status : ndr_queue_end(queue, status);
@@ -123,7 +123,7 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 {
-    return ndr_cl.clFinish(queue->cl) == CL_SUCCESS ? status : fail_unended(status);
+    return ndr_cl.clFinish(queue->cl) == CL_SUCCESS ? status : fail_still_running(status);
 }
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)

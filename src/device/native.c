@@ -13,7 +13,7 @@ cl_event ndr_event_cl(const ndr_event *event) { return NDR_IS_LIVE(event) ? ndr_
 cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
 {
     if (!NDR_IS_LIVE(buffer)) return NULL;
-    ndr_check_leave_out(buffer, NDR_UNCHECKED_HANDED_OUT);
+    ndr_check_exclude(buffer, NDR_UNCHECKED_EXPOSED);
     return buffer->cl;
 }
 
@@ -78,7 +78,7 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
     NDR_TRY_CL(clRetainMemObject(cl));
     const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
-    if (status == NDR_OK) ndr_check_leave_out(*buffer, NDR_UNCHECKED_FOREIGN);
+    if (status == NDR_OK) ndr_check_exclude(*buffer, NDR_UNCHECKED_FOREIGN);
     else ndr_cl.clReleaseMemObject(cl);
     return status;
 }

@@ -14,7 +14,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     return NDR_OK;
 }
 
-static ndr_status create(ndr_context *context, cl_command_queue_properties properties, ndr_queue **queue)
+static ndr_status create_queue(ndr_context *context, cl_command_queue_properties properties, ndr_queue **queue)
 {
     cl_int error;
     cl_command_queue cl = ndr_cl.clCreateCommandQueue(context->cl, context->device, properties, &error);
@@ -28,7 +28,7 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(queue);
-    return create(context, desc && desc->profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue);
+    return create_queue(context, desc && desc->profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue);
 }
 
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue)
@@ -37,7 +37,7 @@ ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue
     NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, known & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
                    "device \"%s\" has no out-of-order queues", context->caps.info.name);
-    NDR_TRY(create(context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, queue));
+    NDR_TRY(create_queue(context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, queue));
     (*queue)->is_out_of_order = true;
     return NDR_OK;
 }
@@ -45,7 +45,7 @@ ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue
 void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
-    ndr_queue_keep_last(queue, NULL);
+    ndr_queue_set_last_event(queue, NULL);
     ndr_attachments_free(&queue->attachments);
     ndr_cl.clReleaseCommandQueue(queue->cl);
     ndr_context_release(queue->context);
@@ -62,7 +62,7 @@ ndr_status ndr_queue_flush(ndr_queue *queue)
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
     NDR_REQUIRE_SET(queue);
-    ndr_queue_watch(queue);
+    ndr_queue_spin(queue);
     NDR_TRY_CL(clFinish(queue->cl));
     return NDR_OK;
 }
@@ -75,5 +75,5 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event mark = NULL;
     const ndr_status status = ndr_submit_marker(queue->cl, NULL, &mark);
-    return ndr_event_settle(status, made, mark, event);
+    return ndr_event_return_or_destroy(status, made, mark, event);
 }

@@ -10,7 +10,7 @@
  * Drivers that let the waiting thread run kernels as well are left alone, and so are devices with cores of their own. */
 #include "device/device.h"
 
-enum { LOOK_NS = 200000, LONGEST_PAUSE = 1023 };
+enum { SPIN_NS = 200000, MAX_SKIPS = 1023 };
 
 /* Work that has failed has ended, and so has what the driver cannot tell: it says why where it is waited for. */
 static bool has_ended(cl_event event)
@@ -20,9 +20,9 @@ static bool has_ended(cl_event event)
     return error != CL_SUCCESS || state <= CL_COMPLETE;
 }
 
-static bool ends_soon(cl_event event)
+static bool ends_while_spinning(cl_event event)
 {
-    const int64_t end = ndr_clock_ns() + LOOK_NS;
+    const int64_t end = ndr_clock_ns() + SPIN_NS;
     do {
         if (has_ended(event)) return true;
         ndr_thread_yield();
@@ -31,44 +31,44 @@ static bool ends_soon(cl_event event)
 }
 
 /* Of several threads that count at a time one may be lost, which costs a look. */
-void ndr_watch(ndr_context *context, cl_event event)
+void ndr_spin_on_event(ndr_context *context, cl_event event)
 {
-    ndr_patience *p = &context->patience;
-    if (!context->caps.waits_asleep) return;
+    ndr_spin_backoff *p = &context->spin_backoff;
+    if (!context->caps.wait_sleeps) return;
     const unsigned left = atomic_load(&p->left);
     if (left > 0) {
         atomic_store(&p->left, left - 1);
         return;
     }
-    const unsigned longer = 2 * atomic_load(&p->pause) + 1;
-    const unsigned pause = ends_soon(event) ? 0 : longer < LONGEST_PAUSE ? longer : LONGEST_PAUSE;
-    atomic_store(&p->pause, pause);
-    atomic_store(&p->left, pause);
+    const unsigned more_skips = 2 * atomic_load(&p->skips) + 1;
+    const unsigned skips = ends_while_spinning(event) ? 0 : more_skips < MAX_SKIPS ? more_skips : MAX_SKIPS;
+    atomic_store(&p->skips, skips);
+    atomic_store(&p->left, skips);
 }
 
 /* ---- what a queue is waited for by ---- */
 
 /* Events take the driver time. After more launches than this the wait is long, too. */
-enum { FEW_LAUNCHES = 4 };
+enum { MAX_TRACKED_LAUNCHES = 4 };
 
-bool ndr_queue_keeps_last(ndr_queue *queue)
+bool ndr_queue_wants_last_event(ndr_queue *queue)
 {
-    if (!queue->context->caps.waits_asleep || atomic_load(&queue->launches) > FEW_LAUNCHES) return false;
-    return atomic_fetch_add(&queue->launches, 1) < FEW_LAUNCHES;
+    if (!queue->context->caps.wait_sleeps || atomic_load(&queue->launches) > MAX_TRACKED_LAUNCHES) return false;
+    return atomic_fetch_add(&queue->launches, 1) < MAX_TRACKED_LAUNCHES;
 }
 
-void ndr_queue_keep_last(ndr_queue *queue, cl_event event)
+void ndr_queue_set_last_event(ndr_queue *queue, cl_event event)
 {
     if (event && ndr_cl.clRetainEvent(event) != CL_SUCCESS) event = NULL;
     const cl_event before = atomic_exchange(&queue->last, event);
     if (before) ndr_cl.clReleaseEvent(before);
 }
 
-void ndr_queue_watch(ndr_queue *queue)
+void ndr_queue_spin(ndr_queue *queue)
 {
-    const bool is_few = atomic_exchange(&queue->launches, 0) <= FEW_LAUNCHES;
+    const bool is_few = atomic_exchange(&queue->launches, 0) <= MAX_TRACKED_LAUNCHES;
     const cl_event last = atomic_exchange(&queue->last, NULL);
     if (!last) return;
-    if (is_few) ndr_watch(queue->context, last);
+    if (is_few) ndr_spin_on_event(queue->context, last);
     ndr_cl.clReleaseEvent(last);
 }

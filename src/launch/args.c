@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* One argument on its way, with what a sentence about it needs. */
-typedef struct passing {
+typedef struct arg_check {
     const ndr_kernel *kernel;
     unsigned index;
     const ndr_param *param;
     const ndr_arg *arg;
-} passing;
+} arg_check;
 
 /* "kernel "scale", argument 2 "a" (float)": how every refusal begins, however long its names are. */
 #define REFUSE_AS(status, p, format, ...)                                                                      \
@@ -19,12 +19,12 @@ typedef struct passing {
 
 #define REFUSE(p, ...) REFUSE_AS(NDR_BAD_KERNEL_ARGUMENT, p, __VA_ARGS__)
 
-static ndr_status refuse_as(ndr_status status, const passing *p, const char *why)
+static ndr_status refuse_as(ndr_status status, const arg_check *p, const char *why)
 {
     return REFUSE_AS(status, p, " %s", why);
 }
 
-static ndr_status refuse(const passing *p, const char *why) { return refuse_as(NDR_BAD_KERNEL_ARGUMENT, p, why); }
+static ndr_status refuse(const arg_check *p, const char *why) { return refuse_as(NDR_BAD_KERNEL_ARGUMENT, p, why); }
 
 static const char *kind_name(const ndr_arg *arg)
 {
@@ -42,19 +42,19 @@ static const char *kind_name(const ndr_arg *arg)
     return "nothing";
 }
 
-static ndr_status refuse_kind(const passing *p, const char *wanted)
+static ndr_status refuse_kind(const arg_check *p, const char *wanted)
 {
     return REFUSE(p, " takes %s, but %s is given", wanted, kind_name(p->arg));
 }
 
 /* ---- buffers ---- */
 
-static bool is_free_for(const ndr_param *param, const ndr_buffer *buffer)
+static bool is_usable_by(const ndr_param *param, const ndr_buffer *buffer)
 {
     return ndr_buffer_is_free(buffer, !param->is_const && param->kind != NDR_PARAM_CONSTANT);
 }
 
-static ndr_status pass_buffer(const passing *p, ndr_bound *out)
+static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
 {
     out->size_bytes = sizeof out->copy.mem;
     out->value = &out->copy.mem;
@@ -67,21 +67,21 @@ static ndr_status pass_buffer(const passing *p, ndr_bound *out)
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
         return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
-    if (!is_free_for(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
+    if (!is_usable_by(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->copy.mem = buffer->cl;
     return NDR_OK;
 }
 
 /* ---- types by their names ---- */
 
-static const char *without(const char *prefix, const char *name)
+static const char *skip_prefix(const char *prefix, const char *name)
 {
     const size_t length = strlen(prefix);
     return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
 /* The name on its own: a struct's with or without its keyword, and OpenCL's types on the host as in kernels. */
-static const char *bare(const char *host_name) { return without("cl_", without("struct ", host_name)); }
+static const char *unprefixed_name(const char *host_name) { return skip_prefix("cl_", skip_prefix("struct ", host_name)); }
 
 /* cl_float3 is another name for cl_float4 on the host, and may stand for it. */
 static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
@@ -92,10 +92,10 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
 /* "float (*)[4]", "__local float[4]*" and "float[4]" are one, and so are a type and its pointer. */
 static bool is_same_name(const char *a, const char *b)
 {
-    static const char noise[] = " *()";
+    static const char ignored[] = " *()";
     for (;; ++a, ++b) {
-        a += strspn(a, noise);
-        b += strspn(b, noise);
+        a += strspn(a, ignored);
+        b += strspn(b, ignored);
         if (*a != *b) return false;
         if (!*a) return true;
     }
@@ -106,9 +106,9 @@ static bool is_same_name(const char *a, const char *b)
 static bool is_named_like(const ndr_param *param, const char *given)
 {
     if (!given) return true;
-    const ndr_builtin type = ndr_builtin_named(bare(given));
+    const ndr_builtin type = ndr_builtin_named(unprefixed_name(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
-    return is_same_name(without("struct ", without("__local ", param->type_name)), bare(given));
+    return is_same_name(skip_prefix("struct ", skip_prefix("__local ", param->type_name)), unprefixed_name(given));
 }
 
 /* ---- local memory ---- */
@@ -131,14 +131,14 @@ static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
 static ndr_builtin find_array_element(const ndr_arg *arg)
 {
     char name[32] = "";
-    const char *type = arg->element_name && !arg->dtype ? bare(arg->element_name) : "";
+    const char *type = arg->element_name && !arg->dtype ? unprefixed_name(arg->element_name) : "";
     const size_t length = strcspn(type, " [");
     if (length < strlen(type) && length < sizeof name) memcpy(name, type, length);
     return ndr_builtin_named(name);
 }
 
 /* An array goes to a pointer to its elements as well. */
-static ndr_status check_element(const passing *p)
+static ndr_status check_element(const arg_check *p)
 {
     const ndr_arg *arg = p->arg;
     const ndr_builtin element = find_array_element(arg), type = p->param->type;
@@ -157,7 +157,7 @@ static ndr_status check_element(const passing *p)
     return NDR_OK;
 }
 
-static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_bytes)
+static ndr_status convert_local(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->kernel->form == NDR_FORM_RANGE)
         return refuse(p, "is local memory, which belongs to a group, and a range has none: write NDR_ND_RANGE");
@@ -179,7 +179,7 @@ static ndr_status pass_local(const passing *p, ndr_bound *out, size_t *local_byt
 /* ---- numbers ---- */
 
 /* Whether the integer given fits `bits`, signed or not. */
-static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
+static bool fits_bits(const ndr_arg *arg, unsigned bits, bool is_signed)
 {
     const uint64_t highest = is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
     if (arg->kind == NDR_ARG_UNSIGNED) return arg->as.u <= highest;
@@ -188,25 +188,25 @@ static bool fits(const ndr_arg *arg, unsigned bits, bool is_signed)
 }
 
 /* Where the value fits the same width with or without a sign, it may be meant as bits. */
-static ndr_status refuse_value(const passing *p, const ndr_dtype_info *type)
+static ndr_status refuse_value(const arg_check *p, const ndr_dtype_info *type)
 {
     const unsigned bits = (unsigned)type->size_bytes * 8;
     char value[32], cast[96] = "";
     if (p->arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)p->arg->as.i);
     else snprintf(value, sizeof value, "%llu", (unsigned long long)p->arg->as.u);
-    if (fits(p->arg, bits, !type->is_signed))
+    if (fits_bits(p->arg, bits, !type->is_signed))
         snprintf(cast, sizeof cast, "; if the bit pattern is meant, cast it: (%sint%u_t)value", type->is_signed ? "" : "u", bits);
     return REFUSE(p, " cannot hold %s%s", value, cast);
 }
 
-static ndr_status pass_integer(const passing *p, ndr_bound *out)
+static ndr_status convert_integer(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE)
         return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
     if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
-    if (!fits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
+    if (!fits_bits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
     /* The same bits whether signed or not, cut to the parameter's width. */
     const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
     out->size_bytes = type->size_bytes;
@@ -220,7 +220,7 @@ static ndr_status pass_integer(const passing *p, ndr_bound *out)
     return NDR_OK;
 }
 
-static ndr_status pass_float(const passing *p, ndr_bound *out)
+static ndr_status convert_float(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_DOUBLE)
@@ -234,7 +234,7 @@ static ndr_status pass_float(const passing *p, ndr_bound *out)
     return NDR_OK;
 }
 
-static ndr_status pass_double(const passing *p, ndr_bound *out)
+static ndr_status convert_double(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT)
@@ -247,25 +247,25 @@ static ndr_status pass_double(const passing *p, ndr_bound *out)
     return NDR_OK;
 }
 
-static ndr_status pass_number(const passing *p, ndr_bound *out)
+static ndr_status convert_number(const arg_check *p, ndr_bound *out)
 {
     switch (p->param->type.dtype) {
-    case NDR_DTYPE_F32: return pass_float(p, out);
-    case NDR_DTYPE_F64: return pass_double(p, out);
-    default: return pass_integer(p, out);
+    case NDR_DTYPE_F32: return convert_float(p, out);
+    case NDR_DTYPE_F64: return convert_double(p, out);
+    default: return convert_integer(p, out);
     }
 }
 
 /* ---- vectors and structs ---- */
 
-static ndr_status refuse_name(const passing *p, const char *given)
+static ndr_status refuse_name(const arg_check *p, const char *given)
 {
     const ndr_builtin type = p->param->type;
     if (type.lanes == 0) return REFUSE(p, " is given a %s; name the same type on both sides", given);
     return REFUSE(p, " is given a %s; pass a cl_%s%u", given, ndr_dtype_describe(type.dtype)->cl_name, type.lanes);
 }
 
-static ndr_status set_bytes(const passing *p, ndr_bound *out)
+static ndr_status convert_struct_bytes(const arg_check *p, ndr_bound *out)
 {
     if (!p->arg->as.value.bytes) return refuse(p, "is a struct at NULL");
     out->size_bytes = p->arg->size_bytes;
@@ -273,13 +273,13 @@ static ndr_status set_bytes(const passing *p, ndr_bound *out)
     return NDR_OK;
 }
 
-static ndr_status pass_bytes(const passing *p, ndr_bound *out)
+static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     const ndr_param *param = p->param;
     if (arg->kind != NDR_ARG_STRUCT)
         return refuse_kind(p, param->type.lanes ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
-    NDR_TRY(set_bytes(p, out));
+    NDR_TRY(convert_struct_bytes(p, out));
     const char *given = arg->as.value.type_name;
     const bool is_named_so = is_named_like(param, given);
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
@@ -296,24 +296,24 @@ static ndr_status pass_bytes(const passing *p, ndr_bound *out)
 /* ---- for parameters that the driver does not tell ---- */
 
 /* As it is given, a number with the size that it has on the host. */
-static ndr_status pass_as_given(const passing *p, ndr_bound *out, size_t *local_bytes)
+static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     switch (p->arg->kind) {
     case NDR_ARG_BUFFER:
-    case NDR_ARG_NULL: return pass_buffer(p, out);
-    case NDR_ARG_LOCAL: return pass_local(p, out, local_bytes);
-    case NDR_ARG_STRUCT: return set_bytes(p, out);
+    case NDR_ARG_NULL: return convert_buffer(p, out);
+    case NDR_ARG_LOCAL: return convert_local(p, out, local_bytes);
+    case NDR_ARG_STRUCT: return convert_struct_bytes(p, out);
     default: break;
     }
     if (!ndr_dtype_describe(p->arg->dtype)) return refuse(p, "is given a number without a dtype; set ndr_arg.dtype");
     ndr_param number = *p->param;
     number.type = (ndr_builtin){ p->arg->dtype, 1 };
-    return pass_number(&(passing){ p->kernel, p->index, &number, p->arg }, out);
+    return convert_number(&(arg_check){ p->kernel, p->index, &number, p->arg }, out);
 }
 
 /* ---- all of them ---- */
 
-static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
+static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
@@ -321,11 +321,11 @@ static ndr_status pass(const passing *p, ndr_bound *out, size_t *local_bytes)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
-    case NDR_PARAM_CONSTANT: return pass_buffer(p, out);
-    case NDR_PARAM_LOCAL: return pass_local(p, out, local_bytes);
-    case NDR_PARAM_NUMBER: return pass_number(p, out);
-    case NDR_PARAM_BYTES: return pass_bytes(p, out);
-    case NDR_PARAM_ANY: return pass_as_given(p, out, local_bytes);
+    case NDR_PARAM_CONSTANT: return convert_buffer(p, out);
+    case NDR_PARAM_LOCAL: return convert_local(p, out, local_bytes);
+    case NDR_PARAM_NUMBER: return convert_number(p, out);
+    case NDR_PARAM_BYTES: return convert_bytes(p, out);
+    case NDR_PARAM_ANY: return convert_as_given(p, out, local_bytes);
     case NDR_PARAM_OPAQUE: break;
     }
     return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
@@ -339,7 +339,7 @@ static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
 }
 
 /* Some drivers accept more than their device can pass. */
-static ndr_status check_bytes(const ndr_kernel *kernel)
+static ndr_status check_argument_bytes(const ndr_kernel *kernel)
 {
     const size_t limit = kernel->context->caps.info.max_argument_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, kernel->argument_bytes <= limit,
@@ -361,7 +361,7 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text_free(&list);
         return status;
     }
-    NDR_TRY(check_bytes(kernel));
+    NDR_TRY(check_argument_bytes(kernel));
     NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu", kernel->name, arg_count);
     return NDR_OK;
 }
@@ -389,7 +389,7 @@ static bool is_set_already(const ndr_param *param, const ndr_arg *arg, const ndr
 {
     if (bound->given.kind == NDR_ARG_NONE || bound->given.kind != bound->set.kind) return false;
     if (bound->given.value != bound->set.value) return false;
-    return arg->kind != NDR_ARG_BUFFER || is_free_for(param, arg->as.buffer);
+    return arg->kind != NDR_ARG_BUFFER || is_usable_by(param, arg->as.buffer);
 }
 
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
@@ -398,10 +398,10 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
     NDR_TRY(check_count(kernel, args, arg_count));
     *local_bytes = 0;
     for (size_t i = 0; i < arg_count; ++i) {
-        const passing p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
+        const arg_check p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
         bound[i].given = mark_of(p.param, p.arg);
         bound[i].is_set = is_set_already(p.param, p.arg, &bound[i]);
-        if (!bound[i].is_set) NDR_TRY(pass(&p, &bound[i], local_bytes));
+        if (!bound[i].is_set) NDR_TRY(convert_arg(&p, &bound[i], local_bytes));
     }
     return NDR_OK;
 }

@@ -4,13 +4,13 @@
 #include <stdio.h>
 
 /* A launch, as sentences tell of it. */
-typedef struct told {
+typedef struct launch_report {
     const ndr_kernel *kernel;
     const ndr_nd_range *range;
     const ndr_arg *args;
     size_t arg_count;
     uint64_t number; /* of the context's launches */
-} told;
+} launch_report;
 
 /* ---- handles ---- */
 
@@ -41,17 +41,17 @@ static ndr_status check_handles(const ndr_queue *queue, const ndr_kernel *kernel
 
 /* ---- what was hurt ---- */
 
-static bool is_hurt_arg(const ndr_arg *arg)
+static bool is_damaged_arg(const ndr_arg *arg)
 {
-    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_hurt(arg->as.buffer);
+    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_damaged(arg->as.buffer);
 }
 
 /* The argument whose buffer was hurt, one that the kernel writes through if there is one; `arg_count` for none. */
-static size_t find_hurt_arg(const told *t)
+static size_t find_damaged_arg(const launch_report *t)
 {
     size_t found = t->arg_count;
     for (size_t i = t->arg_count; i-- > 0;)
-        if (is_hurt_arg(&t->args[i]) && (found == t->arg_count || !t->kernel->params[i].is_const)) found = i;
+        if (is_damaged_arg(&t->args[i]) && (found == t->arg_count || !t->kernel->params[i].is_const)) found = i;
     return found;
 }
 
@@ -71,7 +71,7 @@ static range_text print_range(const ndr_nd_range *range)
     return out;
 }
 
-static ndr_status blame(const told *t, const char *who, const char *damage)
+static ndr_status fail_with_damage(const launch_report *t, const char *who, const char *damage)
 {
     return ndr_fail(NDR_OUT_OF_BOUNDS,
                     "%s: launch %llu of this context %s; compare the kernel's indices and the range, %s, with the "
@@ -79,31 +79,31 @@ static ndr_status blame(const told *t, const char *who, const char *damage)
                     who, (unsigned long long)t->number, damage, print_range(t->range).chars);
 }
 
-static ndr_status blame_arg(const told *t, size_t index)
+static ndr_status fail_for_arg(const launch_report *t, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
-    return blame(t, print_arg(t->kernel, index).chars,
+    return fail_with_damage(t, print_arg(t->kernel, index).chars,
                  ndr_zones_print(t->args[index].as.buffer, "its buffer", element_bytes).chars);
 }
 
-static ndr_status blame_far(const told *t, const ndr_buffer *hurt)
+static ndr_status fail_for_other_buffer(const launch_report *t, const ndr_buffer *damaged)
 {
     char who[128], whose[96];
     snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
     snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
-             (unsigned long long)ndr_zones_number(hurt));
-    return blame(t, who, ndr_zones_print(hurt, whose, 0).chars);
+             (unsigned long long)ndr_zones_number(damaged));
+    return fail_with_damage(t, who, ndr_zones_print(damaged, whose, 0).chars);
 }
 
 /* ---- launching ---- */
 
-static ndr_status inspect(ndr_queue *queue, told *t)
+static ndr_status inspect_launch(ndr_queue *queue, launch_report *t)
 {
-    const ndr_buffer *hurt;
-    NDR_TRY(ndr_check_inspect(queue, &t->number, &hurt));
-    if (!hurt) return NDR_OK;
-    const size_t arg = find_hurt_arg(t);
-    return arg < t->arg_count ? blame_arg(t, arg) : blame_far(t, hurt);
+    const ndr_buffer *damaged;
+    NDR_TRY(ndr_check_inspect(queue, &t->number, &damaged));
+    if (!damaged) return NDR_OK;
+    const size_t arg = find_damaged_arg(t);
+    return arg < t->arg_count ? fail_for_arg(t, arg) : fail_for_other_buffer(t, damaged);
 }
 
 static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
@@ -112,8 +112,8 @@ static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const
 {
     ndr_event *done = NULL;
     NDR_TRY(ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event ? &done : NULL));
-    told t = { kernel, range, args, arg_count, 0 };
-    const ndr_status status = inspect(queue, &t);
+    launch_report t = { kernel, range, args, arg_count, 0 };
+    const ndr_status status = inspect_launch(queue, &t);
     if (status != NDR_OK) ndr_event_destroy(done);
     else if (event) *event = done;
     return status;

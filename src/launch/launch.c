@@ -17,13 +17,13 @@ typedef struct cl_piece {
 typedef struct last_launch {
     ndr_nd_range range; /* dims 0: none */
     ndr_range_plan plan;
-    cl_piece pieces[NDR_MOST_PIECES];
+    cl_piece pieces[NDR_MAX_PIECES];
     const ndr_record *record; /* that is set, one of the pieces'; NULL: none */
     size_t scratch_bytes;            /* that are set; 0: none */
     ndr_bound bound[];
 } last_launch;
 
-static bool is_same(const ndr_nd_range *a, const ndr_nd_range *b)
+static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
 {
     if (a->global.dims == 0 || a->global.dims != b->global.dims || a->local.dims != b->local.dims || a->edge != b->edge
         || a->counts_groups != b->counts_groups)
@@ -56,9 +56,9 @@ static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const nd
         out.record.local_range[d] = plan->local_range[d];
         out.record.base[d] = is_own ? piece->offset[d] : 0;
     }
-    ndr_turn_dims(plan->dims, passed, out.offset);
-    ndr_turn_dims(plan->dims, piece->global, out.global);
-    ndr_turn_dims(plan->dims, piece->local, out.local);
+    ndr_reverse_dims(plan->dims, passed, out.offset);
+    ndr_reverse_dims(plan->dims, piece->global, out.global);
+    ndr_reverse_dims(plan->dims, piece->local, out.local);
     return out;
 }
 
@@ -76,13 +76,13 @@ static ndr_status get_last_launch(ndr_kernel *kernel, last_launch **last)
         kernel->attached = calloc(1, sizeof(last_launch) + kernel->info.arg_count * sizeof(ndr_bound));
     *last = kernel->attached;
     if (!*last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
-    if (atomic_load(&kernel->is_handed_out)) forget_arguments(kernel, *last);
+    if (atomic_load(&kernel->native_handle_exposed)) forget_arguments(kernel, *last);
     return NDR_OK;
 }
 
 static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last_launch *last)
 {
-    if (is_same(&last->range, range)) return NDR_OK;
+    if (is_same_range(&last->range, range)) return NDR_OK;
     last->range.global.dims = 0;
     last->record = NULL;
     const ndr_range_rules rules = ndr_range_rules_of(kernel);
@@ -94,7 +94,7 @@ static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last
 }
 
 /* A launch that has passed its checks. */
-typedef struct launching {
+typedef struct launch_state {
     ndr_queue *queue;
     ndr_kernel *kernel;
     last_launch *last; /* the kernel's; with its lock */
@@ -102,12 +102,12 @@ typedef struct launching {
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_wait_list *waits;
     cl_event first_event, last_event; /* of the pieces; NULL where nobody wants them */
-} launching;
+} launch_state;
 
 /* ---- checks ---- */
 
 /* Scratch for group functions: one element of the widest type for each item of a group. */
-static size_t scratch_for(const ndr_kernel *kernel, const ndr_range_plan *plan)
+static size_t scratch_bytes_for(const ndr_kernel *kernel, const ndr_range_plan *plan)
 {
     return kernel->has_scratch ? sizeof(cl_ulong) * ndr_max_size(plan->largest_group, 1) : 0;
 }
@@ -138,20 +138,20 @@ static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel
     return NDR_OK;
 }
 
-static ndr_status check(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+static ndr_status check_launch(launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
 {
     NDR_TRY(get_last_launch(l->kernel, &l->last));
     NDR_TRY(plan(l->kernel, range, l->last));
     size_t local_bytes;
     NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->last->bound, &local_bytes));
     l->arg_count = arg_count;
-    l->scratch_bytes = scratch_for(l->kernel, &l->last->plan);
+    l->scratch_bytes = scratch_bytes_for(l->kernel, &l->last->plan);
     return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
 }
 
 /* ---- enqueueing, with the kernel's lock held ---- */
 
-static ndr_status bind_scratch(const launching *l)
+static ndr_status bind_scratch(const launch_state *l)
 {
     if (l->scratch_bytes == l->last->scratch_bytes) return NDR_OK;
     l->last->scratch_bytes = 0;
@@ -160,7 +160,7 @@ static ndr_status bind_scratch(const launching *l)
     return NDR_OK;
 }
 
-static ndr_status bind_record(const launching *l, const ndr_record *record)
+static ndr_status bind_record(const launch_state *l, const ndr_record *record)
 {
     if (record == l->last->record) return NDR_OK;
     l->last->record = NULL;
@@ -169,7 +169,7 @@ static ndr_status bind_record(const launching *l, const ndr_record *record)
     return NDR_OK;
 }
 
-static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_event *done)
+static ndr_status enqueue_piece(const launch_state *l, const cl_piece *piece, cl_event *done)
 {
     if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
     return ndr_submit_kernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset, piece->global, piece->local,
@@ -177,7 +177,7 @@ static ndr_status enqueue_piece(const launching *l, const cl_piece *piece, cl_ev
 }
 
 /* The driver had the last word after all: say how far it went. */
-static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
+static ndr_status fail_at_piece(const launch_state *l, unsigned piece, ndr_status status)
 {
     const ndr_range_plan *plan = &l->last->plan;
     return ndr_fail_with_code(
@@ -186,7 +186,7 @@ static ndr_status fail_at(const launching *l, unsigned piece, ndr_status status)
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
 }
 
-__attribute__((cold)) static void log_launch(const launching *l)
+__attribute__((cold)) static void log_launch(const launch_state *l)
 {
     const ndr_range_plan *plan = &l->last->plan;
     ndr_log(NDR_LOG_DEBUG, "launch", "kernel \"%s\", global %s, local %s, pieces %u", l->kernel->name,
@@ -194,19 +194,19 @@ __attribute__((cold)) static void log_launch(const launching *l)
             ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
 }
 
-static ndr_status enqueue_all(launching *l, bool wants_events)
+static ndr_status enqueue_all(launch_state *l, bool wants_events)
 {
     const unsigned count = l->last->plan.piece_count;
     for (unsigned i = 0; i < count; ++i) {
         cl_event *done = !wants_events ? NULL : i == 0 ? &l->first_event : i + 1 == count ? &l->last_event : NULL;
         const ndr_status status = enqueue_piece(l, &l->last->pieces[i], done);
-        if (status != NDR_OK) return fail_at(l, i, status);
+        if (status != NDR_OK) return fail_at_piece(l, i, status);
     }
     if (ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
 }
 
-static ndr_status bind_and_enqueue(launching *l, bool wants_events)
+static ndr_status bind_and_enqueue(launch_state *l, bool wants_events)
 {
     NDR_TRY(ndr_args_bind(l->kernel, l->last->bound, l->arg_count));
     NDR_TRY(bind_scratch(l));
@@ -216,10 +216,10 @@ static ndr_status bind_and_enqueue(launching *l, bool wants_events)
 /* ---- launching ---- */
 
 /* With the kernel's lock held. `*is_empty`: there was nothing to enqueue. */
-static ndr_status launch(launching *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
+static ndr_status launch(launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
                          bool wants_events, bool *is_empty)
 {
-    NDR_TRY(check(l, range, args, arg_count));
+    NDR_TRY(check_launch(l, range, args, arg_count));
     *is_empty = l->last->plan.piece_count == 0;
     return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
 }
@@ -228,14 +228,14 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
     NDR_TRY(check_objects(queue, kernel, range));
-    launching l; /* what is not set here is set before it is read */
+    launch_state l; /* what is not set here is set before it is read */
     l.queue = queue;
     l.kernel = kernel;
     l.waits = waits;
     l.first_event = l.last_event = NULL;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
-    const bool is_kept = ndr_queue_keeps_last(queue);
+    const bool is_kept = ndr_queue_wants_last_event(queue);
     bool is_empty = false;
     ndr_mutex_lock(&kernel->lock);
     const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
@@ -245,8 +245,8 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
         ndr_event_destroy(made);
         return status != NDR_OK ? status : ndr_queue_mark(queue, event);
     }
-    if (is_kept) ndr_queue_keep_last(queue, l.last_event ? l.last_event : l.first_event);
-    ndr_event_hand_out(made, l.first_event, l.last_event, event);
+    if (is_kept) ndr_queue_set_last_event(queue, l.last_event ? l.last_event : l.first_event);
+    ndr_event_return(made, l.first_event, l.last_event, event);
     return NDR_OK;
 }
 

@@ -26,7 +26,7 @@ typedef struct ndr_piece {
     size_t first_group[3];
 } ndr_piece;
 
-enum { NDR_MOST_PIECES = 8 };
+enum { NDR_MAX_PIECES = 8 };
 
 /* A range, checked and completed: one piece when its sizes divide evenly or are rounded up, up to eight when they do
  * not, none when it is empty. */
@@ -35,7 +35,7 @@ typedef struct ndr_range_plan {
     size_t global_range[3], offset[3], group_range[3], local_range[3];
     size_t largest_group; /* work-items */
     unsigned piece_count;
-    ndr_piece pieces[NDR_MOST_PIECES];
+    ndr_piece pieces[NDR_MAX_PIECES];
 } ndr_range_plan;
 
 /* Pure: needs no device. */

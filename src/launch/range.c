@@ -11,34 +11,34 @@
 #include <string.h>
 
 /* Groups of about this many items suit the devices we know; see docs/decisions.md. */
-enum { FAVOURITE_GROUP = 256, COUNTED_GROUP = 64 };
+enum { PREFERRED_GROUP = 256, DEFAULT_GROUP = 64 };
 
 /* Groups of one OpenCL launch: drivers count them in 32 bits, some of those with a sign. */
-enum { MOST_GROUPS = INT32_MAX };
+enum { MAX_GROUPS = INT32_MAX };
 
 /* A size or offset above this is a negative number that became a size_t. */
-#define LARGEST_SIZE (SIZE_MAX / 2)
+#define MAX_SIZE (SIZE_MAX / 2)
 
 /* What is known while a plan is made. */
-typedef struct planning {
+typedef struct planner {
     const ndr_nd_range *range;
     const ndr_range_rules *rules;
     unsigned dims;
     size_t local[3];
     size_t edge_local[3]; /* of the pieces along the far edge; 0: as long as the edge is */
     bool rounds_up;
-} planning;
+} planner;
 
 /* ---- limits ---- */
 
 /* Dimension d of a range with fewer than three is a later one of three. */
-static size_t limit_of(const planning *p, unsigned d)
+static size_t limit_of(const planner *p, unsigned d)
 {
     return ndr_min_size(p->rules->max_local_size[3 - p->dims + d], p->rules->max_group_size);
 }
 
 /* The largest id that the device can count to. */
-static size_t largest_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : LARGEST_SIZE; }
+static size_t max_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : MAX_SIZE; }
 
 static size_t largest_power_of_two(size_t limit)
 {
@@ -58,7 +58,7 @@ static bool is_automatic(const ndr_nd_range *range)
     return true;
 }
 
-static ndr_status check_dims(const planning *p)
+static ndr_status check_dims(const planner *p)
 {
     const ndr_nd_range *range = p->range;
     const char *kernel = p->rules->kernel;
@@ -79,7 +79,7 @@ static ndr_status check_dims(const planning *p)
     return NDR_OK;
 }
 
-static ndr_status check_form(const planning *p)
+static ndr_status check_form(const planner *p)
 {
     const ndr_form form = p->rules->form;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, form != NDR_FORM_RANGE || !has_groups(p->range),
@@ -92,16 +92,16 @@ static ndr_status check_form(const planning *p)
     return NDR_OK;
 }
 
-static ndr_status check_not_negative(const planning *p, const char *what, const size_t sizes[3], unsigned dims)
+static ndr_status check_not_negative(const planner *p, const char *what, const size_t sizes[3], unsigned dims)
 {
     for (unsigned d = 0; d < dims; ++d)
-        NDR_REQUIRE_AS(NDR_BAD_RANGE, sizes[d] <= LARGEST_SIZE,
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, sizes[d] <= MAX_SIZE,
                        "kernel \"%s\": %s %zu in dimension %u is too large; it is the negative number %td as a size_t",
                        p->rules->kernel, what, sizes[d], d, (ptrdiff_t)sizes[d]);
     return NDR_OK;
 }
 
-static ndr_status check_signs(const planning *p)
+static ndr_status check_signs(const planner *p)
 {
     const ndr_nd_range *range = p->range;
     NDR_TRY(check_not_negative(p, "global size", range->global.size, p->dims));
@@ -110,9 +110,9 @@ static ndr_status check_signs(const planning *p)
 }
 
 /* Ids and counts must fit the device's size_t and ours. */
-static ndr_status check_sizes(const planning *p)
+static ndr_status check_sizes(const planner *p)
 {
-    const size_t largest = largest_id(p->rules);
+    const size_t largest = max_id(p->rules);
     size_t items = 1;
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
@@ -129,7 +129,7 @@ static ndr_status check_sizes(const planning *p)
     return NDR_OK;
 }
 
-static ndr_status check_given_local(const planning *p)
+static ndr_status check_given_local(const planner *p)
 {
     const char *kernel = p->rules->kernel;
     size_t items = 1;
@@ -155,7 +155,7 @@ static ndr_status check_given_local(const planning *p)
 static bool has_required(const ndr_range_rules *rules) { return rules->required[2] != 0; }
 
 /* The required size as it would be given here, or whole where it has more dimensions. */
-static ndr_size_text print_required(const planning *p)
+static ndr_size_text print_required(const planner *p)
 {
     const size_t *required = p->rules->required;
     unsigned dims = 3;
@@ -163,7 +163,7 @@ static ndr_size_text print_required(const planning *p)
     return ndr_sizes_print(dims, required + 3 - dims);
 }
 
-static ndr_status check_required(const planning *p)
+static ndr_status check_required(const planner *p)
 {
     if (!has_required(p->rules)) return NDR_OK;
     const size_t *required = p->rules->required;
@@ -196,7 +196,7 @@ static size_t low_waste_power(size_t size, size_t limit)
 }
 
 /* check_sizes() saw to it that they can be counted. */
-static size_t item_count(const planning *p)
+static size_t item_count(const planner *p)
 {
     size_t items = 1;
     for (unsigned d = 0; d < p->dims; ++d) items *= p->range->global.size[d];
@@ -204,14 +204,14 @@ static size_t item_count(const planning *p)
 }
 
 /* Larger groups only where there would be too many. */
-static size_t favourite_room(const planning *p)
+static size_t preferred_group_items(const planner *p)
 {
-    const size_t favourite = ndr_ceil_div(item_count(p), FAVOURITE_GROUP) <= MOST_GROUPS ? FAVOURITE_GROUP : SIZE_MAX;
-    return largest_power_of_two(ndr_min_size(favourite, p->rules->max_group_size));
+    const size_t preferred = ndr_ceil_div(item_count(p), PREFERRED_GROUP) <= MAX_GROUPS ? PREFERRED_GROUP : SIZE_MAX;
+    return largest_power_of_two(ndr_min_size(preferred, p->rules->max_group_size));
 }
 
 /* Sizes for dimension d with room for `room` items, by what may happen at the edges. */
-static size_t choose_size(const planning *p, unsigned d, size_t room)
+static size_t choose_size(const planner *p, unsigned d, size_t room)
 {
     const size_t size = p->range->global.size[d];
     const size_t limit = ndr_min_size(room, limit_of(p, d));
@@ -228,9 +228,9 @@ static size_t choose_size(const planning *p, unsigned d, size_t room)
 
 /* Fill groups along the contiguous dimension first. Only kernels that can neither be split nor rounded up get
  * divisors; a prime size would leave the others with groups of one. */
-static void choose_local(planning *p)
+static void choose_local(planner *p)
 {
-    size_t room = favourite_room(p);
+    size_t room = preferred_group_items(p);
     /* A range of less than one group runs as single items: one launch, no size that was not built before. */
     if (p->rules->form == NDR_FORM_RANGE && !p->rounds_up && item_count(p) < room) room = 1;
     for (unsigned d = p->dims; d-- > 0;) {
@@ -242,14 +242,14 @@ static void choose_local(planning *p)
         for (unsigned d = 0; d < p->dims; ++d) p->edge_local[d] = 1;
 }
 
-static void adopt_required(const planning *p, size_t local[3])
+static void adopt_required(const planner *p, size_t local[3])
 {
     for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
 }
 
 /* ---- kernels that may run over more items ---- */
 
-static bool divides(const planning *p, unsigned *ragged)
+static bool is_multiple(const planner *p, unsigned *ragged)
 {
     for (unsigned d = 0; d < p->dims; ++d)
         if (p->range->global.size[d] % p->local[d] != 0) {
@@ -263,10 +263,10 @@ static bool divides(const planning *p, unsigned *ragged)
 static double rounded_up(size_t size, size_t local) { return (double)ndr_ceil_div(size, local) * (double)local; }
 
 /* Sizes by which the range, rounded up, grows by an eighth at most. */
-static void choose_rounding_local(const planning *p, size_t local[3])
+static void choose_rounding_local(const planner *p, size_t local[3])
 {
     double asked = 1, run = 1;
-    size_t room = favourite_room(p);
+    size_t room = preferred_group_items(p);
     for (unsigned d = p->dims; d-- > 0;) {
         const size_t size = p->range->global.size[d];
         asked *= (double)size;
@@ -278,15 +278,15 @@ static void choose_rounding_local(const planning *p, size_t local[3])
 }
 
 /* Whether items and ids can still be counted, also by drivers that do it in 32 bits. */
-static bool may_grow_by(const planning *p, const size_t local[3])
+static bool may_grow_by(const planner *p, const size_t local[3])
 {
     size_t items = 1, asked = 1; /* what was asked for is known to be countable */
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         size_t rounded, end;
         if (!ndr_mul_fits(ndr_ceil_div(size, local[d]), local[d], &rounded)) return false;
-        if (!ndr_mul_fits(items, rounded, &items) || items > largest_id(p->rules)) return false;
-        if (!ndr_add_fits(offset, rounded, &end) || end > largest_id(p->rules)) return false;
+        if (!ndr_mul_fits(items, rounded, &items) || items > max_id(p->rules)) return false;
+        if (!ndr_add_fits(offset, rounded, &end) || end > max_id(p->rules)) return false;
         if (end > UINT32_MAX && offset + size <= UINT32_MAX) return false;
         asked *= size;
     }
@@ -294,11 +294,11 @@ static bool may_grow_by(const planning *p, const size_t local[3])
 }
 
 /* One launch instead of several, where the kernel itself turns away the items that rounding up adds. */
-static void round_up_if_guarded(planning *p)
+static void round_up_if_guarded(planner *p)
 {
     unsigned ragged;
     size_t local[3];
-    if (!p->rules->is_guarded || p->rounds_up || divides(p, &ragged)) return;
+    if (!p->rules->is_guarded || p->rounds_up || is_multiple(p, &ragged)) return;
     if (has_required(p->rules)) memcpy(local, p->local, sizeof local);
     else choose_rounding_local(p, local);
     if (!may_grow_by(p, local)) return;
@@ -308,10 +308,10 @@ static void round_up_if_guarded(planning *p)
 
 /* ---- edges ---- */
 
-static ndr_status check_edges(const planning *p, bool automatic)
+static ndr_status check_edges(const planner *p, bool automatic)
 {
     unsigned d = 0;
-    if (p->rounds_up || divides(p, &d)) return NDR_OK;
+    if (p->rounds_up || is_multiple(p, &d)) return NDR_OK;
     const char *kernel = p->rules->kernel;
     const ndr_size_text global = ndr_sizes_print(p->dims, p->range->global.size);
     const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
@@ -337,7 +337,7 @@ static ndr_status check_edges(const planning *p, bool automatic)
 /* ---- cutting ---- */
 
 /* The piece at one corner: bit d of `corner` picks what dimension d has behind `full`. False if it is empty. */
-static bool cut(const planning *p, const size_t full[3], unsigned corner, ndr_piece *piece)
+static bool make_piece(const planner *p, const size_t full[3], unsigned corner, ndr_piece *piece)
 {
     *piece = (ndr_piece){ { 0 }, { 0 }, { 0 }, { 0 } };
     for (unsigned d = 0; d < p->dims; ++d) {
@@ -352,9 +352,9 @@ static bool cut(const planning *p, const size_t full[3], unsigned corner, ndr_pi
     return true;
 }
 
-static ndr_status check_rounded(const planning *p)
+static ndr_status check_rounded(const planner *p)
 {
-    const size_t largest = largest_id(p->rules);
+    const size_t largest = max_id(p->rules);
     for (unsigned d = 0; d < p->dims && p->rounds_up; ++d) {
         size_t rounded;
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
@@ -367,26 +367,26 @@ static ndr_status check_rounded(const planning *p)
     return NDR_OK;
 }
 
-static ndr_status check_group_count(const planning *p, const ndr_piece *piece)
+static ndr_status check_group_count(const planner *p, const ndr_piece *piece)
 {
     size_t groups = 1;
     for (unsigned d = 0; d < p->dims; ++d) groups *= piece->global[d] / piece->local[d];
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, groups <= MOST_GROUPS,
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, groups <= MAX_GROUPS,
                    "kernel \"%s\": global size %s in groups of %s makes %zu groups of one launch; it takes at most "
                    "%d: make groups larger, or launch parts of the range with an offset",
                    p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars,
-                   ndr_sizes_print(p->dims, piece->local).chars, groups, (int)MOST_GROUPS);
+                   ndr_sizes_print(p->dims, piece->local).chars, groups, (int)MAX_GROUPS);
     return NDR_OK;
 }
 
-static ndr_status cut_all(const planning *p, ndr_range_plan *plan)
+static ndr_status make_pieces(const planner *p, ndr_range_plan *plan)
 {
     size_t full[3]; /* what the groups of full size cover */
     for (unsigned d = 0; d < p->dims; ++d)
         full[d] = (p->range->global.size[d] + (p->rounds_up ? p->local[d] - 1 : 0)) / p->local[d] * p->local[d];
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
         ndr_piece *piece = &plan->pieces[plan->piece_count];
-        if (!cut(p, full, corner, piece)) continue;
+        if (!make_piece(p, full, corner, piece)) continue;
         NDR_TRY(check_group_count(p, piece));
         size_t items = 1;
         for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
@@ -406,15 +406,15 @@ static bool is_empty(const ndr_range *range)
 /* ---- so many groups ---- */
 
 /* The size of groups of which only the number is given: a row of items. */
-static void choose_group(const planning *p, size_t local[3])
+static void choose_group(const planner *p, size_t local[3])
 {
     for (unsigned d = 0; d < p->dims; ++d) local[d] = 1;
     if (has_required(p->rules)) adopt_required(p, local);
-    else local[p->dims - 1] = ndr_min_size(COUNTED_GROUP, limit_of(p, p->dims - 1));
+    else local[p->dims - 1] = ndr_min_size(DEFAULT_GROUP, limit_of(p, p->dims - 1));
 }
 
 /* The same range, counted in work-items. */
-static ndr_status count_items(const planning *p, ndr_nd_range *items)
+static ndr_status count_items(const planner *p, ndr_nd_range *items)
 {
     const ndr_nd_range *range = p->range;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, has_groups(range),
@@ -440,7 +440,7 @@ static void copy_plan(ndr_range_plan *plan, const ndr_range_plan *made)
     memcpy(plan, made, offsetof(ndr_range_plan, pieces) + made->piece_count * sizeof made->pieces[0]);
 }
 
-static ndr_status choose_or_check_local(planning *p, bool automatic)
+static ndr_status choose_or_check_local(planner *p, bool automatic)
 {
     if (!automatic) {
         memcpy(p->local, p->range->local.size, sizeof p->local);
@@ -459,7 +459,7 @@ static ndr_status choose_or_check_local(planning *p, bool automatic)
 
 ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
 {
-    planning p = {
+    planner p = {
         .range = range, .rules = rules, .dims = range->global.dims, .rounds_up = range->edge == NDR_EDGE_ROUND_UP
     };
     NDR_TRY(check_dims(&p));
@@ -489,7 +489,7 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
         made.local_range[d] = p.local[d];
         made.group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
     }
-    NDR_TRY(cut_all(&p, &made));
+    NDR_TRY(make_pieces(&p, &made));
     copy_plan(plan, &made);
     return NDR_OK;
 }

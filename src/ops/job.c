@@ -46,7 +46,7 @@ ndr_status ndr_op_borrow(ndr_op_job *job)
 
 /* What the next launch waits for: the one before; the first one for whoever had the workspace. An in-order queue
  * sees to both. */
-static bool read_waits(const ndr_op_job *job, cl_event *before)
+static bool get_wait_event(const ndr_op_job *job, cl_event *before)
 {
     if (!job->queue->is_out_of_order) return false;
     const cl_event *others = job->workspace ? ndr_workspace_busy_until(job->workspace) : NULL;
@@ -61,7 +61,7 @@ ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_ran
     cl_event before;
     const ndr_wait_list waits = { 1, &before };
     ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_after(job->queue, kernel, range, args, arg_count, read_waits(job, &before) ? &waits : NULL,
+    NDR_TRY(ndr_launch_after(job->queue, kernel, range, args, arg_count, get_wait_event(job, &before) ? &waits : NULL,
                              job->keeps_events ? &done : NULL));
     job->event = ndr_event_join(job->event, done);
     return NDR_OK;

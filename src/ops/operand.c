@@ -4,7 +4,7 @@
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
 
 /* Elements from the buffer's start to behind the last one; false if that passes SIZE_MAX. */
-static bool end_of(const ndr_operand *operand, size_t *end)
+static bool find_end(const ndr_operand *operand, size_t *end)
 {
     return ndr_mul_fits(operand->rows - 1, operand->pitch, end) && ndr_add_fits(*end, operand->cols, end)
            && ndr_add_fits(*end, operand->offset, end);
@@ -22,7 +22,7 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
                 "%s: %s and the queue belong to different contexts; make both in one", o->call, o->name);
     const size_t held = o->buffer->size_bytes / o->element_bytes;
     size_t end;
-    const bool fits = end_of(o, &end) && end <= held;
+    const bool fits = find_end(o, &end) && end <= held;
     if (fits) return NDR_OK;
     if (o->rows == 1)
         return ndr_fail(
@@ -39,8 +39,8 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
 {
     if (is_empty(output) || is_empty(input) || output->buffer != input->buffer) return NDR_OK;
     size_t output_end, input_end; /* both are known to fit: ndr_operand_check() came first */
-    (void)end_of(output, &output_end);
-    (void)end_of(input, &input_end);
+    (void)find_end(output, &output_end);
+    (void)find_end(input, &input_end);
     NDR_REQUIRE(output_end <= input->offset || input_end <= output->offset,
                 "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of the same buffer: put them apart",
                 output->call, output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1);

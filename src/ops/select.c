@@ -83,7 +83,7 @@ void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsign
 
 /* ---- what a context remembers ---- */
 
-enum { MOST_FORCED = 16 };
+enum { MAX_FORCED = 16 };
 
 typedef struct choices {
     ndr_attachment base; /* of the context */
@@ -91,7 +91,7 @@ typedef struct choices {
     struct {
         const ndr_operation *operation;
         const ndr_op_row *row;
-    } forced[MOST_FORCED]; /* for tests, which do not force while others run */
+    } forced[MAX_FORCED]; /* for tests, which do not force while others run */
 } choices;
 
 static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
@@ -106,7 +106,7 @@ static ndr_status get_choices(ndr_context *context, choices **out)
 
 static const ndr_op_row *find_forced(const choices *c, const ndr_operation *operation)
 {
-    for (size_t i = 0; i < MOST_FORCED && c->forced[i].operation; ++i)
+    for (size_t i = 0; i < MAX_FORCED && c->forced[i].operation; ++i)
         if (c->forced[i].operation == operation) return c->forced[i].row;
     return NULL;
 }
@@ -134,7 +134,7 @@ ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, co
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
                    context->caps.info.name);
     size_t i = 0;
-    while (i + 1 < MOST_FORCED && c->forced[i].operation && c->forced[i].operation != operation) ++i;
+    while (i + 1 < MAX_FORCED && c->forced[i].operation && c->forced[i].operation != operation) ++i;
     c->forced[i].operation = operation;
     c->forced[i].row = row;
     return NDR_OK;

@@ -11,7 +11,7 @@ struct ndr_workspace {
 
 static void open_workspace(ndr_attachment *made) { ndr_mutex_init(&((ndr_workspace *)made)->lock); }
 
-static void forget_last(ndr_workspace *workspace)
+static void release_last(ndr_workspace *workspace)
 {
     if (workspace->last) ndr_cl.clReleaseEvent(workspace->last);
     workspace->last = NULL;
@@ -20,7 +20,7 @@ static void forget_last(ndr_workspace *workspace)
 static void close_workspace(ndr_attachment *gone)
 {
     ndr_workspace *workspace = (ndr_workspace *)gone;
-    forget_last(workspace);
+    release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
     ndr_mutex_destroy(&workspace->lock);
 }
@@ -28,23 +28,23 @@ static void close_workspace(ndr_attachment *gone)
 static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), open_workspace, close_workspace };
 
 /* Whoever waited for work that has failed would fail as well. */
-static void forget_failed(ndr_workspace *workspace)
+static void release_failed(ndr_workspace *workspace)
 {
     cl_int state = CL_COMPLETE;
     if (!workspace->last) return;
     (void)ndr_cl.clGetEventInfo(workspace->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    if (state <= CL_COMPLETE) forget_last(workspace);
+    if (state <= CL_COMPLETE) release_last(workspace);
 }
 
 /* OpenCL keeps the smaller buffer until the work that uses it is done. */
 static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes)
 {
-    enum { LEAST_BYTES = 1 << 19 };
+    enum { MIN_BYTES = 1 << 19 };
     static const cl_uint zero = 0;
     if (workspace->buffer && workspace->buffer->size_bytes >= size_bytes) return NDR_OK;
     ndr_buffer *made;
     cl_event cleared = NULL;
-    NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, LEAST_BYTES), &made));
+    NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, MIN_BYTES), &made));
     const ndr_status status = ndr_submit_fill(queue->cl, made->cl, &zero, sizeof zero, 0, NDR_WORKSPACE_HEAD_BYTES,
                                               NULL, queue->is_out_of_order ? &cleared : NULL);
     if (status != NDR_OK) {
@@ -52,7 +52,7 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
         return status;
     }
     ndr_buffer_destroy(workspace->buffer);
-    forget_last(workspace);
+    release_last(workspace);
     workspace->buffer = made;
     workspace->last = cleared;
     return NDR_OK;
@@ -64,7 +64,7 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
     ndr_mutex_lock(&borrowed->lock);
-    forget_failed(borrowed);
+    release_failed(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
     else ndr_mutex_unlock(&borrowed->lock);
@@ -74,7 +74,7 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
 void ndr_workspace_return(ndr_workspace *workspace, cl_event last)
 {
     if (last) {
-        forget_last(workspace);
+        release_last(workspace);
         workspace->last = last;
         (void)ndr_cl.clRetainEvent(last);
     }

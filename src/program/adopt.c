@@ -11,7 +11,7 @@
 cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
 {
     if (!NDR_IS_LIVE(kernel)) return NULL;
-    atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->is_handed_out, true);
+    atomic_store(&((ndr_kernel *)(uintptr_t)kernel)->native_handle_exposed, true);
     return kernel->cl;
 }
 
@@ -31,12 +31,12 @@ static ndr_status read_name(cl_kernel cl, char **name)
     return NDR_OK;
 }
 
-static ndr_status fill(cl_kernel cl, ndr_kernel *made)
+static ndr_status fill_foreign_kernel(cl_kernel cl, ndr_kernel *made)
 {
     NDR_TRY_CL(clRetainKernel(cl));
     made->cl = cl; /* released with the kernel, whatever happens */
     made->sub_groups = made->context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
-    atomic_store(&made->is_handed_out, true);
+    atomic_store(&made->native_handle_exposed, true);
     NDR_TRY(read_name(cl, &made->name));
     return ndr_signature_read(made, NULL, NULL);
 }
@@ -49,7 +49,7 @@ static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kerne
     if (*kernel) return NDR_OK;
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
-    ndr_status status = fill(cl, made);
+    ndr_status status = fill_foreign_kernel(cl, made);
     if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);

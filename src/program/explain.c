@@ -21,7 +21,7 @@ static line line_at(const char *text)
 }
 
 /* The first of `what` in a line, or NULL. */
-static const char *find_in(line l, const char *what)
+static const char *find_in_line(line l, const char *what)
 {
     const size_t length = strlen(what);
     for (const char *c = l.chars; c + length <= l.end; ++c)
@@ -30,19 +30,19 @@ static const char *find_in(line l, const char *what)
 }
 
 /* Whether a line begins a message of that kind: "error: FILE:..." or "FILE:...: error: ..." */
-static bool begins(line l, const char *kind)
+static bool starts_message(line l, const char *kind)
 {
-    const char *found = find_in(l, kind);
+    const char *found = find_in_line(l, kind);
     return found && (found == l.chars || found[-1] == ' ');
 }
 
-static bool begins_error(line l) { return begins(l, "error:"); }
+static bool starts_error(line l) { return starts_message(l, "error:"); }
 
 /* Whether a line has an identifier; a name that ends in an underscore may go on in numbers. */
-static bool names(line l, const char *name)
+static bool has_identifier(line l, const char *name)
 {
     const size_t length = strlen(name);
-    for (const char *at = find_in(l, name); at; at = find_in((line){ at + 1, l.end, NULL }, name)) {
+    for (const char *at = find_in_line(l, name); at; at = find_in_line((line){ at + 1, l.end, NULL }, name)) {
         const bool is_start = at == l.chars || !ndr_word_has(at[-1]);
         if (is_start && (name[length - 1] == '_' || !ndr_word_has(at[length]))) return true;
     }
@@ -50,12 +50,12 @@ static bool names(line l, const char *name)
 }
 
 /* Whether the user's own text has such an identifier; the vocabulary, between its line marks, does not count. */
-static bool uses(const char *text, const char *word)
+static bool text_uses(const char *text, const char *word)
 {
     bool is_vocabulary = false;
     for (line l = line_at(text); *l.chars; l = line_at(l.next)) {
-        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in(l, "\"kernels/ndr/") != NULL;
-        else if (!is_vocabulary && names(l, word)) return true;
+        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in_line(l, "\"kernels/ndr/") != NULL;
+        else if (!is_vocabulary && has_identifier(l, word)) return true;
     }
     return false;
 }
@@ -72,9 +72,9 @@ static bool uses(const char *text, const char *word)
 
 /* What an error comes from that has these names. */
 static const struct {
-    const char *names[2];
+    const char *has_identifier[2];
     const char *sentence;
-} slips[] = {
+} mistakes[] = {
     { { "ndr_record_" },
       "NDR_ITEM and NDR_ND_ITEM work in a kernel that ends its parameters with NDR_RANGE or NDR_ND_RANGE: add that to "
       "the kernel, and pass the item to helper functions" },
@@ -93,11 +93,11 @@ static const struct {
     { { "'generic'" }, "generic is a word of OpenCL C 2.0 and later: choose another name" },
 };
 
-static bool add_slip(line l, ndr_text *out)
+static bool add_mistake(line l, ndr_text *out)
 {
-    for (size_t i = 0; i < sizeof slips / sizeof slips[0]; ++i)
-        if (names(l, slips[i].names[0]) && (!slips[i].names[1] || names(l, slips[i].names[1]))) {
-            ndr_text_add(out, "%s", slips[i].sentence);
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; ++i)
+        if (has_identifier(l, mistakes[i].has_identifier[0]) && (!mistakes[i].has_identifier[1] || has_identifier(l, mistakes[i].has_identifier[1]))) {
+            ndr_text_add(out, "%s", mistakes[i].sentence);
             return true;
         }
     return false;
@@ -115,7 +115,7 @@ static const ndr_source_file *find_header(const char *name)
     for (const char *at = strstr(all->text, "#include"); at; at = strstr(at + read, "#include")) {
         if (sscanf(at, "#include \"%63[^\"]\"%n", path, &read) != 1) return NULL;
         const ndr_source_file *file = ndr_source_find(path);
-        if (file && names((line){ file->text, file->text + file->length, NULL }, name)) return file;
+        if (file && has_identifier((line){ file->text, file->text + file->length, NULL }, name)) return file;
     }
     return NULL;
 }
@@ -157,7 +157,7 @@ static bool add_form(const char *text, ndr_text *out)
 {
     static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; ++i)
-        if (uses(text, forms[i]) && add_header(text, line_at(forms[i]), out)) return true;
+        if (text_uses(text, forms[i]) && add_header(text, line_at(forms[i]), out)) return true;
     return false;
 }
 
@@ -200,7 +200,7 @@ static const struct {
 static bool add_call(line l, ndr_text *out)
 {
     static const char before[] = "call to '";
-    const char *name = find_in(l, before);
+    const char *name = find_in_line(l, before);
     if (!name) return false;
     name += strlen(before);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i)
@@ -216,7 +216,7 @@ static bool add_call(line l, ndr_text *out)
 /* No compiler can find the vocabulary: what it could not find has another name, or was spelled by a macro. */
 static bool add_missing_file(line l, ndr_text *out)
 {
-    if (!find_in(l, "'ndr/") || !find_in(l, "not found")) return false;
+    if (!find_in_line(l, "'ndr/") || !find_in_line(l, "not found")) return false;
     ndr_text_add(out, "files of the vocabulary are included by their own names, which no macro puts together: write "
                       "#include \"ndr/ndr.clh\" for all of them");
     return true;
@@ -225,7 +225,7 @@ static bool add_missing_file(line l, ndr_text *out)
 /* What is pasted is not known to a compiler that is told to find the same file by itself. */
 static bool add_twice(const char *text, line l, ndr_text *out)
 {
-    if (!find_in(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_")) return false;
+    if (!find_in_line(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_")) return false;
     ndr_text_add(out,
                  "a file with #pragma once is there twice if one #include writes its name and a macro spells it in "
                  "another: write the name in both, or guard the file with #ifndef");
@@ -237,22 +237,22 @@ static bool add_twice(const char *text, line l, ndr_text *out)
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
-        if (!begins_error(l) && !begins(l, "fatal ")) continue;
-        if (add_header(text, l, out) || add_slip(l, out) || add_call(l, out) || add_missing_file(l, out)
+        if (!starts_error(l) && !starts_message(l, "fatal ")) continue;
+        if (add_header(text, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
             || add_twice(text, l, out))
             return;
     }
     if (add_form(text, out)) return;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) /* "implicit declaration", and an error that follows from it */
-        if (begins(l, "warning:") && add_header(text, l, out)) return;
+        if (starts_message(l, "warning:") && add_header(text, l, out)) return;
 }
 
 bool ndr_explain_has_error(const char *log, const char *title)
 {
     const bool shows_lines = strstr(log, "  ^") != NULL;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
-        const char *found = find_in(l, title);
-        if (begins_error(l) && (shows_lines || (found && found[strlen(title)] == ':'))) return true;
+        const char *found = find_in_line(l, title);
+        if (starts_error(l) && (shows_lines || (found && found[strlen(title)] == ':'))) return true;
     }
     return false;
 }
@@ -260,11 +260,11 @@ bool ndr_explain_has_error(const char *log, const char *title)
 static size_t count_errors(const char *log)
 {
     size_t errors = 0;
-    for (line l = line_at(log); *l.chars; l = line_at(l.next)) errors += begins_error(l);
+    for (line l = line_at(log); *l.chars; l = line_at(l.next)) errors += starts_error(l);
     return errors;
 }
 
-enum { MOST_ERRORS = 10, MOST_LINES = 12, MOST_LINES_AHEAD = 100 };
+enum { MAX_ERRORS = 10, MAX_LINES = 12, MAX_LINES_AHEAD = 100 };
 
 /* An error goes on to the next message that is no note. What comes ahead of them all is kept as well, and so is a log
  * whose errors are in words that are not known here. */
@@ -272,12 +272,12 @@ void ndr_explain_shorten(const char *log, ndr_text *out)
 {
     size_t errors = 0, lines = 0, left_out = 0;
     bool is_kept = true;
-    const bool knows_errors = count_errors(log) > 0;
+    const bool has_errors = count_errors(log) > 0;
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
-        if (begins_error(l)) ++errors, lines = 0, is_kept = errors <= MOST_ERRORS;
-        else if (begins(l, "warning:")) is_kept = !knows_errors;
+        if (starts_error(l)) ++errors, lines = 0, is_kept = errors <= MAX_ERRORS;
+        else if (starts_message(l, "warning:")) is_kept = !has_errors;
         ++lines;
-        if (is_kept && lines <= (errors ? MOST_LINES : MOST_LINES_AHEAD))
+        if (is_kept && lines <= (errors ? MAX_LINES : MAX_LINES_AHEAD))
             ndr_text_add_chars(out, l.chars, (size_t)(l.next - l.chars));
         else ++left_out;
     }
@@ -295,6 +295,6 @@ bool ndr_explain_uses_later_words(const char *text)
                                          "memory_scope", "atomic_flag",  "atomic_int",   "atomic_uint",
                                          "atomic_long",  "atomic_ulong", "atomic_float", "atomic_double" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-        if (uses(text, words[i])) return true;
+        if (text_uses(text, words[i])) return true;
     return false;
 }

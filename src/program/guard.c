@@ -10,7 +10,7 @@
 
 /* Nothing that sees how many items or groups OpenCL launched, or waits for items that may have returned; and nothing that
  * could hide one from us: names pasted together, files that only the compiler finds. */
-static bool is_plain(const char *chars)
+static bool is_free_of_group_calls(const char *chars)
 {
     static const char *const names[] = { "get_global_size", "get_global_linear_id", "get_local_", "get_enqueued_",
                                          "get_num_",        "get_group_id",         "get_sub_",   "get_max_sub_",
@@ -22,7 +22,7 @@ static bool is_plain(const char *chars)
 }
 
 /* Whether a name stands nowhere but at `at`: in a prototype, a call, an #if, a macro, who knows. */
-static bool stands_alone(const ndr_code *code, const char *options, const char *at)
+static bool occurs_once(const ndr_code *code, const char *options, const char *at)
 {
     char name[128];
     const size_t length = ndr_word_length(at);
@@ -34,7 +34,7 @@ static bool stands_alone(const ndr_code *code, const char *options, const char *
 }
 
 /* The same if either is NULL. */
-static const char *take(const char *at, const char *token) { return at ? ndr_word_take(at, token) : NULL; }
+static const char *skip_token(const char *at, const char *token) { return at ? ndr_word_take(at, token) : NULL; }
 
 /* `const ndr_item it = NDR_ITEM(1);` or `const size_t i = ndr_global_id(NDR_ITEM(1), 0);`, of names that are no macros, and
  * nothing that could be done first. */
@@ -43,12 +43,12 @@ static bool starts_with_item(const ndr_code *code, const char *options, const ch
     const char *at = ndr_word_skip_blanks(body + 1);
     for (size_t length; (length = ndr_word_length(at)) > 0; at = ndr_word_skip_blanks(at + length))
         if (ndr_code_redefines(code, options, at)) return false;
-    const char *value = take(at, "="), *inside = take(take(value, "ndr_global_id"), "(");
-    const char *dims = take(take(inside ? inside : value, "NDR_ITEM"), "(");
+    const char *value = skip_token(at, "="), *inside = skip_token(skip_token(value, "ndr_global_id"), "(");
+    const char *dims = skip_token(skip_token(inside ? inside : value, "NDR_ITEM"), "(");
     if (!dims || *dims < '1' || *dims > '3') return false; /* that of 0 lets every item pass */
-    at = take(ndr_word_skip_blanks(dims + 1), ")");
-    if (inside) at = take(at, ",");
-    if (inside && at) at = take(ndr_word_skip_blanks(at + strspn(at, "0123456789")), ")");
+    at = skip_token(ndr_word_skip_blanks(dims + 1), ")");
+    if (inside) at = skip_token(at, ",");
+    if (inside && at) at = skip_token(ndr_word_skip_blanks(at + strspn(at, "0123456789")), ")");
     return at && (*at == ';' || *at == ',') && !ndr_code_redefines(code, options, "NDR_ITEM")
            && !ndr_code_redefines(code, options, "ndr_global_id");
 }
@@ -72,25 +72,25 @@ static void blank_others(ndr_code *code, const char *options, const char *name)
 {
     ndr_code_kernel kernel;
     for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
-        if (kernel.name != name && kernel.body && stands_alone(code, options, kernel.name))
+        if (kernel.name != name && kernel.body && occurs_once(code, options, kernel.name))
             memset((char *)kernel.body, ' ', (size_t)(kernel.end - kernel.body));
 }
 
-static bool starts_guarded(ndr_code *code, const char *options, const char *name)
+static bool starts_with_guard(ndr_code *code, const char *options, const char *name)
 {
     const char *all = code->chars.chars, *found = ndr_word_find(all, name);
-    if (!found || !stands_alone(code, options, found)) return false;
+    if (!found || !occurs_once(code, options, found)) return false;
     const char *body = find_body(code, found);
     if (!body || !starts_with_item(code, options, body)) return false;
-    if (!is_plain(all) && shows_bodies(code, options)) blank_others(code, options, found);
-    return is_plain(all) && is_plain(code->macros.chars) && is_plain(options);
+    if (!is_free_of_group_calls(all) && shows_bodies(code, options)) blank_others(code, options, found);
+    return is_free_of_group_calls(all) && is_free_of_group_calls(code->macros.chars) && is_free_of_group_calls(options);
 }
 
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
 {
     ndr_code code;
     const bool was_read = ndr_code_read(text, &code);
-    const bool first = was_read && starts_guarded(&code, options, name);
+    const bool first = was_read && starts_with_guard(&code, options, name);
     ndr_code_free(&code);
     if (!was_read) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
     *is_first = first;

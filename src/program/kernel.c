@@ -6,7 +6,7 @@
 
 /* ---- what is asked for ---- */
 
-static ndr_status check(const ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel *const *kernel)
+static ndr_status check_desc(const ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel *const *kernel)
 {
     NDR_REQUIRE_SET_IN("ndr_kernel_get", context);
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
@@ -30,10 +30,10 @@ static const char *title_of(const ndr_kernel_desc *desc)
 }
 
 /* What a request is known by. */
-typedef struct request {
+typedef struct request_keys {
     ndr_hash program; /* where from, options, folders, text: the same program */
     ndr_hash kernel;  /* the same kernel of it */
-} request;
+} request_keys;
 
 /* With its length in front, so that no two lists of pieces make one key. */
 static void add_piece(ndr_text *key, const void *piece, size_t length)
@@ -60,7 +60,7 @@ static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
     add_piece(key, &source, sizeof source);
 }
 
-static ndr_status read_request(const ndr_kernel_desc *desc, request *r)
+static ndr_status read_request(const ndr_kernel_desc *desc, request_keys *r)
 {
     ndr_text key = { 0 };
     add_program(desc, &key);
@@ -81,7 +81,7 @@ static char *copy_text(const char *text)
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-static ndr_status expand(const ndr_kernel_desc *desc, ndr_text *out, ndr_text *flags)
+static ndr_status expand_source(const ndr_kernel_desc *desc, ndr_text *out, ndr_text *flags)
 {
     ndr_source source = { .title = title_of(desc), .options = desc->options, .include_dirs = desc->include_dirs };
     if (desc->source) {
@@ -127,7 +127,7 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
 static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
 {
     ndr_text text = { 0 }, flags = { 0 };
-    ndr_status status = expand(desc, &text, &flags);
+    ndr_status status = expand_source(desc, &text, &flags);
     if (status == NDR_OK) status = build_from(context, desc, text.chars, flags.chars, made);
     ndr_text_free(&text);
     ndr_text_free(&flags);
@@ -151,7 +151,7 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     return status;
 }
 
-static ndr_status read_text(ndr_program *program, const char *text, ndr_kernel *made)
+static ndr_status read_from_text(ndr_program *program, const char *text, ndr_kernel *made)
 {
     NDR_TRY(ndr_signature_read(made, text, program));
     if (made->form != NDR_FORM_RANGE) return NDR_OK;
@@ -169,7 +169,7 @@ static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
     if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* without the probes */
-    const ndr_status status = read_text(program, text, made);
+    const ndr_status status = read_from_text(program, text, made);
     free(text);
     return status;
 }
@@ -189,7 +189,7 @@ static ndr_status make_kernel(ndr_context *context, ndr_store *store, ndr_progra
 /* ---- getting ---- */
 
 /* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, const request *r,
+static ndr_status find_or_build(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, const request_keys *r,
                                 ndr_kernel **kernel)
 {
     *kernel = ndr_store_find_kernel(store, r->kernel);
@@ -202,8 +202,8 @@ static ndr_status find_or_build(ndr_context *context, ndr_store *store, const nd
 
 ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel)
 {
-    NDR_TRY(check(context, desc, kernel));
-    request r;
+    NDR_TRY(check_desc(context, desc, kernel));
+    request_keys r;
     NDR_TRY(read_request(desc, &r));
     ndr_store *store;
     NDR_TRY(ndr_store_get(context, &store));

@@ -15,7 +15,7 @@ typedef struct fact {
     size_t body; /* where it stands in `bodies` */
 } fact;
 
-enum { NO_BODY, MANY_BODIES, MOST_MACROS = 4096, DEFINED_BITS = 1 << 17 };
+enum { NO_BODY, MANY_BODIES, MAX_MACROS = 4096, DEFINED_BITS = 1 << 17 };
 
 typedef struct macro {
     ndr_hash name;
@@ -54,12 +54,12 @@ static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool fo
     const size_t count = m->list.length / sizeof made;
     for (size_t i = 0; i < count; ++i)
         if (ndr_hash_equal(macro_at(m, i)->name, made.name)) return i;
-    if (!follow || length == 0 || count == MOST_MACROS) return NO_MACRO;
+    if (!follow || length == 0 || count == MAX_MACROS) return NO_MACRO;
     ndr_text_add_chars(&m->list, (const char *)&made, sizeof made);
     return m->list.failed ? NO_MACRO : count;
 }
 
-static void learn(ndr_macros *m, size_t index, fact now)
+static void set_fact(ndr_macros *m, size_t index, fact now)
 {
     if (index == NO_MACRO) return;
     const change made = { index, macro_at(m, index)->now };
@@ -75,7 +75,7 @@ static void note_definition(ndr_macros *m, const char *name, size_t length)
 }
 
 /* Whether nothing defines it but, maybe, the compiler itself. */
-static bool is_fresh(const ndr_macros *m, size_t index)
+static bool is_new(const ndr_macros *m, size_t index)
 {
     const macro *asked = macro_at(m, index);
     const size_t bit = asked->name.words[0] % DEFINED_BITS;
@@ -90,31 +90,31 @@ static size_t keep_body(ndr_macros *m, const char *body, size_t length)
     return at;
 }
 
-static void define(ndr_macros *m, const char *name, size_t length, const char *body, ndr_truth defined)
+static void define_macro(ndr_macros *m, const char *name, size_t length, const char *body, ndr_truth defined)
 {
     const size_t index = find_macro(m, name, length, *body == '"' || *body == '<');
     size_t end = strlen(body);
     while (end > 0 && body[end - 1] == ' ') --end;
-    if (index != NO_MACRO) learn(m, index, (fact){ defined, keep_body(m, body, end) });
+    if (index != NO_MACRO) set_fact(m, index, (fact){ defined, keep_body(m, body, end) });
 }
 
 void ndr_macros_define(ndr_macros *m, const char *rest)
 {
     const size_t length = ndr_word_length(rest);
     note_definition(m, rest, length);
-    define(m, rest, length, rest[length] == '(' ? "?" : ndr_word_skip_blanks(rest + length), NDR_YES);
+    define_macro(m, rest, length, rest[length] == '(' ? "?" : ndr_word_skip_blanks(rest + length), NDR_YES);
 }
 
 void ndr_macros_undefine(ndr_macros *m, const char *rest)
 {
-    learn(m, find_macro(m, rest, ndr_word_length(rest), false), (fact){ NDR_NO, NO_BODY });
+    set_fact(m, find_macro(m, rest, ndr_word_length(rest), false), (fact){ NDR_NO, NO_BODY });
 }
 
 void ndr_macros_forget(ndr_macros *m)
 {
     m->is_incomplete = true;
     for (size_t i = 0; i < m->list.length / sizeof(macro); ++i)
-        if (!macro_at(m, i)->is_ours) learn(m, i, (fact){ NDR_OPEN, MANY_BODIES });
+        if (!macro_at(m, i)->is_ours) set_fact(m, i, (fact){ NDR_UNKNOWN, MANY_BODIES });
 }
 
 void ndr_macros_add_own(ndr_macros *m, const char *name)
@@ -126,7 +126,7 @@ void ndr_macros_add_own(ndr_macros *m, const char *name)
 ndr_truth ndr_macros_is_defined(ndr_macros *m, const char *name)
 {
     const size_t index = find_macro(m, name, strlen(name), false);
-    return index == NO_MACRO ? NDR_OPEN : macro_at(m, index)->now.defined;
+    return index == NO_MACRO ? NDR_UNKNOWN : macro_at(m, index)->now.defined;
 }
 
 const char *ndr_macros_get_body(ndr_macros *m, const char *word)
@@ -158,7 +158,7 @@ void ndr_macros_free(ndr_macros *m)
 /* -D NAME=BODY or -DNAME, and -U. Drivers differ in what quotes mean: among some of them, what is defined stays open. */
 void ndr_macros_read_options(ndr_macros *m, const char *options)
 {
-    const ndr_truth defined = strpbrk(options, "\"'\\") ? NDR_OPEN : NDR_YES;
+    const ndr_truth defined = strpbrk(options, "\"'\\") ? NDR_UNKNOWN : NDR_YES;
     for (const char *at = strchr(options, '-'); at; at = strchr(at + 1, '-')) {
         if ((at > options && !strchr(" \t\"'", at[-1])) || (at[1] != 'D' && at[1] != 'U')) continue;
         const char *name = at + 2 + strspn(at + 2, " \t\"'");
@@ -172,8 +172,8 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
         }
         const size_t index = find_macro(m, name, length, true);
         note_definition(m, name, length);
-        if (at[1] == 'D') define(m, name, length, body.length ? body.chars : "1", defined);
-        else learn(m, index, (fact){ NDR_OPEN, MANY_BODIES });
+        if (at[1] == 'D') define_macro(m, name, length, body.length ? body.chars : "1", defined);
+        else set_fact(m, index, (fact){ NDR_UNKNOWN, MANY_BODIES });
         m->bodies.failed |= body.failed;
         ndr_text_free(&body);
     }
@@ -181,16 +181,16 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
 
 /* ---- conditions ---- */
 
-static ndr_truth as_truth(bool value) { return value ? NDR_YES : NDR_NO; }
+static ndr_truth truth_of(bool value) { return value ? NDR_YES : NDR_NO; }
 
 /* The macro of `ifndef X` or `if !defined(X)`, if that is the whole of `text`; `*wants` to be defined, or not to be. */
-static size_t read_test(ndr_macros *m, const char *text, bool *wants)
+static size_t read_test(ndr_macros *m, const char *text, bool *if_defined)
 {
     const char *name = ndr_word_take(text, "ifdef"), *other = ndr_word_take(text, "ifndef"),
                *at = ndr_word_take(text, "if");
-    *wants = !other;
+    *if_defined = !other;
     if (other) name = other;
-    if (at && *at == '!') *wants = false, at = ndr_word_skip_blanks(at + 1);
+    if (at && *at == '!') *if_defined = false, at = ndr_word_skip_blanks(at + 1);
     if (at) name = ndr_word_take(at, "defined");
     const bool is_open = at && name && *name == '(';
     if (is_open) name = ndr_word_skip_blanks(name + 1);
@@ -202,24 +202,24 @@ static size_t read_test(ndr_macros *m, const char *text, bool *wants)
 
 static ndr_truth read_condition(ndr_macros *m, const char *text, size_t *guard)
 {
-    bool wants;
-    const size_t index = read_test(m, text, &wants);
-    const ndr_truth defined = index == NO_MACRO ? NDR_OPEN : macro_at(m, index)->now.defined;
-    *guard = wants ? NO_MACRO : index;
-    if (defined != NDR_OPEN) return as_truth(wants == (defined == NDR_YES));
+    bool if_defined;
+    const size_t index = read_test(m, text, &if_defined);
+    const ndr_truth defined = index == NO_MACRO ? NDR_UNKNOWN : macro_at(m, index)->now.defined;
+    *guard = if_defined ? NO_MACRO : index;
+    if (defined != NDR_UNKNOWN) return truth_of(if_defined == (defined == NDR_YES));
     const char *number = ndr_word_take(text, "if");
     const bool is_digit = number && (*number == '0' || *number == '1') && !*ndr_word_skip_blanks(number + 1);
-    return is_digit ? as_truth(*number == '1') : NDR_OPEN;
+    return is_digit ? truth_of(*number == '1') : NDR_UNKNOWN;
 }
 
 /* ---- branches ---- */
 
-static void enter(ndr_macros *m, ndr_branch *b, ndr_truth condition)
+static void enter_branch(ndr_macros *m, ndr_branch *b, ndr_truth condition)
 {
     b->is_skipped = b->outer_is_skipped || b->is_decided || condition == NDR_NO;
-    b->is_sure = condition == NDR_YES && !b->is_skipped && !b->may_be_another;
+    b->is_taken = condition == NDR_YES && !b->is_skipped && !b->may_be_another;
     b->is_decided |= condition == NDR_YES;
-    b->may_be_another |= condition == NDR_OPEN;
+    b->may_be_another |= condition == NDR_UNKNOWN;
     b->since = count_changes(m);
 }
 
@@ -227,13 +227,13 @@ void ndr_branch_open(ndr_macros *m, ndr_branch *b, const char *condition, bool o
 {
     *b = (ndr_branch){ .outer_is_skipped = outer_is_skipped, .first = count_changes(m), .guard = NO_MACRO };
     const ndr_truth known = outer_is_skipped ? NDR_NO : read_condition(m, condition, &b->guard);
-    b->is_fresh = b->guard != NO_MACRO && is_fresh(m, b->guard);
+    b->is_new = b->guard != NO_MACRO && is_new(m, b->guard);
     ++m->branches;
-    enter(m, b, known);
+    enter_branch(m, b, known);
 }
 
 /* Back to what was known where the branch began; the changes then hold what was known in it. */
-static void turn_back(ndr_macros *m, size_t since)
+static void undo_changes(ndr_macros *m, size_t since)
 {
     for (size_t i = count_changes(m); i-- > since;) {
         macro *changed = macro_at(m, change_at(m, i)->macro);
@@ -246,21 +246,21 @@ static void turn_back(ndr_macros *m, size_t since)
 void ndr_branch_next(ndr_macros *m, ndr_branch *b, const char *condition)
 {
     size_t guard;
-    turn_back(m, b->since);
+    undo_changes(m, b->since);
     b->guard = NO_MACRO;
-    const bool asks = condition && !b->outer_is_skipped && !b->is_decided;
-    enter(m, b, asks ? read_condition(m, condition, &guard) : NDR_YES);
+    const bool is_evaluated = condition && !b->outer_is_skipped && !b->is_decided;
+    enter_branch(m, b, is_evaluated ? read_condition(m, condition, &guard) : NDR_YES);
 }
 
-static fact either(const ndr_macros *m, fact a, fact b)
+static fact merge_facts(const ndr_macros *m, fact a, fact b)
 {
-    if (a.defined != b.defined) a.defined = NDR_OPEN;
+    if (a.defined != b.defined) a.defined = NDR_UNKNOWN;
     if (a.body == NO_BODY) a.body = b.body;
     else if (b.body != NO_BODY && strcmp(body_at(m, a.body), body_at(m, b.body)) != 0) a.body = MANY_BODIES;
     return a;
 }
 
-static bool touches_another(const ndr_macros *m, const ndr_branch *b)
+static bool changes_other_macro(const ndr_macros *m, const ndr_branch *b)
 {
     for (size_t i = b->first; i < count_changes(m); ++i)
         if (change_at(m, i)->macro != b->guard) return true;
@@ -277,17 +277,17 @@ static bool is_defined_as_guard(const ndr_macros *m, size_t index)
 bool ndr_branch_close(ndr_macros *m, ndr_branch *b, bool is_file)
 {
     const bool guards = b->guard != NO_MACRO && !b->is_skipped && macro_at(m, b->guard)->now.defined == NDR_YES;
-    const bool is_sure = guards && is_file && b->is_fresh && is_defined_as_guard(m, b->guard);
-    const bool leans = is_sure && touches_another(m, b);
+    const bool is_taken = guards && is_file && b->is_new && is_defined_as_guard(m, b->guard);
+    const bool needs_guard_check = is_taken && changes_other_macro(m, b);
     --m->branches;
-    if (!is_sure) turn_back(m, b->since);
-    for (size_t i = b->first; !is_sure && i < count_changes(m); ++i) {
+    if (!is_taken) undo_changes(m, b->since);
+    for (size_t i = b->first; !is_taken && i < count_changes(m); ++i) {
         macro *changed = macro_at(m, change_at(m, i)->macro);
         const fact inside = change_at(m, i)->before;
         change_at(m, i)->before = changed->now;
-        changed->now = either(m, changed->now, inside);
+        changed->now = merge_facts(m, changed->now, inside);
     }
     if (!m->branches) m->changes.length = 0; /* nothing to go back to */
-    if (guards) learn(m, b->guard, (fact){ NDR_YES, macro_at(m, b->guard)->now.body });
-    return leans;
+    if (guards) set_fact(m, b->guard, (fact){ NDR_YES, macro_at(m, b->guard)->now.body });
+    return needs_guard_check;
 }

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MOST_SAME: how often one file may include itself, where only the compiler knows when to stop. */
-enum { DEEPEST = 200, MOST_IFS = 2000, MOST_SAME = 64, LEAST_SAME = 4 };
+/* MAX_SAME: how often one file may include itself, where only the compiler knows when to stop. */
+enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4 };
 static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer where that makes the source too long\n";
@@ -41,7 +41,7 @@ typedef struct input {
     place unclosed; /* of an #if without an #endif */
     uint64_t device, node; /* 0 for what is no file on disk */
     const once *once;
-    bool counts; /* something in it is more than a guard that leaves nothing */
+    bool has_content; /* something in it is more than a guard that leaves nothing */
 } input;
 
 /* A file, or what stands between an #if and its #endif. */
@@ -50,8 +50,8 @@ typedef struct group {
     ndr_branch branch;
     size_t line; /* of the #if, and the place after it */
     place next;
-    bool leads;      /* nothing stands ahead of it in its file */
-    bool is_shifted; /* something is pasted in it */
+    bool is_first;      /* nothing stands ahead of it in its file */
+    bool has_pasted; /* something is pasted in it */
     bool is_closed;
     unsigned unclosed; /* the #ifs that an #elif was split into */
 } group;
@@ -64,11 +64,11 @@ typedef struct expansion {
     once *onces;
     const input *input; /* the one that is being pasted */
     size_t depth, ifs;  /* files and #ifs inside each other */
-    unsigned most_same;
+    unsigned max_same;
     ndr_line line, ahead;
     ndr_text names;
-    ndr_text askers; /* macros that hold __has_include, one name after the other, each ended by a 0 */
-    ndr_text beside; /* the folder of a file whose #include only the compiler can tell */
+    ndr_text has_include_macros; /* macros that hold __has_include, one name after the other, each ended by a 0 */
+    ndr_text file_folder; /* the folder of a file whose #include only the compiler can tell */
     bool needs_folders;
 } expansion;
 
@@ -105,7 +105,7 @@ static void start_line(expansion *x)
 }
 
 /* In place of a directive that is read: as many lines. */
-static void add_instead(expansion *x, const char *text)
+static void replace_line(expansion *x, const char *text)
 {
     ndr_text_add(x->out, "%s\n", text);
     add_newlines(x, x->line.newlines > 0 ? x->line.newlines - 1 : 0);
@@ -118,7 +118,7 @@ static void add_mark(expansion *x, place next)
 }
 
 /* `#line 5`, `#line 5 "name"`, `# 5 "name" 1`: what counts from here on. */
-static void follow_mark(expansion *x, input *f, const char *rest)
+static void apply_line_directive(expansion *x, input *f, const char *rest)
 {
     char *end;
     const size_t line = strtoul(rest, &end, 10);
@@ -131,19 +131,19 @@ static void follow_mark(expansion *x, input *f, const char *rest)
 /* ---- what only the compiler can find ---- */
 
 /* A macro spells a name in `f`, which cannot be told: the compiler needs the folders. */
-static ndr_status leave(expansion *x, const input *f)
+static ndr_status leave_to_compiler(expansion *x, const input *f)
 {
     x->needs_folders = true;
     if (!f->from.is_file) return NDR_OK;
     const bool has_folder = ndr_folder_length(f->from.title) > 0;
     const char *folder = has_folder ? f->from.title : "./";
     const size_t length = ndr_folder_length(folder);
-    if (!x->beside.length) ndr_text_add_chars(&x->beside, folder, length);
+    if (!x->file_folder.length) ndr_text_add_chars(&x->file_folder, folder, length);
     NDR_REQUIRE(
-        x->beside.failed || (x->beside.length == length && strncmp(x->beside.chars, folder, length) == 0),
+        x->file_folder.failed || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
         "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
         "can: write the name itself",
-        f->from.title, x->beside.chars);
+        f->from.title, x->file_folder.chars);
     return NDR_OK;
 }
 
@@ -153,7 +153,7 @@ static ndr_status add_folders(expansion *x)
     ndr_hash sum = { { 0, 0 } };
     if (!x->flags || !x->needs_folders) return NDR_OK;
     const size_t before = x->flags->length;
-    if (x->beside.length) NDR_TRY(ndr_source_add_folder(x->beside.chars, x->flags, &sum));
+    if (x->file_folder.length) NDR_TRY(ndr_source_add_folder(x->file_folder.chars, x->flags, &sum));
     for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
         NDR_TRY(ndr_source_add_folder(*dir, x->flags, &sum));
     if (x->flags->length > before)
@@ -174,7 +174,7 @@ static ndr_status paste_lines(expansion *x, input *f, group *in)
 }
 
 /* `*pasted` false: the file has come to nothing. */
-static ndr_status paste(expansion *x, input *f, const char *text, bool *pasted)
+static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pasted)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
                    "including \"%s\" makes the source longer than %d bytes", f->from.title, NDR_SOURCE_BYTES);
@@ -195,8 +195,8 @@ static ndr_status paste(expansion *x, input *f, const char *text, bool *pasted)
         add_mark(x, f->unclosed);
         ndr_text_add(x->out, "#error unterminated conditional directive\n");
     }
-    *pasted = f->counts;
-    if (!f->counts && x->depth > 0) x->out->length = before;
+    *pasted = f->has_content;
+    if (!f->has_content && x->depth > 0) x->out->length = before;
     return NDR_OK;
 }
 
@@ -204,7 +204,7 @@ static void define_once(expansion *x, const input *f)
 {
     char define[64];
     snprintf(define, sizeof define, "#define %s", f->once->macro);
-    add_instead(x, define);
+    replace_line(x, define);
     ndr_macros_define(x->macros, f->once->macro);
 }
 
@@ -213,17 +213,17 @@ static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_i
 {
     char condition[64];
     ndr_branch branch;
-    const ndr_truth had = f->once ? ndr_macros_is_defined(x->macros, f->once->macro) : NDR_NO;
+    const ndr_truth was_defined = f->once ? ndr_macros_is_defined(x->macros, f->once->macro) : NDR_NO;
     *pasted = false;
-    if (had == NDR_YES) return NDR_OK;
-    if (had == NDR_OPEN) {
+    if (was_defined == NDR_YES) return NDR_OK;
+    if (was_defined == NDR_UNKNOWN) {
         snprintf(condition, sizeof condition, "ifndef %s", f->once->macro);
         ndr_branch_open(x->macros, &branch, condition, false);
         ndr_text_add(x->out, "#%s\n", condition);
     }
     if (is_import) define_once(x, f);
-    NDR_TRY(paste(x, f, text, pasted));
-    if (had == NDR_NO) return NDR_OK;
+    NDR_TRY(paste_text(x, f, text, pasted));
+    if (was_defined == NDR_NO) return NDR_OK;
     ndr_branch_close(x->macros, &branch, false);
     ndr_text_add(x->out, "#endif\n");
     *pasted = true;
@@ -254,7 +254,7 @@ static bool is_too_deep(const expansion *x, const input *f)
     unsigned same = 0;
     for (const input *open = x->input; open; open = open->outer)
         same += open->node == f->node && open->device == f->device;
-    return x->depth == DEEPEST || same >= x->most_same;
+    return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
 static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file, bool is_import, bool *pasted)
@@ -262,7 +262,7 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
     f->from.next_dir = file->next_dir;
     f->from.is_file = true;
     NDR_TRY(find_once(x, f, &file->info, file->text.chars, is_import));
-    if (is_too_deep(x, f)) return paste(x, f, too_deep, pasted);
+    if (is_too_deep(x, f)) return paste_text(x, f, too_deep, pasted);
     return paste_once(x, f, file->text.chars, is_import, pasted);
 }
 
@@ -275,7 +275,7 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
     input f = { .from.title = title.chars };
     ndr_status status = title.failed     ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", name)
-                        : file->embedded ? paste(x, &f, file->embedded->text, pasted)
+                        : file->embedded ? paste_text(x, &f, file->embedded->text, pasted)
                                          : paste_on_disk(x, &f, file, is_import, pasted);
     ndr_text_free(&title);
     return status;
@@ -286,21 +286,21 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
 static const char has_include[] = "__has_include"; /* __has_include_next begins with it as well */
 
 /* Whether a text asks for a file by a macro, whose answer depends on the file that the text stands in. */
-static bool asks_by_macro(const expansion *x, const char *text)
+static bool uses_has_include_macro(const expansion *x, const char *text)
 {
-    const char *name = x->askers.chars, *end = name + x->askers.length;
+    const char *name = x->has_include_macros.chars, *end = name + x->has_include_macros.length;
     for (; name < end; name += strlen(name) + 1)
         if (ndr_word_find(text, name)) return true;
     return false;
 }
 
 /* `rest` follows #define. */
-static void note_asker(expansion *x, const char *rest)
+static void note_has_include_macro(expansion *x, const char *rest)
 {
     const size_t length = ndr_word_length(rest);
-    if (!ndr_word_find_start(rest + length, has_include) && !asks_by_macro(x, rest + length)) return;
-    ndr_text_add_chars(&x->askers, rest, length);
-    ndr_text_add_chars(&x->askers, "", 1);
+    if (!ndr_word_find_start(rest + length, has_include) && !uses_has_include_macro(x, rest + length)) return;
+    ndr_text_add_chars(&x->has_include_macros, rest, length);
+    ndr_text_add_chars(&x->has_include_macros, "", 1);
 }
 
 /* ---- lines ---- */
@@ -330,19 +330,19 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     const bool is_spelled = *rest == '"' || *rest == '<';
     if (ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w))
         NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
-    f->counts |= pasted || !is_there;
-    in->is_shifted |= pasted;
+    f->has_content |= pasted || !is_there;
+    in->has_pasted |= pasted;
     if (!is_there) {
         ndr_macros_forget(x->macros);
         copy_line(x, f, start);
-        return is_spelled ? NDR_OK : leave(x, f);
+        return is_spelled ? NDR_OK : leave_to_compiler(x, f);
     }
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);
     return NDR_OK;
 }
 
-static bool holds(const char *at, const char *end, const char *word)
+static bool has_word(const char *at, const char *end, const char *word)
 {
     const size_t length = strlen(word);
     while (at + length <= end && memcmp(at, word, length) != 0) ++at;
@@ -350,20 +350,20 @@ static bool holds(const char *at, const char *end, const char *word)
 }
 
 /* What does not work in a pasted file, nor in a macro, which may be used in one. */
-static ndr_status refuse_lost(const expansion *x, const input *f, const char *start)
+static ndr_status refuse_unsupported(const expansion *x, const input *f, const char *start)
 {
     static const struct {
         const char *word, *other, *sentence;
-    } lost[] = {
+    } unsupported[] = {
         { "__INCLUDE_LEVEL__", "",
           "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it" },
         { "_Pragma", "\"once\"", "_Pragma(\"once\") does nothing in pasted files: write #pragma once" },
     };
     const bool is_blank = !x->line.is_code && !x->line.directive.length;
     if (is_blank || (x->depth == 1 && !ndr_line_is(&x->line, "define"))) return NDR_OK;
-    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i)
-        NDR_REQUIRE(!holds(start, f->at, lost[i].word) || !holds(start, f->at, lost[i].other), "\"%s\", line %zu: %s",
-                    f->from.title, f->line + 1 - x->line.newlines, lost[i].sentence);
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; ++i)
+        NDR_REQUIRE(!has_word(start, f->at, unsupported[i].word) || !has_word(start, f->at, unsupported[i].other), "\"%s\", line %zu: %s",
+                    f->from.title, f->line + 1 - x->line.newlines, unsupported[i].sentence);
     return NDR_OK;
 }
 
@@ -373,7 +373,7 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
     const bool is_once = ndr_word_take(rest, "once");
     if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
     if (is_once && f->once) define_once(x, f);
-    else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) add_instead(x, "");
+    else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) replace_line(x, "");
     else copy_line(x, f, start);
     return NDR_OK;
 }
@@ -382,19 +382,19 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
 static ndr_status paste_plain(expansion *x, input *f, const char *start)
 {
     const ndr_line *line = &x->line;
-    f->counts |= line->is_code || line->directive.length;
+    f->has_content |= line->is_code || line->directive.length;
     if (!line->directive.length) return copy_line(x, f, start);
     const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
         ndr_macros_define(x->macros, rest);
-        note_asker(x, rest);
+        note_has_include_macro(x, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
         return paste_pragma(x, f, start, rest);
     } else {
         rest = ndr_line_is(line, "line");
-        follow_mark(x, f, rest ? rest : ndr_line_is(line, ""));
+        apply_line_directive(x, f, rest ? rest : ndr_line_is(line, ""));
     }
     return copy_line(x, f, start);
 }
@@ -402,14 +402,14 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
 /* ---- conditions ---- */
 
 /* The end of `__has_include(...)` at `at` if its answer is yes, and otherwise NULL. */
-static ndr_status answer(expansion *x, const input *f, const char *at, const char **end)
+static ndr_status resolve_has_include(expansion *x, const input *f, const char *at, const char **end)
 {
     ndr_include w = { .is_next = strncmp(at, "__has_include_next", 18) == 0 };
     const char *open = ndr_word_skip_blanks(at + ndr_word_length(at));
     const char *close = *open == '(' ? ndr_include_read(ndr_word_skip_blanks(open + 1), &w) : NULL;
     if (close) close = ndr_word_take(ndr_word_skip_blanks(close), ")");
     *end = NULL;
-    if (!close) return *open == '(' ? leave(x, f) : NDR_OK;
+    if (!close) return *open == '(' ? leave_to_compiler(x, f) : NDR_OK;
     ndr_included file;
     const ndr_status status = ndr_include_find(&x->source, &f->from, &w, &file);
     if (file.is_there) *end = close;
@@ -425,13 +425,13 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
     ndr_text_add_chars(&condition, "#", 1);
     for (const char *word, *end; status == NDR_OK && (word = ndr_word_find_start(at, has_include)); at = end) {
         ndr_text_add_chars(&condition, at, (size_t)(word - at));
-        status = answer(x, f, word, &end);
+        status = resolve_has_include(x, f, word, &end);
         ndr_text_add(&condition, "%.*s", end ? 2 : (int)ndr_word_length(word), end ? "1 " : word);
         if (!end) end = word + ndr_word_length(word);
     }
     ndr_text_add(&condition, "%s", at);
     if (condition.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read \"%s\"", f->from.title);
-    else add_instead(x, condition.chars);
+    else replace_line(x, condition.chars);
     ndr_text_free(&condition);
     return status;
 }
@@ -439,14 +439,14 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
 static ndr_status copy_condition(expansion *x, const input *f, const char *start, bool is_skipped)
 {
     const char *text = ndr_line_is(&x->line, "");
-    if (!is_skipped && asks_by_macro(x, text)) NDR_TRY(leave(x, f));
+    if (!is_skipped && uses_has_include_macro(x, text)) NDR_TRY(leave_to_compiler(x, f));
     return !is_skipped && ndr_word_find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
-static ndr_status add_stray(expansion *x, input *f)
+static ndr_status add_stray_error(expansion *x, input *f)
 {
-    f->counts = true;
-    add_instead(x, "#error a branch without #if");
+    f->has_content = true;
+    replace_line(x, "#error a branch without #if");
     return NDR_OK;
 }
 
@@ -455,28 +455,28 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
 {
     const bool is_skipped = outer->branch.is_skipped;
     const place here = { f->next.line - x->line.newlines, f->next.name };
-    group in = { .line = f->line, .next = f->next, .leads = outer->is_file && !f->counts && x->depth > 1 };
+    group in = { .line = f->line, .next = f->next, .is_first = outer->is_file && !f->has_content && x->depth > 1 };
     ndr_branch_open(x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
-    f->counts |= !in.branch.is_skipped;
+    f->has_content |= !in.branch.is_skipped;
     NDR_TRY(copy_condition(x, f, start, is_skipped));
     ++x->ifs;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MOST_IFS, "\"%s\" has more than %d #ifs inside each other",
-                   f->from.title, MOST_IFS);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other",
+                   f->from.title, MAX_IFS);
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
-    outer->is_shifted |= in.is_shifted;
+    outer->has_pasted |= in.has_pasted;
     if (in.is_closed) return NDR_OK;
     ndr_branch_close(x->macros, &in.branch, false);
-    f->counts = true;
+    f->has_content = true;
     f->unclosed = here;
     for (unsigned i = 0; i <= in.unclosed; ++i) ndr_text_add(x->out, "\n#endif\n");
     return NDR_OK;
 }
 
 /* What a #line in a branch said holds no longer, unless the branch is sure to be compiled. */
-static void leave_branch(input *f, const group *in)
+static void restore_line(input *f, const group *in)
 {
-    if (!in->branch.is_sure) f->next = (place){ in->next.line + f->line - in->line, in->next.name };
+    if (!in->branch.is_taken) f->next = (place){ in->next.line + f->line - in->line, in->next.name };
 }
 
 /* Lines in a branch that is skipped count too: what is pasted there shifts those after it, and the condition of an
@@ -484,16 +484,16 @@ static void leave_branch(input *f, const group *in)
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
     const char *word = ndr_line_is(&x->line, ""), *condition = strncmp(word, "elif", 4) == 0 ? word + 2 : NULL;
-    if (in->is_file) return add_stray(x, f);
-    leave_branch(f, in);
-    if (condition && in->is_shifted) {
+    if (in->is_file) return add_stray_error(x, f);
+    restore_line(f, in);
+    if (condition && in->has_pasted) {
         ndr_text_add(x->out, "#else\n");
         add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
         NDR_TRY(add_condition(x, f, condition));
         ++in->unclosed;
     } else {
         NDR_TRY(copy_condition(x, f, start, in->branch.outer_is_skipped || in->branch.is_decided));
-        if (in->is_shifted) add_mark(x, f->next);
+        if (in->has_pasted) add_mark(x, f->next);
     }
     ndr_branch_next(x->macros, &in->branch, condition);
     return NDR_OK;
@@ -513,10 +513,10 @@ static ndr_status is_blank_ahead(expansion *x, const input *f, bool *is_blank)
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
 {
     bool is_last = false;
-    if (in->is_file) return add_stray(x, f);
-    leave_branch(f, in);
-    if (in->leads || in->is_shifted) NDR_TRY(is_blank_ahead(x, f, &is_last));
-    if (ndr_branch_close(x->macros, &in->branch, in->leads && is_last)) {
+    if (in->is_file) return add_stray_error(x, f);
+    restore_line(f, in);
+    if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
+    if (ndr_branch_close(x->macros, &in->branch, in->is_first && is_last)) {
         ndr_text_add(x->out, "#else\n");
         add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
         ndr_text_add(x->out, "#error the macro that guards this file is defined elsewhere, too: rename it\n");
@@ -526,7 +526,7 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
         start_line(x);
         ndr_text_add(x->out, "#endif\n");
     }
-    if (in->is_shifted && !is_last) add_mark(x, f->next);
+    if (in->has_pasted && !is_last) add_mark(x, f->next);
     in->is_closed = true;
     return NDR_OK;
 }
@@ -549,7 +549,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_includes(&x->line, &w.is_next, &w.is_import);
-    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_lost(x, f, start));
+    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f, start));
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
@@ -582,7 +582,7 @@ static void add_option_dirs(expansion *x)
     if (!x->dirs.failed) x->source.include_dirs = (const char *const *)(void *)x->dirs.chars;
 }
 
-static ndr_status expand(expansion *x)
+static ndr_status expand_source(expansion *x)
 {
     const ndr_source *source = &x->source;
     ndr_file_info info;
@@ -593,10 +593,10 @@ static ndr_status expand(expansion *x)
         add_option_dirs(x);
     }
     if (source->is_file && ndr_file_get_info(source->title, &info) == 0) NDR_TRY(find_once(x, &f, &info, source->text, false));
-    NDR_TRY(paste(x, &f, source->text, &pasted));
+    NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->askers.failed || x->beside.failed || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->has_include_macros.failed || x->file_folder.failed || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
@@ -608,19 +608,19 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->names);
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
-    ndr_text_free(&x->askers);
-    ndr_text_free(&x->beside);
+    ndr_text_free(&x->has_include_macros);
+    ndr_text_free(&x->file_folder);
     for (once *o = x->onces, *next; o; o = next) {
         next = o->next;
         free(o);
     }
 }
 
-static ndr_status try_to_expand(const ndr_source *source, unsigned most_same, ndr_text *out, ndr_text *flags)
+static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags)
 {
-    expansion x = { .source = *source, .out = out, .flags = flags, .most_same = most_same, .macros = ndr_macros_new() };
+    expansion x = { .source = *source, .out = out, .flags = flags, .max_same = max_same, .macros = ndr_macros_new() };
     const ndr_status status =
-        x.macros ? expand(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
+        x.macros ? expand_source(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
     free_expansion(&x);
     return status;
 }
@@ -636,9 +636,9 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *
     ndr_source clean = *source;
     clean.text = text.chars;
     ndr_status status = NDR_LIMIT_EXCEEDED;
-    for (unsigned most_same = MOST_SAME; status == NDR_LIMIT_EXCEEDED && most_same >= LEAST_SAME; most_same /= 2) {
+    for (unsigned max_same = MAX_SAME; status == NDR_LIMIT_EXCEEDED && max_same >= MIN_SAME; max_same /= 2) {
         out->length = before;
-        status = try_to_expand(&clean, most_same, out, flags);
+        status = try_to_expand(&clean, max_same, out, flags);
     }
     ndr_text_free(&text);
     return status;

@@ -59,7 +59,7 @@ struct ndr_kernel {
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
     ndr_mutex lock;
-    atomic_bool is_handed_out; /* somebody else may set arguments */
+    atomic_bool native_handle_exposed; /* somebody else may set arguments */
     void *attached; /* by the floor above: one block of malloc(), freed with the kernel; or NULL. With the lock */
 };
 
@@ -103,7 +103,7 @@ typedef struct ndr_store {
     ndr_mutex lock;       /* held for look-ups and changes of the tables */
     ndr_mutex build_lock; /* held while one thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
-    int takes_ptx;              /* sub_group.c's: 0 not asked yet, 1 no, 2 yes. With the build lock */
+    int supports_ptx;              /* sub_group.c's: 0 not asked yet, 1 no, 2 yes. With the build lock */
 } ndr_store;
 
 /* The one of a context, made when first asked for. */
@@ -245,7 +245,7 @@ const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_impo
 
 /* What is known of macros at one place of a text; reading on changes it. */
 typedef struct ndr_macros ndr_macros;
-typedef enum ndr_truth { NDR_OPEN, NDR_NO, NDR_YES } ndr_truth;
+typedef enum ndr_truth { NDR_UNKNOWN, NDR_NO, NDR_YES } ndr_truth;
 
 ndr_macros *ndr_macros_new(void);
 void ndr_macros_free(ndr_macros *macros);
@@ -268,8 +268,8 @@ const char *ndr_macros_get_body(ndr_macros *macros, const char *word);
 
 /* The branches from an #if to its #endif. */
 typedef struct ndr_branch {
-    bool is_skipped, is_sure; /* it is known not to be compiled; it is, where what stands round it is */
-    bool outer_is_skipped, is_decided, may_be_another, is_fresh;
+    bool is_skipped, is_taken; /* it is known not to be compiled; it is, where what stands round it is */
+    bool outer_is_skipped, is_decided, may_be_another, is_new;
     size_t guard, first, since;
 } ndr_branch;
 

@@ -69,7 +69,7 @@ static bool is_opaque(const char *type_name)
 }
 
 /* "unsigned int" of "unsigned int*": what a pointer points to, if it is a number, an atomic one or a vector. */
-static ndr_builtin pointee(const char *type_name)
+static ndr_builtin pointee_builtin(const char *type_name)
 {
     if (strncmp(type_name, "atomic_", 7) == 0) type_name += 7;
     char name[32];
@@ -121,7 +121,7 @@ static void classify(ndr_param *param, const qualifiers *q)
         return;
     }
     const bool is_value = q->space == CL_KERNEL_ARG_ADDRESS_PRIVATE;
-    param->type = is_value ? ndr_builtin_named(param->type_name) : pointee(param->type_name);
+    param->type = is_value ? ndr_builtin_named(param->type_name) : pointee_builtin(param->type_name);
     param->kind = !is_value ? kind_of_pointer(q->space) : param->type.lanes == 1 ? NDR_PARAM_NUMBER : NDR_PARAM_BYTES;
     param->size_bytes = ndr_builtin_bytes(param->type);
 }
@@ -141,7 +141,7 @@ static ndr_status read_param(cl_kernel kernel, cl_uint index, ndr_param *param)
 
 /* ---- one parameter of a kernel made elsewhere ---- */
 
-static ndr_status leave_open(ndr_param *param)
+static ndr_status set_unknown(ndr_param *param)
 {
     static const char unknown[] = "type unknown";
     param->kind = NDR_PARAM_ANY;
@@ -159,7 +159,7 @@ static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param 
 {
     size_t bytes = 0;
     const cl_int error = ndr_cl.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
-    if (error == CL_KERNEL_ARG_INFO_NOT_AVAILABLE || (error == CL_SUCCESS && bytes <= 1)) return leave_open(param);
+    if (error == CL_KERNEL_ARG_INFO_NOT_AVAILABLE || (error == CL_SUCCESS && bytes <= 1)) return set_unknown(param);
     NDR_TRY_CL_AS("clGetKernelArgInfo", error);
     NDR_TRY(read_param(kernel, index, param));
     if (param->kind == NDR_PARAM_BYTES && param->size_bytes == 0) param->kind = NDR_PARAM_ANY;
@@ -180,7 +180,7 @@ static ndr_status check_record_is_last(const ndr_kernel *kernel)
     return NDR_OK;
 }
 
-static void recognise_record(ndr_kernel *kernel)
+static void detect_record(ndr_kernel *kernel)
 {
     if (kernel->arg_count == 0) return;
     const ndr_param *last = &kernel->params[kernel->arg_count - 1];
@@ -216,7 +216,7 @@ static bool needs_probe(const ndr_param *param)
 
 /* What a probe tells: the bytes of a type, or from BUILTIN on which built-in one it is (16 for each dtype, and what is
  * added for its lanes), or from OBJECT on that it is a sampler or the like. Anything else: nobody knows. */
-enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MOST = 0xffff };
+enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MAX_NUMBER = 0xffff };
 
 /* One digit of a number, to the base 256, goes into each of two kernels: some devices take groups of no more. Nothing in
  * here may be a macro of the user's: all names are reserved ones, undefined, or keywords in their longer spelling. Each
@@ -303,7 +303,7 @@ static void add_undef(const char *type_name, ndr_text *out)
 
 /* Ask in a build of its own for `types` as the driver calls them. `*knows` is false where one of them is none at the end of
  * the text. Anything else that goes wrong is not to be taken for that. */
-static ndr_status ask_for_types(ndr_context *context, const char *text, const char *options, ndr_type *types, bool *knows)
+static ndr_status probe_types(ndr_context *context, const char *text, const char *options, ndr_type *types, bool *are_known)
 {
     ndr_text whole = { 0 };
     cl_program built = NULL;
@@ -315,7 +315,7 @@ static ndr_status ask_for_types(ndr_context *context, const char *text, const ch
     if (built) status = read_probes(built, context->device, types);
     if (built) ndr_cl.clReleaseProgram(built);
     ndr_text_free(&whole);
-    *knows = built != NULL;
+    *are_known = built != NULL;
     return status;
 }
 
@@ -364,7 +364,7 @@ static ndr_status list_types(const char *text, const char *options, ndr_type **t
         end = strchr(name, '\n');
         *end = '\0';
         const bool is_pointee = end[-1] == '*';
-        const ndr_builtin known = is_pointee ? pointee(name) : ndr_builtin_named(name);
+        const ndr_builtin known = is_pointee ? pointee_builtin(name) : ndr_builtin_named(name);
         const bool is_own = known.lanes == 0 && !is_opaque(name) && !is_half(name) && !ndr_points_to_void(name);
         if (is_own && !find_type(*types, name, is_pointee)) status = add_type(types, name, is_pointee);
     }
@@ -395,15 +395,15 @@ ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text 
 }
 
 /* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
-static ndr_status probe_apart(ndr_context *context, const char *text, const char *options, ndr_type *types)
+static ndr_status probe_types_separately(ndr_context *context, const char *text, const char *options, ndr_type *types)
 {
-    bool knows;
-    NDR_TRY(ask_for_types(context, text, options, types, &knows));
-    for (ndr_type *type = types, *next; !knows && types->next && type; type = next) {
-        bool knows_one;
+    bool are_known;
+    NDR_TRY(probe_types(context, text, options, types, &are_known));
+    for (ndr_type *type = types, *next; !are_known && types->next && type; type = next) {
+        bool is_known;
         next = type->next;
         type->next = NULL;
-        const ndr_status status = ask_for_types(context, text, options, type, &knows_one);
+        const ndr_status status = probe_types(context, text, options, type, &is_known);
         type->next = next;
         NDR_TRY(status);
     }
@@ -422,7 +422,7 @@ static ndr_status probe_missing(const ndr_kernel *kernel, const char *text, ndr_
             && !find_type(missing, param->type_name, is_pointee))
             status = add_type(&missing, param->type_name, is_pointee);
     }
-    if (status == NDR_OK && missing) status = probe_apart(kernel->context, text, program->options, missing);
+    if (status == NDR_OK && missing) status = probe_types_separately(kernel->context, text, program->options, missing);
     if (status != NDR_OK) {
         ndr_types_free(missing);
         return status;
@@ -433,9 +433,9 @@ static ndr_status probe_missing(const ndr_kernel *kernel, const char *text, ndr_
     return NDR_OK;
 }
 
-static void learn(ndr_param *param, size_t number)
+static void apply_probe(ndr_param *param, size_t number)
 {
-    if (number > MOST) return;
+    if (number > MAX_NUMBER) return;
     if (number >= OBJECT) {
         param->kind = NDR_PARAM_OPAQUE;
     } else if (number >= BUILTIN) {
@@ -448,13 +448,13 @@ static void learn(ndr_param *param, size_t number)
     if (param->kind == NDR_PARAM_BYTES && param->type.lanes == 1) param->kind = NDR_PARAM_NUMBER;
 }
 
-static ndr_status learn_types(ndr_kernel *kernel, const char *text, ndr_program *program)
+static ndr_status apply_probes(ndr_kernel *kernel, const char *text, ndr_program *program)
 {
     NDR_TRY(probe_missing(kernel, text, program));
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) {
         ndr_param *param = &kernel->params[i];
         if (needs_probe(param))
-            learn(param, find_type(program->types, param->type_name, param->kind == NDR_PARAM_LOCAL)->number);
+            apply_probe(param, find_type(program->types, param->type_name, param->kind == NDR_PARAM_LOCAL)->number);
     }
     return NDR_OK;
 }
@@ -487,7 +487,7 @@ static ndr_status read_limits(ndr_kernel *kernel)
     READ(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required);
     kernel->info.local_memory_bytes = (size_t)local;
     kernel->info.private_memory_bytes = (size_t)private_memory;
-    ndr_turn_dims(3, required, kernel->info.required_local_size);
+    ndr_reverse_dims(3, required, kernel->info.required_local_size);
     return NDR_OK;
 }
 
@@ -503,8 +503,8 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program 
     for (cl_uint i = 0; i < count; ++i)
         NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
     NDR_TRY(check_record_is_last(kernel));
-    recognise_record(kernel);
-    if (program) NDR_TRY(learn_types(kernel, text, program));
+    detect_record(kernel);
+    if (program) NDR_TRY(apply_probes(kernel, text, program));
     kernel->argument_bytes = count_argument_bytes(kernel);
     return read_limits(kernel);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_FILES = 10000, DEEPEST_FOLDER = 8 };
+enum { MAX_FILES = 10000, MAX_FOLDER_DEPTH = 8 };
 
 const ndr_source_file *ndr_source_find(const char *name)
 {
@@ -141,7 +141,7 @@ static bool add_entry(void *visitor, const char *name)
     }
     *w->failed |= file.failed;
     ndr_text_free(&file);
-    return *w->files < MOST_FILES;
+    return *w->files < MAX_FILES;
 }
 
 ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum)
@@ -153,6 +153,6 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
                 "takes none with a blank, quote or backslash in its name: rename it, or write the file's name out",
                 path);
     ndr_text_add(flags, " -I %s", path);
-    ndr_folder_visit(path, add_entry, &(walk){ path, DEEPEST_FOLDER, &files, &flags->failed, sum });
+    ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });
     return NDR_OK;
 }

@@ -121,7 +121,7 @@ ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
 
 /* ---- finding and keeping ---- */
 
-static void *find(ndr_store *store, const ndr_table *table, ndr_hash key)
+static void *find_in(ndr_store *store, const ndr_table *table, ndr_hash key)
 {
     ndr_mutex_lock(&store->lock);
     void *found = look_up(table, key);
@@ -129,11 +129,11 @@ static void *find(ndr_store *store, const ndr_table *table, ndr_hash key)
     return found;
 }
 
-ndr_program *ndr_store_find(ndr_store *store, ndr_hash key) { return find(store, &store->programs, key); }
+ndr_program *ndr_store_find(ndr_store *store, ndr_hash key) { return find_in(store, &store->programs, key); }
 
-ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find(store, &store->kernels, key); }
+ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find_in(store, &store->kernels, key); }
 
-static ndr_status keep(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
+static ndr_status keep_in(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
 {
     ndr_mutex_lock(&store->lock);
     const ndr_status status = insert(table, key, value);
@@ -143,10 +143,10 @@ static ndr_status keep(ndr_store *store, ndr_table *table, ndr_hash key, void *v
 
 ndr_status ndr_store_keep(ndr_store *store, ndr_program *program)
 {
-    return keep(store, &store->programs, program->key, program);
+    return keep_in(store, &store->programs, program->key, program);
 }
 
 ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel)
 {
-    return keep(store, &store->kernels, kernel->key, kernel);
+    return keep_in(store, &store->kernels, kernel->key, kernel);
 }

@@ -14,11 +14,11 @@
 
 /* Whether inline PTX builds here; asked once for each context, with the build lock held. A driver that fails at it is
  * asked again. */
-static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
+static ndr_status probe_ptx(ndr_context *context, bool *supports)
 {
     ndr_store *store;
     NDR_TRY(ndr_store_get(context, &store));
-    if (store->takes_ptx == 0) {
+    if (store->supports_ptx == 0) {
         /* One of each kind that kernels/ndr uses; the last two came with compute capability 6 and 7. */
         static const char probe[] =
             "kernel void probe(global uint *x, global double *y)\n"
@@ -31,12 +31,12 @@ static ndr_status ask_for_ptx(ndr_context *context, bool *takes)
             "    x[0] = lane;\n"
             "}\n";
         cl_program program = NULL;
-        const bool asks = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
-        if (asks) NDR_TRY(ndr_build_try(context, probe, "", &program));
-        store->takes_ptx = program ? 2 : 1;
+        const bool is_worth_probing = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
+        if (is_worth_probing) NDR_TRY(ndr_build_try(context, probe, "", &program));
+        store->supports_ptx = program ? 2 : 1;
         if (program) ndr_cl.clReleaseProgram(program);
     }
-    *takes = store->takes_ptx == 2;
+    *supports = store->supports_ptx == 2;
     return NDR_OK;
 }
 
@@ -68,9 +68,9 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
                    "a sub-group size of %zu is asked for, but device \"%s\" has groups of at most %zu", requested,
                    device->name, device->max_group_size);
-    bool takes_ptx;
-    NDR_TRY(ask_for_ptx(context, &takes_ptx));
-    if (takes_ptx) ndr_text_add(options, " -DNDR_PTX=1");
+    bool supports_ptx;
+    NDR_TRY(probe_ptx(context, &supports_ptx));
+    if (supports_ptx) ndr_text_add(options, " -DNDR_PTX=1");
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
     program->uses_sub_groups = ndr_source_includes(text, "ndr/sub_group.clh");
@@ -78,7 +78,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
         if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(device, requested));
         program->sub_groups = NDR_SUB_GROUP_NATIVE;
         ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
-    } else if (takes_ptx && (requested == 0 || requested == device->warp_size)) {
+    } else if (supports_ptx && (requested == 0 || requested == device->warp_size)) {
         program->sub_groups = NDR_SUB_GROUP_WARP;
         program->sub_group_size = device->warp_size;
         ndr_text_add(options, " -DNDR_SUB_GROUP_PTX=%u", device->warp_size);
@@ -109,23 +109,23 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
 
 /* ---- asking a kernel ---- */
 
-static ndr_status ask_driver(const ndr_kernel *kernel, const ndr_range *local, cl_kernel_sub_group_info question,
-                             size_t *answer)
+static ndr_status query_driver(const ndr_kernel *kernel, const ndr_range *local, cl_kernel_sub_group_info what,
+                             size_t *value)
 {
     size_t cl_local[3];
-    ndr_turn_dims(local->dims, local->size, cl_local);
-    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, question, local->dims * sizeof cl_local[0],
-                                       cl_local, sizeof *answer, answer, NULL));
+    ndr_reverse_dims(local->dims, local->size, cl_local);
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel->cl, kernel->context->device, what, local->dims * sizeof cl_local[0],
+                                       cl_local, sizeof *value, value, NULL));
     return NDR_OK;
 }
 
 /* What a kernel sees: kernels/ndr/sub_group.clh limits the driver's answers by the group in the same way. Some drivers
  * overlook the size asked for, here but not in the kernel; then their count is not of these sub-groups. */
-static ndr_status ask_native(const ndr_kernel *kernel, const ndr_range *local, size_t items, ndr_sub_group_info *info)
+static ndr_status query_native(const ndr_kernel *kernel, const ndr_range *local, size_t items, ndr_sub_group_info *info)
 {
     size_t max_size, count;
-    NDR_TRY(ask_driver(kernel, local, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &max_size));
-    NDR_TRY(ask_driver(kernel, local, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &count));
+    NDR_TRY(query_driver(kernel, local, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &max_size));
+    NDR_TRY(query_driver(kernel, local, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &count));
     const size_t size = kernel->sub_group_size ? kernel->sub_group_size : max_size;
     info->max_size = ndr_max_size(1, ndr_min_size(size, items));
     info->count = ndr_max_size(size == max_size ? count : 0, ndr_ceil_div(items, info->max_size));
@@ -146,7 +146,7 @@ ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *
                    "kernel \"%s\": groups of %zu work-items; this kernel on this device takes 1 to %zu", kernel->name,
                    items, kernel->info.max_group_size);
     ndr_sub_group_info asked = { .kind = kernel->sub_groups };
-    if (kernel->sub_groups == NDR_SUB_GROUP_NATIVE) NDR_TRY(ask_native(kernel, local, items, &asked));
+    if (kernel->sub_groups == NDR_SUB_GROUP_NATIVE) NDR_TRY(query_native(kernel, local, items, &asked));
     else {
         asked.max_size =
             kernel->sub_groups == NDR_SUB_GROUP_WHOLE ? items : ndr_min_size(items, kernel->sub_group_size);

@@ -526,7 +526,7 @@ static void set_all(int *x, int value)
 /* The wait for an event that is refused; the call that should have waited and says that it failed, having enqueued. */
 static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
 {
-    context->caps.waits_asleep = waits_by_event;
+    context->caps.wait_sleeps = waits_by_event;
     if (waits_by_event) refuse(CALL_clWaitForEvents, 0, code);
     else refuse_afterwards(transfer, 0, code);
 }
@@ -537,7 +537,7 @@ static const cl_int wait_codes[] = { CL_OUT_OF_RESOURCES, CL_EXEC_STATUS_ERROR_F
 static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
 {
     (void)state;
-    const bool waits_asleep = context->caps.waits_asleep;
+    const bool wait_sleeps = context->caps.wait_sleeps;
     int host[INTS];
     set_all(host, 1);
     ndr_buffer *x = buffer_of(sizeof host, host), *spun = buffer_of(sizeof(int), &(const int){ 0 });
@@ -555,7 +555,7 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
             assert_ok(ndr_queue_finish(queue));
             assert_all(host, 9);
         }
-    context->caps.waits_asleep = waits_asleep;
+    context->caps.wait_sleeps = wait_sleeps;
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(spun);
 }
@@ -563,7 +563,7 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
 static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
 {
     (void)state;
-    const bool waits_asleep = context->caps.waits_asleep;
+    const bool wait_sleeps = context->caps.wait_sleeps;
     int host[INTS];
     ndr_buffer *x = buffer_of(sizeof host, NULL), *spun = buffer_of(sizeof(int), &(const int){ 0 });
     for (int by_event = 0; by_event < 2; ++by_event)
@@ -578,7 +578,7 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
             read_buffer(x, host, sizeof host);
             assert_all(host, 7);
         }
-    context->caps.waits_asleep = waits_asleep;
+    context->caps.wait_sleeps = wait_sleeps;
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(spun);
 }
@@ -587,7 +587,7 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
 static void test_driver__says_where_work_may_still_be_running(void **state)
 {
     (void)state;
-    const bool waits_asleep = context->caps.waits_asleep;
+    const bool wait_sleeps = context->caps.wait_sleeps;
     int host[INTS];
     ndr_buffer *x = buffer_of(sizeof host, NULL);
     static const char said[] = "the work may still be running: its memory must stay until ndr_queue_finish() succeeds";
@@ -600,7 +600,7 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
         assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
         assert_ok(ndr_queue_finish(queue));
     }
-    context->caps.waits_asleep = waits_asleep;
+    context->caps.wait_sleeps = wait_sleeps;
     ndr_buffer_destroy(x);
 }
 

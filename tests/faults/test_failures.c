@@ -568,7 +568,7 @@ static void test_failures__of_transfers_and_mappings(void **state)
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
         if (!context->checker) try_scene(&mappings); /* there what is unmapped is looked at afterwards */
-        context->caps.waits_asleep = !context->caps.waits_asleep;
+        context->caps.wait_sleeps = !context->caps.wait_sleeps;
     }
 }
 

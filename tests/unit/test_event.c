@@ -221,7 +221,7 @@ static ndr_event *failed_event(cl_int code)
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(clSetUserEventStatus(cl, code), CL_SUCCESS);
     assert_ok(ndr_event_prepare(queue, &event, &made));
-    ndr_event_hand_out(made, cl, NULL, &event);
+    ndr_event_return(made, cl, NULL, &event);
     return event;
 }
 

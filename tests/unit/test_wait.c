@@ -9,11 +9,11 @@ typedef struct waiting {
     ndr_queue *queue;
 } waiting;
 
-static waiting begin(bool waits_asleep)
+static waiting begin(bool wait_sleeps)
 {
     waiting w;
     assert_ok(ndr_context_create(NULL, &w.context));
-    w.context->caps.waits_asleep = waits_asleep;
+    w.context->caps.wait_sleeps = wait_sleeps;
     assert_ok(ndr_queue_create(w.context, NULL, &w.queue));
     return w;
 }
@@ -33,8 +33,8 @@ static cl_event event_of(const waiting *w)
     return event;
 }
 
-static unsigned pause_of(const waiting *w) { return atomic_load(&w->context->patience.pause); }
-static unsigned left_of(const waiting *w) { return atomic_load(&w->context->patience.left); }
+static unsigned pause_of(const waiting *w) { return atomic_load(&w->context->spin_backoff.skips); }
+static unsigned left_of(const waiting *w) { return atomic_load(&w->context->spin_backoff.left); }
 
 /* ---- looking ---- */
 
@@ -45,7 +45,7 @@ static void test_wait__looks_each_time_while_work_ends_soon(void **state)
     cl_event event = event_of(&w);
     assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
     for (int i = 0; i < 10; ++i) {
-        ndr_watch(w.context, event);
+        ndr_spin_on_event(w.context, event);
         assert_int_equal(pause_of(&w), 0);
         assert_int_equal(left_of(&w), 0);
     }
@@ -60,16 +60,16 @@ static void test_wait__looks_less_and_less_often_at_work_that_does_not_end(void 
     cl_event event = event_of(&w);
     for (unsigned look = 1; look <= 12; ++look) {
         const unsigned pause = look < 10 ? (1u << look) - 1 : 1023;
-        ndr_watch(w.context, event);
+        ndr_spin_on_event(w.context, event);
         assert_int_equal(pause_of(&w), pause);
         for (unsigned left = pause; left > 0; --left) {
             assert_int_equal(left_of(&w), left);
-            ndr_watch(w.context, event);
+            ndr_spin_on_event(w.context, event);
         }
         assert_int_equal(left_of(&w), 0);
     }
     assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
-    ndr_watch(w.context, event);
+    ndr_spin_on_event(w.context, event);
     assert_int_equal(pause_of(&w), 0); /* and at once again when it does */
     assert_int_equal(left_of(&w), 0);
     clReleaseEvent(event);
@@ -82,7 +82,7 @@ static void test_wait__takes_work_that_failed_for_ended(void **state)
     waiting w = begin(true);
     cl_event event = event_of(&w);
     assert_int_equal(clSetUserEventStatus(event, CL_OUT_OF_RESOURCES), CL_SUCCESS);
-    ndr_watch(w.context, event);
+    ndr_spin_on_event(w.context, event);
     assert_int_equal(pause_of(&w), 0);
     clReleaseEvent(event);
     end(w);
@@ -93,9 +93,9 @@ static void test_wait__leaves_other_devices_alone(void **state)
     (void)state;
     waiting w = begin(false);
     cl_event event = event_of(&w);
-    ndr_watch(w.context, event);
+    ndr_spin_on_event(w.context, event);
     assert_int_equal(pause_of(&w), 0);
-    assert_false(ndr_queue_keeps_last(w.queue));
+    assert_false(ndr_queue_wants_last_event(w.queue));
     assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
     clReleaseEvent(event);
     end(w);
@@ -104,11 +104,11 @@ static void test_wait__leaves_other_devices_alone(void **state)
 static void test_wait__is_asleep_on_cpus_only(void **state)
 {
     (void)state;
-    if (device.type != NDR_DEVICE_TYPE_CPU) assert_false(context->caps.waits_asleep);
+    if (device.type != NDR_DEVICE_TYPE_CPU) assert_false(context->caps.wait_sleeps);
     char words[1 << 14] = { 0 };
     (void)clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof words - 1, words, NULL);
     const bool helps = strstr(words, "cl_intel_exec_by_local_thread") != NULL;
-    assert_int_equal(context->caps.waits_asleep, device.type == NDR_DEVICE_TYPE_CPU && !helps);
+    assert_int_equal(context->caps.wait_sleeps, device.type == NDR_DEVICE_TYPE_CPU && !helps);
 }
 
 /* ---- what a queue keeps to look at ---- */
@@ -150,9 +150,9 @@ static void test_wait__keeps_the_last_of_a_few_launches(void **state)
 
 /* ---- the results are there, whichever way ---- */
 
-static void check_results(bool waits_asleep)
+static void check_results(bool wait_sleeps)
 {
-    waiting w = begin(waits_asleep);
+    waiting w = begin(wait_sleeps);
     enum { N = 3 };
     int host[N];
     ndr_buffer *x;

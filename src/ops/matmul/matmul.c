@@ -28,7 +28,7 @@ ndr_status ndr_matmul_run_kernel(ndr_op_job *job)
 
 /* ---- checks ---- */
 
-static ndr_operand operand(const char *name, const ndr_matrix *matrix, size_t element_bytes)
+static ndr_operand operand_of(const char *name, const ndr_matrix *matrix, size_t element_bytes)
 {
     return (ndr_operand){ .call = "ndr_matmul",
                           .name = name,
@@ -73,7 +73,7 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
     return NDR_OK;
 }
 
-static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
+static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
 {
     NDR_REQUIRE_SET_IN("ndr_matmul", queue);
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
@@ -84,9 +84,9 @@ static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmu
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
                                      .alpha = alpha,
                                      .beta = desc->scaling.beta,
-                                     .a = operand("a", &desc->a, element_bytes),
-                                     .b = operand("b", &desc->b, element_bytes),
-                                     .c = operand("c", &desc->c, element_bytes),
+                                     .a = operand_of("a", &desc->a, element_bytes),
+                                     .b = operand_of("b", &desc->b, element_bytes),
+                                     .c = operand_of("c", &desc->c, element_bytes),
                                      .depth = alpha == 0 ? 0 : desc->a.cols };
     NDR_TRY(check_shapes(request));
     NDR_TRY(ndr_operand_check(&request->a, queue));
@@ -99,7 +99,7 @@ static ndr_status check(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmu
 ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event)
 {
     ndr_matmul_request request;
-    NDR_TRY(check(queue, desc, &request));
+    NDR_TRY(check_matmul(queue, desc, &request));
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark(queue, event);
     return ndr_op_run(&ndr_matmul_operation, queue, &request, event);
 }

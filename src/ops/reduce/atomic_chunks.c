@@ -1,14 +1,14 @@
 /* atomic_chunks.c - the atomic on CPUs in one launch: the last chunk to be done takes what all of them met in. */
 #include "ops/reduce/reduce.h"
 
-enum { MOST_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
+enum { MAX_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/atomic_chunks.cl", .kernel = "reduce_chunks_atomic" };
-    ndr_reduce_plan_chunks(caps, request, MOST_CHUNKS, 0, plan);
+    ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 0, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
@@ -17,7 +17,7 @@ static ndr_status run(ndr_op_job *job)
     ndr_arg workspace;
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_chunks(job, kernel, MOST_CHUNKS, &workspace, &slot);
+    return ndr_reduce_launch_chunks(job, kernel, MAX_CHUNKS, &workspace, &slot);
 }
 
 const ndr_op_row ndr_reduce_atomic_chunks = {

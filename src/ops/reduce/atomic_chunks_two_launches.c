@@ -2,14 +2,14 @@
  * what the chunks of the first met in. */
 #include "ops/reduce/reduce.h"
 
-enum { MOST_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
+enum { MAX_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/atomic_chunks_two_launches.cl", .kernel = "reduce_chunks_to_cell" };
-    ndr_reduce_plan_chunks(caps, request, MOST_CHUNKS, 0, plan);
+    ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 0, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
@@ -20,7 +20,7 @@ static ndr_status run(ndr_op_job *job)
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &each));
     NDR_TRY(ndr_op_get_kernel(job, "reduce_take_cell", &take));
-    NDR_TRY(ndr_reduce_launch_chunks(job, each, MOST_CHUNKS, &workspace, &slot));
+    NDR_TRY(ndr_reduce_launch_chunks(job, each, MAX_CHUNKS, &workspace, &slot));
     if (!job->workspace) return NDR_OK;
     return ndr_op_launch(job, take, ndr_range_1d(1), workspace, slot, r->output.buffer, r->output.offset);
 }

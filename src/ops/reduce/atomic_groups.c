@@ -2,12 +2,12 @@
  * the output at the end. */
 #include "ops/reduce/reduce.h"
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_ATOMIC); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_reduce_request *r = request;
-    const ndr_reduce_groups groups = ndr_reduce_deal_groups(caps, r->input.cols);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, r->input.cols);
     *plan = (ndr_op_plan){ .file = "reduce/atomic_groups.cl",
                            .kernel = "reduce_atomic",
                            .range = ndr_nd_range_1d(groups.count * groups.size, groups.size),

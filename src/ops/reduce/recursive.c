@@ -8,8 +8,8 @@ typedef struct sizes {
 /* Groups of one would never come to an end: there is no level where one group does not do. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
 {
-    enum { FAVOURITE_GROUP = 64 };
-    sizes s = { ndr_min_size(FAVOURITE_GROUP, caps->info.max_group_size), 0 };
+    enum { PREFERRED_GROUP = 64 };
+    sizes s = { ndr_min_size(PREFERRED_GROUP, caps->info.max_group_size), 0 };
     if (s.group_size < 2) return s;
     for (size_t groups = ndr_ceil_div(request->input.cols, s.group_size); groups > 1;
          groups = ndr_ceil_div(groups, s.group_size))
@@ -17,7 +17,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
     return s;
 }
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_RECURSIVE); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_RECURSIVE); }
 
 /* Over `count` elements, none included. */
 static ndr_nd_range range_over(size_t count, size_t group_size)

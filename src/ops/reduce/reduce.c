@@ -30,7 +30,7 @@ ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offs
                           .element_bytes = ndr_dtype_size(dtype) };
 }
 
-const char *ndr_reduce_asks_for_another(const ndr_reduce_request *request, ndr_reduce_method method)
+const char *ndr_reduce_method_mismatch(const ndr_reduce_request *request, ndr_reduce_method method)
 {
     return request->method == method ? NULL : "the call asks for another method";
 }
@@ -71,7 +71,7 @@ static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc
     return NDR_OK;
 }
 
-static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
+static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
 {
     NDR_REQUIRE_SET_IN("ndr_reduce", queue);
     NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
@@ -91,6 +91,6 @@ static ndr_status check(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduc
 ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event)
 {
     ndr_reduce_request request;
-    NDR_TRY(check(queue, desc, &request));
+    NDR_TRY(check_reduction(queue, desc, &request));
     return ndr_op_run(&ndr_reduce_operation, queue, &request, event);
 }

@@ -20,7 +20,7 @@ extern const ndr_operation ndr_reduce_operation;
 ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offset, size_t count, ndr_dtype dtype);
 
 /* Pure: what a row for `method` says to a request; NULL: it is for that method. */
-const char *ndr_reduce_asks_for_another(const ndr_reduce_request *request, ndr_reduce_method method);
+const char *ndr_reduce_method_mismatch(const ndr_reduce_request *request, ndr_reduce_method method);
 
 /* Pure: the head and so many elements. */
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements);
@@ -28,7 +28,7 @@ size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elem
 /* Pure: what all of kernels/reduce/ are built with. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE]);
 
-/* ---- dealing.c ---- */
+/* ---- chunk_sizes.c ---- */
 
 /* How many elements a chunk has, and how many chunks there are. */
 typedef struct ndr_reduce_chunks {
@@ -42,19 +42,19 @@ typedef struct ndr_reduce_groups {
 
 /* Pure. They depend on the number of elements and on limits of the device alone, never on the number of compute units:
  * the tree's bits must be the same on every device of a kind. */
-ndr_reduce_chunks ndr_reduce_deal_chunks(size_t elements, size_t most_chunks);
-ndr_reduce_groups ndr_reduce_deal_groups(const ndr_caps *caps, size_t elements);
+ndr_reduce_chunks ndr_reduce_chunks_for(size_t elements, size_t max_chunks);
+ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, size_t elements);
 
 /* ---- chunks.c ---- */
 
 /* Pure: complete a plan, whose file and kernel are set, for groups of one item with a chunk each. Where there are
  * several, the workspace holds its head and `partials_each` elements for each of them. */
-void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t most_chunks,
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
                             size_t partials_each, ndr_op_plan *plan);
 
 /* Launch the plan's kernel, which takes the workspace and the slot whose turn it is. A second launch finds both in
  * `*workspace` (ndr_null: there is one chunk, which needs none) and `*slot`. */
-ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t most_chunks, ndr_arg *workspace,
+ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t max_chunks, ndr_arg *workspace,
                                     unsigned *slot);
 
 #endif

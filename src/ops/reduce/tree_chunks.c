@@ -1,14 +1,14 @@
 /* tree_chunks.c - the tree on CPUs in one launch: the last chunk to be done combines what all of them left. */
 #include "ops/reduce/reduce.h"
 
-enum { MOST_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };
+enum { MAX_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_TREE); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/tree_chunks.cl", .kernel = "reduce_chunks" };
-    ndr_reduce_plan_chunks(caps, request, MOST_CHUNKS, 1, plan);
+    ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 1, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
@@ -17,7 +17,7 @@ static ndr_status run(ndr_op_job *job)
     ndr_arg workspace;
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_chunks(job, kernel, MOST_CHUNKS, &workspace, &slot);
+    return ndr_reduce_launch_chunks(job, kernel, MAX_CHUNKS, &workspace, &slot);
 }
 
 const ndr_op_row ndr_reduce_tree_chunks = {

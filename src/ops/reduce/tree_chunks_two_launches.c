@@ -2,20 +2,20 @@
  * what the chunks of the first left. */
 #include "ops/reduce/reduce.h"
 
-enum { MOST_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };
+enum { MAX_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_TREE); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/tree_chunks_two_launches.cl", .kernel = "reduce_each_chunk" };
-    ndr_reduce_plan_chunks(caps, request, MOST_CHUNKS, 1, plan);
+    ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 1, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->request;
-    const ndr_reduce_chunks chunks = ndr_reduce_deal_chunks(r->input.cols, MOST_CHUNKS);
+    const ndr_reduce_chunks chunks = ndr_reduce_chunks_for(r->input.cols, MAX_CHUNKS);
     ndr_kernel *each, *all;
     NDR_TRY(ndr_op_get_main_kernel(job, &each));
     NDR_TRY(ndr_op_get_kernel(job, "reduce_all_partials", &all));

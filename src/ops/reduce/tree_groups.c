@@ -1,12 +1,12 @@
 /* tree_groups.c - the tree by groups of many items: partials, then one group over them. */
 #include "ops/reduce/reduce.h"
 
-static const char *cannot(const void *request) { return ndr_reduce_asks_for_another(request, NDR_REDUCE_TREE); }
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_reduce_request *r = request;
-    const ndr_reduce_groups groups = ndr_reduce_deal_groups(caps, r->input.cols);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, r->input.cols);
     *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl",
                            .kernel = "reduce_tree",
                            .range = ndr_nd_range_1d(groups.count * groups.size, groups.size) };
@@ -28,7 +28,7 @@ static ndr_status run(ndr_op_job *job)
     const ndr_reduce_request *r = job->request;
     ndr_kernel *kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    const size_t groups = ndr_reduce_deal_groups(job->caps, r->input.cols).count;
+    const size_t groups = ndr_reduce_groups_for(job->caps, r->input.cols).count;
     if (groups == 1) return fold(job, kernel, &r->input, &r->output, 1);
     NDR_TRY(ndr_op_borrow(job));
     const ndr_operand partials =
