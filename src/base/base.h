@@ -1,4 +1,5 @@
-/* base.h - ground floor: failing, text, element types, sizes. Knows nothing of devices. */
+/* base.h - the lowest floor: errors, log, handles, text, hashes, element types, sizes. It does not depend on
+ * devices. */
 #ifndef NDR_BASE_H
 #define NDR_BASE_H
 
@@ -10,26 +11,25 @@
 
 /* ---- status.c ---- */
 
-/* Record why, and return `status`, so that one line both explains and fails. The sentence may quote
- * ndr_last_error(). */
+/* Record a failure's sentence for this thread and return `status`. The sentence may quote ndr_last_error(). */
 ndr_status ndr_fail(ndr_status status, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
-/* The same, remembering the OpenCL code behind it. */
+/* The same, with the OpenCL error code behind the failure. */
 ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* The same for a build: `log` (may be NULL) is what ndr_last_build_log() then gives. */
+/* The same for a build. ndr_last_build_log() then returns `log`, which may be NULL. */
 ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *log, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
 
-/* Stop here if `call` failed; whoever failed has already said why. */
+/* Return the status of `call` if it failed. The failing function has already recorded its sentence. */
 #define NDR_TRY(call)                                  \
     do {                                               \
         const ndr_status try_status_ = (call);         \
         if (try_status_ != NDR_OK) return try_status_; \
     } while (0)
 
-/* Stop with `status` and a sentence unless `condition` holds. */
+/* Return `status` with a sentence unless `condition` holds. */
 #define NDR_REQUIRE_AS(status, condition, ...)                       \
     do {                                                             \
         if (!(condition)) return ndr_fail((status), __VA_ARGS__);    \
@@ -37,7 +37,7 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 
 #define NDR_REQUIRE(condition, ...) NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, condition, __VA_ARGS__)
 
-/* Refuse a NULL by its name, and a handle that is not live where handles are checked. */
+/* Refuse a NULL pointer by its name. Where handles are checked, refuse a handle that is not live. */
 #define NDR_REQUIRE_SET(pointer) NDR_REQUIRE_SET_IN(__func__, pointer)
 #define NDR_REQUIRE_SET_IN(call, pointer)                                    \
     do {                                                                     \
@@ -47,14 +47,14 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 
 /* ---- log.c ---- */
 
-extern atomic_int ndr_log_limit; /* messages above it are left out */
+extern atomic_int ndr_log_limit; /* messages of a higher level are not logged */
 static inline bool ndr_logs(ndr_log_level level)
 {
     return __builtin_expect(atomic_load_explicit(&ndr_log_limit, memory_order_relaxed) >= (int)level, false);
 }
 
-/* Say what is done: ndr_log(NDR_LOG_INFO, "build.done", "program \"%s\" ...", title). What `id` tells is in
- * docs/logging.md, which lists all ids; nothing is formatted while `level` is off. Locks may be held. */
+/* Log a message: ndr_log(NDR_LOG_INFO, "build.done", "program \"%s\" ...", title). docs/logging.md lists all ids.
+ * Nothing is formatted while `level` is off. The caller may hold locks. */
 #define ndr_log(level, id, ...)                                       \
     do {                                                              \
         if (ndr_logs(level)) ndr_log_write((level), id, __VA_ARGS__); \
@@ -63,13 +63,13 @@ static inline bool ndr_logs(ndr_log_level level)
 void ndr_log_write(ndr_log_level level, const char *id, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* Pure: refuse what NDR_LOG cannot be. */
+/* Pure: refuse a value that NDR_LOG does not accept. */
 ndr_status ndr_log_check(const char *word);
 
 /* ---- handle.c ---- */
 
 typedef enum ndr_handle_kind {
-    NDR_HANDLE_NONE, /* another pointer */
+    NDR_HANDLE_NONE, /* not a handle */
     NDR_HANDLE_CONTEXT,
     NDR_HANDLE_QUEUE,
     NDR_HANDLE_EVENT,
@@ -91,34 +91,34 @@ typedef enum ndr_handle_kind {
         const ndr_kernel *: NDR_HANDLE_KERNEL,   \
         default: NDR_HANDLE_NONE)
 
-extern atomic_bool ndr_handles_checked; /* since the first checked context was opened */
+extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */
 static inline bool ndr_handles_are_checked(void)
 {
     return atomic_load_explicit(&ndr_handles_checked, memory_order_relaxed);
 }
 
-/* A context is opened or gone. Handles of unchecked ones are not listed: while there is one, a pointer that is not
- * listed may be its handle. */
+/* Count contexts. Handles of unchecked contexts are not listed, so while there is one, a pointer that is not listed
+ * may still be a valid handle. */
 void ndr_handles_add_context(bool is_checked);
 void ndr_handles_remove_context(bool is_checked);
 
-/* Zeroed memory for a handle, whose struct begins with a uint64_t for the seal; listed where it is checked. NULL: no
- * memory. */
+/* Return zeroed memory for a handle, or NULL without memory. The struct begins with a uint64_t for the seal. The
+ * handle is listed if it is checked. */
 void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked);
 
-/* Its owner destroys a handle: whether there is one to destroy. Where handles are checked, one that is not live gives a
- * sentence, is counted as a mistake, and must be left alone. */
+/* The owner destroys a handle: return whether there is one to destroy. Where handles are checked, a handle that is
+ * not live records a sentence, is counted as a mistake, and must not be touched. */
 bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *call);
 
-/* Free a handle's memory; a listed one's once it has been through the quarantine. */
+/* Free a handle's memory. The memory of a listed handle goes through the quarantine first. */
 void ndr_handle_free(void *handle);
 
-/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without a colon
- * where `name` is NULL. A context that was destroyed is live as long as an object of it is. */
+/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without NAME
+ * if `name` is NULL. A destroyed context stays live as long as one of its objects is. */
 ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
     __attribute__((cold));
 
-/* For functions that give no status: false for NULL, too. */
+/* For functions that return no status. False for NULL, too. */
 #define NDR_IS_LIVE(pointer)        \
     ((pointer)                      \
      && (!ndr_handles_are_checked() \
@@ -131,8 +131,8 @@ ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const ch
 
 /* ---- text.c ---- */
 
-/* A growing string. Start from {0}. A failed append marks it and later ones do nothing, so callers check
- * once, when they take the result. */
+/* A growing string; {0} is empty. After a failed append it is marked as failed and later appends do nothing, so
+ * callers check once, when they use the result. */
 typedef struct ndr_text {
     char *chars; /* NULL while empty */
     size_t length, capacity;
@@ -142,16 +142,16 @@ typedef struct ndr_text {
 void ndr_text_add(ndr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ndr_text_add_v(ndr_text *text, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count);
-void ndr_text_clear(ndr_text *text); /* empty again, memory kept */
+void ndr_text_clear(ndr_text *text); /* set to empty; keep the memory */
 void ndr_text_free(ndr_text *text);
 
-/* "1000" or "(16, 8)": sizes whole and in our order, as sentences print them. Lives in `text`. */
+/* "1000" or "(16, 8)": sizes in libndr's order, as sentences print them. */
 typedef struct ndr_size_text {
     char chars[80];
 } ndr_size_text;
 ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
 
-/* Append what ndr_handle_retire() has refused so far, in one line; nothing where there was nothing. */
+/* Append the mistakes that ndr_handle_retire() counted, in one line; append nothing if there were none. */
 void ndr_handle_print_mistakes(ndr_text *out);
 
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
@@ -159,7 +159,7 @@ bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 
 /* ---- hash.c ---- */
 
-/* What stands for a text that need not be kept. */
+/* Identifies a text without keeping it. */
 typedef struct ndr_hash {
     uint64_t words[2];
 } ndr_hash;
@@ -170,9 +170,9 @@ bool ndr_hash_equal(ndr_hash a, ndr_hash b);
 /* ---- dtype.c ---- */
 
 typedef struct ndr_dtype_info {
-    const char *name;    /* "f32": what users read */
-    const char *cl_name; /* "float": what OpenCL C says */
-    const char *macro;   /* "F32": what kernels/ndr_dtype.clh is told */
+    const char *name;    /* "f32": the name for users */
+    const char *cl_name; /* "float": the type in OpenCL C */
+    const char *macro;   /* "F32": the suffix of macros */
     size_t size_bytes;
     bool is_float, is_signed;
 } ndr_dtype_info;
@@ -186,7 +186,7 @@ static inline size_t ndr_ceil_div(size_t a, size_t b) { return a / b + (a % b !=
 static inline size_t ndr_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Sums and products that say when they do not fit; `*out` counts only when they do. */
+/* False if the sum or product overflows; `*out` is valid only if it fits. */
 static inline bool ndr_add_fits(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool ndr_mul_fits(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 

@@ -1,4 +1,4 @@
-/* dtype.c - the element types: what users, OpenCL C and the bundled kernels call each, and its size. */
+/* dtype.c - the element types: their names for users, OpenCL C and bundled kernels, and their sizes. */
 #include "base/base.h"
 
 const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype)

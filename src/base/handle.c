@@ -1,8 +1,8 @@
-/* handle.c - which of the pointers that users hold are live handles; known where contexts are checked.
+/* handle.c - the list of live handles of checked contexts.
  *
- * Each handle of a checked context is listed by its address, so that a pointer can be looked up without reading what it
- * points to. The memory of a destroyed handle is kept for a while: as long as its address is not given out again, a
- * late use is told from the use of something new. */
+ * Each handle is listed by its address, so a pointer can be looked up without reading the memory it points to. The
+ * memory of a destroyed handle stays allocated for a while (the quarantine). While its address is not reused, use of
+ * a destroyed handle can be distinguished from use of a new one. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ typedef struct entry {
     struct entry *next; /* of the same bucket */
     void *handle;
     ndr_handle_kind kind;
-    bool is_retired; /* destroyed by its owner; a context lives on while an object of it does */
+    bool is_retired; /* destroyed by its owner; a context stays alive while one of its objects is */
     bool is_freed;   /* its memory is in the quarantine */
 } entry;
 
@@ -54,7 +54,7 @@ static void unlist(entry *old)
     *link = old->next;
 }
 
-/* Into the quarantine; what had to leave it, or NULL. */
+/* Put an entry into the quarantine. Returns the entry that had to leave it, or NULL. */
 static entry *quarantine_entry(entry *freed)
 {
     entry **place = &quarantine[freed_so_far++ % QUARANTINED];
@@ -71,7 +71,7 @@ static void free_entry(entry *old)
     free(old);
 }
 
-/* An unloaded library keeps nothing. Handles that are still live are their owners'. */
+/* Free the list when the library is unloaded. Handles that are still live belong to their owners. */
 __attribute__((destructor)) static void forget_all(void)
 {
     ndr_mutex_lock(&lock);
@@ -143,7 +143,7 @@ void ndr_handle_free(void *handle)
     free_entry(oldest);
 }
 
-/* ---- telling ---- */
+/* ---- checking ---- */
 
 static const char *kind_name(ndr_handle_kind kind)
 {
@@ -153,7 +153,7 @@ static const char *kind_name(ndr_handle_kind kind)
     return names[kind];
 }
 
-/* What is wrong with a handle, as a sentence goes on; empty where nothing is. */
+/* The fault of a handle, as the end of a sentence; empty if there is none. */
 typedef struct fault {
     char chars[192];
 } fault;

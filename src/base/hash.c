@@ -1,13 +1,13 @@
-/* hash.c - 128 bits that stand for any number of bytes.
+/* hash.c - a 128-bit hash of bytes.
  *
- * MurmurHash3_x64_128 by Austin Appleby, who gave it to the public domain: wide enough that no two texts of a process
- * share a hash by chance, and some bytes a nanosecond. It does not resist deliberate collisions, and need not: whoever
- * chooses a kernel's source chooses the code that runs. */
+ * MurmurHash3_x64_128 by Austin Appleby (public domain): wide enough that two texts of a process do not share a hash
+ * by chance. It does not resist deliberate collisions. It need not: whoever chooses a kernel's source also chooses
+ * the code that runs. */
 #include "base/base.h"
 
 static uint64_t rotate(uint64_t x, unsigned bits) { return x << bits | x >> (64 - bits); }
 
-/* Up to 8 bytes, the first one lowest; those past `count` are 0. */
+/* Up to 8 bytes, little-endian; missing bytes are 0. */
 static uint64_t load_word(const unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;
@@ -17,7 +17,7 @@ static uint64_t load_word(const unsigned char *bytes, size_t count)
 
 static const uint64_t first_factor = 0x87c37b91114253d5, second_factor = 0x4cf5ad432745937f;
 
-/* One block of up to 16 bytes; of a whole one, the state turns as well. */
+/* Mix one block of up to 16 bytes. Only a whole block also rotates the state. */
 static void mix_block(ndr_hash *hash, const unsigned char *bytes, size_t count)
 {
     uint64_t *h = hash->words;

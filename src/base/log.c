@@ -1,26 +1,26 @@
-/* log.c - what libndr tells while it works: to stderr or to a callback, and nothing unless asked. */
+/* log.c - log messages, to stderr or to a callback. Off by default. */
 #include "base/base.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Above all levels until NDR_LOG is read, so that the first message has it read. */
+/* Higher than all levels until NDR_LOG is read: the first message then reads it. */
 enum { UNREAD = NDR_LOG_DEBUG + 1 };
 atomic_int ndr_log_limit = UNREAD;
 
-static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* held while a message is delivered, and for these two */
-static ndr_log_callback *receiver;              /* NULL: stderr */
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* held while a message is delivered; also guards the next two */
+static ndr_log_callback *receiver;                       /* NULL: stderr */
 static void *receiver_user;
 
-static _Thread_local bool is_delivering; /* so that what a callback calls neither logs nor locks */
+static _Thread_local bool is_delivering; /* a callback's own calls neither log nor lock */
 
 static const char *const level_names[] = {
     [NDR_LOG_OFF] = "off",   [NDR_LOG_ERROR] = "error", [NDR_LOG_WARN] = "warn",
     [NDR_LOG_INFO] = "info", [NDR_LOG_DEBUG] = "debug",
 };
 
-/* NDR_LOG_DEFAULT: the word is none of them. */
+/* Returns NDR_LOG_DEFAULT for an unknown word. */
 static ndr_log_level level_of(const char *word)
 {
     if (!word || !*word) return NDR_LOG_OFF;
@@ -35,7 +35,7 @@ ndr_status ndr_log_check(const char *word)
     return NDR_OK;
 }
 
-/* Unless ndr_log_set() has been called first. */
+/* Has no effect if ndr_log_set() was called first. */
 static void read_environment(void)
 {
     int unread = UNREAD;

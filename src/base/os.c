@@ -1,5 +1,4 @@
-/* os.c - the operating system, as libndr needs it: POSIX, and Windows with MinGW-w64's POSIX threads, for which only the
- * syntax is checked. */
+/* os.c - the operating system: POSIX, and Windows with MinGW-w64's POSIX threads, where only the syntax is checked. */
 #define _GNU_SOURCE /* dladdr() */
 #include "base/base.h"
 
@@ -56,7 +55,7 @@ int64_t ndr_clock_ns(void)
 
 /* ---- the environment ---- */
 
-/* Whether the program runs with rights that its caller has not: set-user-ID, set-group-ID, capabilities. */
+/* Whether the program has rights that its caller lacks: set-user-ID, set-group-ID, capabilities. */
 static bool has_more_rights_than_its_caller(void)
 {
 #if defined(_WIN32)
@@ -79,7 +78,8 @@ enum { OPEN_FLAGS = O_RDONLY | O_BINARY };
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
 #define CHANGED_NS(about) (about).st_mtimespec.tv_nsec
 #else
-enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK }; /* without the last a pipe waits for its writer */
+/* Without O_NONBLOCK, opening a pipe waits for a writer. */
+enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
 #define CHANGED_NS(about) (about).st_mtim.tv_nsec
 #endif
 
@@ -102,7 +102,7 @@ int ndr_file_get_info(const char *path, ndr_file_info *info)
     return fill_file_info(stat(path, &about), &about, info);
 }
 
-/* To the end, which a file like /proc/self/environ or one that still grows does not tell beforehand. */
+/* Read to the end of the file: the size of a growing file, or of one in /proc, is not known in advance. */
 static int read_to_end(int file, size_t max_bytes, ndr_text *out)
 {
     const size_t before = out->length;
@@ -148,7 +148,7 @@ ndr_errno_text ndr_errno_print(int error)
 #else
 bool ndr_working_directory(char *path, size_t capacity) { return getcwd(path, capacity) != NULL; }
 
-/* strerror_r() has two forms: POSIX's returns 0 and writes into `chars`; GNU's returns the text, which may stand
+/* strerror_r() has two forms: POSIX's returns 0 and writes to `chars`; GNU's returns the text, which may be
  * elsewhere. */
 static inline const char *text_of_posix(int result, const char *chars) { return result == 0 ? chars : "unknown error"; }
 static inline const char *text_of_gnu(const char *result, const char *chars) { return result ? result : chars; }
@@ -201,7 +201,7 @@ static const char *path_of(void *symbol)
 }
 #endif
 
-/* ISO C has no cast from an object's address to a function's. */
+/* ISO C has no cast from an object pointer to a function pointer. */
 bool ndr_library_find(void *library, const char *name, void *function)
 {
     void *found = find_symbol(library, name);

@@ -1,5 +1,5 @@
-/* os.h - the operating system: threads, the clock, files, the environment, dynamic libraries. Nothing but os.h and os.c
- * includes its headers. */
+/* os.h - the operating system: threads, the clock, files, the environment, dynamic libraries. Only os.h and os.c
+ * include system headers. */
 #ifndef NDR_OS_H
 #define NDR_OS_H
 
@@ -19,49 +19,49 @@ static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(m
 static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
 static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
-/* Let other threads have this thread's core. */
+/* Yield this thread's core to other threads. */
 void ndr_thread_yield(void);
 
-/* Have `forget` called with `value` when the calling thread ends; NULL: not any more. There is one value for each thread,
- * and one function for all. False: that cannot be had. */
+/* Call `at_end` with `value` when the calling thread ends; NULL cancels. There is one value for each thread and one
+ * function for all threads. False: the system cannot do it. */
 bool ndr_thread_at_end(void (*at_end)(void *), void *value);
 
-/* Never call it again, in any thread: the library is unloaded. */
+/* Cancel it in all threads: the library is unloaded. */
 void ndr_thread_forget_ends(void);
 
 /* ---- the clock ---- */
 
-/* Nanoseconds since some moment, never going back. */
+/* Nanoseconds of a monotonic clock. */
 int64_t ndr_clock_ns(void);
 
 /* ---- the environment ---- */
 
-/* The environment variable's value, or NULL. A program that has more rights than its caller (set-user-ID) gets none: its
- * environment is another's. The only place that reads the environment. */
+/* The value of an environment variable, or NULL. A program with more rights than its caller (set-user-ID) always
+ * gets NULL, because its caller controls its environment. No other function reads the environment. */
 const char *ndr_environment(const char *name);
 
 /* ---- files ---- */
 
 typedef struct ndr_file_info {
     bool is_folder, is_regular;
-    uint64_t device, node; /* the same two for one file under any of its names */
+    uint64_t device, node; /* these two identify the file, whatever its name */
     int64_t size_bytes, changed_s, changed_ns;
 } ndr_file_info;
 
 /* 0, or an errno. */
 int ndr_file_get_info(const char *path, ndr_file_info *info);
 
-/* Append a regular file to `out`, at most `max_bytes` and then some: 0, or an errno. Anything else that is there is not
- * read. `out->failed` tells that there was no memory. */
+/* Append a regular file to `out`: 0, or an errno. Reading stops soon after `max_bytes`. Files that are not regular
+ * are not read. `out->failed` means that there was no memory. */
 int ndr_file_read(const char *path, size_t max_bytes, struct ndr_text *out, ndr_file_info *info);
 
-/* Call `visit` for each file and folder in a folder whose name does not begin with a dot, until it returns false. */
+/* Call `visit` for each file and folder in a folder until it returns false. Names that begin with a dot are skipped. */
 void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char *name), void *visitor);
 
-/* Write the path of the working directory; false where it is not known or too long. */
+/* Write the path of the working directory; false if it is unknown or too long. */
 bool ndr_working_directory(char *path, size_t capacity);
 
-/* What an errno means: strerror() may be called by one thread at a time only, this by any number. */
+/* The message for an errno. Unlike strerror(), this may be called by several threads at a time. */
 typedef struct ndr_errno_text {
     char chars[128];
 } ndr_errno_text;
@@ -69,15 +69,15 @@ ndr_errno_text ndr_errno_print(int error);
 
 /* ---- dynamic libraries ---- */
 
-/* Open a dynamic library, by name or path. NULL: it does not open, and `why` gets the reason, after "; " where it has
- * one already. Never closed. */
+/* Open a dynamic library by name or path. NULL: it failed, and the reason is appended to `why`, after "; " if `why`
+ * is not empty. Libraries are never closed. */
 void *ndr_library_open(const char *path, struct ndr_text *why);
 
-/* Write the address of the library's function `name` to the function pointer at `function`; NULL and false: it has
- * none. */
+/* Write the address of the library's function `name` to the function pointer at `function`; NULL and false if there
+ * is none. */
 bool ndr_library_find(void *library, const char *name, void *function);
 
-/* The path of the library that its function `name` comes from, for people. */
+/* The path of the library that contains the function `name`, for messages. */
 const char *ndr_library_path(void *library, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
-/* status.c - how the library says no: a code to branch on, a sentence to read.
+/* status.c - the last failure of each thread: a status to branch on and a sentence to read.
  *
- * The sentence is kept per thread, first in a fixed array, on the heap when it is longer (a build log).
- * That memory is freed when its thread ends. An unloaded library frees that of the thread which unloads it, and leaves
- * other threads' alone: the destructor also runs at the end of the process, where they may still read theirs. */
+ * The sentence is kept in a fixed array, or on the heap if it is longer (a build log). It is freed when its thread
+ * ends. When the library is unloaded, the destructor frees only the sentence of the unloading thread: it also runs
+ * at process exit, while other threads may still read theirs. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct error_state {
-    char *longer;    /* NULL while `chars` is enough; a log stands behind the sentence */
+    char *longer;    /* NULL while `chars` is large enough; the build log follows the sentence */
     const char *log; /* in `longer`, or NULL */
     int32_t cl_error;
     char chars[1024];
@@ -19,7 +19,7 @@ typedef struct error_state {
 
 static _Thread_local error_state last = { .chars = "no error" };
 
-/* For other keys' destructors may fail after ours, in a thread that ends. */
+/* Resets the pointers, because destructors of other keys may still fail in a thread that ends. */
 static void free_longer(void *longer)
 {
     free(longer);
@@ -27,7 +27,8 @@ static void free_longer(void *longer)
     last.log = NULL;
 }
 
-/* Keep `longer` (may be NULL) for this thread and drop the one before. What nothing would free is not kept. */
+/* Keep `longer` (may be NULL) for this thread and free the previous one. Without a destructor to free it, it is not
+ * kept. */
 static void set_longer(char *longer)
 {
     free_longer(last.longer);
@@ -35,7 +36,7 @@ static void set_longer(char *longer)
     else free(longer);
 }
 
-/* An unloaded library must leave the system no pointer to itself, and no text that nobody can reach. */
+/* The system must not keep a pointer to an unloaded library. */
 __attribute__((destructor)) static void forget_all(void)
 {
     free_longer(last.longer);
@@ -72,7 +73,7 @@ int32_t ndr_last_cl_error(void) { return last.cl_error; }
 
 const char *ndr_last_build_log(void) { return last.log ? last.log : ""; }
 
-/* A sentence of `length` characters and the log behind it, or NULL: no memory. */
+/* A sentence of `length` characters followed by the log; NULL without memory. */
 static char *print_longer(size_t length, const char *log, const char *format, va_list args)
 {
     const size_t log_bytes = log ? strlen(log) + 1 : 0;
@@ -83,7 +84,7 @@ static char *print_longer(size_t length, const char *log, const char *format, va
     return longer;
 }
 
-/* The new sentence may quote the old one: it is written whole before the old one goes. */
+/* The new sentence may quote the old one, so it is formatted before the old one is freed. */
 static void set_last_error(ndr_status status, int32_t cl_error, const char *log, const char *format, va_list args)
 {
     char fits[sizeof last.chars];

@@ -1,4 +1,4 @@
-/* text.c - a growing string whose failure sticks, for options, keys and sources. */
+/* text.c - a growing string for options, keys and sources. */
 #include "base/base.h"
 
 #include <ctype.h>

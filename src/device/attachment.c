@@ -1,4 +1,5 @@
-/* attachment.c - what floors above keep with a context or a queue, which frees it and knows no more of it. */
+/* attachment.c - data that higher floors keep with a context or a queue. The owner frees it without knowing its
+ * type. */
 #include "device/device.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void destroy_attachment(ndr_attachment *attachment)
     free(attachment);
 }
 
-/* Put `made` in front, unless another thread was faster: the one that is in the list then. */
+/* Insert `made` at the head. If another thread inserted one of that kind first, destroy `made` and return the other. */
 static ndr_attachment *insert_or_discard(ndr_attachments *list, ndr_attachment *made)
 {
     ndr_attachment *first = atomic_load(list), *other;

@@ -1,9 +1,9 @@
-/* buffer.c - device memory, and the ways in and out of it. */
+/* buffer.c - device memory and transfers. */
 #include "device/device.h"
 
 #include <stdlib.h>
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static atomic_ullong buffer_count;
 
@@ -20,8 +20,9 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
     return NDR_OK;
 }
 
-/* Drivers refuse a buffer of no bytes; ours has one that nobody reaches. */
-static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host, ndr_buffer **buffer)
+/* Drivers refuse a buffer of 0 bytes, so it gets one byte, which is never accessed. */
+static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host,
+                              ndr_buffer **buffer)
 {
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
@@ -119,20 +120,20 @@ static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, boo
     return NDR_OK;
 }
 
-/* What every transfer does once it is known to make sense: event first, then the command. */
-#define SUBMIT_AND_RETURN(queue, event, submit, ...)                                                      \
-    do {                                                                                                  \
-        ndr_event *made_;                                                                                 \
-        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                             \
-        cl_event done_ = NULL;                                                                            \
-        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL);         \
-        return ndr_event_return_or_destroy(status_, made_, done_, (event));                                          \
+/* The common part of all transfers after their checks: create the event, then submit the command. */
+#define SUBMIT_AND_RETURN(queue, event, submit, ...)                                              \
+    do {                                                                                          \
+        ndr_event *made_;                                                                         \
+        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                     \
+        cl_event done_ = NULL;                                                                    \
+        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL); \
+        return ndr_event_return_or_destroy(status_, made_, done_, (event));                       \
     } while (0)
 
 /* ---- host to device and back ---- */
 
-static ndr_status write_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                        const void *host, bool blocks, ndr_event **event)
+static ndr_status write_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                               size_t size_bytes, const void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_unmapped(call, buffer, true));
@@ -141,8 +142,8 @@ static ndr_status write_buffer(const char *call, ndr_queue *queue, ndr_buffer *b
     SUBMIT_AND_RETURN(queue, event, ndr_submit_write, buffer->cl, blocks, offset_bytes, size_bytes, host);
 }
 
-static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                       void *host, bool blocks, ndr_event **event)
+static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
+                              size_t size_bytes, void *host, bool blocks, ndr_event **event)
 {
     NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_unmapped(call, buffer, false));
@@ -151,13 +152,14 @@ static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *bu
     SUBMIT_AND_RETURN(queue, event, ndr_submit_read, buffer->cl, blocks, offset_bytes, size_bytes, host);
 }
 
-/* Whether to wait for an event instead of inside the call: it is looked at before the host sleeps. */
+/* Whether to wait with an event instead of a blocking call, so that the host can spin first. */
 static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
 {
     return queue && size_bytes > 0 && queue->context->caps.wait_sleeps;
 }
 
-/* A call that has failed at the driver may have enqueued its work before that; what libndr refuses has no code. */
+/* A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
+ * libndr before the call. */
 static ndr_status finish_if_failed(ndr_queue *queue, ndr_status status)
 {
     return status == NDR_OK || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
@@ -167,7 +169,8 @@ ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_
                             const void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return finish_if_failed(queue, write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
+        return finish_if_failed(queue,
+                                write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
     NDR_TRY(write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
@@ -176,7 +179,8 @@ ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
     if (!waits_by_event(queue, size_bytes))
-        return finish_if_failed(queue, read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
+        return finish_if_failed(queue,
+                                read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
     ndr_event *done;
     NDR_TRY(read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
     return ndr_event_wait_and_destroy(done, queue);
@@ -217,7 +221,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     NDR_TRY(check_span("ndr_buffer_copy, from", queue, from, from_offset_bytes, size_bytes));
     NDR_TRY(check_span("ndr_buffer_copy, to", queue, to, to_offset_bytes, size_bytes));
     const bool overlap = from == to && from_offset_bytes < to_offset_bytes + size_bytes
-                      && to_offset_bytes < from_offset_bytes + size_bytes;
+                         && to_offset_bytes < from_offset_bytes + size_bytes;
     NDR_REQUIRE(!overlap || size_bytes == 0,
                 "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap; copy by way of "
                 "another buffer",
@@ -230,9 +234,9 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
 
 /* ---- mapping ----
  *
- * A driver keeps a buffer's mappings in a list, and tells those at one address apart by their order only. With the lock
- * held a mapping is complete in the driver before another thread maps or unmaps: PoCL 3.1 would take the other thread's
- * and free it in the middle of its making. */
+ * A driver keeps a buffer's mappings in a list and distinguishes mappings at the same address only by their order.
+ * The lock is held until a mapping is complete: PoCL 3.1 could otherwise free the unfinished mapping of another
+ * thread. */
 
 static void add_mapping(ndr_buffer *buffer, ndr_mapping *mapping)
 {
@@ -242,7 +246,7 @@ static void add_mapping(ndr_buffer *buffer, ndr_mapping *mapping)
     if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&buffer->mapped_for_writing, 1);
 }
 
-/* Where the list leads to the mapping at `host`, or to NULL. */
+/* The link to the mapping at `host`, or to NULL. */
 static ndr_mapping **find_mapping(ndr_buffer *buffer, const void *host)
 {
     ndr_mapping **link = &buffer->mappings;
@@ -290,7 +294,7 @@ static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offse
 
 /* With the lock held. */
 static ndr_status map_locked(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                      ndr_mapping *mapping)
+                             ndr_mapping *mapping)
 {
     ndr_event *done;
     NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));

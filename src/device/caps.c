@@ -1,4 +1,4 @@
-/* caps.c - what a device can do, asked once and kept as plain data. */
+/* caps.c - a device's properties, queried once and kept as plain data. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
     return NDR_OK;
 }
 
-/* One text property, cut to fit. */
+/* Query one text property; truncate it to `capacity`. */
 static ndr_status read_text(cl_device_id device, cl_device_info what, char *out, size_t capacity)
 {
     size_t needed = 0;
@@ -51,7 +51,7 @@ static ndr_status read_text(cl_device_id device, cl_device_info what, char *out,
     return NDR_OK;
 }
 
-/* Whether `word` stands in a list of words parted by spaces. */
+/* Whether `word` is in a list separated by spaces. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -133,7 +133,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     return NDR_OK;
 }
 
-/* What not every device knows: CL_INVALID_VALUE says that this one does not. `*bytes` is 0 then and `out` as it was. */
+/* Query a property that not every device has (CL_INVALID_VALUE): then `*bytes` is 0 and `out` is unchanged. */
 static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t capacity, void *out, size_t *bytes)
 {
     *bytes = 0;
@@ -145,7 +145,6 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
     return NDR_OK;
 }
 
-/* What only some vendors' devices answer. */
 static ndr_status read_vendor_limits(cl_device_id device, ndr_device_info *info)
 {
     cl_uint warp = 0;
@@ -158,7 +157,7 @@ static ndr_status read_vendor_limits(cl_device_id device, ndr_device_info *info)
     return NDR_OK;
 }
 
-/* The newest OpenCL C among 1.2 and 3.0: 2.0 promises more than many drivers that accept it can do. */
+/* The newest of OpenCL C 1.2 and 3.0. OpenCL C 2.0 is not used: many drivers accept it without supporting all of it. */
 static ndr_status read_c_version(cl_device_id device, const char *opencl, unsigned *version)
 {
     unsigned major = 1, minor = 2;
@@ -172,7 +171,7 @@ static ndr_status read_c_version(cl_device_id device, const char *opencl, unsign
     return NDR_OK;
 }
 
-/* Sub-groups are asked for only where kernels are built with a language that has them. */
+/* Sub-groups are queried only if kernels are built as OpenCL C 3.0. */
 static ndr_status read_abilities(cl_device_id device, const char *extensions, ndr_caps *caps)
 {
     ndr_device_info *info = &caps->info;

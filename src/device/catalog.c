@@ -1,4 +1,4 @@
-/* catalog.c - the drivers and devices of this machine: listed, and one of them chosen. */
+/* catalog.c - lists the drivers and devices of this machine, and chooses a device. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -22,12 +22,12 @@ const char *ndr_device_type_name(ndr_device_type type)
 
 /* ---- listing ---- */
 
-/* `status` goes on the list of those left out where an OpenCL call gave it; what libndr itself lacks or refuses it
- * would lack with every device. */
+/* Add a driver or device to the skipped ones if an OpenCL call failed for it. Other failures concern every device
+ * and are returned. */
 static ndr_status skip_device(ndr_status status, cl_platform_id platform, const char *which, ndr_catalog *catalog)
 {
     if (status == NDR_OK || ndr_last_cl_error() == 0) return status;
-    char name[1024] = ""; /* where it cannot even say that */
+    char name[1024] = ""; /* stays empty if the driver fails here, too */
     (void)ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
     if (catalog->skipped.length == 0) catalog->cl_error = ndr_last_cl_error();
     ndr_text_add(&catalog->skipped, "%splatform \"%s\"%s: %s", catalog->skipped.length ? "; " : "", name, which,
@@ -61,7 +61,6 @@ static ndr_status list_devices(cl_platform_id platform, cl_uint capacity, cl_dev
     return NDR_OK;
 }
 
-/* The devices of one driver join the others. */
 static ndr_status add_devices(cl_platform_id platform, ndr_catalog *catalog)
 {
     enum { MAX_DEVICES = 64 };
@@ -82,15 +81,15 @@ static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catal
     const char *are = drivers == 1 ? " is" : "s are";
     if (catalog->skipped.length > 0)
         return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
-                                  "%u OpenCL driver%s installed, but none offers a device that can be asked: %s", drivers,
-                                  are, catalog->skipped.chars);
+                                  "%u OpenCL driver%s installed, but none offers a device that can be asked: %s",
+                                  drivers, are, catalog->skipped.chars);
     return ndr_fail(NDR_NO_DEVICE,
                     "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "
                     "and that this user may open it, or %s",
                     drivers, are, how_to_install);
 }
 
-/* The loader looks where these say, and nowhere else. */
+/* These variables restrict where the loader looks for drivers. */
 static ndr_status fail_without_driver(cl_int error)
 {
     static const char *const variables[][2] = {

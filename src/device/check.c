@@ -1,10 +1,9 @@
-/* check.c - NDR_CHECK: guard zones round each buffer, and a look at them after each launch.
+/* check.c - NDR_CHECK: guard zones around each buffer, inspected after each launch.
  *
- *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels are given the sub-buffer in the middle
+ *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels get the sub-buffer in the middle
  *
- * The zones hold a pattern that differs from buffer to buffer and from place to place: a kernel whose reads and writes
- * both pass the end would otherwise copy the pattern onto itself. A write is missed where it leaves the very byte that
- * was there. */
+ * The pattern of the zones differs from buffer to buffer and from byte to byte. Otherwise a kernel that both reads and
+ * writes past the end could copy the pattern onto itself. A write that stores the byte that was there is not found. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -26,12 +25,12 @@ struct ndr_zones {
     cl_mem parent;
     size_t start, end, total; /* of the buffer's bytes in the parent, and the parent's size */
     bool native_handle_exposed;
-    changes before, behind; /* that the last look found */
+    changes before, behind; /* found by the last inspection */
 };
 
 struct ndr_checker {
     ndr_mutex lock;   /* held while a launch is checked, and for all below */
-    cl_command_queue queue; /* that writes what new buffers hold; NULL until it is needed */
+    cl_command_queue queue; /* that writes initial contents; NULL until it is needed */
     ndr_zones *zones;
     uint64_t buffers, launches; /* so far */
     struct {
@@ -71,7 +70,7 @@ void ndr_checker_destroy(ndr_checker *checker)
 
 /* ---- patterns ---- */
 
-/* Eight bytes of a zone (splitmix64). All lie in c0..df, to keep clear of what kernels write most: 0, 1, ff, text. */
+/* Eight bytes of a zone (splitmix64). All are in c0..df: kernels mostly write 0, 1, ff and text. */
 static uint64_t zone_word(uint64_t number, uint64_t index)
 {
     uint64_t x = (number << 32) + index + UINT64_C(0x9e3779b97f4a7c15);
@@ -81,7 +80,7 @@ static uint64_t zone_word(uint64_t number, uint64_t index)
     return (x & UINT64_C(0x1f1f1f1f1f1f1f1f)) | UINT64_C(0xc0c0c0c0c0c0c0c0);
 }
 
-/* The pattern from byte `at` of a parent; at most CHUNK_BYTES of it. Lives in the checker. */
+/* The pattern from byte `at` of a parent, at most CHUNK_BYTES of it. The checker owns the result. */
 static const unsigned char *zone_pattern(ndr_checker *checker, uint64_t number, size_t at, size_t bytes)
 {
     enum { WORD = sizeof(uint64_t) };
@@ -90,7 +89,7 @@ static const unsigned char *zone_pattern(ndr_checker *checker, uint64_t number, 
     return (const unsigned char *)checker->pattern + at % WORD;
 }
 
-/* What a new buffer holds: NaN as float and as double, -1000751 as int. */
+/* The contents of a new buffer: NaN as float and as double, -1000751 as int. */
 static void fill_as_new(unsigned char *bytes, size_t count)
 {
     static const unsigned char pattern[] = { 0xd1, 0xba, 0xf0, 0xff };
@@ -107,8 +106,8 @@ static void fill_zone(ndr_checker *checker, uint64_t number, unsigned char *imag
 
 /* ---- making a buffer with zones ---- */
 
-/* As large as the buffer within the limits above, and a multiple of what sub-buffers are aligned to. Smaller where the
- * device gives no more in one buffer; 0 where not even the smallest fits. */
+/* The size of a zone: that of the buffer within the limits above, rounded up to the alignment of sub-buffers.
+ * Smaller if the device's largest buffer requires it; 0 if not even the smallest zone fits. */
 static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
 {
     const size_t align = ndr_max_size(caps->align_bytes, 1), limit = caps->info.max_buffer_bytes;
@@ -118,7 +117,7 @@ static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
     return zone < MIN_ZONE_BYTES ? 0 : zone;
 }
 
-/* All that a parent holds at first. `host` NULL: a new buffer's pattern. */
+/* Fill the image of a parent. `host` NULL: the buffer gets the pattern of a new one. */
 static void fill_parent(ndr_checker *checker, const void *host, const ndr_zones *zones, unsigned char *image)
 {
     const size_t size_bytes = zones->end - zones->start;
@@ -151,8 +150,8 @@ static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
     return NDR_OK;
 }
 
-/* Written by a queue, and not given to clCreateBuffer(): NVIDIA's driver keeps what it is given there on the host, and
- * brings only the inner part to the device when that is used. */
+/* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
+ * and copies only the sub-buffer to the device when that is used. */
 static ndr_status write_parent(ndr_context *context, const ndr_zones *zones, const unsigned char *image)
 {
     NDR_TRY(make_queue(context));
@@ -173,7 +172,7 @@ static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones 
     return status;
 }
 
-/* A buffer of no bytes has one that belongs to the zone behind it: drivers refuse a sub-buffer of none. */
+/* A buffer of 0 bytes gets one byte of the zone behind it, because drivers refuse an empty sub-buffer. */
 static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones)
 {
     const size_t size_bytes = zones->end - zones->start;
@@ -245,7 +244,7 @@ void ndr_zones_release(ndr_buffer *buffer)
     free(zones);
 }
 
-/* Whether a buffer is newly unchecked; a buffer whose cl_mem is handed out stays so. */
+/* Whether a buffer is newly unchecked. A buffer stays unchecked once its cl_mem was exposed. */
 static bool is_newly_excluded(const ndr_buffer *buffer, ndr_unchecked reason)
 {
     if (reason != NDR_UNCHECKED_EXPOSED) return true;
@@ -272,16 +271,17 @@ void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason)
     ndr_mutex_unlock(&checker->lock);
 }
 
-/* ---- looking at the zones, with the lock held ---- */
+/* ---- inspecting the zones, with the lock held ---- */
 
-static void count_changes(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern, size_t bytes)
+static void count_changes(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern,
+                          size_t bytes)
 {
     for (size_t i = 0; i < bytes; ++i)
         if (there[i] != pattern[i] && found->bytes++ == 0) found->first = at + i;
 }
 
-/* Note what is changed from byte `from` to byte `to` of the parent, and put the pattern back, so that the next launch
- * is not blamed for it. */
+/* Find the changed bytes from byte `from` to byte `to` of the parent, and restore the pattern, so that the next
+ * launch is not reported for them. */
 static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, const ndr_zones *zones, size_t from,
                                size_t to, changes *found)
 {
@@ -296,7 +296,7 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
     return NDR_OK;
 }
 
-/* What the host has mapped for writing is looked at when it is unmapped: until then the host may have changed it. */
+/* A buffer mapped for writing is inspected when it is unmapped: until then the host may have changed it. */
 static ndr_status inspect_zones(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
 {
     zones->before = zones->behind = (changes){ 0, 0 };
@@ -310,13 +310,13 @@ bool ndr_zones_are_damaged(const ndr_buffer *buffer)
     return buffer->zones && (buffer->zones->before.bytes || buffer->zones->behind.bytes);
 }
 
-/* Of the buffer: bytes before its start are negative. */
+/* Relative to the buffer: negative before its start. */
 static int64_t first_changed(const ndr_zones *zones)
 {
     return (int64_t)(zones->behind.bytes ? zones->behind.first : zones->before.first) - (int64_t)zones->start;
 }
 
-/* Rounded down, negative ones too. */
+/* Rounds towards negative infinity. */
 static int64_t element_of(int64_t byte, int64_t element_bytes)
 {
     return byte >= 0 ? byte / element_bytes : -((-byte + element_bytes - 1) / element_bytes);
@@ -362,7 +362,7 @@ ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffe
     return NDR_OK;
 }
 
-/* ---- what the host did ---- */
+/* ---- after an unmap ---- */
 
 /* With the lock held. */
 static ndr_status check_after_unmap(ndr_queue *queue, const ndr_buffer *buffer)

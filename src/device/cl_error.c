@@ -1,4 +1,4 @@
-/* cl_error.c - OpenCL's error codes: their names, and the statuses they become. */
+/* cl_error.c - OpenCL's error codes: their names and the statuses they map to. */
 #include "device/device.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ ndr_status ndr_fail_cl(cl_int error, const char *call)
 {
     const bool is_query = strncmp(call, "clGet", 5) == 0;
     const char *hint = error == CL_OUT_OF_RESOURCES && !is_query
-                           ? "; drivers say this also when a kernel has reached outside its buffers"
+                           ? "; drivers also report this when a kernel accessed memory outside its buffers"
                            : "";
     return ndr_fail_with_code(status_of(error), error, "%.*s gave %s (%d)%s", (int)strcspn(call, "("), call,
                               ndr_cl_error_name(error), (int)error, hint);

@@ -1,4 +1,4 @@
-/* context.c - one chosen device and what belongs to it. */
+/* context.c - a context: one chosen device and its objects. */
 #include "device/device.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void ndr_context_destroy(ndr_context *context)
 
 /* ---- opening ---- */
 
-/* Complete a context whose device is known. `cl` NULL means that an OpenCL context is made. */
+/* Initialise a context whose device is known. If `cl` is NULL, create an OpenCL context. */
 static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
 {
     made->device = entry->device;

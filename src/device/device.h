@@ -1,4 +1,4 @@
-/* device.h - first floor: OpenCL's objects, wrapped one to one, and what a device can do. */
+/* device.h - the second floor: OpenCL's objects, wrapped one to one, and device properties. */
 #ifndef NDR_DEVICE_H
 #define NDR_DEVICE_H
 
@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* OpenCL's first dimension is the contiguous one, ours is the last. The one place on the host that turns them round,
- * either way. */
+/* OpenCL's first dimension is the contiguous one, libndr's is the last. Reverses the order in either direction; the
+ * only function on the host that does. */
 static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *to)
 {
     for (unsigned d = 0; d < dims; ++d) to[d] = from[dims - 1 - d];
@@ -19,8 +19,8 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
 
 /* ---- opencl.c ---- */
 
-/* The functions of OpenCL that libndr calls: REQUIRED ones are OpenCL 1.2's, OPTIONAL ones are newer, and NULL where the
- * loader lacks them. */
+/* The functions of OpenCL that libndr calls. REQUIRED ones are in OpenCL 1.2. OPTIONAL ones are newer and NULL if
+ * the loader lacks them. */
 #define NDR_CL_FUNCTIONS(REQUIRED, OPTIONAL) \
     REQUIRED(clGetPlatformIDs)               \
     REQUIRED(clGetPlatformInfo)              \
@@ -68,17 +68,17 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)
 
-/* Typed by their declarations: the headers name the types of functions differently from version to version. */
+/* Typed by their declarations, because the names of function types differ between versions of the headers. */
 #define NDR_CL_MEMBER(function) __typeof__(function) *function;
 typedef struct ndr_cl_functions {
     NDR_CL_FUNCTIONS(NDR_CL_MEMBER, NDR_CL_MEMBER)
 } ndr_cl_functions;
 
-/* All of libndr calls OpenCL through this table: ndr_cl.clFlush(cl). Set once ndr_cl_open() has succeeded, which is
- * before there is any handle. */
+/* All calls of OpenCL go through this table: ndr_cl.clFlush(cl). It is set once ndr_cl_open() has succeeded, before
+ * there is any handle. */
 extern ndr_cl_functions ndr_cl;
 
-/* Open the ICD loader and fill the table, unless that is done already. NDR_NO_DRIVER: there is none that can be used. */
+/* Open the ICD loader and fill the table, unless that is done already. NDR_NO_DRIVER: no usable loader. */
 ndr_status ndr_cl_open(void);
 
 /* ---- cl_error.c ---- */
@@ -86,14 +86,14 @@ ndr_status ndr_cl_open(void);
 /* "CL_INVALID_WORK_GROUP_SIZE", or "an unknown code". */
 const char *ndr_cl_error_name(cl_int error);
 
-/* Fail with the status that fits `error`, naming it and the call it came from. `call` may go on with the
- * call's arguments; they are not printed. */
+/* Fail with the status for `error`; the sentence names it and the call. `call` may include the call's arguments;
+ * they are not printed. */
 ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
-/* Call a function of OpenCL, NDR_TRY_CL(clFlush(cl)), and stop here if it failed. */
+/* Call a function of OpenCL, NDR_TRY_CL(clFlush(cl)), and return if it failed. */
 #define NDR_TRY_CL(call) NDR_TRY_CL_AS(#call, ndr_cl.call)
 
-/* The same for a code already at hand, or a call with another name. */
+/* The same for an error code that is already known. */
 #define NDR_TRY_CL_AS(call_name, error)                                          \
     do {                                                                         \
         const cl_int try_error_ = (error);                                       \
@@ -108,9 +108,9 @@ typedef struct ndr_wait_list {
     const cl_event *events;
 } ndr_wait_list;
 
-/* Give a command to a queue. `waits` NULL: it waits for no event. `done`: where not NULL it gets the command's event, which
- * the caller releases. Sizes and offsets of a kernel are in OpenCL's order. A failure names OpenCL's function; outputs are
- * as they were. */
+/* Enqueue a command. `waits` NULL: it waits for no event. `done` not NULL: it gets the command's event, which the
+ * caller releases. Sizes and offsets of a kernel are in OpenCL's order. A failure names OpenCL's function and leaves
+ * the outputs unchanged. */
 ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned dims, const size_t *offset,
                              const size_t *global, const size_t *local, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
@@ -126,33 +126,33 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
 
-/* Unmap what is given up: a failure leaves no sentence. */
+/* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
 
 /* ---- caps.c ---- */
 
-/* What a device can do, asked once. Plain data: floors above decide from it, and tests make some up. */
+/* A device's properties, queried once. Plain data: higher floors decide from it, and tests construct their own. */
 typedef struct ndr_caps {
     ndr_device_info info;
-    unsigned c_version; /* OpenCL C to build with where the user names none: 120 or 300 */
+    unsigned c_version; /* version of OpenCL C if the user's options name none: 120 or 300 */
     size_t align_bytes; /* of sub-buffers and of host memory used in place */
-    bool orders_device; /* acquire and release between groups: the device states OpenCL 3.0's acq_rel at device scope */
-    bool wait_sleeps; /* kernels run on the host's cores, but not on the thread that waits for them: that one sleeps */
-    unsigned disabled; /* bits of ndr_disable: what NDR_DISABLE takes away, for kernels to be told */
+    bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope */
+    bool wait_sleeps;   /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
+    unsigned disabled;  /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
 } ndr_caps;
 
 typedef enum ndr_disable {
     NDR_DISABLE_FP64 = 1u << 0,
     NDR_DISABLE_INT64_ATOMICS = 1u << 1,
     NDR_DISABLE_SUB_GROUPS = 1u << 2,
-    NDR_DISABLE_FLOAT_ATOMICS = 1u << 3, /* sums by the device itself; compare-exchange takes their place */
-    NDR_DISABLE_MEMORY_ORDER = 1u << 4,  /* what goes past OpenCL 1.2's fences */
-    NDR_DISABLE_PTX = 1u << 5,           /* inline, and so warps as sub-groups */
+    NDR_DISABLE_FLOAT_ATOMICS = 1u << 3, /* native float addition; compare-exchange replaces it */
+    NDR_DISABLE_MEMORY_ORDER = 1u << 4,  /* memory order beyond OpenCL 1.2's fences */
+    NDR_DISABLE_PTX = 1u << 5,           /* inline PTX, and with it warps as sub-groups */
 } ndr_disable;
 
 ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps);
 
-/* Pure: the bits for "fp64,sub_groups"; NULL or "" is none, an unknown word is refused. */
+/* Pure: the bits for "fp64,sub_groups"; NULL or "" is none. An unknown word is refused. */
 ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled);
 
 /* ---- catalog.c ---- */
@@ -163,19 +163,19 @@ typedef struct ndr_catalog_entry {
     ndr_caps caps;
 } ndr_catalog_entry;
 
-/* The devices of all drivers. Where a driver or a device cannot be asked the others are listed all the same. */
+/* The devices of all drivers. Drivers and devices that fail a query are skipped. */
 typedef struct ndr_catalog {
     ndr_catalog_entry *entries;
     size_t count;
-    ndr_text skipped; /* who is not listed and why, for the sentence where nothing else will do; empty: nobody */
-    int32_t cl_error;  /* of the first of them */
+    ndr_text skipped; /* what is skipped and why, for sentences */
+    int32_t cl_error; /* of the first skipped one */
 } ndr_catalog;
 
 ndr_status ndr_catalog_read(ndr_catalog *catalog);
 void ndr_catalog_free(ndr_catalog *catalog);
 
-/* Pure: which of `count` >= 1 devices the words mean; NULL or "" means the default. `source` says whose
- * words they are, for the sentence. */
+/* Pure: choose one of `count` >= 1 devices by `words`; NULL or "" means the default. Sentences quote `source` as the
+ * origin of the words. */
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
                               size_t *chosen);
 
@@ -183,49 +183,49 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
 
 typedef struct ndr_attachment ndr_attachment;
 
-/* A kind of attachment; a constant, told from others by its address. */
+/* A kind of attachment; a constant, identified by its address. */
 typedef struct ndr_attachment_kind {
-    const char *name;                     /* for the sentence where there is no memory: "a kernel store" */
+    const char *name;                     /* for out-of-memory sentences: "a kernel store" */
     size_t size_bytes;                    /* of the struct, whose first member is an ndr_attachment */
-    void (*open)(ndr_attachment *made);   /* completes zeroed memory; NULL: zeros are complete */
-    void (*close)(ndr_attachment *gone);  /* releases what it holds; NULL: it holds nothing */
+    void (*open)(ndr_attachment *made);   /* initialises zeroed memory; NULL: zeros are enough */
+    void (*close)(ndr_attachment *gone);  /* releases its resources; NULL: it has none */
 } ndr_attachment_kind;
 
-/* What a floor above keeps with a context or a queue: the first member of a struct of its own. */
+/* Data that a higher floor keeps with a context or a queue: the first member of its struct. */
 struct ndr_attachment {
     ndr_attachment *next;
     const ndr_attachment_kind *kind;
 };
 
-/* Those of one object, at most one of each kind. Zero: none. */
+/* The attachments of one object, at most one of each kind. Zero: none. */
 typedef _Atomic(ndr_attachment *) ndr_attachments;
 
-/* The attachment of that kind, made where there is none. Any number of threads may ask at the same time: each gets the
- * same one. One that was made in vain is closed again at once, so open() must do nothing that others would notice. */
+/* Get the attachment of that kind; create it if there is none. Thread-safe: all threads get the same one. An
+ * attachment that lost the race is closed at once, so open() must have no visible side effects. */
 ndr_status ndr_attachment_get(ndr_attachments *list, const ndr_attachment_kind *kind, ndr_attachment **attachment);
 
-/* Close and free all, the newest first; nobody uses them any more. */
+/* Close and free all, the newest first. They must not be in use. */
 void ndr_attachments_free(ndr_attachments *list);
 
 /* ---- wait.c ---- */
 
-/* What a context has learnt about looking at work before sleeping until it is done. */
+/* How many waits skip spinning, as a result of earlier waits. */
 typedef struct ndr_spin_backoff {
-    atomic_uint skips; /* waits to be left out after the next one that looks in vain */
-    atomic_uint left;  /* of those */
+    atomic_uint skips; /* waits to skip after the next unsuccessful spin */
+    atomic_uint left;  /* waits still to skip */
 } ndr_spin_backoff;
 
-/* Where a waiting thread would sleep: look for a while whether `event` is there already. Returns once it is, or else
- * soon; whoever called asks the driver then, who also knows how the work ended. */
+/* Before a blocking wait: poll `event` for a short time. Returns when it has ended or the time is over; the caller
+ * then calls the driver's wait, which also reports how the work ended. */
 void ndr_spin_on_event(ndr_context *context, cl_event event);
 
-/* Whether the next launch should leave its event with ndr_queue_set_last_event(). */
+/* Whether the next launch should pass its event to ndr_queue_set_last_event(). */
 bool ndr_queue_wants_last_event(ndr_queue *queue);
 
-/* Share `event` for ndr_queue_spin(), if the driver counts it. NULL: forget the one from before. */
+/* Keep a reference to `event` for ndr_queue_spin(). NULL: release the previous one. */
 void ndr_queue_set_last_event(ndr_queue *queue, cl_event event);
 
-/* ndr_spin_on_event() for all that was launched, before the queue is finished. */
+/* Before the queue is finished: ndr_spin_on_event() for its last launch. */
 void ndr_queue_spin(ndr_queue *queue);
 
 /* ---- context.c ---- */
@@ -233,8 +233,8 @@ void ndr_queue_spin(ndr_queue *queue);
 typedef struct ndr_checker ndr_checker;
 
 struct ndr_context {
-    uint64_t seal;          /* as every handle's first member: handle.c's */
-    atomic_uint references; /* one for the caller, one for each queue, buffer and event */
+    uint64_t seal;          /* first member of every handle; used by handle.c */
+    atomic_uint references; /* one for the caller, and one for each queue, buffer and event */
     cl_device_id device;
     cl_context cl;
     ndr_caps caps;
@@ -247,7 +247,7 @@ struct ndr_context {
 ndr_context *ndr_context_keep(ndr_context *context);
 void ndr_context_release(ndr_context *context);
 
-/* Open a listed device; `cl` is an OpenCL context to share, or NULL to make one. */
+/* Open a listed device. `cl` is an OpenCL context to share, or NULL to create one. */
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
 
 /* ---- queue.c ---- */
@@ -257,17 +257,17 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
-    bool is_out_of_order;           /* work waits for what its wait list names, and for nothing else */
-    _Atomic(cl_event) last;         /* launch, while they are few since the queue was finished; NULL: none */
-    atomic_uint launches;           /* since then; stops where they are no longer few */
+    bool is_out_of_order;           /* commands wait only for their wait list */
+    _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
+    atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
     ndr_attachments attachments;    /* freed before `cl` */
 };
 
-/* Put a queue round `cl`, whose reference it takes over if it succeeds. */
+/* Create a queue for `cl`. If it succeeds, it takes over the reference of `cl`. */
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue);
 
-/* A queue that does not keep the order of its work; NDR_UNSUPPORTED where the device has none. The public API has no such
- * queue yet: operations are tested on it. */
+/* Create an out-of-order queue; NDR_UNSUPPORTED if the device has none. The public API has no such queue yet; tests
+ * of operations use it. */
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
 
 /* ---- event.c ---- */
@@ -275,33 +275,32 @@ ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue
 struct ndr_event {
     uint64_t seal;
     ndr_context *context;
-    cl_event first, last; /* `last` NULL: the work is one piece; each counted where set */
+    cl_event first, last; /* `last` NULL: one command. The event holds a reference to each */
     bool profiling;
 };
 
-/* An event still to be filled in, made before the work is enqueued so that nothing can fail after it.
- * `wanted` NULL: no event is made, and `*made` is NULL. */
+/* Create an event before the work is enqueued, so that nothing can fail afterwards. `wanted` NULL: no event is
+ * created and `*made` is NULL. */
 ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made);
 
-/* The work is enqueued: hand the event out, if one was made. Takes over `first` and `last`. */
+/* The work is enqueued: store the event in `*wanted`, if one was created. Takes over `first` and `last`. */
 void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
 
-/* The end of submitting one command: where `status` is NDR_OK the event is handed out, otherwise destroyed. Passes
- * `status` on. */
+/* After submitting one command: return the event if `status` is NDR_OK, otherwise destroy it. Returns `status`. */
 ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted);
 
-/* The one that completes last. */
+/* The OpenCL event that completes last. */
 cl_event ndr_event_end(const ndr_event *event);
 
-/* Wait, for work on memory that is the caller's again afterwards, however that ends: where the wait itself fails, the
- * queue is finished; where that fails, too, the sentence says so. */
+/* Wait for work on memory that the caller may reuse afterwards. If the wait fails, finish the queue. If that fails,
+ * too, the sentence says so. */
 ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue);
 
-/* The same for a call that should have waited and failed with `status`, which it passes on. */
+/* The same for a blocking call that failed with `status`. Returns `status`. */
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status);
 
-/* Two pieces of work, the second of which follows the first, as one: from the start of `first` to the end of `last`. Takes
- * over both; one of them may be NULL. */
+/* Join two events, the second of which follows the first: from the start of `first` to the end of `last`. Takes over
+ * both; one of them may be NULL. */
 ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
 
 /* ---- buffer.c ---- */
@@ -310,7 +309,7 @@ typedef struct ndr_mapping {
     struct ndr_mapping *next;
     void *host;
     ndr_map_access access;
-    cl_command_queue queue; /* counted: a buffer that goes while it is mapped is unmapped there */
+    cl_command_queue queue; /* retained: a buffer destroyed while it is mapped is unmapped on it */
 } ndr_mapping;
 
 typedef struct ndr_zones ndr_zones;
@@ -320,22 +319,23 @@ struct ndr_buffer {
     ndr_context *context;
     cl_mem cl;
     size_t size_bytes;
-    uint64_t identity;    /* which no other buffer of the process has had, unlike `cl`; from 1 */
-    ndr_mutex lock; /* guards `mappings`, and held while the driver maps and unmaps */
+    uint64_t identity; /* unique in the process, unlike `cl`; from 1 */
+    ndr_mutex lock;    /* guards `mappings`; held while the driver maps and unmaps */
     ndr_mapping *mappings;
-    atomic_uint mapped, mapped_for_writing; /* how many of `mappings`; read without the lock */
+    atomic_uint mapped, mapped_for_writing; /* counts of `mappings`; read without the lock */
     ndr_zones *zones;                       /* guard zones; NULL: none */
 };
 
-/* Put a buffer round `cl`, whose reference it takes over if it succeeds. */
+/* Create a buffer for `cl`. If it succeeds, it takes over the reference of `cl`. */
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer);
 
-/* False while the host has the buffer mapped in a way that the device must not meet. */
+/* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
+ * writing if it reads. */
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
 
 /* ---- check.c ---- */
 
-/* Pure: what NDR_CHECK says; NULL or "" is off, an unknown word is refused. */
+/* Pure: parse NDR_CHECK; NULL or "" is off. An unknown word is refused. */
 ndr_status ndr_check_parse(const char *words, bool *is_on);
 
 ndr_status ndr_checker_create(ndr_checker **checker);
@@ -344,31 +344,32 @@ void ndr_checker_destroy(ndr_checker *checker); /* NULL is fine */
 /* Whether a buffer of that size gets guard zones in this context. */
 bool ndr_zones_fit(const ndr_context *context, size_t size_bytes);
 
-/* Make such a buffer, a copy of `host`, or new where `host` is NULL; and let go of what it has beside its `cl`. */
+/* Create such a buffer, as a copy of `host` or, if that is NULL, as a new one. The second function frees all of it
+ * but its `cl`. */
 ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer);
 void ndr_zones_release(ndr_buffer *buffer);
 
-/* Why a buffer of a checked context is not checked. */
+/* Why a buffer in a checked context is not checked. */
 typedef enum ndr_unchecked {
     NDR_UNCHECKED_OVER,
     NDR_UNCHECKED_FOREIGN,
-    NDR_UNCHECKED_EXPOSED, /* from now on: work that libndr does not know of may change its zones */
+    NDR_UNCHECKED_EXPOSED, /* its cl_mem was exposed: other code may change its zones */
     NDR_UNCHECKED_TOO_LARGE,
     NDR_UNCHECKED_COUNT,
 } ndr_unchecked;
 
-/* Put a buffer on the list of what is unchecked; nothing in an unchecked context. */
+/* Record that a buffer is unchecked. Does nothing in an unchecked context. */
 void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason);
 
-/* Between these two there is no other checked launch in the context. */
+/* No other checked launch runs in the context between these two calls. */
 void ndr_check_begin(ndr_context *context);
 void ndr_check_end(ndr_context *context);
 
-/* In between, after a launch: wait for it and look at all zones. `*launch` is its number, from 1; `*hurt` one of the
- * buffers whose zones were changed, or NULL. The zones are whole again. */
+/* Between them, after a launch: finish the queue and inspect all zones. `*launch` is the number of the launch, from
+ * 1; `*damaged` a buffer whose zones were changed, or NULL. The zones are restored. */
 ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **damaged);
 
-/* What that found about a buffer; the number counts the context's buffers as they were made, from 1. */
+/* The result for one buffer. Buffers are numbered in the order of their creation in the context, from 1. */
 bool ndr_zones_are_damaged(const ndr_buffer *buffer);
 uint64_t ndr_zones_number(const ndr_buffer *buffer);
 
@@ -379,7 +380,7 @@ typedef struct ndr_damage_text {
 } ndr_damage_text;
 ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *whose, size_t element_bytes);
 
-/* After the host has unmapped a buffer: has it kept inside? */
+/* Check the zones after the host has unmapped a buffer. */
 ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer);
 
 #endif

@@ -1,4 +1,4 @@
-/* event.c - one piece of enqueued work, seen from outside: wait, state, times. */
+/* event.c - a piece of enqueued work: wait for it, query its state and times. */
 #include "device/device.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static ndr_status read_state(cl_event cl, cl_int *state)
     return NDR_OK;
 }
 
-/* How the work ended; some drivers say so only when asked, and not where they wait. */
+/* Some drivers report a failure here, but not in clWaitForEvents(). */
 static ndr_status check_end(const ndr_event *event)
 {
     cl_int first = 0, last = 0;
@@ -79,7 +79,7 @@ static ndr_status check_end(const ndr_event *event)
                               ndr_cl_error_name(code), (int)code);
 }
 
-/* How the work ended says more than that the wait failed for it. */
+/* The status of the work is more specific than the error of the wait. */
 static ndr_status wait_on_event(const ndr_event *event)
 {
     const cl_event events[] = { event->first, ndr_event_end(event) };
@@ -90,7 +90,7 @@ static ndr_status wait_on_event(const ndr_event *event)
     return NDR_OK;
 }
 
-/* Whether the work is known to have ended, well or not. */
+/* Whether the work has ended, successfully or not. False if that is unknown. */
 static bool has_ended(const ndr_event *event)
 {
     cl_int state = CL_QUEUED;
@@ -140,7 +140,7 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
     return NDR_OK;
 }
 
-/* Pieces run in order: the first one starts first, and the last one ends last. */
+/* Pieces run in order: the first one starts first, the last one ends last. */
 static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times *times)
 {
     NDR_REQUIRE(event->profiling, "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);

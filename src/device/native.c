@@ -1,9 +1,9 @@
-/* native.c - OpenCL handles in and out of ours (include/ndr/ndr_cl.h). */
+/* native.c - conversions between libndr's objects and OpenCL's (include/ndr/ndr_cl.h). */
 #include "device/device.h"
 
 #include "ndr/ndr_cl.h"
 
-/* ---- out ---- */
+/* ---- from libndr to OpenCL ---- */
 
 cl_context ndr_context_cl(const ndr_context *context) { return NDR_IS_LIVE(context) ? context->cl : NULL; }
 cl_device_id ndr_context_cl_device(const ndr_context *context) { return NDR_IS_LIVE(context) ? context->device : NULL; }
@@ -17,7 +17,7 @@ cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
     return buffer->cl;
 }
 
-/* ---- in ---- */
+/* ---- from OpenCL to libndr ---- */
 
 static ndr_status check_device(cl_context cl, cl_device_id device)
 {

@@ -1,7 +1,7 @@
-/* opencl.c - the way to OpenCL: the ICD loader, opened when a call first needs it, and the table of its functions.
+/* opencl.c - the ICD loader, opened at the first call that needs it, and the table of its functions.
  *
- * libndr is not linked with OpenCL, so that a program starts where there is none and is told what is missing. The loader
- * stays open until the process ends: drivers have threads of their own. */
+ * libndr is not linked with OpenCL, so that a program starts on a machine without it and can report what is missing.
+ * The loader stays open until the process ends, because drivers have their own threads. */
 #include "device/device.h"
 
 #include <stddef.h>

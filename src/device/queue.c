@@ -1,4 +1,4 @@
-/* queue.c - an in-order line of work. */
+/* queue.c - queues. */
 #include "device/device.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* submit.c - every command on its way to a driver: the only file that enqueues. */
+/* submit.c - enqueues all commands. No other file calls clEnqueue*(). */
 #include "device/device.h"
 
-/* As two arguments. */
+/* A wait list as two arguments. */
 #define LIST(waits) ((waits) ? (waits)->count : 0), ((waits) ? (waits)->events : NULL)
 
 ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned dims, const size_t *offset,

@@ -1,18 +1,17 @@
-/* wait.c - how the host waits for the device.
+/* wait.c - spinning before a blocking wait.
  *
- * A driver that runs kernels on threads of its own lays the one that waits for them to sleep. To wake it takes
- * longer than many a kernel runs: some 20 us, on a virtual machine 50. So there the host looks for a while whether
- * the work is done, each time giving its core to whoever wants it, and only then lets the driver wait. Work that
- * turns out to be long is slept for at once; now and then it is looked at again, in case it has become shorter.
- * Looking all the time would not do: the core that the host keeps busy is one that the driver's threads are not
- * spread to.
+ * Some CPU drivers run kernels on their own threads and put the waiting thread to sleep. Waking it takes about 20 us,
+ * on a virtual machine 50 us, which is longer than many kernels run. For such devices the host polls the event for a
+ * short time, yields its core between polls, and then calls the driver's blocking wait. After a wait that was too long
+ * for spinning, the next waits skip it; the number of skipped waits doubles each time. Spinning continuously would take
+ * a core from the driver's threads.
  *
- * Drivers that let the waiting thread run kernels as well are left alone, and so are devices with cores of their own. */
+ * Devices with their own cores, and drivers that let the waiting thread run kernels, do not use this. */
 #include "device/device.h"
 
 enum { SPIN_NS = 200000, MAX_SKIPS = 1023 };
 
-/* Work that has failed has ended, and so has what the driver cannot tell: it says why where it is waited for. */
+/* Failed work has ended. If the query fails, the blocking wait reports why. */
 static bool has_ended(cl_event event)
 {
     cl_int state = CL_COMPLETE;
@@ -30,7 +29,7 @@ static bool ends_while_spinning(cl_event event)
     return false;
 }
 
-/* Of several threads that count at a time one may be lost, which costs a look. */
+/* Threads that update the counters at the same time may lose an update, which costs one spin at most. */
 void ndr_spin_on_event(ndr_context *context, cl_event event)
 {
     ndr_spin_backoff *p = &context->spin_backoff;
@@ -46,9 +45,9 @@ void ndr_spin_on_event(ndr_context *context, cl_event event)
     atomic_store(&p->left, skips);
 }
 
-/* ---- what a queue is waited for by ---- */
+/* ---- the last event of a queue ---- */
 
-/* Events take the driver time. After more launches than this the wait is long, too. */
+/* Creating an event costs driver time. After more launches than this the wait is long anyway. */
 enum { MAX_TRACKED_LAUNCHES = 4 };
 
 bool ndr_queue_wants_last_event(ndr_queue *queue)

@@ -1,10 +1,10 @@
-/* args.c - the values a kernel starts with: checked against its signature, converted, then bound. */
+/* args.c - kernel arguments: checks them against the signature, converts and sets them. */
 #include "launch/launch.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* One argument on its way, with what a sentence about it needs. */
+/* The argument that is checked, with the data for its error sentences. */
 typedef struct arg_check {
     const ndr_kernel *kernel;
     unsigned index;
@@ -12,7 +12,7 @@ typedef struct arg_check {
     const ndr_arg *arg;
 } arg_check;
 
-/* "kernel "scale", argument 2 "a" (float)": how every refusal begins, however long its names are. */
+/* "kernel "scale", argument 2 "a" (float)": the start of every refusal. */
 #define REFUSE_AS(status, p, format, ...)                                                                      \
     ndr_fail((status), "kernel \"%s\", argument %u \"%s\" (%s)" format, (p)->kernel->name, (p)->index,           \
              (p)->param->name, (p)->param->type_name, __VA_ARGS__)
@@ -80,16 +80,20 @@ static const char *skip_prefix(const char *prefix, const char *name)
     return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
-/* The name on its own: a struct's with or without its keyword, and OpenCL's types on the host as in kernels. */
-static const char *unprefixed_name(const char *host_name) { return skip_prefix("cl_", skip_prefix("struct ", host_name)); }
+/* The name without "struct " and "cl_": as the type is called in kernels. */
+static const char *unprefixed_name(const char *host_name)
+{
+    return skip_prefix("cl_", skip_prefix("struct ", host_name));
+}
 
-/* cl_float3 is another name for cl_float4 on the host, and may stand for it. */
+/* On the host cl_float3 is another name for cl_float4, so both are accepted. */
 static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
 {
     return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
 }
 
-/* "float (*)[4]", "__local float[4]*" and "float[4]" are one, and so are a type and its pointer. */
+/* Compares names without blanks, stars and parentheses: "float (*)[4]", "__local float[4]*" and "float[4]" are
+ * equal, and so are a type and its pointer. */
 static bool is_same_name(const char *a, const char *b)
 {
     static const char ignored[] = " *()";
@@ -101,8 +105,9 @@ static bool is_same_name(const char *a, const char *b)
     }
 }
 
-/* Whether the host's type name fits the parameter's; NULL fits all. A built-in type must be the same one. A name of the
- * host's own fits every built-in type, whose size is then compared; a struct has the same name on both sides. */
+/* Whether the host's type name fits the parameter's; NULL always fits. A built-in type must be the same. A name that
+ * the host defined fits every built-in type, because the size is compared, too. A struct must have the same name on
+ * both sides. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
     if (!given) return true;
@@ -113,7 +118,7 @@ static bool is_named_like(const ndr_param *param, const char *given)
 
 /* ---- local memory ---- */
 
-/* What one element is called in sentences. */
+/* The name of an element in sentences. */
 static const char *element_name(const ndr_arg *arg)
 {
     const ndr_dtype_info *number = ndr_dtype_describe(arg->dtype);
@@ -127,7 +132,7 @@ static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
     return is_named_like(param, arg->element_name ? arg->element_name : arg->dtype ? element_name(arg) : NULL);
 }
 
-/* What "cl_float[4]" is an array of, where that is built in. */
+/* The element type of an array such as "cl_float[4]", if it is built in. */
 static ndr_builtin find_array_element(const ndr_arg *arg)
 {
     char name[32] = "";
@@ -137,7 +142,7 @@ static ndr_builtin find_array_element(const ndr_arg *arg)
     return ndr_builtin_named(name);
 }
 
-/* An array goes to a pointer to its elements as well. */
+/* An array also fits a pointer to its elements. */
 static ndr_status check_element(const arg_check *p)
 {
     const ndr_arg *arg = p->arg;
@@ -178,7 +183,7 @@ static ndr_status convert_local(const arg_check *p, ndr_bound *out, size_t *loca
 
 /* ---- numbers ---- */
 
-/* Whether the integer given fits `bits`, signed or not. */
+/* Whether the integer fits `bits`, signed or unsigned. */
 static bool fits_bits(const ndr_arg *arg, unsigned bits, bool is_signed)
 {
     const uint64_t highest = is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
@@ -187,7 +192,7 @@ static bool fits_bits(const ndr_arg *arg, unsigned bits, bool is_signed)
     return is_signed && arg->as.i >= -(int64_t)highest - 1;
 }
 
-/* Where the value fits the same width with or without a sign, it may be meant as bits. */
+/* If the value fits the same width with the other signedness, suggest a cast. */
 static ndr_status refuse_value(const arg_check *p, const ndr_dtype_info *type)
 {
     const unsigned bits = (unsigned)type->size_bytes * 8;
@@ -207,7 +212,7 @@ static ndr_status convert_integer(const arg_check *p, ndr_bound *out)
     if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
     if (!fits_bits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
-    /* The same bits whether signed or not, cut to the parameter's width. */
+    /* The conversion keeps the low bits, in the parameter's width. */
     const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
     out->size_bytes = type->size_bytes;
     out->value = &out->copy;
@@ -293,9 +298,9 @@ static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
     return is_named_so ? NDR_OK : refuse_name(p, given);
 }
 
-/* ---- for parameters that the driver does not tell ---- */
+/* ---- parameters of unknown type ---- */
 
-/* As it is given, a number with the size that it has on the host. */
+/* Pass the argument as it is given: a number with its size on the host. */
 static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     switch (p->arg->kind) {
@@ -331,14 +336,14 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
 }
 
-/* "x (float*), a (float)": what should have been given. */
+/* "x (float*), a (float)": the parameters. */
 static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i)
         ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, kernel->params[i].type_name);
 }
 
-/* Some drivers accept more than their device can pass. */
+/* Some drivers accept more than the device can pass. */
 static ndr_status check_argument_bytes(const ndr_kernel *kernel)
 {
     const size_t limit = kernel->context->caps.info.max_argument_bytes;
@@ -366,7 +371,7 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     return NDR_OK;
 }
 
-/* ---- what OpenCL's kernel has from the launch before ---- */
+/* ---- arguments that are set already ---- */
 
 static uint64_t number_bits(const ndr_arg *arg)
 {
@@ -376,7 +381,7 @@ static uint64_t number_bits(const ndr_arg *arg)
     return bits;
 }
 
-/* Buffers and numbers are told apart; anything else is set again at every launch. */
+/* Only buffers and numbers are compared; other arguments are set again at every launch. */
 static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
 {
     if (param->kind == NDR_PARAM_NUMBER) return (ndr_arg_mark){ arg->kind, number_bits(arg) };
@@ -408,7 +413,7 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 
 /* ---- setting ---- */
 
-/* Whether an error of clSetKernelArg is about the value that it was given. */
+/* Whether an error of clSetKernelArg() is about the argument's value. */
 static bool is_about_the_argument(cl_int error)
 {
     switch (error) {

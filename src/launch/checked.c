@@ -1,9 +1,9 @@
-/* checked.c - NDR_CHECK: what was given to a launch, and what the launch did to memory that is not its own. */
+/* checked.c - launches with NDR_CHECK: handles are checked before, guard zones after the launch. */
 #include "launch/launch.h"
 
 #include <stdio.h>
 
-/* A launch, as sentences tell of it. */
+/* The launch that a sentence describes. */
 typedef struct launch_report {
     const ndr_kernel *kernel;
     const ndr_nd_range *range;
@@ -39,14 +39,15 @@ static ndr_status check_handles(const ndr_queue *queue, const ndr_kernel *kernel
     return NDR_OK;
 }
 
-/* ---- what was hurt ---- */
+/* ---- damaged guard zones ---- */
 
 static bool is_damaged_arg(const ndr_arg *arg)
 {
     return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_damaged(arg->as.buffer);
 }
 
-/* The argument whose buffer was hurt, one that the kernel writes through if there is one; `arg_count` for none. */
+/* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; `arg_count` if there
+ * is none. */
 static size_t find_damaged_arg(const launch_report *t)
 {
     size_t found = t->arg_count;
@@ -83,7 +84,7 @@ static ndr_status fail_for_arg(const launch_report *t, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
     return fail_with_damage(t, print_arg(t->kernel, index).chars,
-                 ndr_zones_print(t->args[index].as.buffer, "its buffer", element_bytes).chars);
+                            ndr_zones_print(t->args[index].as.buffer, "its buffer", element_bytes).chars);
 }
 
 static ndr_status fail_for_other_buffer(const launch_report *t, const ndr_buffer *damaged)

@@ -1,4 +1,4 @@
-/* launch.c - the one place where kernels are enqueued. */
+/* launch.c - enqueues kernels. */
 #include "launch/launch.h"
 
 #include <stdlib.h>
@@ -6,20 +6,20 @@
 
 /* ---- planning, with the kernel's lock held ---- */
 
-/* A piece of a plan as OpenCL takes it: sizes in its order, and what the kernel is told of it. */
+/* A piece of a plan for OpenCL: sizes in its order, and the launch record. */
 typedef struct cl_piece {
     size_t offset[3], global[3], local[3];
     ndr_record record;
 } cl_piece;
 
-/* The one thing that is remembered between launches: what the last launch of a kernel made of its range, and what it set
- * in OpenCL's kernel. The next launch plans and sets only what differs. */
+/* The only state kept between launches: the plan of a kernel's last launch and the arguments set in OpenCL's kernel.
+ * The next launch plans and sets only what differs. */
 typedef struct last_launch {
     ndr_nd_range range; /* dims 0: none */
     ndr_range_plan plan;
     cl_piece pieces[NDR_MAX_PIECES];
-    const ndr_record *record; /* that is set, one of the pieces'; NULL: none */
-    size_t scratch_bytes;            /* that are set; 0: none */
+    const ndr_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
+    size_t scratch_bytes;     /* set in OpenCL's kernel; 0: none */
     ndr_bound bound[];
 } last_launch;
 
@@ -35,8 +35,8 @@ static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
     return true;
 }
 
-/* Some drivers count global ids in 32 bits without a word. Where an offset would take them further, a kernel with a
- * record adds it by itself, and the driver gets none. */
+/* Some drivers count global ids in 32 bits and report no error. If an offset exceeds that, a kernel with a record
+ * adds the offset itself, and the driver gets none. */
 static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d)
 {
     return form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
@@ -62,7 +62,7 @@ static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const nd
     return out;
 }
 
-/* Somebody else may have set arguments. */
+/* Other code may have set arguments through the native handle. */
 static void forget_arguments(const ndr_kernel *kernel, last_launch *last)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) last->bound[i].set.kind = NDR_ARG_NONE;
@@ -93,27 +93,27 @@ static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last
     return NDR_OK;
 }
 
-/* A launch that has passed its checks. */
+/* The state of one launch. */
 typedef struct launch_state {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    last_launch *last; /* the kernel's; with its lock */
+    last_launch *last; /* of the kernel; used with its lock held */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_wait_list *waits;
-    cl_event first_event, last_event; /* of the pieces; NULL where nobody wants them */
+    cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
 } launch_state;
 
 /* ---- checks ---- */
 
-/* Scratch for group functions: one element of the widest type for each item of a group. */
+/* Scratch memory of group functions: one element of the widest type for each item of a group. */
 static size_t scratch_bytes_for(const ndr_kernel *kernel, const ndr_range_plan *plan)
 {
     return kernel->has_scratch ? sizeof(cl_ulong) * ndr_max_size(plan->largest_group, 1) : 0;
 }
 
-/* Some drivers abort the process on too much local memory. What a kernel declares by itself is for the
- * compiler to judge: it counts only together with what the launch adds. */
+/* Some drivers abort the process on too much local memory. Memory declared in the kernel counts only together with
+ * that of the launch; alone it is checked by the compiler. */
 static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments, size_t scratch)
 {
     const size_t declared = kernel->info.local_memory_bytes;
@@ -176,7 +176,7 @@ static ndr_status enqueue_piece(const launch_state *l, const cl_piece *piece, cl
                              l->waits, done);
 }
 
-/* The driver had the last word after all: say how far it went. */
+/* The driver rejected a piece; report how many were enqueued. */
 static ndr_status fail_at_piece(const launch_state *l, unsigned piece, ndr_status status)
 {
     const ndr_range_plan *plan = &l->last->plan;
@@ -215,7 +215,7 @@ static ndr_status bind_and_enqueue(launch_state *l, bool wants_events)
 
 /* ---- launching ---- */
 
-/* With the kernel's lock held. `*is_empty`: there was nothing to enqueue. */
+/* The caller holds the kernel's lock. `*is_empty`: there was nothing to enqueue. */
 static ndr_status launch(launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
                          bool wants_events, bool *is_empty)
 {
@@ -228,7 +228,7 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
     NDR_TRY(check_objects(queue, kernel, range));
-    launch_state l; /* what is not set here is set before it is read */
+    launch_state l; /* members that are not set here are set before use */
     l.queue = queue;
     l.kernel = kernel;
     l.waits = waits;

@@ -1,6 +1,6 @@
-/* range.c - how many work-items, in what groups: checked, completed, cut into even pieces.
+/* range.c - checks a range, chooses its local size, and splits it into pieces with equal groups.
  *
- * Pure arithmetic on plain data, so every rule here is tested without a device.
+ * Pure arithmetic on plain data: tested without a device.
  *
  *        n = 1000, local 256, split:   |256|256|256|232|      the last one is a piece of its own
  *        (5, 7) by (2, 3), split:      4 x 6 in (2, 3), 4 x 1 in (2, 1), 1 x 6 in (1, 3), 1 x 1 in (1, 1)
@@ -10,34 +10,34 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Groups of about this many items suit the devices we know; see docs/decisions.md. */
+/* Group sizes that suit the known devices; see docs/decisions.md. */
 enum { PREFERRED_GROUP = 256, DEFAULT_GROUP = 64 };
 
-/* Groups of one OpenCL launch: drivers count them in 32 bits, some of those with a sign. */
+/* Groups of one OpenCL launch: drivers count them in 32 bits, some of them signed. */
 enum { MAX_GROUPS = INT32_MAX };
 
-/* A size or offset above this is a negative number that became a size_t. */
+/* A size or offset above this is a negative number converted to size_t. */
 #define MAX_SIZE (SIZE_MAX / 2)
 
-/* What is known while a plan is made. */
+/* The state of planning. */
 typedef struct planner {
     const ndr_nd_range *range;
     const ndr_range_rules *rules;
     unsigned dims;
     size_t local[3];
-    size_t edge_local[3]; /* of the pieces along the far edge; 0: as long as the edge is */
+    size_t edge_local[3]; /* local size of the pieces at the far edge; 0: the length of the edge */
     bool rounds_up;
 } planner;
 
 /* ---- limits ---- */
 
-/* Dimension d of a range with fewer than three is a later one of three. */
+/* The largest local size in dimension d. The dimensions of a range are the last ones of three. */
 static size_t limit_of(const planner *p, unsigned d)
 {
     return ndr_min_size(p->rules->max_local_size[3 - p->dims + d], p->rules->max_group_size);
 }
 
-/* The largest id that the device can count to. */
+/* The largest id of the device. */
 static size_t max_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : MAX_SIZE; }
 
 static size_t largest_power_of_two(size_t limit)
@@ -154,7 +154,7 @@ static ndr_status check_given_local(const planner *p)
 
 static bool has_required(const ndr_range_rules *rules) { return rules->required[2] != 0; }
 
-/* The required size as it would be given here, or whole where it has more dimensions. */
+/* The required size in the dimensions of the range, or all of it if it has more. */
 static ndr_size_text print_required(const planner *p)
 {
     const size_t *required = p->rules->required;
@@ -179,7 +179,7 @@ static ndr_status check_required(const planner *p)
 
 /* ---- choosing ---- */
 
-/* The largest divisor of `size` up to `limit`: for kernels that cannot be split or guarded. */
+/* The largest divisor of `size` up to `limit`: for kernels that can be neither split nor rounded up. */
 static size_t best_divisor(size_t size, size_t limit)
 {
     size_t divisor = ndr_min_size(size, limit);
@@ -187,7 +187,7 @@ static size_t best_divisor(size_t size, size_t limit)
     return ndr_max_size(divisor, 1);
 }
 
-/* A power of two that leaves at most an eighth of `size` behind for the tail; 1 at the least. */
+/* A power of two that leaves at most an eighth of `size` as the rest; at least 1. */
 static size_t low_waste_power(size_t size, size_t limit)
 {
     size_t power = largest_power_of_two(ndr_min_size(size, limit));
@@ -195,7 +195,7 @@ static size_t low_waste_power(size_t size, size_t limit)
     return power;
 }
 
-/* check_sizes() saw to it that they can be counted. */
+/* Does not overflow: check_sizes() was called before. */
 static size_t item_count(const planner *p)
 {
     size_t items = 1;
@@ -203,20 +203,20 @@ static size_t item_count(const planner *p)
     return items;
 }
 
-/* Larger groups only where there would be too many. */
+/* The number of items to put into a group: larger than preferred only if there would be too many groups. */
 static size_t preferred_group_items(const planner *p)
 {
     const size_t preferred = ndr_ceil_div(item_count(p), PREFERRED_GROUP) <= MAX_GROUPS ? PREFERRED_GROUP : SIZE_MAX;
     return largest_power_of_two(ndr_min_size(preferred, p->rules->max_group_size));
 }
 
-/* Sizes for dimension d with room for `room` items, by what may happen at the edges. */
+/* The local size of dimension d for groups of at most `room` items. */
 static size_t choose_size(const planner *p, unsigned d, size_t room)
 {
     const size_t size = p->range->global.size[d];
     const size_t limit = ndr_min_size(room, limit_of(p, d));
     const bool is_contiguous = d + 1 == p->dims;
-    if (p->rounds_up) /* to the power of two that just holds the size */
+    if (p->rounds_up) /* the smallest power of two that holds the size */
         return ndr_min_size(largest_power_of_two(limit), largest_power_of_two(2 * ndr_min_size(size, limit) - 1));
     switch (p->rules->form) {
     case NDR_FORM_PLAIN: return best_divisor(size, limit);
@@ -226,12 +226,13 @@ static size_t choose_size(const planner *p, unsigned d, size_t room)
     }
 }
 
-/* Fill groups along the contiguous dimension first. Only kernels that can neither be split nor rounded up get
- * divisors; a prime size would leave the others with groups of one. */
+/* Fill groups along the contiguous dimension first. Only kernels that can be neither split nor rounded up get
+ * divisors: for others a prime size would give groups of one item. */
 static void choose_local(planner *p)
 {
     size_t room = preferred_group_items(p);
-    /* A range of less than one group runs as single items: one launch, no size that was not built before. */
+    /* A range smaller than one group runs as groups of one item: one launch, and no new group size for the driver to
+     * build. */
     if (p->rules->form == NDR_FORM_RANGE && !p->rounds_up && item_count(p) < room) room = 1;
     for (unsigned d = p->dims; d-- > 0;) {
         p->local[d] = choose_size(p, d, room);
@@ -247,7 +248,7 @@ static void adopt_required(const planner *p, size_t local[3])
     for (unsigned d = 0; d < p->dims; ++d) local[d] = p->rules->required[3 - p->dims + d];
 }
 
-/* ---- kernels that may run over more items ---- */
+/* ---- rounding up ---- */
 
 static bool is_multiple(const planner *p, unsigned *ragged)
 {
@@ -259,10 +260,10 @@ static bool is_multiple(const planner *p, unsigned *ragged)
     return true;
 }
 
-/* A double, which does not overflow. */
+/* A double, because it does not overflow. */
 static double rounded_up(size_t size, size_t local) { return (double)ndr_ceil_div(size, local) * (double)local; }
 
-/* Sizes by which the range, rounded up, grows by an eighth at most. */
+/* The largest local size that makes the rounded range larger by an eighth at most. */
 static void choose_rounding_local(const planner *p, size_t local[3])
 {
     double asked = 1, run = 1;
@@ -277,10 +278,10 @@ static void choose_rounding_local(const planner *p, size_t local[3])
     }
 }
 
-/* Whether items and ids can still be counted, also by drivers that do it in 32 bits. */
+/* Whether rounding up keeps items and ids countable, also for drivers that count in 32 bits. */
 static bool may_grow_by(const planner *p, const size_t local[3])
 {
-    size_t items = 1, asked = 1; /* what was asked for is known to be countable */
+    size_t items = 1, asked = 1; /* the range itself is countable */
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         size_t rounded, end;
@@ -293,7 +294,7 @@ static bool may_grow_by(const planner *p, const size_t local[3])
     return items <= UINT32_MAX || asked > UINT32_MAX;
 }
 
-/* One launch instead of several, where the kernel itself turns away the items that rounding up adds. */
+/* Round up instead of splitting, if the kernel itself returns in the items past the range. */
 static void round_up_if_guarded(planner *p)
 {
     unsigned ragged;
@@ -334,9 +335,10 @@ static ndr_status check_edges(const planner *p, bool automatic)
     return NDR_OK;
 }
 
-/* ---- cutting ---- */
+/* ---- pieces ---- */
 
-/* The piece at one corner: bit d of `corner` picks what dimension d has behind `full`. False if it is empty. */
+/* Make the piece at one corner. Bit d of `corner` selects the part of dimension d behind `full`. False if the piece
+ * is empty. */
 static bool make_piece(const planner *p, const size_t full[3], unsigned corner, ndr_piece *piece)
 {
     *piece = (ndr_piece){ { 0 }, { 0 }, { 0 }, { 0 } };
@@ -381,7 +383,7 @@ static ndr_status check_group_count(const planner *p, const ndr_piece *piece)
 
 static ndr_status make_pieces(const planner *p, ndr_range_plan *plan)
 {
-    size_t full[3]; /* what the groups of full size cover */
+    size_t full[3]; /* covered by groups of full size */
     for (unsigned d = 0; d < p->dims; ++d)
         full[d] = (p->range->global.size[d] + (p->rounds_up ? p->local[d] - 1 : 0)) / p->local[d] * p->local[d];
     for (unsigned corner = 0; corner < 1u << p->dims; ++corner) {
@@ -403,9 +405,9 @@ static bool is_empty(const ndr_range *range)
     return false;
 }
 
-/* ---- so many groups ---- */
+/* ---- ranges counted in groups ---- */
 
-/* The size of groups of which only the number is given: a row of items. */
+/* The local size if only the number of groups is given. */
 static void choose_group(const planner *p, size_t local[3])
 {
     for (unsigned d = 0; d < p->dims; ++d) local[d] = 1;
@@ -413,7 +415,7 @@ static void choose_group(const planner *p, size_t local[3])
     else local[p->dims - 1] = ndr_min_size(DEFAULT_GROUP, limit_of(p, p->dims - 1));
 }
 
-/* The same range, counted in work-items. */
+/* Convert the range to work-items. */
 static ndr_status count_items(const planner *p, ndr_nd_range *items)
 {
     const ndr_nd_range *range = p->range;
@@ -434,7 +436,7 @@ static ndr_status count_items(const planner *p, ndr_nd_range *items)
 
 /* ---- the plan ---- */
 
-/* The pieces that there are, most often one of the eight. */
+/* Copy only the used pieces, most often one of eight. */
 static void copy_plan(ndr_range_plan *plan, const ndr_range_plan *made)
 {
     memcpy(plan, made, offsetof(ndr_range_plan, pieces) + made->piece_count * sizeof made->pieces[0]);
@@ -449,7 +451,7 @@ static ndr_status choose_or_check_local(planner *p, bool automatic)
     }
     if (has_required(p->rules)) {
         adopt_required(p, p->local);
-        NDR_TRY(check_required(p)); /* a 1-D launch cannot adopt a 2-D size */
+        NDR_TRY(check_required(p)); /* a 1-D range does not fit a required 2-D size */
     } else {
         choose_local(p);
     }
@@ -465,10 +467,10 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(check_dims(&p));
     NDR_TRY(check_form(&p));
     NDR_TRY(check_signs(&p));
-    ndr_range_plan made; /* cut() fills the pieces */
+    ndr_range_plan made; /* make_piece() fills the pieces */
     memset(&made, 0, offsetof(ndr_range_plan, pieces));
     made.dims = p.dims;
-    if (is_empty(&range->global)) { /* nothing runs, so no local size is judged */
+    if (is_empty(&range->global)) { /* nothing runs, so the local size is not checked */
         copy_plan(plan, &made);
         return NDR_OK;
     }
@@ -494,7 +496,7 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     return NDR_OK;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 ndr_range_rules ndr_range_rules_of(const ndr_kernel *kernel)
 {

@@ -1,4 +1,4 @@
-/* job.c - one request on its way through a row: its kernels, its workspace, its launches one after the other. */
+/* job.c - runs one request: its kernels, its workspace and its launches in order. */
 #include "ops/ops.h"
 
 /* ---- kernels ---- */
@@ -24,7 +24,7 @@ static void plan_for_groups_of(ndr_op_job *job, size_t items)
     job->row->plan(job->caps, job->request, &job->plan);
 }
 
-/* Each plan has smaller groups than the one before, the last of them groups of one item. */
+/* Ends, because each plan has smaller groups than the one before. */
 ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
 {
     for (;;) {
@@ -44,8 +44,8 @@ ndr_status ndr_op_borrow(ndr_op_job *job)
 
 /* ---- launches ---- */
 
-/* What the next launch waits for: the one before; the first one for whoever had the workspace. An in-order queue
- * sees to both. */
+/* The event that the next launch waits for: that of the previous launch, or, for the first one, that of the previous
+ * user of the workspace. An in-order queue needs neither. */
 static bool get_wait_event(const ndr_op_job *job, cl_event *before)
 {
     if (!job->queue->is_out_of_order) return false;

@@ -1,9 +1,9 @@
-/* operand.c - what an operation reads and writes: is it there, does it fit, does it overlap another. */
+/* operand.c - checks the operands of an operation: buffer, bounds, overlap. */
 #include "ops/ops.h"
 
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
 
-/* Elements from the buffer's start to behind the last one; false if that passes SIZE_MAX. */
+/* The index behind the last element; false if it exceeds SIZE_MAX. */
 static bool find_end(const ndr_operand *operand, size_t *end)
 {
     return ndr_mul_fits(operand->rows - 1, operand->pitch, end) && ndr_add_fits(*end, operand->cols, end)
@@ -38,7 +38,7 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
 ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input)
 {
     if (is_empty(output) || is_empty(input) || output->buffer != input->buffer) return NDR_OK;
-    size_t output_end, input_end; /* both are known to fit: ndr_operand_check() came first */
+    size_t output_end, input_end; /* both fit: ndr_operand_check() was called before */
     (void)find_end(output, &output_end);
     (void)find_end(input, &input_end);
     NDR_REQUIRE(output_end <= input->offset || input_end <= output->offset,

@@ -1,7 +1,7 @@
-/* ops.h - top floor: whole operations, made of launches.
+/* ops.h - the highest floor: whole operations, made of launches.
  *
- * An operation is a folder: its contract and a list of implementations, the rows. Of those the first that can run a
- * request and suits it is taken. docs/architecture.md says how to add a row, and how to add an operation. */
+ * An operation is a folder: its contract and a list of implementations, the rows. The first row that can run a
+ * request and suits it is used. docs/architecture.md describes how to add a row and an operation. */
 #ifndef NDR_OPS_H
 #define NDR_OPS_H
 
@@ -11,8 +11,8 @@
 
 /* ---- operand.c ---- */
 
-/* Elements of a buffer that an operation reads or writes. A matrix is `rows` runs of `cols` elements, the starts
- * of two neighbours `pitch` apart; anything else is one run. */
+/* Elements of a buffer that an operation reads or writes. A matrix is `rows` runs of `cols` elements; `pitch` is the
+ * distance between the starts of two runs. Anything else is one run. */
 typedef struct ndr_operand {
     const char *call, *name; /* for sentences: "ndr_reduce", "input" */
     ndr_buffer *buffer;
@@ -20,34 +20,35 @@ typedef struct ndr_operand {
     size_t element_bytes;
 } ndr_operand;
 
-/* Refuse what is NULL, of another context, or past the end of its buffer. No elements: anything goes. */
+/* Refuse a buffer that is NULL, of another context, or too small. Nothing is checked for 0 elements. */
 ndr_status ndr_operand_check(const ndr_operand *operand, const ndr_queue *queue);
 
-/* Refuse an output whose bytes meet those of an input. */
+/* Refuse an output that overlaps an input. */
 ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input);
 
-/* The argument for a kernel: the buffer, or a deliberate NULL where there are no elements. */
+/* The kernel argument: the buffer, or ndr_null for 0 elements. */
 ndr_arg ndr_operand_arg(const ndr_operand *operand);
 
 /* ---- workspace.c ---- */
 
-/* Memory of a queue that operations use one after the other; how it begins: kernels/shared/workspace.h. Lent to one
- * thread at a time, from before its launches are enqueued until they are. */
+/* Temporary memory of a queue, used by one operation after the other; kernels/shared/workspace.h describes its head.
+ * One thread borrows it at a time, until its launches are enqueued. */
 typedef struct ndr_workspace ndr_workspace;
 
-/* At least `size_bytes`, the head's included, whose slots are zeros when it is new. Nothing is borrowed where it
- * fails. */
+/* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing
+ * is borrowed. */
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace);
 
-/* `last` is what the work ends with, NULL where nothing is known of it: the next borrower's launches come after it. */
+/* `last` is the event of the borrower's last command, or NULL if there is none: the next borrower's launches wait
+ * for it. */
 void ndr_workspace_return(ndr_workspace *workspace, cl_event last);
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
 
-/* What the borrower's first launch has to wait for; NULL: nothing. */
+/* The event that the borrower's first launch must wait for; NULL: none. */
 const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
 
-/* The slot whose turn it is, for one launch, which zeroes the slot after it. */
+/* The next slot, for one launch. That launch zeroes the slot after it. */
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
 
 /* ---- rows ---- */
@@ -57,32 +58,32 @@ enum { NDR_OPTIONS_SIZE = 160 };
 /* What a row builds and launches for a request. */
 typedef struct ndr_op_plan {
     const char *file;   /* under kernels/ */
-    const char *kernel; /* that does most of the work */
+    const char *kernel; /* the main kernel */
     char options[NDR_OPTIONS_SIZE];
     ndr_nd_range range;     /* of its launch */
     size_t local_bytes;     /* of local memory, in arguments and declared, for a group of it */
     size_t workspace_bytes; /* 0: it needs none */
 } ndr_op_plan;
 
-/* What a row may need of a device beyond OpenCL 1.2, bits of ndr_op_row.needs. select.c has the words for each. */
+/* Needs of a row beyond OpenCL 1.2, bits of ndr_op_row.needs. select.c has a description of each. */
 typedef enum ndr_need {
     NDR_NEEDS_DEVICE_ORDER = 1u << 0, /* acquire and release between groups */
 } ndr_need;
 
 typedef struct ndr_op_job ndr_op_job;
 
-/* One implementation. `request` is the operation's struct; a sentence is NULL where there is nothing to say, and so
- * is a function that never has anything to say. All but run() are pure. */
+/* One implementation. `request` is the operation's struct. cannot() and unsuited() return the reason, or NULL; a
+ * NULL function never has a reason. All functions but run() are pure. */
 typedef struct ndr_op_row {
     const char *name; /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
     unsigned needs;
-    const char *(*cannot)(const void *request);                         /* why it cannot run this */
-    const char *(*unsuited)(const ndr_caps *caps, const void *request); /* why it should not: a later row is better */
+    const char *(*cannot)(const void *request);                         /* why it cannot run the request */
+    const char *(*unsuited)(const ndr_caps *caps, const void *request); /* why a later row is better */
     void (*plan)(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
     ndr_status (*run)(ndr_op_job *job);
 } ndr_op_row;
 
-/* The rows in the order in which they are asked. For each request there is one without needs that can and suits. */
+/* The rows in their order of selection. For each request there is a row without needs that can run it and suits it. */
 typedef struct ndr_operation {
     const char *name; /* "reduce" */
     const ndr_op_row *const *rows;
@@ -91,55 +92,54 @@ typedef struct ndr_operation {
 
 /* ---- select.c ---- */
 
-/* Pure: the row for a request. `forced` comes first where it can; NULL: none is. `lacks` are needs that the device does
- * not meet although it says so. */
+/* Pure: select the row for a request. `forced` is preferred if it can run the request; NULL: none. `lacks` are needs
+ * that the device reports but does not meet. */
 const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
                                 const ndr_op_row *forced, const void *request);
 
-/* Pure: "reduce: tree_groups; not tree_chunks: ...": the row that is taken, and for each other why not. */
+/* Pure: "reduce: tree_groups; not tree_chunks: ...": the selected row, and the reason against each other row. */
 void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
                     const void *request, ndr_text *out);
 
-/* For tests: from now on the operation takes that row in this context wherever it can; NULL: it chooses again.
- * Refuses a name that no row has, and one whose needs the device does not meet. */
+/* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
+ * unknown name, and a row whose needs the device does not meet. */
 ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
 
-/* The name of the row that is forced, or NULL. */
+/* The name of the forced row, or NULL. */
 const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
 
-/* Pure, and a row's unsuited(): NULL where an item has vector registers by itself, as on CPUs. */
+/* Pure, for unsuited(): NULL if each item has vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request);
 
-/* Choose a row for the request, and run it. `event` may be NULL. */
+/* Select a row for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
 
 /* ---- job.c ---- */
 
-/* A request on its way through a row. */
+/* A request that a row runs. */
 struct ndr_op_job {
     ndr_queue *queue;
     const ndr_op_row *row;
     const void *request;
     const ndr_caps *caps; /* the context's, or `smaller` */
     ndr_op_plan plan;
-    ndr_workspace *workspace; /* NULL until it is borrowed; given back by ndr_op_run() */
+    ndr_workspace *workspace; /* NULL until it is borrowed; ndr_op_run() returns it */
     bool keeps_events;
     ndr_event *event; /* spans the launches so far; NULL unless events are kept */
-    ndr_caps smaller; /* of a device with the groups that a kernel takes */
+    ndr_caps smaller; /* the context's, with the group size of a kernel */
 };
 
-/* A kernel of the plan's file. */
+/* Get a kernel of the plan's file. */
 ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel);
 
-/* The plan's kernel. A kernel may take smaller groups than its device, which is known once it is built: then
- * the plan is made again for such a device. */
+/* Get the plan's kernel. Its largest group is known only after it is built. If that is smaller than the plan's
+ * group, plan again with it. */
 ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel);
 
-/* Borrow the plan's workspace, after the kernels have been gotten: nobody else enqueues with it until the job is
- * done. */
+/* Borrow the plan's workspace; call it after getting the kernels. Other threads wait for it until the job is done. */
 ndr_status ndr_op_borrow(ndr_op_job *job);
 
-/* Launch after all launches of the job so far: ndr_op_launch(job, kernel, range, args...). */
+/* Launch after all previous launches of the job: ndr_op_launch(job, kernel, range, args...). */
 #define ndr_op_launch(job, kernel, ...)                                                                      \
     ndr_op_launch_v((job), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },    \
                     (const ndr_arg[]){ ndr_null NDR_REST_(__VA_ARGS__) } + 1, NDR_COUNT_(__VA_ARGS__) - 1)

@@ -1,4 +1,4 @@
-/* select.c - which row of an operation runs a request, and why not the others. */
+/* select.c - selects the row of an operation that runs a request, and explains the choice. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static const char *find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsig
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request)
 {
     (void)request;
-    /* Where a register holds several items, a kernel written for one takes compilers minutes (llvmpipe). */
+    /* If a register holds several items, a kernel written for one takes compilers minutes (llvmpipe). */
     const bool has_vectors = caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.native_f32_width > 1;
     return has_vectors ? NULL : "the device is no CPU on which an item has vector registers by itself";
 }
@@ -60,7 +60,7 @@ const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *
     return operation->rows[i];
 }
 
-/* ---- saying why ---- */
+/* ---- explaining ---- */
 
 static void explain_row(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks, const char *otherwise,
                         const void *request, ndr_text *out)
@@ -81,17 +81,17 @@ void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsign
         if (operation->rows[i] != taken) explain_row(operation->rows[i], caps, lacks, otherwise, request, out);
 }
 
-/* ---- what a context remembers ---- */
+/* ---- the state of a context ---- */
 
 enum { MAX_FORCED = 16 };
 
 typedef struct choices {
     ndr_attachment base; /* of the context */
-    atomic_uint lacks;   /* needs that the device said to meet, and that did not build */
+    atomic_uint lacks;   /* needs that the device reports, but whose kernels did not build */
     struct {
         const ndr_operation *operation;
         const ndr_op_row *row;
-    } forced[MAX_FORCED]; /* for tests, which do not force while others run */
+    } forced[MAX_FORCED]; /* for tests; not changed while other threads run operations */
 } choices;
 
 static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
@@ -151,7 +151,7 @@ const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation)
 
 static ndr_status run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event)
 {
-    ndr_op_job job; /* what is not set here is set before it is read */
+    ndr_op_job job; /* members that are not set here are set before use */
     job.queue = queue;
     job.row = row;
     job.request = request;
@@ -177,7 +177,7 @@ static void log_choice(const ndr_operation *operation, const ndr_caps *caps, uns
     ndr_text_free(&text);
 }
 
-/* A device that says to meet a need but does not build what uses it lacks it: the next row then. */
+/* If a row's kernel does not build although the device reports its needs, record that and select again. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
 {
     const ndr_caps *caps = &queue->context->caps;

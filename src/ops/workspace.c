@@ -1,12 +1,12 @@
-/* workspace.c - memory that the operations of a queue use one after the other. */
+/* workspace.c - temporary memory that the operations of a queue share. */
 #include "ops/ops.h"
 
 struct ndr_workspace {
     ndr_attachment base;  /* of the queue */
-    ndr_mutex lock;       /* held by whoever has borrowed it */
-    ndr_buffer *buffer;   /* NULL until there is one */
-    unsigned slot;        /* whose turn it is; wraps round */
-    cl_event last;        /* of the work that uses the buffer, where the queue keeps no order; NULL: none */
+    ndr_mutex lock;       /* held by the borrower */
+    ndr_buffer *buffer;   /* NULL until the first use */
+    unsigned slot;        /* the next slot; wraps around */
+    cl_event last;        /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
 
 static void open_workspace(ndr_attachment *made) { ndr_mutex_init(&((ndr_workspace *)made)->lock); }
@@ -27,7 +27,7 @@ static void close_workspace(ndr_attachment *gone)
 
 static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), open_workspace, close_workspace };
 
-/* Whoever waited for work that has failed would fail as well. */
+/* A command that waits for failed work would fail, too: release its event. */
 static void release_failed(ndr_workspace *workspace)
 {
     cl_int state = CL_COMPLETE;
@@ -36,7 +36,7 @@ static void release_failed(ndr_workspace *workspace)
     if (state <= CL_COMPLETE) release_last(workspace);
 }
 
-/* OpenCL keeps the smaller buffer until the work that uses it is done. */
+/* OpenCL keeps the smaller buffer until its work is done. */
 static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes)
 {
     enum { MIN_BYTES = 1 << 19 };

@@ -1,12 +1,12 @@
-/* adopt.c - OpenCL's kernels in and out of ours (include/ndr/ndr_cl.h): those made elsewhere, from a binary, from SPIR-V
- * or by another library, and ours for raw calls. */
+/* adopt.c - conversions between libndr's kernels and OpenCL's (include/ndr/ndr_cl.h). Foreign kernels come from a
+ * binary, from SPIR-V or from another library. */
 #include "program/program.h"
 
 #include "ndr/ndr_cl.h"
 
 #include <stdlib.h>
 
-/* ---- out ---- */
+/* ---- from libndr to OpenCL ---- */
 
 cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
 {
@@ -15,7 +15,7 @@ cl_kernel ndr_kernel_cl(const ndr_kernel *kernel)
     return kernel->cl;
 }
 
-/* ---- in ---- */
+/* ---- from OpenCL to libndr ---- */
 
 static ndr_status check_owner(const ndr_context *context, cl_kernel cl)
 {
@@ -34,14 +34,14 @@ static ndr_status read_name(cl_kernel cl, char **name)
 static ndr_status fill_foreign_kernel(cl_kernel cl, ndr_kernel *made)
 {
     NDR_TRY_CL(clRetainKernel(cl));
-    made->cl = cl; /* released with the kernel, whatever happens */
+    made->cl = cl; /* released with the kernel in every case */
     made->sub_groups = made->context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     atomic_store(&made->native_handle_exposed, true);
     NDR_TRY(read_name(cl, &made->name));
     return ndr_signature_read(made, NULL, NULL);
 }
 
-/* With the build lock held. The store's reference keeps the address from being another kernel's, so it is the key. */
+/* The caller holds the build lock. The key is the address: the store's reference prevents its reuse. */
 static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kernel cl, ndr_kernel **kernel)
 {
     const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl, 0);

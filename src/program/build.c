@@ -1,4 +1,4 @@
-/* build.c - text in, program out; the compiler's log into the error sentence. */
+/* build.c - builds programs and reports failures with the compiler's log. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -22,15 +22,15 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
 
 /* ---- logs ---- */
 
-/* What the compiler said, to be freed; "" where there is nothing. */
+/* The compiler's log, to be freed; "" if there is none. */
 static ndr_status read_log(cl_program program, cl_device_id device, char **log)
 {
     NDR_READ_TEXT(log, clGetProgramBuildInfo, program, device, CL_PROGRAM_BUILD_LOG);
     return NDR_OK;
 }
 
-/* Whether an error of clBuildProgram is about the text or its options. After any other the same text may build the next
- * time. */
+/* Whether an error of clBuildProgram() is about the text or its options. After other errors the same text may build
+ * the next time. */
 static bool is_about_the_text(cl_int error)
 {
     switch (error) {
@@ -77,7 +77,8 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
 
 /* ---- building ---- */
 
-/* Build without a word: `*program` is there even if its build failed, for the log; NULL if there is none. */
+/* Build without an error sentence. `*program` is set even if the build failed, for its log; NULL if it could not be
+ * created. */
 static cl_int build(ndr_context *context, const char *text, const char *probes, const char *flags, cl_program *program)
 {
     const char *parts[] = { text, probes };
@@ -99,8 +100,8 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
     return NDR_OK;
 }
 
-/* Whether a text may build without its probes: not if the log has an error in the text, and nothing of the probes. Some
- * compilers have one name for all files, and show the line. */
+/* Whether a text may build without its probes: not if the log has an error in the text and none in the probes. Some
+ * compilers use one name for all files, but show the line. */
 static bool may_build_alone(const ndr_context *context, cl_program program, const char *title)
 {
     char *log;
@@ -116,8 +117,8 @@ static void forget_types(ndr_program *program)
     program->types = NULL;
 }
 
-/* A text that did not build in the device's newest language, and names things as only older ones allow: `program` gets
- * none where that is not so, or does not help. */
+/* Build a text as OpenCL C 1.2 if it failed in the newest language and uses names that are reserved there. Sets
+ * program->cl only if that succeeds. */
 static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
     const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
@@ -134,7 +135,7 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
     cl_int error = build(context, text, probes, flags, &made);
     if (probes && made && is_about_the_text(error) && may_build_alone(context, made, program->title)) {
         ndr_cl.clReleaseProgram(made);
-        forget_types(program); /* one of them is none at the end of the text */
+        forget_types(program); /* one of them is not a type at the end of the text */
         error = build(context, text, NULL, flags, &made);
     }
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
@@ -188,9 +189,9 @@ static ndr_status read_info(cl_program program, cl_program_info what, char **cha
 
 ndr_status ndr_build_get_text(cl_program program, char **text) { return read_info(program, CL_PROGRAM_SOURCE, text); }
 
-/* ---- taking kernels ---- */
+/* ---- creating kernels ---- */
 
-/* PoCL puts _cl_ in front of a kernel that is called like a built-in function. */
+/* PoCL prefixes a kernel with _cl_ if a built-in function has its name. */
 static const char *hint_for_name(const char *names, const char *name)
 {
     char renamed[80];
@@ -208,7 +209,7 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
                                   "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
                                   ndr_last_error());
     ndr_text list = { 0 };
-    for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* parted by semicolons */
+    for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
         end = c + strcspn(c, ";");
         if (strncmp(c, "ndr_probe_", 10) != 0) ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
@@ -233,7 +234,7 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 
 /* ---- the log of a build that succeeded ---- */
 
-/* Some drivers have a line for each kernel, those that ask for types among them. */
+/* Some drivers log a line for each kernel: remove those of the probes. */
 static void drop_probes(char *log)
 {
     for (char *line = log; *line;) {

@@ -1,4 +1,4 @@
-/* code.c - a program's own text reduced to code: its macros, its kernels, and the types that they take. Pure. */
+/* code.c - reduces a program's text to code: its macros, kernels, and their parameters' types. Pure. */
 #include "program/program.h"
 
 #include <ctype.h>
@@ -7,14 +7,14 @@
 
 /* ---- the text, reduced ---- */
 
-/* Whether `1 "kernels/ndr/item.clh"` or the like, of a #line, opens a file of our vocabulary. */
+/* Whether the text of a #line, such as `1 "kernels/ndr/item.clh"`, starts a file of the vocabulary. */
 static bool opens_vocabulary(const char *mark)
 {
     char name[64];
     return sscanf(mark, "%*u \"kernels/%63[^\"]", name) == 1 && strncmp(name, "ndr/", 4) == 0 && ndr_source_find(name);
 }
 
-/* What a directive makes of names: #define and #undef of one, #include of any. */
+/* The name that a directive defines or undefines, or "include", which may define any. */
 static const char *find_macro(const ndr_line *line)
 {
     bool is_next, is_import;
@@ -70,7 +70,8 @@ bool ndr_code_redefines(const ndr_code *code, const char *options, const char *a
 
 /* ---- kernels ---- */
 
-/* What follows the parenthesis or brace that closes the one at `at`; NULL if a directive comes before it, or the end. */
+/* The position behind the parenthesis or brace that closes the one at `at`; NULL if a directive or the end comes
+ * first. */
 static const char *skip_pair(const char *at)
 {
     const char open = *at, close = open == '(' ? ')' : '}';
@@ -83,7 +84,8 @@ static const char *skip_pair(const char *at)
     return ndr_word_skip_blanks(at);
 }
 
-/* What follows the word "kernel", to the body: the last parentheses before it but for attributes are the parameters. */
+/* Read from behind the word "kernel" to the body. The last parentheses before it, except those of attributes,
+ * contain the parameters. */
 static bool read_kernel(const char *at, ndr_code_kernel *out)
 {
     const char *word = "";
@@ -119,15 +121,15 @@ static bool is_among(const char *const *words, const char *at)
     return *words != NULL;
 }
 
-/* The words of a parameter that make up its type and name: "struct", "pair", "p". */
+/* The words of a parameter's type and name: "struct", "pair", "p". */
 typedef struct param_words {
     const char *at[3];
     unsigned count, stars;
     bool is_local;
 } param_words;
 
-/* False where it is no value and no pointer to local memory, or nothing that is read here. Other words, such as global and
- * pipe, are one too many. */
+/* False if it is neither a value nor a pointer to local memory, or too complex. Other qualifiers, such as global and
+ * pipe, make one word too many. */
 static bool read_words(const char *at, const char *end, param_words *out)
 {
     static const char *const qualifiers[] = { "const",        "volatile", "restrict",  "__restrict",

@@ -1,7 +1,6 @@
-/* explain.c - a compiler's log for those who have to read it: what its errors come from, and the log without what does
- * not matter.
+/* explain.c - explains and shortens a compiler's log.
  *
- * Compilers differ in their words, and agree in printing the identifiers that an error is about. */
+ * Compilers word their errors differently, but all print the identifiers that an error is about. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 
 /* ---- lines ---- */
 
-/* [chars, end) without the line's end; `next` is where the following one starts. */
+/* [chars, end) without the newline; `next` is the start of the next line. */
 typedef struct line {
     const char *chars, *end, *next;
 } line;
@@ -20,7 +19,7 @@ static line line_at(const char *text)
     return (line){ text, end, *end ? end + 1 : end };
 }
 
-/* The first of `what` in a line, or NULL. */
+/* The first occurrence of `what` in a line, or NULL. */
 static const char *find_in_line(line l, const char *what)
 {
     const size_t length = strlen(what);
@@ -29,7 +28,7 @@ static const char *find_in_line(line l, const char *what)
     return NULL;
 }
 
-/* Whether a line begins a message of that kind: "error: FILE:..." or "FILE:...: error: ..." */
+/* Whether a line starts a message of that kind: "error: FILE:..." or "FILE:...: error: ..." */
 static bool starts_message(line l, const char *kind)
 {
     const char *found = find_in_line(l, kind);
@@ -38,7 +37,7 @@ static bool starts_message(line l, const char *kind)
 
 static bool starts_error(line l) { return starts_message(l, "error:"); }
 
-/* Whether a line has an identifier; a name that ends in an underscore may go on in numbers. */
+/* Whether a line has an identifier. After a name that ends with an underscore, digits may follow. */
 static bool has_identifier(line l, const char *name)
 {
     const size_t length = strlen(name);
@@ -49,7 +48,7 @@ static bool has_identifier(line l, const char *name)
     return false;
 }
 
-/* Whether the user's own text has such an identifier; the vocabulary, between its line marks, does not count. */
+/* Whether the user's text has such an identifier; files of the vocabulary do not count. */
 static bool text_uses(const char *text, const char *word)
 {
     bool is_vocabulary = false;
@@ -60,7 +59,7 @@ static bool text_uses(const char *text, const char *word)
     return false;
 }
 
-/* ---- slips with the hidden record ---- */
+/* ---- mistakes with the hidden record ---- */
 
 #define FORMS                                                                                                      \
     "NDR_ITEM belongs to a kernel that ends its parameters with NDR_RANGE, NDR_ND_ITEM to one with NDR_ND_RANGE: " \
@@ -70,9 +69,9 @@ static bool text_uses(const char *text, const char *word)
     "number in both, 1 to 3, or 0 to leave it to the launch"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
 
-/* What an error comes from that has these names. */
+/* The cause of an error with these identifiers. */
 static const struct {
-    const char *has_identifier[2];
+    const char *names[2];
     const char *sentence;
 } mistakes[] = {
     { { "ndr_record_" },
@@ -96,7 +95,8 @@ static const struct {
 static bool add_mistake(line l, ndr_text *out)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; ++i)
-        if (has_identifier(l, mistakes[i].has_identifier[0]) && (!mistakes[i].has_identifier[1] || has_identifier(l, mistakes[i].has_identifier[1]))) {
+        if (has_identifier(l, mistakes[i].names[0])
+            && (!mistakes[i].names[1] || has_identifier(l, mistakes[i].names[1]))) {
             ndr_text_add(out, "%s", mistakes[i].sentence);
             return true;
         }
@@ -105,8 +105,8 @@ static bool add_mistake(line l, ndr_text *out)
 
 /* ---- names whose header is missing ---- */
 
-/* The file of the vocabulary that declares a name: the first to have it, in the order of ndr/ndr.clh, in which none
- * comes before what it builds on. NULL: none. */
+/* The first file of the vocabulary that contains a name, in the order of ndr/ndr.clh, where each file comes after
+ * those that it needs. NULL: none. */
 static const ndr_source_file *find_header(const char *name)
 {
     char path[64];
@@ -120,7 +120,7 @@ static const ndr_source_file *find_header(const char *name)
     return NULL;
 }
 
-/* The next identifier from `at` on that looks like the vocabulary's and is for kernels; false: none. */
+/* The next public identifier of the vocabulary from `at` on; false: none. */
 static bool next_name(const char **at, const char *end, char name[64])
 {
     const char *c = *at;
@@ -152,7 +152,7 @@ static bool add_header(const char *text, line l, ndr_text *out)
     return false;
 }
 
-/* A parameter list that ends in an unknown macro need not have an error that names it. */
+/* An unknown macro at the end of a parameter list may cause an error that does not name it. */
 static bool add_form(const char *text, ndr_text *out)
 {
     static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
@@ -171,7 +171,7 @@ static bool add_form(const char *text, ndr_text *out)
     "once for each component of a vector"
 #define OP "op is an operator such as NDR_PLUS, those of bits for integers alone"
 
-/* What functions of the vocabulary take, by the start of their names. */
+/* The arguments of the vocabulary's functions, by the start of their names. */
 static const struct {
     const char *name, *takes;
 } calls[] = {
@@ -196,7 +196,7 @@ static const struct {
     { "ndr_none_of_group", "(g, p): " ANY_G "; p is one bool, and any() or all() make one of a vector" },
 };
 
-/* What the call of an error takes that fits no function, or more than one. */
+/* Explain a call that matches no function, or more than one. */
 static bool add_call(line l, ndr_text *out)
 {
     static const char before[] = "call to '";
@@ -213,7 +213,7 @@ static bool add_call(line l, ndr_text *out)
 
 /* ---- the log ---- */
 
-/* No compiler can find the vocabulary: what it could not find has another name, or was spelled by a macro. */
+/* Files of the vocabulary are always pasted: if the compiler looks for one, its name is wrong, or a macro gives it. */
 static bool add_missing_file(line l, ndr_text *out)
 {
     if (!find_in_line(l, "'ndr/") || !find_in_line(l, "not found")) return false;
@@ -222,18 +222,19 @@ static bool add_missing_file(line l, ndr_text *out)
     return true;
 }
 
-/* What is pasted is not known to a compiler that is told to find the same file by itself. */
+/* The compiler does not know that a file was pasted, if it includes the same file itself. */
 static bool add_twice(const char *text, line l, ndr_text *out)
 {
-    if (!find_in_line(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_")) return false;
+    if (!find_in_line(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_"))
+        return false;
     ndr_text_add(out,
                  "a file with #pragma once is there twice if one #include writes its name and a macro spells it in "
                  "another: write the name in both, or guard the file with #ifndef");
     return true;
 }
 
-/* By the first error that something is known of: the others may follow from it. A linker may say "fatal : Unresolved extern
- * function 'f'" after the compiler's warnings. */
+/* Explains the first error with a known cause, because later ones may follow from it. A linker may report "fatal :
+ * Unresolved extern function 'f'" after the compiler's warnings. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
@@ -243,7 +244,8 @@ void ndr_explain_log(const char *text, const char *log, ndr_text *out)
             return;
     }
     if (add_form(text, out)) return;
-    for (line l = line_at(log); *l.chars; l = line_at(l.next)) /* "implicit declaration", and an error that follows from it */
+    /* "implicit declaration" may be a warning, followed by another error. */
+    for (line l = line_at(log); *l.chars; l = line_at(l.next))
         if (starts_message(l, "warning:") && add_header(text, l, out)) return;
 }
 
@@ -266,8 +268,8 @@ static size_t count_errors(const char *log)
 
 enum { MAX_ERRORS = 10, MAX_LINES = 12, MAX_LINES_AHEAD = 100 };
 
-/* An error goes on to the next message that is no note. What comes ahead of them all is kept as well, and so is a log
- * whose errors are in words that are not known here. */
+/* An error includes the notes after it. The lines before the first message are kept, and so is a log without
+ * recognised errors. */
 void ndr_explain_shorten(const char *log, ndr_text *out)
 {
     size_t errors = 0, lines = 0, left_out = 0;
@@ -287,7 +289,7 @@ void ndr_explain_shorten(const char *log, ndr_text *out)
                      left_out);
 }
 
-/* ---- words of later languages ---- */
+/* ---- words that newer languages reserve ---- */
 
 bool ndr_explain_uses_later_words(const char *text)
 {

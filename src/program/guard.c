@@ -1,15 +1,14 @@
-/* guard.c - whether a kernel's items may be more than were asked for, because those past the end return before they do
- * anything.
+/* guard.c - whether a launch of a kernel can be rounded up, because its items past the range return at once.
  *
- * NDR_ITEM() returns from the kernel where the item is past the range. Where that is the first thing a kernel does, its
- * launch may be rounded up. Read off the text, and careful: false for anything but the plain case, whose launch then runs as
- * several pieces, as right and a little slower. */
+ * NDR_ITEM() returns from the kernel in items past the range. If that is the first thing a kernel does, its launch
+ * can be rounded up. This is decided from the text, and only for simple cases. Other kernels are launched in several
+ * pieces, which is correct and a little slower. */
 #include "program/program.h"
 
 #include <string.h>
 
-/* Nothing that sees how many items or groups OpenCL launched, or waits for items that may have returned; and nothing that
- * could hide one from us: names pasted together, files that only the compiler finds. */
+/* Whether the text neither reads the number of launched items or groups, nor waits for items that may have returned,
+ * nor may hide such a call: with ## or in a file that only the compiler finds. */
 static bool is_free_of_group_calls(const char *chars)
 {
     static const char *const names[] = { "get_global_size", "get_global_linear_id", "get_local_", "get_enqueued_",
@@ -21,7 +20,7 @@ static bool is_free_of_group_calls(const char *chars)
     return !strstr(chars, "##") && !strstr(chars, "%:");
 }
 
-/* Whether a name stands nowhere but at `at`: in a prototype, a call, an #if, a macro, who knows. */
+/* Whether the name at `at` occurs only there, and not in a prototype, a call, a directive or a macro. */
 static bool occurs_once(const ndr_code *code, const char *options, const char *at)
 {
     char name[128];
@@ -33,11 +32,11 @@ static bool occurs_once(const ndr_code *code, const char *options, const char *a
     return !ndr_word_find(found + 1, name) && !ndr_word_find(code->macros.chars, name) && !ndr_word_find(options, name);
 }
 
-/* The same if either is NULL. */
+/* NULL if `at` is NULL. */
 static const char *skip_token(const char *at, const char *token) { return at ? ndr_word_take(at, token) : NULL; }
 
-/* `const ndr_item it = NDR_ITEM(1);` or `const size_t i = ndr_global_id(NDR_ITEM(1), 0);`, of names that are no macros, and
- * nothing that could be done first. */
+/* Whether a body starts with `const ndr_item it = NDR_ITEM(1);` or `const size_t i = ndr_global_id(NDR_ITEM(1),
+ * 0);`, without macros that could do something before. */
 static bool starts_with_item(const ndr_code *code, const char *options, const char *body)
 {
     const char *at = ndr_word_skip_blanks(body + 1);
@@ -45,7 +44,7 @@ static bool starts_with_item(const ndr_code *code, const char *options, const ch
         if (ndr_code_redefines(code, options, at)) return false;
     const char *value = skip_token(at, "="), *inside = skip_token(skip_token(value, "ndr_global_id"), "(");
     const char *dims = skip_token(skip_token(inside ? inside : value, "NDR_ITEM"), "(");
-    if (!dims || *dims < '1' || *dims > '3') return false; /* that of 0 lets every item pass */
+    if (!dims || *dims < '1' || *dims > '3') return false; /* NDR_ITEM(0) does not return */
     at = skip_token(ndr_word_skip_blanks(dims + 1), ")");
     if (inside) at = skip_token(at, ",");
     if (inside && at) at = skip_token(ndr_word_skip_blanks(at + strspn(at, "0123456789")), ")");
@@ -53,7 +52,7 @@ static bool starts_with_item(const ndr_code *code, const char *options, const ch
            && !ndr_code_redefines(code, options, "ndr_global_id");
 }
 
-/* Whether braces show where a body ends: none is in a macro, or spelled %>. */
+/* Whether braces show the end of a body: none is in a macro or written %>. */
 static bool shows_bodies(const ndr_code *code, const char *options)
 {
     return !strstr(code->chars.chars, "%>") && !strpbrk(code->macros.chars, "{}%") && !strpbrk(options, "{}%");
@@ -67,7 +66,7 @@ static const char *find_body(const ndr_code *code, const char *name)
     return NULL;
 }
 
-/* What other kernels do by themselves does not count. */
+/* Blank the bodies of other kernels: their calls do not matter. */
 static void blank_others(ndr_code *code, const char *options, const char *name)
 {
     ndr_code_kernel kernel;

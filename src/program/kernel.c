@@ -1,10 +1,10 @@
-/* kernel.c - from a name and a source to a kernel, built at most once. */
+/* kernel.c - gets a kernel by name and source; each one is built once. */
 #include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static ndr_status check_desc(const ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel *const *kernel)
 {
@@ -29,13 +29,13 @@ static const char *title_of(const ndr_kernel_desc *desc)
     return desc->label ? desc->label : "source";
 }
 
-/* What a request is known by. */
+/* The keys of a request. */
 typedef struct request_keys {
-    ndr_hash program; /* where from, options, folders, text: the same program */
-    ndr_hash kernel;  /* the same kernel of it */
+    ndr_hash program; /* identifies the program: source, options, folders, text */
+    ndr_hash kernel;  /* identifies the kernel in it */
 } request_keys;
 
-/* With its length in front, so that no two lists of pieces make one key. */
+/* The length comes first, so that different lists of pieces give different keys. */
 static void add_piece(ndr_text *key, const void *piece, size_t length)
 {
     ndr_text_add_chars(key, (const char *)&length, sizeof length);
@@ -44,7 +44,7 @@ static void add_piece(ndr_text *key, const void *piece, size_t length)
 
 static void add_string(ndr_text *key, const char *string) { add_piece(key, string, strlen(string)); }
 
-/* Every operation asks for its kernels at every call, so nothing is printed here, and a source is not copied. */
+/* Every operation calls this for each kernel, so it formats nothing and does not copy the source. */
 static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
 {
     add_string(key, desc->file ? "file" : desc->bundled ? "bundled" : "source");
@@ -120,7 +120,7 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     if (status == NDR_OK) status = ndr_signature_build(context, text, &options, made);
-    made->options = options.chars; /* freed with the program, whatever happens */
+    made->options = options.chars; /* freed with the program in every case */
     return status;
 }
 
@@ -168,7 +168,7 @@ static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel
     NDR_TRY(ndr_sub_groups_check(made, program));
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
-    if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* without the probes */
+    if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* remove the probes */
     const ndr_status status = read_from_text(program, text, made);
     free(text);
     return status;
@@ -188,9 +188,9 @@ static ndr_status make_kernel(ndr_context *context, ndr_store *store, ndr_progra
 
 /* ---- getting ---- */
 
-/* With the build lock held: look again, for another thread may just have built it, then build. */
-static ndr_status find_or_build(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, const request_keys *r,
-                                ndr_kernel **kernel)
+/* The caller holds the build lock. Look again, because another thread may have built it, then build. */
+static ndr_status find_or_build(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc,
+                                const request_keys *r, ndr_kernel **kernel)
 {
     *kernel = ndr_store_find_kernel(store, r->kernel);
     if (*kernel) return NDR_OK;

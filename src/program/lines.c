@@ -1,4 +1,4 @@
-/* lines.c - a text's lines and words as a compiler reads them, comments and continued lines aside. */
+/* lines.c - the lines and words of a text, without comments and continuations. */
 #include "program/program.h"
 
 #include <ctype.h>
@@ -86,7 +86,7 @@ static const char *skip_to_newline(const char *at)
     return at;
 }
 
-/* Behind the comment whose star is at `at`. */
+/* The position behind the comment whose star is at `at`. */
 static const char *skip_comment(const char *at)
 {
     for (const char *star = strchr(at + 1, '*'); star; star = strchr(star + 1, '*'))
@@ -108,7 +108,7 @@ static void add_char(ndr_line *line, char c)
     if (!is_blank || line->directive.length || line->is_code) add_chars(line, is_blank ? " " : &c, 1);
 }
 
-/* Whether the name of a file comes next. */
+/* Whether a file name comes next. */
 static bool awaits_name(const ndr_line *line)
 {
     bool is_next, is_import;
@@ -116,7 +116,7 @@ static bool awaits_name(const ndr_line *line)
     return rest && !*rest;
 }
 
-/* Over a string, a character, or the name of a file, in which a backslash is one. */
+/* Skip a string, a character, or a file name; in a file name a backslash is an ordinary character. */
 static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
 {
     const char close = *at == '<' ? '>' : *at;
@@ -124,7 +124,7 @@ static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
     do {
         const bool escapes = *at == '\\' && !is_name;
         add_char(line, *at);
-        line->code = NULL; /* what it holds is none */
+        line->code = NULL; /* its contents are not code */
         at = next_char(at);
         if (escapes && *at && *at != '\n') {
             add_char(line, *at);
@@ -143,7 +143,7 @@ void ndr_line_read(const char *text, ndr_line *line)
     const char *at = skip_splices(text);
     while (*at && *at != '\n') {
         const size_t plain = strcspn(at, line->is_code ? "\\/\"'\n" : "\\/\"'\n <%#\t\f\v");
-        if (plain > 1) { /* many at a time, for speed alone */
+        if (plain > 1) { /* several characters at a time, only for speed */
             add_chars(line, at, plain);
             at = skip_splices(at + plain);
             continue;

@@ -1,7 +1,7 @@
-/* macros.c - what can be known of a text's macros and conditions without its compiler.
+/* macros.c - tracks macros and conditions of a text without its compiler.
  *
- * A macro is followed from where the text first tests it. A condition on anything else stays open. What a branch defines
- * that the compiler may skip is not known after the branch. */
+ * A macro is tracked from its first test in the text on. Other conditions are unknown. Definitions in a branch that
+ * the compiler may skip are unknown after the branch. */
 #include "program/program.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 /* ---- macros ---- */
 
-/* What is known of a macro: whether it is defined, and the one body that it has if it is. */
+/* What is known about a macro: whether it is defined, and its body if there is only one. */
 typedef struct fact {
     ndr_truth defined;
-    size_t body; /* where it stands in `bodies` */
+    size_t body; /* offset in `bodies` */
 } fact;
 
 enum { NO_BODY, MANY_BODIES, MAX_MACROS = 4096, DEFINED_BITS = 1 << 17 };
@@ -21,10 +21,10 @@ typedef struct macro {
     ndr_hash name;
     fact now;
     bool is_ours;   /* by its name */
-    bool is_opencl; /* by its name: a compiler may define it */
+    bool is_opencl; /* by its name: the compiler may define it */
 } macro;
 
-/* What was known of a macro before a line changed it. */
+/* The state of a macro before a change. */
 typedef struct change {
     size_t macro;
     fact before;
@@ -32,9 +32,9 @@ typedef struct change {
 
 struct ndr_macros {
     ndr_text list, changes, bodies;
-    unsigned branches;                       /* that are open */
-    bool is_incomplete;                      /* the compiler alone reads a part of the text */
-    unsigned char defined[DEFINED_BITS / 8]; /* by hash: what some line may have defined */
+    unsigned branches;                       /* number of open branches */
+    bool is_incomplete;                      /* a part of the text is read only by the compiler */
+    unsigned char defined[DEFINED_BITS / 8]; /* by hash: macros that some line may have defined */
 };
 
 #define NO_MACRO SIZE_MAX
@@ -44,7 +44,7 @@ static change *change_at(const ndr_macros *m, size_t index) { return (change *)(
 static size_t count_changes(const ndr_macros *m) { return m->changes.length / sizeof(change); }
 static const char *body_at(const ndr_macros *m, size_t body) { return m->bodies.failed ? "?" : m->bodies.chars + body; }
 
-/* The macro's place in the list; one that is not there is added if it is to be followed. */
+/* The index of a macro in the list; if `follow`, it is added if it is missing. */
 static size_t find_macro(ndr_macros *m, const char *name, size_t length, bool follow)
 {
     const macro made = { .name = ndr_hash_bytes(name, length, 0),
@@ -67,14 +67,14 @@ static void set_fact(ndr_macros *m, size_t index, fact now)
     macro_at(m, index)->now = now;
 }
 
-/* Some line or option may define it. */
+/* Record that a line or an option may define a macro. */
 static void note_definition(ndr_macros *m, const char *name, size_t length)
 {
     const size_t bit = ndr_hash_bytes(name, length, 0).words[0] % DEFINED_BITS;
     m->defined[bit / 8] |= (unsigned char)(1u << bit % 8);
 }
 
-/* Whether nothing defines it but, maybe, the compiler itself. */
+/* Whether no line or option has defined the macro so far. The compiler may have. */
 static bool is_new(const ndr_macros *m, size_t index)
 {
     const macro *asked = macro_at(m, index);
@@ -155,7 +155,8 @@ void ndr_macros_free(ndr_macros *m)
     free(m);
 }
 
-/* -D NAME=BODY or -DNAME, and -U. Drivers differ in what quotes mean: among some of them, what is defined stays open. */
+/* Reads -D NAME=BODY, -DNAME and -U. Drivers interpret quotes differently: if there are any, definitions are
+ * unknown. */
 void ndr_macros_read_options(ndr_macros *m, const char *options)
 {
     const ndr_truth defined = strpbrk(options, "\"'\\") ? NDR_UNKNOWN : NDR_YES;
@@ -183,7 +184,8 @@ void ndr_macros_read_options(ndr_macros *m, const char *options)
 
 static ndr_truth truth_of(bool value) { return value ? NDR_YES : NDR_NO; }
 
-/* The macro of `ifndef X` or `if !defined(X)`, if that is the whole of `text`; `*wants` to be defined, or not to be. */
+/* The macro of `ifndef X` or `if !defined(X)`, if that is all of `text`. `*if_defined`: the condition is true if it
+ * is defined. */
 static size_t read_test(ndr_macros *m, const char *text, bool *if_defined)
 {
     const char *name = ndr_word_take(text, "ifdef"), *other = ndr_word_take(text, "ifndef"),
@@ -232,7 +234,7 @@ void ndr_branch_open(ndr_macros *m, ndr_branch *b, const char *condition, bool o
     enter_branch(m, b, known);
 }
 
-/* Back to what was known where the branch began; the changes then hold what was known in it. */
+/* Restore the state before the branch. The changes then hold the state inside the branch. */
 static void undo_changes(ndr_macros *m, size_t since)
 {
     for (size_t i = count_changes(m); i-- > since;) {
@@ -267,7 +269,8 @@ static bool changes_other_macro(const ndr_macros *m, const ndr_branch *b)
     return false;
 }
 
-/* A macro with another body is there for its own sake: compilers may define it, as they do INT_MAX. */
+/* A guard has no body, or 1. A macro with another body has a purpose of its own, and compilers may define it, as
+ * they do INT_MAX. */
 static bool is_defined_as_guard(const ndr_macros *m, size_t index)
 {
     const char *body = body_at(m, macro_at(m, index)->now.body);
@@ -277,17 +280,17 @@ static bool is_defined_as_guard(const ndr_macros *m, size_t index)
 bool ndr_branch_close(ndr_macros *m, ndr_branch *b, bool is_file)
 {
     const bool guards = b->guard != NO_MACRO && !b->is_skipped && macro_at(m, b->guard)->now.defined == NDR_YES;
-    const bool is_taken = guards && is_file && b->is_new && is_defined_as_guard(m, b->guard);
-    const bool needs_guard_check = is_taken && changes_other_macro(m, b);
+    const bool is_certain = guards && is_file && b->is_new && is_defined_as_guard(m, b->guard);
+    const bool needs_guard_check = is_certain && changes_other_macro(m, b);
     --m->branches;
-    if (!is_taken) undo_changes(m, b->since);
-    for (size_t i = b->first; !is_taken && i < count_changes(m); ++i) {
+    if (!is_certain) undo_changes(m, b->since);
+    for (size_t i = b->first; !is_certain && i < count_changes(m); ++i) {
         macro *changed = macro_at(m, change_at(m, i)->macro);
         const fact inside = change_at(m, i)->before;
         change_at(m, i)->before = changed->now;
         changed->now = merge_facts(m, changed->now, inside);
     }
-    if (!m->branches) m->changes.length = 0; /* nothing to go back to */
+    if (!m->branches) m->changes.length = 0; /* nothing to restore */
     if (guards) set_fact(m, b->guard, (fact){ NDR_YES, macro_at(m, b->guard)->now.body });
     return needs_guard_check;
 }

@@ -1,34 +1,34 @@
-/* paste.c - one text of a source and the files that it includes.
+/* paste.c - expands a source: pastes the files that it includes.
  *
- * We follow includes ourselves rather than through clCompileProgram's headers: one string goes to every
- * driver, and its log says "kernels/ndr/group.clh:21" instead of naming a temporary file.
+ * libndr pastes included files itself instead of using clCompileProgram()'s headers: every driver gets one string, and
+ * logs say "kernels/ndr/group.clh:21" instead of naming a temporary file.
  *
- * A file is pasted at each #include that may be compiled, and left out where macros.c knows that its guard or its
- * `#pragma once` leaves nothing of it. After each pasted file, and after each branch that holds one, stands a #line
- * mark: the compiler may skip the branch and with it the marks inside. */
+ * A file is pasted at each #include that may be compiled. It is omitted if macros.c knows that its guard or `#pragma
+ * once` makes it empty. A #line mark follows each pasted file and each branch that contains one, because the
+ * compiler may skip the branch together with the marks inside. */
 #include "program/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* MAX_SAME: how often one file may include itself, where only the compiler knows when to stop. */
+/* MAX_SAME: how often one file may include itself if only the compiler knows when the recursion ends. */
 enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4 };
 static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
-    "and one 64 times inside itself, or fewer where that makes the source too long\n";
+    "and one 64 times inside itself, or fewer if that makes the source too long\n";
 
-/* A file on disk that may hold `#pragma once`, or that is imported. */
+/* A file on disk with `#pragma once`, or an imported one. */
 typedef struct once {
     struct once *next;
     uint64_t device, node;
-    char macro[32]; /* ours, which the text defines there */
+    char macro[32]; /* a macro that the expanded text defines in it */
 } once;
 
-/* What a log calls a line. */
+/* The number and file name of a line in logs. */
 typedef struct place {
     size_t line;
-    size_t name; /* where its file's name stands in `names`, in quotes */
+    size_t name; /* offset of the quoted file name in `names` */
 } place;
 
 /* A file that is being pasted. */
@@ -36,39 +36,39 @@ typedef struct input {
     const struct input *outer;
     ndr_includer from;
     const char *at;
-    size_t line;    /* how many were read */
-    place next;     /* of the next line, by the file or by a #line of the user's */
+    size_t line;    /* lines read so far */
+    place next;     /* of the next line, in the file or by a #line of the user */
     place unclosed; /* of an #if without an #endif */
-    uint64_t device, node; /* 0 for what is no file on disk */
+    uint64_t device, node; /* 0 if it is not a file on disk */
     const once *once;
-    bool has_content; /* something in it is more than a guard that leaves nothing */
+    bool has_content; /* it contains more than an empty guard */
 } input;
 
-/* A file, or what stands between an #if and its #endif. */
+/* A whole file, or the lines from an #if to its #endif. */
 typedef struct group {
     bool is_file;
     ndr_branch branch;
-    size_t line; /* of the #if, and the place after it */
+    size_t line; /* of the #if; and the place after it */
     place next;
-    bool is_first;      /* nothing stands ahead of it in its file */
-    bool has_pasted; /* something is pasted in it */
+    bool is_first;   /* nothing precedes it in its file */
+    bool has_pasted; /* a file is pasted in it */
     bool is_closed;
-    unsigned unclosed; /* the #ifs that an #elif was split into */
+    unsigned unclosed; /* #ifs that replaced an #elif and have no #endif yet */
 } group;
 
 typedef struct expansion {
     ndr_source source;
-    ndr_text dirs, dir_names; /* its include folders, where some come from its options */
+    ndr_text dirs, dir_names; /* include folders, including those from the options */
     ndr_text *out, *flags;
     ndr_macros *macros;
     once *onces;
-    const input *input; /* the one that is being pasted */
-    size_t depth, ifs;  /* files and #ifs inside each other */
+    const input *input; /* the file that is pasted now */
+    size_t depth, ifs;  /* nesting of files and of #ifs */
     unsigned max_same;
     ndr_line line, ahead;
     ndr_text names;
-    ndr_text has_include_macros; /* macros that hold __has_include, one name after the other, each ended by a 0 */
-    ndr_text file_folder; /* the folder of a file whose #include only the compiler can tell */
+    ndr_text has_include_macros; /* names of macros that contain __has_include, each ended by a 0 */
+    ndr_text file_folder;        /* the folder of a file with an #include that only the compiler can resolve */
     bool needs_folders;
 } expansion;
 
@@ -104,7 +104,7 @@ static void start_line(expansion *x)
     if (x->out->length && x->out->chars[x->out->length - 1] != '\n') add_newlines(x, 1);
 }
 
-/* In place of a directive that is read: as many lines. */
+/* Replace a directive by `text` and keep the number of lines. */
 static void replace_line(expansion *x, const char *text)
 {
     ndr_text_add(x->out, "%s\n", text);
@@ -117,7 +117,7 @@ static void add_mark(expansion *x, place next)
     if (!x->names.failed) ndr_text_add(x->out, "#line %zu %s\n", next.line, x->names.chars + next.name);
 }
 
-/* `#line 5`, `#line 5 "name"`, `# 5 "name" 1`: what counts from here on. */
+/* Apply `#line 5`, `#line 5 "name"` or `# 5 "name" 1` of the user. */
 static void apply_line_directive(expansion *x, input *f, const char *rest)
 {
     char *end;
@@ -128,9 +128,9 @@ static void apply_line_directive(expansion *x, input *f, const char *rest)
     if (open != close) f->next.name = keep_name(x, open, (size_t)(close - open) + 1);
 }
 
-/* ---- what only the compiler can find ---- */
+/* ---- includes that only the compiler can resolve ---- */
 
-/* A macro spells a name in `f`, which cannot be told: the compiler needs the folders. */
+/* In `f` a macro gives the name of a file and is not known: the compiler needs the include folders. */
 static ndr_status leave_to_compiler(expansion *x, const input *f)
 {
     x->needs_folders = true;
@@ -140,14 +140,16 @@ static ndr_status leave_to_compiler(expansion *x, const input *f)
     const size_t length = ndr_folder_length(folder);
     if (!x->file_folder.length) ndr_text_add_chars(&x->file_folder, folder, length);
     NDR_REQUIRE(
-        x->file_folder.failed || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
+        x->file_folder.failed
+            || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
         "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
         "can: write the name itself",
         f->from.title, x->file_folder.chars);
     return NDR_OK;
 }
 
-/* Some drivers keep programs by text and options alone, and would not see that an included file has changed. */
+/* Add the include folders to the flags, and a hash of their files to the text: some drivers cache programs by text
+ * and options alone and would miss a change of an included file. */
 static ndr_status add_folders(expansion *x)
 {
     ndr_hash sum = { { 0, 0 } };
@@ -166,14 +168,14 @@ static ndr_status add_folders(expansion *x)
 
 static ndr_status paste_line(expansion *x, input *f, group *in);
 
-/* To the end of the file, or to the #endif of `in`. */
+/* Paste up to the end of the file, or to the #endif of `in`. */
 static ndr_status paste_lines(expansion *x, input *f, group *in)
 {
     while (*f->at && !in->is_closed) NDR_TRY(paste_line(x, f, in));
     return NDR_OK;
 }
 
-/* `*pasted` false: the file has come to nothing. */
+/* `*pasted` false: nothing is left of the file. */
 static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pasted)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
@@ -181,7 +183,7 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     const size_t before = x->out->length;
     group whole = { .is_file = true };
     f->outer = x->input;
-    f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* a byte-order mark */
+    f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* skip a byte-order mark */
     f->next = (place){ 1, quote_name(x, f->from.title) };
     add_mark(x, f->next);
     x->input = f;
@@ -189,8 +191,7 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     NDR_TRY(paste_lines(x, f, &whole));
     --x->depth;
     x->input = f->outer;
-    add_newlines(x,
-                 x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* the last line may lack one */
+    add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
     if (f->unclosed.line) {
         add_mark(x, f->unclosed);
         ndr_text_add(x->out, "#error unterminated conditional directive\n");
@@ -208,7 +209,8 @@ static void define_once(expansion *x, const input *f)
     ndr_macros_define(x->macros, f->once->macro);
 }
 
-/* The same, unless its `#pragma once` leaves nothing; where only the compiler knows, it is told. */
+/* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
+ * #ifndef. */
 static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_import, bool *pasted)
 {
     char condition[64];
@@ -248,7 +250,7 @@ static ndr_status find_once(expansion *x, input *f, const ndr_file_info *info, c
     return NDR_OK;
 }
 
-/* Compilers stop with an error where files include each other too deep; so does the text, should it get there. */
+/* Like compilers, stop with an error if files include each other too deep: the pasted text contains an #error. */
 static bool is_too_deep(const expansion *x, const input *f)
 {
     unsigned same = 0;
@@ -269,7 +271,7 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
 static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_import, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
-    /* Whichever way it was found: not to be taken for a file of the vocabulary. */
+    /* A file of the user must not look like one of the vocabulary. */
     const bool seems_ours = !file->embedded && strncmp(name, "kernels/ndr/", 12) == 0;
     ndr_text title = { 0 };
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
@@ -281,11 +283,11 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
     return status;
 }
 
-/* ---- macros that ask for files ---- */
+/* ---- macros that contain __has_include ---- */
 
-static const char has_include[] = "__has_include"; /* __has_include_next begins with it as well */
+static const char has_include[] = "__has_include"; /* also the start of __has_include_next */
 
-/* Whether a text asks for a file by a macro, whose answer depends on the file that the text stands in. */
+/* Whether a text uses such a macro. Its value depends on the including file. */
 static bool uses_has_include_macro(const expansion *x, const char *text)
 {
     const char *name = x->has_include_macros.chars, *end = name + x->has_include_macros.length;
@@ -294,7 +296,7 @@ static bool uses_has_include_macro(const expansion *x, const char *text)
     return false;
 }
 
-/* `rest` follows #define. */
+/* `rest` is the text behind #define. */
 static void note_has_include_macro(expansion *x, const char *rest)
 {
     const size_t length = ndr_word_length(rest);
@@ -305,7 +307,7 @@ static void note_has_include_macro(expansion *x, const char *rest)
 
 /* ---- lines ---- */
 
-/* The line that was read, from `start` on, as it is. */
+/* Copy the line that was read from `start` on. */
 static ndr_status copy_line(expansion *x, const input *f, const char *start)
 {
     ndr_text_add_chars(x->out, start, (size_t)(f->at - start));
@@ -322,7 +324,7 @@ static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include
     return status;
 }
 
-/* An #include, whose name is spelled out or a macro's only body. */
+/* An #include whose name is written out, or is the only body of a macro. */
 static ndr_status paste_include(expansion *x, input *f, group *in, const char *start, const char *rest, ndr_include *w)
 {
     bool is_there = false, pasted = false;
@@ -349,7 +351,7 @@ static bool has_word(const char *at, const char *end, const char *word)
     return at + length <= end;
 }
 
-/* What does not work in a pasted file, nor in a macro, which may be used in one. */
+/* Refuse what does not work in a pasted file, nor in a macro, which may be used in one. */
 static ndr_status refuse_unsupported(const expansion *x, const input *f, const char *start)
 {
     static const struct {
@@ -362,12 +364,13 @@ static ndr_status refuse_unsupported(const expansion *x, const input *f, const c
     const bool is_blank = !x->line.is_code && !x->line.directive.length;
     if (is_blank || (x->depth == 1 && !ndr_line_is(&x->line, "define"))) return NDR_OK;
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; ++i)
-        NDR_REQUIRE(!has_word(start, f->at, unsupported[i].word) || !has_word(start, f->at, unsupported[i].other), "\"%s\", line %zu: %s",
-                    f->from.title, f->line + 1 - x->line.newlines, unsupported[i].sentence);
+        NDR_REQUIRE(!has_word(start, f->at, unsupported[i].word) || !has_word(start, f->at, unsupported[i].other),
+                    "\"%s\", line %zu: %s", f->from.title, f->line + 1 - x->line.newlines, unsupported[i].sentence);
     return NDR_OK;
 }
 
-/* `rest` follows #pragma. Compilers warn of a system_header outside of an included file. */
+/* `rest` is the text behind #pragma. system_header is removed, because compilers warn about it outside of an
+ * included file. */
 static ndr_status paste_pragma(expansion *x, const input *f, const char *start, const char *rest)
 {
     const bool is_once = ndr_word_take(rest, "once");
@@ -378,7 +381,7 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
     return NDR_OK;
 }
 
-/* A line that may be compiled and is no #include. */
+/* A line that may be compiled and is not an #include. */
 static ndr_status paste_plain(expansion *x, input *f, const char *start)
 {
     const ndr_line *line = &x->line;
@@ -401,7 +404,7 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
 
 /* ---- conditions ---- */
 
-/* The end of `__has_include(...)` at `at` if its answer is yes, and otherwise NULL. */
+/* The end of `__has_include(...)` at `at` if that file is found, otherwise NULL. */
 static ndr_status resolve_has_include(expansion *x, const input *f, const char *at, const char **end)
 {
     ndr_include w = { .is_next = strncmp(at, "__has_include_next", 18) == 0 };
@@ -417,7 +420,7 @@ static ndr_status resolve_has_include(expansion *x, const input *f, const char *
     return status;
 }
 
-/* A condition, with 1 for each __has_include of a file that we find. */
+/* Add a condition with each __has_include of a found file replaced by 1. */
 static ndr_status add_condition(expansion *x, const input *f, const char *at)
 {
     ndr_text condition = { 0 };
@@ -450,7 +453,7 @@ static ndr_status add_stray_error(expansion *x, input *f)
     return NDR_OK;
 }
 
-/* From an #if to its #endif. */
+/* Paste the lines from an #if to its #endif. */
 static ndr_status paste_group(expansion *x, input *f, group *outer, const char *start)
 {
     const bool is_skipped = outer->branch.is_skipped;
@@ -473,14 +476,13 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     return NDR_OK;
 }
 
-/* What a #line in a branch said holds no longer, unless the branch is sure to be compiled. */
+/* A #line in a branch has no effect after it, unless the branch is certainly compiled. */
 static void restore_line(input *f, const group *in)
 {
     if (!in->branch.is_taken) f->next = (place){ in->next.line + f->line - in->line, in->next.name };
 }
 
-/* Lines in a branch that is skipped count too: what is pasted there shifts those after it, and the condition of an
- * #elif is one of them. */
+/* Skipped lines count, too: pasted files shift the lines after them, including the condition of an #elif. */
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
     const char *word = ndr_line_is(&x->line, ""), *condition = strncmp(word, "elif", 4) == 0 ? word + 2 : NULL;
@@ -555,13 +557,13 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
     if (!in->branch.is_skipped) return name ? paste_include(x, f, in, start, name, &w) : paste_plain(x, f, start);
     if (!name) return copy_line(x, f, start);
-    add_newlines(x, x->line.newlines); /* nothing that only the compiler could find */
+    add_newlines(x, x->line.newlines); /* no compiler could need it */
     return NDR_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole source ---- */
 
-/* The folders of -I among the options, after those of the description. */
+/* Add the folders of -I in the options, after those of the description. */
 static void add_option_dirs(expansion *x)
 {
     for (const char *at = strstr(x->source.options, "-I"); at; at = strstr(at + 1, "-I")) {
@@ -582,7 +584,7 @@ static void add_option_dirs(expansion *x)
     if (!x->dirs.failed) x->source.include_dirs = (const char *const *)(void *)x->dirs.chars;
 }
 
-static ndr_status expand_source(expansion *x)
+static ndr_status expand_text(expansion *x)
 {
     const ndr_source *source = &x->source;
     ndr_file_info info;
@@ -596,7 +598,8 @@ static ndr_status expand_source(expansion *x)
     NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->has_include_macros.failed || x->file_folder.failed || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->has_include_macros.failed || x->file_folder.failed
+                        || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
@@ -620,12 +623,12 @@ static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr
 {
     expansion x = { .source = *source, .out = out, .flags = flags, .max_same = max_same, .macros = ndr_macros_new() };
     const ndr_status status =
-        x.macros ? expand_source(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
+        x.macros ? expand_text(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
     free_expansion(&x);
     return status;
 }
 
-/* A text that gets too long is tried again with files that include themselves less often. */
+/* If the text becomes too long, expand it again with fewer repetitions of files that include themselves. */
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags)
 {
     const size_t before = out->length;

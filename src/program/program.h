@@ -1,4 +1,4 @@
-/* program.h - second floor: from source text to a kernel that can be launched. */
+/* program.h - the third floor: from source text to a kernel that can be launched. */
 #ifndef NDR_PROGRAM_H
 #define NDR_PROGRAM_H
 
@@ -8,25 +8,25 @@
 
 /* ---- programs and kernels ---- */
 
-/* How a kernel says what it is launched over. */
+/* How a kernel declares its range. */
 typedef enum ndr_form {
     NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
     NDR_FORM_RANGE,    /* NDR_RANGE(d) */
     NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
 } ndr_form;
 
-/* What a parameter takes. */
+/* The kinds of parameters. */
 typedef enum ndr_param_kind {
     NDR_PARAM_GLOBAL,   /* a buffer */
     NDR_PARAM_CONSTANT, /* a buffer */
     NDR_PARAM_LOCAL,    /* local memory */
     NDR_PARAM_NUMBER,   /* a number */
     NDR_PARAM_BYTES,    /* a vector or struct */
-    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: nothing that an ndr_arg can hold */
-    NDR_PARAM_ANY,      /* of a kernel made elsewhere, what the driver does not tell: whatever is given */
+    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: not supported by ndr_arg */
+    NDR_PARAM_ANY,      /* of a foreign kernel, unknown to the driver: any argument is accepted */
 } ndr_param_kind;
 
-/* A number or a vector of OpenCL C: "uint" is one lane of u32, "float3" three of f32. No lanes: neither of them. */
+/* A number or a vector of OpenCL C: "uint" is one lane of u32, "float3" three of f32. 0 lanes: neither. */
 typedef struct ndr_builtin {
     ndr_dtype dtype;
     unsigned lanes;
@@ -34,59 +34,59 @@ typedef struct ndr_builtin {
 
 typedef struct ndr_param {
     ndr_param_kind kind;
-    ndr_builtin type;  /* of the value, or of what the pointer points to, typedefs resolved where that is possible */
-    size_t size_bytes; /* of a value, or of one element of local memory; 0 where it is not known */
+    ndr_builtin type;  /* of the value, or of the pointer's target, with typedefs resolved if possible */
+    size_t size_bytes; /* of a value, or of one element of local memory; 0 if unknown */
     bool is_const; /* the kernel only reads through it */
     char *name, *type_name;
 } ndr_param;
 
-/* One entry point of a program. OpenCL keeps a kernel's arguments inside the kernel, so whoever binds and
- * enqueues holds `lock` meanwhile. */
+/* One kernel function of a program. OpenCL keeps a kernel's arguments inside the kernel, so `lock` is held while
+ * arguments are set and the kernel is enqueued. */
 struct ndr_kernel {
     uint64_t seal;
-    ndr_hash key;         /* what it was asked for by */
-    ndr_context *context; /* not counted: the context owns the kernel */
+    ndr_hash key;         /* hash of the request */
+    ndr_context *context; /* no reference: the context owns the kernel */
     cl_kernel cl;
     char *name;
     ndr_param *params;
-    unsigned arg_count; /* of `params`, hidden ones too; info.arg_count counts the visible ones in front */
-    size_t argument_bytes; /* of all of them together, as the device's limit counts */
+    unsigned arg_count;    /* of `params`, with hidden ones; info.arg_count counts the visible ones, which come first */
+    size_t argument_bytes; /* of all arguments, as the device's limit counts */
     ndr_form form;
-    unsigned dims;    /* of the record: 1 to 3, or 0 for whatever comes */
-    bool has_scratch; /* a hidden local argument, just before the record */
-    bool is_guarded;  /* items past its range return at once: it may be launched over more than there are */
+    unsigned dims;    /* of the record: 1 to 3, or 0 for any */
+    bool has_scratch; /* a hidden local argument before the record */
+    bool is_guarded;  /* items past its range return at once: the launch can be rounded up */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
     ndr_mutex lock;
-    atomic_bool native_handle_exposed; /* somebody else may set arguments */
-    void *attached; /* by the floor above: one block of malloc(), freed with the kernel; or NULL. With the lock */
+    atomic_bool native_handle_exposed; /* other code may set arguments */
+    void *attached; /* by the launch floor: one block of malloc(), freed with the kernel; or NULL. Guarded by `lock` */
 };
 
-/* A type that a program's kernels take and its driver names without explaining it. */
+/* A type of a kernel's parameter that the driver names without describing it. */
 typedef struct ndr_type {
     struct ndr_type *next;
-    bool is_pointee; /* `name` is that of a pointer, the type what it points to */
-    size_t number;   /* what is known of it: signature.c's; 0 for nothing */
+    bool is_pointee; /* `name` is a pointer type; the entry describes its target */
+    size_t number;   /* the result of its probe, see signature.c; 0 if unknown */
     char name[];
 } ndr_type;
 
 void ndr_types_free(ndr_type *types);
 
-/* A built program. Its text is the driver's to keep: ndr_build_get_text(). */
+/* A built program. The driver keeps its text: ndr_build_get_text(). */
 typedef struct ndr_program {
-    ndr_hash key; /* what it was asked for by */
+    ndr_hash key; /* hash of the request */
     cl_program cl;
-    char *title; /* what sentences and logs call it */
+    char *title; /* its name in sentences and logs */
     char *options;
-    size_t text_length; /* of the user's part; the rest of what the driver keeps tells the types */
-    ndr_type *types;    /* with the build lock */
+    size_t text_length; /* of the text without the probes */
+    ndr_type *types;    /* guarded by the build lock */
     ndr_sub_group_kind sub_groups;
-    size_t sub_group_size;  /* asked for, or the warp's; 0 for the device's own */
-    bool uses_sub_groups; /* its text has the vocabulary's */
+    size_t sub_group_size; /* requested, or the warp's; 0 for the device's own */
+    bool uses_sub_groups;  /* its text includes ndr/sub_group.clh */
 } ndr_program;
 
-/* Values under their keys, found in a step or two however many there are: a hash table with open addressing. */
+/* A hash table with open addressing. */
 typedef struct ndr_table {
     size_t count, capacity; /* a power of two, at least twice `count`; or 0 */
     struct ndr_table_slot {
@@ -97,30 +97,30 @@ typedef struct ndr_table {
 
 /* ---- store.c ---- */
 
-/* The programs and kernels of a context, under their keys. It keeps; it does not build. */
+/* The programs and kernels of a context by their keys. It does not build. */
 typedef struct ndr_store {
     ndr_attachment base;        /* of the context */
     ndr_mutex lock;       /* held for look-ups and changes of the tables */
-    ndr_mutex build_lock; /* held while one thread builds, so that nothing is built twice */
+    ndr_mutex build_lock; /* held while a thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
-    int supports_ptx;              /* sub_group.c's: 0 not asked yet, 1 no, 2 yes. With the build lock */
+    int supports_ptx; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */
 } ndr_store;
 
-/* The one of a context, made when first asked for. */
+/* Get the store of a context; the first call creates it. */
 ndr_status ndr_store_get(ndr_context *context, ndr_store **store);
 
-/* What is kept, or NULL. */
+/* The kept one, or NULL. */
 ndr_program *ndr_store_find(ndr_store *store, ndr_hash key);
 ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
 
-/* Hand over; where that fails for want of memory, the caller still has it. */
+/* Pass ownership to the store. If that fails for lack of memory, the caller keeps it. */
 ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);
 ndr_status ndr_store_keep_kernel(ndr_store *store, ndr_kernel *kernel);
 
-/* A kernel of which nothing is set yet but its context and key. */
+/* Create a kernel; only its context and key are set. */
 ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
 
-/* Free what was never handed over; NULL is fine. */
+/* Free what was not passed to the store. NULL is allowed. */
 void ndr_program_free(ndr_program *program);
 void ndr_kernel_free(ndr_kernel *kernel);
 
@@ -140,36 +140,36 @@ const ndr_source_file *ndr_source_find(const char *name);
 
 enum { NDR_SOURCE_BYTES = 16 << 20 }; /* the longest text */
 
-/* Append a whole regular file to `out`; a refusal says why it cannot be read. */
+/* Append a whole regular file to `out`. A refusal states the reason. */
 ndr_status ndr_source_read(const char *path, ndr_text *out);
 
-/* The same where one is there; a folder is none. `*missing` is 0, or the errno that says what is missing. */
+/* The same if the file exists; a folder does not count. `*missing` is 0, or the errno that says what is missing. */
 ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing);
 
-/* Where included files are looked for, and what logs call the text itself. */
+/* A source text with the places to search for included files. */
 typedef struct ndr_source {
-    const char *title;               /* as logs name it: a path, a label */
+    const char *title; /* its name in logs: a path or a label */
     const char *text;
-    const char *options;             /* that it is built with, for the macros they define; NULL for none */
+    const char *options;             /* build options, whose macros count; NULL for none */
     bool is_file;                    /* `title` is a path whose folder is searched first */
-    bool is_bundled;                 /* one of ours, which may include any other of ours */
+    bool is_bundled;                 /* a file of kernels/, which may include any other */
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source;
 
-/* What an #include or a __has_include asks for. */
+/* The file that an #include or a __has_include names. */
 typedef struct ndr_include {
     char name[512];
     bool is_quoted, is_next, is_import;
 } ndr_include;
 
-/* The text that it stands in. */
+/* The file that contains the #include. */
 typedef struct ndr_includer {
     const char *title;
     bool is_file;    /* `title` is a path whose folder is searched first */
-    size_t next_dir; /* after the include folder that it was found in, or 0 */
+    size_t next_dir; /* index after the include folder that contains it, or 0 */
 } ndr_includer;
 
-/* What was found: a file of ours, or one on disk. */
+/* The result: an embedded file, or one on disk. */
 typedef struct ndr_included {
     bool is_there;
     const ndr_source_file *embedded;
@@ -178,97 +178,99 @@ typedef struct ndr_included {
     size_t next_dir;
 } ndr_included;
 
-/* Read "name" or <name>. What follows it, or NULL where `at` is something else. */
+/* Parse "name" or <name>. Returns the position behind it, or NULL if there is neither. */
 const char *ndr_include_read(const char *at, ndr_include *include);
 
-/* Look among our own files, beside `from`, and in the include folders; for #include_next from the folder after its own
- * on. Free `file` whether it is there or not. */
+/* Search the embedded files, the folder of `from`, and the include folders; for #include_next only the folders after
+ * that of `from`. Free `file` in every case. */
 ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *include,
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);
 
-size_t ndr_folder_length(const char *path); /* up to its last slash */
+size_t ndr_folder_length(const char *path); /* up to and including its last slash */
 
-/* Append -I for a folder to `flags`, and add to `sum` what changes with any file in it. */
+/* Append -I for a folder to `flags`, and add a hash of its files to `sum`. */
 ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum);
 
 /* ---- paste.c ---- */
 
-/* Append the source to `out` with each #include that can be found replaced by its file, and #line marks so
- * that build logs name the right file and line. Others stay for the compiler to find, or to complain of; to `flags`
- * (NULL: nowhere) goes what it needs for those whose file only it can tell. */
+/* Append the source to `out`, with each #include replaced by its file if that is found, and #line marks so that
+ * build logs name the right file and line. The other #includes stay for the compiler. `flags` (NULL: none) gets the
+ * options that the compiler needs for included files that only it can determine. */
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags);
 
-/* What the expanded text says, with a number after it, where `flags` were needed. */
+/* The start of a line in the expanded text if `flags` were needed; a hash follows. */
 #define NDR_FOLDERS "// folders as of "
 
-/* Whether an expanded text holds a file of ours whose name starts with `name`: "ndr/" for any of the vocabulary. */
+/* Whether an expanded text contains an embedded file whose name starts with `name`: "ndr/" for any file of the
+ * vocabulary. */
 bool ndr_source_includes(const char *text, const char *name);
 
 /* ---- lines.c ---- */
 
-/* In text whose blanks are all ' '. What follows the blanks; what follows `token` and blanks, or NULL where something
- * else stands; how many characters the name at `at` has. */
+/* For text whose blanks are all ' '. Skip blanks; skip `token` and blanks, or return NULL if there is another token;
+ * the length of the name at `at`. */
 const char *ndr_word_skip_blanks(const char *at);
 const char *ndr_word_take(const char *at, const char *token);
 size_t ndr_word_length(const char *at);
 
-/* Whether a character is one of a name; the next place where a name starts with `start`, and where all of a name is
- * `word`, or NULL. */
+/* Whether a character may be part of a name; the next name that starts with `start`; the next name that equals
+ * `word`; NULL if there is none. */
 bool ndr_word_has(char c);
 const char *ndr_word_find_start(const char *text, const char *start);
 const char *ndr_word_find(const char *text, const char *word);
 
-/* In place: \n for each \r and \r\n, and # \ ^ for their trigraphs, which may hide a directive, a line's end or a quote.
- * Lines keep their numbers. What follows reads clean texts. */
+/* In place: replace \r and \r\n by \n, and the trigraphs of # \ ^ by these characters: they may hide a directive, a
+ * line's end or a quote. Line numbers stay the same. The functions below expect such a text. */
 void ndr_line_clean(char *text);
 
-/* One line as a compiler reads it: up to a newline that no backslash continues and no comment holds. */
+/* One logical line: up to a newline that neither a backslash nor a comment continues. */
 typedef struct ndr_line {
     const char *next;   /* the line after it */
     size_t newlines;
     bool is_code;       /* neither blank nor a directive */
-    ndr_text directive; /* "#if X", without comments and continuations; empty of other lines */
-    ndr_text *code;     /* NULL, or what code is appended to, a comment as a blank and a string as "" */
+    ndr_text directive; /* "#if X", without comments and continuations; empty for other lines */
+    ndr_text *code;     /* NULL, or appended with the code: a comment as a blank, a string as "" */
 } ndr_line;
 
-/* Read the line at `text` over what `line` held; `directive.failed` tells that there was no memory. */
+/* Read the line at `text` into `line`. `directive.failed` means that there was no memory. */
 void ndr_line_read(const char *text, ndr_line *line);
 
-/* What follows a directive's `word`, or NULL if it has another. */
+/* The text behind a directive's `word`, or NULL if it is another directive. */
 const char *ndr_line_is(const ndr_line *line, const char *word);
 
-/* The same for the words that include a file. */
+/* The same for the directives that include a file. */
 const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_import);
 
 /* ---- macros.c ---- */
 
-/* What is known of macros at one place of a text; reading on changes it. */
+/* What is known about macros at the current position of a text. */
 typedef struct ndr_macros ndr_macros;
 typedef enum ndr_truth { NDR_UNKNOWN, NDR_NO, NDR_YES } ndr_truth;
 
 ndr_macros *ndr_macros_new(void);
 void ndr_macros_free(ndr_macros *macros);
-bool ndr_macros_failed(const ndr_macros *macros); /* for want of memory */
+bool ndr_macros_failed(const ndr_macros *macros); /* out of memory */
 void ndr_macros_read_options(ndr_macros *macros, const char *options);
 
-/* `rest` follows #define or #undef. */
+/* `rest` is the text behind #define or #undef. */
 void ndr_macros_define(ndr_macros *macros, const char *rest);
 void ndr_macros_undefine(ndr_macros *macros, const char *rest);
 
-/* The compiler reads a file here that we do not: all is open but what begins with NDR_, which is ours. */
+/* The compiler includes a file here that libndr does not find: all macros become unknown, except those that begin
+ * with NDR_, which is reserved. */
 void ndr_macros_forget(ndr_macros *macros);
 
-/* A name of ours that nothing defines yet; whether it is defined here. */
+/* Add a macro of libndr, not defined yet; whether a macro is defined here. */
 void ndr_macros_add_own(ndr_macros *macros, const char *name);
 ndr_truth ndr_macros_is_defined(ndr_macros *macros, const char *name);
 
-/* The one body that a macro has if it is defined here at all; NULL where there are several or none is known. */
+/* The body of a macro, if all its known definitions have the same one; otherwise NULL. */
 const char *ndr_macros_get_body(ndr_macros *macros, const char *word);
 
 /* The branches from an #if to its #endif. */
 typedef struct ndr_branch {
-    bool is_skipped, is_taken; /* it is known not to be compiled; it is, where what stands round it is */
+    bool is_skipped, is_taken; /* known not to be compiled; known to be compiled if the surrounding code is */
     bool outer_is_skipped, is_decided, may_be_another, is_new;
     size_t guard, first, since;
 } ndr_branch;
@@ -277,14 +279,14 @@ typedef struct ndr_branch {
 void ndr_branch_open(ndr_macros *macros, ndr_branch *branch, const char *condition, bool outer_is_skipped);
 void ndr_branch_next(ndr_macros *macros, ndr_branch *branch, const char *condition);
 
-/* `is_file`: these branches are a file from end to end. True where what is known from here on holds only if the macro
- * that guards the file was defined nowhere else. */
+/* `is_file`: these branches span a whole file. Returns true if what follows is only known provided that the macro
+ * that guards the file is defined nowhere else. */
 bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 
 /* ---- build.c ---- */
 
-/* In a function that returns a status: set `*text` to what a clGet...Info function tells, to be freed. How long it is
- * comes first, since memory that is too short gets nothing at all. */
+/* In a function that returns a status: set `*text` to the result of a clGet...Info function; free() it. The length
+ * is queried first, because memory that is too short gets no text at all. */
 #define NDR_READ_TEXT(text, get, ...)                                                       \
     do {                                                                                    \
         size_t bytes_ = 0;                                                                  \
@@ -297,99 +299,98 @@ bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
         NDR_TRY_CL_AS(#get, error_);                                                        \
     } while (0)
 
-/* Pure: append what a device's compiler is called with. The language version that the device is best at, unless the user
- * names one; argument info always, for launches are checked against it; what NDR_DISABLE takes away; then the user's
- * `options`. */
+/* Pure: append the options for a device's compiler: the newest usable language version unless the user names one,
+ * argument info (launches are checked against it), macros for NDR_DISABLE, and the user's `options`. */
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out);
 
-/* Pure: refuse options that name an older language than OpenCL C 1.2, in which the vocabulary is written, for a text that
- * has it. */
+/* Pure: refuse options for a language older than OpenCL C 1.2 if the text includes the vocabulary, which needs 1.2. */
 ndr_status ndr_build_check_language(const char *title, const char *text, const char *options);
 
-/* Compile `text`, and `probes` (NULL: none) after it, with the user's `options` into a program whose title and types are set;
- * where only the probes do not build it loses both. A failure's log goes to ndr_last_error(). A text that only builds as
- * OpenCL C 1.2, for what it names things, does so where the user names no language: `options` say so then. */
+/* Compile `text`, followed by `probes` (NULL: none), with the user's `options` into a program whose title and types
+ * are set. If only the probes fail, the program is built without them and loses its types. ndr_last_error() has the
+ * log of a failure. If the user names no language and the text uses names that are reserved in newer ones, it is
+ * built as OpenCL C 1.2 and `options` then contain that. */
 ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options, ndr_program *program);
-#define NDR_PROBES_TITLE "ndr probes" /* what logs call the probes */
+#define NDR_PROBES_TITLE "ndr probes" /* the file name of the probes in logs */
 
-/* The same for a text that may well not build: that is no failure, nothing is said, and `*program` is NULL. */
+/* The same for a text that may fail to build: then NDR_OK is returned and `*program` is NULL. */
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program);
 
-/* The text that a program was built from, which the driver keeps; free() it. */
+/* The source text of a program, from the driver; free() it. */
 ndr_status ndr_build_get_text(cl_program program, char **text);
 
-/* Take a kernel from a program; NDR_NOT_FOUND lists those that it has. */
+/* Create a kernel of a program. The sentence of NDR_NOT_FOUND lists its kernels. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
 
 /* ---- explain.c ---- */
 
-/* Pure: append what the errors in the log of an expanded text come from, in one sentence; nothing where that is not
- * known. */
+/* Pure: append one sentence about the cause of the errors in the log of an expanded text, if it is known. */
 void ndr_explain_log(const char *text, const char *log, ndr_text *out);
 
-/* Pure: whether the log has an error that it finds in the file called `title`, or one of whose line it shows. */
+/* Pure: whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);
 
-/* Pure: append the log's first errors with their notes, without warnings; a last line counts what is left out. */
+/* Pure: append the log's first errors with their notes, without warnings. The last line counts the omitted lines. */
 void ndr_explain_shorten(const char *log, ndr_text *out);
 
-/* Pure: whether a text of the user's has names that later versions of OpenCL C keep for themselves. */
+/* Pure: whether the user's text uses names that newer versions of OpenCL C reserve. */
 bool ndr_explain_uses_later_words(const char *text);
 
 /* ---- sub_group.c ---- */
 
-/* Decide where the sub-groups of a program of that text come from, and add to its options what
- * kernels/ndr/sub_group.clh needs to know. `requested` 0 leaves the size to the device. */
+/* Choose the kind of sub-groups of a program with that text, and add the options for kernels/ndr/sub_group.clh.
+ * `requested` 0: the device's own size. */
 ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
                                  ndr_text *options);
 
-/* With a built kernel in hand: has the device kept to the size asked for? */
+/* Check that the built kernel has the requested sub-group size. */
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program);
 
 /* ---- code.c ---- */
 
-/* The program's own part of an expanded text, without comments, all blanks ' ', with "" for each string and # for each
- * directive; and a line for each macro that it defines or undefines, or "include" for a file that only the compiler finds. */
+/* The program's own part of an expanded text: without comments, all blanks as ' ', "" for each string and # for each
+ * directive; and one line for each macro that it defines or undefines, or "include" for a file that only the
+ * compiler finds. */
 typedef struct ndr_code {
     ndr_text chars, macros;
 } ndr_code;
 
-/* Pure: false if there is no memory. Free `code` in either case. */
+/* Pure: false without memory. Free `code` in every case. */
 bool ndr_code_read(const char *text, ndr_code *code);
 void ndr_code_free(ndr_code *code);
 
-/* Pure: whether a macro gives the name at `at` another meaning, in the text or with -D. */
+/* Pure: whether a macro, in the text or from -D, redefines the name at `at`. */
 bool ndr_code_redefines(const ndr_code *code, const char *options, const char *at);
 
-/* A kernel of the text: its name, the parenthesis before its parameters, and its body with what follows that. No body is
- * known of a declaration, and where a directive stands in it. */
+/* A kernel of the text: its name, the parenthesis before its parameters, its body and the position behind it. The
+ * body is NULL for a declaration, and if it contains a directive. */
 typedef struct ndr_code_kernel {
     const char *name, *list, *body, *end;
 } ndr_code_kernel;
 
-/* Pure: the first from `*at` on that stands in no macro; false: none. */
+/* Pure: find the next kernel from `*at` on that is not in a macro; false: none. */
 bool ndr_code_next_kernel(const char **at, ndr_code_kernel *found);
 
-/* Pure: append a line for each parameter of the text's kernels that may be of a type of the program's own: "pair", "struct
- * pair", or "pair*" of a pointer to local memory. Some are none, and some are missing: what macros hide is not seen. */
+/* Pure: append a line for each kernel parameter that may have a type of the program: "pair", "struct pair", or
+ * "pair*" for a pointer to local memory. Some are not types, and some are missing, because macros hide them. */
 ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *out);
 
 /* ---- guard.c ---- */
 
-/* Pure: find out whether the kernel `name` of an expanded text does nothing before NDR_ITEM(), which returns from it in
- * items past the range, and so may be launched over more items than there are. False wherever that is not plain to see. */
+/* Pure: whether the kernel `name` of an expanded text starts with NDR_ITEM(), which returns from it in items past
+ * the range: then its launch can be rounded up. False if that is not certain. */
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first);
 
 /* ---- signature.c ---- */
 
-/* Build a program, whose title is set, from `text`, as ndr_build() does, and learn what its kernels' types are. */
+/* Build a program whose title is set, like ndr_build(), and find its kernels' types. */
 ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program);
 
-/* Fill in what `kernel` (its cl, context and name are set), of a program of that text, takes and allows. Both are NULL for
- * a kernel made elsewhere, of which only what the driver tells is known. With the build lock held. */
+/* Fill in the parameters and limits of `kernel`, whose cl, context and name are set. `text` and `program` are NULL
+ * for a foreign kernel, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 
-/* Pure: the number or vector called `type_name` in OpenCL C; its bytes, 0 of none. */
+/* Pure: the number or vector type called `type_name` in OpenCL C; its bytes, 0 for neither. */
 ndr_builtin ndr_builtin_named(const char *type_name);
 size_t ndr_builtin_bytes(ndr_builtin type);
 

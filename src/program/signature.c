@@ -1,10 +1,10 @@
-/* signature.c - what a kernel takes and allows, read back from the driver.
+/* signature.c - the parameters and limits of a kernel, as reported by the driver.
  *
- * clGetKernelArgInfo names built-in types. A typedef or a struct is named but not explained, and some drivers
- * accept any size for it; so a program has a few probe kernels after its text, which carry sizeof and the plain type of
- * each such parameter, and of what each such local pointer points to, in an attribute that the host can read without
- * running anything: reqd_work_group_size. Which types those are is read off the text before it is built. A kernel whose
- * parameters the text does not show, in a macro say, costs one more build. */
+ * clGetKernelArgInfo() names built-in types. It names a typedef or a struct but does not describe it, and some
+ * drivers accept any size for it. So probe kernels are added after a program's text. They encode the size and the
+ * built-in type of each such parameter, and of the target of each such local pointer, in the attribute
+ * reqd_work_group_size, which the host can read without running anything. The types are found in the text before it
+ * is built. If the text does not show a kernel's parameters, for example in a macro, one more build is needed. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const number_name numbers[] = {
     { "unsigned long", NDR_DTYPE_U64 }, { "float", NDR_DTYPE_F32 },  { "double", NDR_DTYPE_F64 },
 };
 
-/* How many lanes there are, and what a vector's name says of them. */
+/* Numbers of lanes, and the suffix of a vector's name. */
 static const struct {
     unsigned lanes;
     const char *name;
@@ -38,7 +38,7 @@ ndr_builtin ndr_builtin_named(const char *type_name)
         const size_t length = strlen(numbers[i].name);
         if (strncmp(type_name, numbers[i].name, length) != 0) continue;
         const char *lanes = type_name + length;
-        if (*lanes && strcmp(numbers[i].name, "unsigned") == 0) continue; /* uint4 is a vector, unsigned4 a user's name */
+        if (*lanes && strcmp(numbers[i].name, "unsigned") == 0) continue; /* unsigned4 is not a type */
         if (!*lanes) return (ndr_builtin){ numbers[i].dtype, 1 };
         for (size_t n = 1; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             if (strcmp(lanes, lane_counts[n].name) == 0)
@@ -49,7 +49,7 @@ ndr_builtin ndr_builtin_named(const char *type_name)
 
 size_t ndr_builtin_bytes(ndr_builtin type)
 {
-    const unsigned kept = type.lanes == 3 ? 4 : type.lanes; /* OpenCL pads three to four */
+    const unsigned kept = type.lanes == 3 ? 4 : type.lanes; /* a vector of three takes the space of four */
     return kept * ndr_dtype_size(type.dtype);
 }
 
@@ -61,14 +61,14 @@ static bool is_opaque(const char *type_name)
         "image2d_array_msaa_t", "image2d_msaa_depth_t", "image2d_array_msaa_depth_t", "image3d_t",
         "sampler_t",          "event_t",
     };
-    const char *last_word = strrchr(type_name, ' '); /* some drivers say "read_only image2d_t" */
+    const char *last_word = strrchr(type_name, ' '); /* some drivers report "read_only image2d_t" */
     if (last_word) type_name = last_word + 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(type_name, names[i]) == 0) return true;
     return false;
 }
 
-/* "unsigned int" of "unsigned int*": what a pointer points to, if it is a number, an atomic one or a vector. */
+/* The target of a pointer type if it is a number, an atomic type or a vector: "unsigned int" for "unsigned int*". */
 static ndr_builtin pointee_builtin(const char *type_name)
 {
     if (strncmp(type_name, "atomic_", 7) == 0) type_name += 7;
@@ -97,15 +97,15 @@ static ndr_param_kind kind_of_pointer(cl_kernel_arg_address_qualifier space)
                                                      : NDR_PARAM_GLOBAL;
 }
 
-/* What the driver says of a parameter, its names left out. */
+/* The driver's information about a parameter, without names. */
 typedef struct qualifiers {
     cl_kernel_arg_address_qualifier space;
     cl_kernel_arg_access_qualifier access;
     cl_kernel_arg_type_qualifier type;
 } qualifiers;
 
-/* An image or a pipe is in global memory and no pointer, whatever a typedef calls it; some drivers forget to say that a
- * pipe is one. */
+/* Whether a parameter is an image or a pipe: it is in global memory but not a pointer, also if a typedef names it.
+ * Some drivers do not report pipes. */
 static bool is_object(const ndr_param *param, const qualifiers *q)
 {
     const bool is_in_buffer = q->space == CL_KERNEL_ARG_ADDRESS_GLOBAL || q->space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
@@ -139,7 +139,7 @@ static ndr_status read_param(cl_kernel kernel, cl_uint index, ndr_param *param)
     return NDR_OK;
 }
 
-/* ---- one parameter of a kernel made elsewhere ---- */
+/* ---- one parameter of a foreign kernel ---- */
 
 static ndr_status set_unknown(ndr_param *param)
 {
@@ -153,8 +153,8 @@ static ndr_status set_unknown(ndr_param *param)
     return NDR_OK;
 }
 
-/* Without -cl-kernel-arg-info, from a binary or from SPIR-V, the driver need not know names and types. Of a typedef it does
- * not know the size, and there is no text for a probe. */
+/* The driver may not know names and types of a kernel built without -cl-kernel-arg-info, from a binary or from
+ * SPIR-V. Without a text there is no probe, so the size of a typedef is unknown. */
 static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
 {
     size_t bytes = 0;
@@ -168,7 +168,7 @@ static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param 
 
 /* ---- the launch record ---- */
 
-/* A record in front of other parameters would be one of the caller's. */
+/* If the record is not the last parameter, it would count as a parameter of the caller. */
 static ndr_status check_record_is_last(const ndr_kernel *kernel)
 {
     for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
@@ -200,28 +200,28 @@ static void detect_record(ndr_kernel *kernel)
     }
 }
 
-/* ---- types that the driver names but does not explain ---- */
+/* ---- types that the driver names but does not describe ---- */
 
 bool ndr_points_to_void(const char *type_name)
 {
     return strcmp(type_name, "void*") == 0 || strcmp(type_name, "void *") == 0;
 }
 
-/* Only what a launch compares with: values, and elements of local memory, whose number the host chooses. */
+/* Only for values and for elements of local memory: a launch compares their sizes. */
 static bool needs_probe(const ndr_param *param)
 {
     if (param->size_bytes > 0 || strchr(param->type_name, '[')) return false;
     return param->kind == NDR_PARAM_BYTES || (param->kind == NDR_PARAM_LOCAL && !ndr_points_to_void(param->type_name));
 }
 
-/* What a probe tells: the bytes of a type, or from BUILTIN on which built-in one it is (16 for each dtype, and what is
- * added for its lanes), or from OBJECT on that it is a sampler or the like. Anything else: nobody knows. */
+/* The number that a probe returns: the size of a type; from BUILTIN on its built-in type (16 for each dtype plus the
+ * index of its lanes); from OBJECT on a sampler or a similar object. Larger: unknown. */
 enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MAX_NUMBER = 0xffff };
 
-/* One digit of a number, to the base 256, goes into each of two kernels: some devices take groups of no more. Nothing in
- * here may be a macro of the user's: all names are reserved ones, undefined, or keywords in their longer spelling. Each
- * probe has a parameter: one vendor's assembler stumbles over kernels without. A prototype keeps -Wmissing-prototypes
- * quiet. */
+/* The number has two digits to the base 256, one in each of two kernels, because some devices have groups of at most
+ * 256 items. No name here may be a macro of the user: all are reserved, undefined, or keywords with underscores.
+ * Each probe has a parameter, because one vendor's assembler fails on kernels without one. The prototype prevents a
+ * warning of -Wmissing-prototypes. */
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
     const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
@@ -249,7 +249,8 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
     ndr_text_add(out, ")\n");
 }
 
-/* The number as a constant first: it is long, and drivers read what macros become before they look into their caches. */
+/* The number is a constant first: its expression is long, and drivers preprocess the text before they look it up in
+ * their caches. */
 static void add_probe(const ndr_type *type, unsigned index, ndr_text *out)
 {
     const char *open = type->is_pointee ? "__typeof__(*((" : "", *close = *open ? ")0))" : "";
@@ -258,7 +259,7 @@ static void add_probe(const ndr_type *type, unsigned index, ndr_text *out)
     ndr_text_add(out, "NDR_PROBE_(ndr_probe_%u_high_, ndr_number_%u_ / 256)\n", index, index);
 }
 
-/* The digit that a probe kernel carries, and one more; 0 where the driver does not tell. */
+/* The digit of a probe kernel plus one; 0 if the driver does not report it. */
 static ndr_status read_digit(cl_program program, cl_device_id device, unsigned index, const char *which, size_t *digit)
 {
     char name[64];
@@ -293,7 +294,7 @@ static void add_probes(const ndr_context *context, const ndr_type *types, ndr_te
     for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, out);
 }
 
-/* "pair" of "struct pair*": a macro of that name that the text defines after its kernels is not what they take. */
+/* Undefine the name of a type, "pair" in "struct pair*": a macro of that name after the kernels is not their type. */
 static void add_undef(const char *type_name, ndr_text *out)
 {
     const char *space = strrchr(type_name, ' '), *name = space ? space + 1 : type_name;
@@ -301,9 +302,10 @@ static void add_undef(const char *type_name, ndr_text *out)
     if (length > 0) ndr_text_add(out, "\n#undef %.*s", (int)length, name);
 }
 
-/* Ask in a build of its own for `types` as the driver calls them. `*knows` is false where one of them is none at the end of
- * the text. Anything else that goes wrong is not to be taken for that. */
-static ndr_status probe_types(ndr_context *context, const char *text, const char *options, ndr_type *types, bool *are_known)
+/* Probe `types`, with the driver's names, in a separate build. `*are_known` is false if one of them is not a type at
+ * the end of the text. Other failures are returned. */
+static ndr_status probe_types(ndr_context *context, const char *text, const char *options, ndr_type *types,
+                              bool *are_known)
 {
     ndr_text whole = { 0 };
     cl_program built = NULL;
@@ -321,7 +323,7 @@ static ndr_status probe_types(ndr_context *context, const char *text, const char
 
 /* ---- a program's types ---- */
 
-/* Whether two names, of the driver's or of the text's, are one: blanks do not count. */
+/* Compares names without blanks. */
 static bool is_same_name(const char *a, const char *b)
 {
     for (;; ++a, ++b) {
@@ -349,13 +351,13 @@ static ndr_status add_type(ndr_type **types, const char *name, bool is_pointee)
     return NDR_OK;
 }
 
-/* Some compilers know no size of half, half4 and pointers to them. */
+/* Some compilers cannot take the size of half, half4 and pointers to them. */
 static bool is_half(const char *name)
 {
     return strncmp(name, "half", 4) == 0 && name[4 + strspn(name + 4, "0123456789*")] == '\0';
 }
 
-/* The types that the text's kernels take by value or by pointers to local memory, as far as the text shows them. */
+/* List the types that kernels take by value or by pointers to local memory, as far as the text shows them. */
 static ndr_status list_types(const char *text, const char *options, ndr_type **types)
 {
     ndr_text names = { 0 };
@@ -372,7 +374,7 @@ static ndr_status list_types(const char *text, const char *options, ndr_type **t
     return status;
 }
 
-/* Build the text with probes of program->types. */
+/* Build the text with probes for program->types. */
 static ndr_status build_with_probes(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
     ndr_text probes = { 0 };
@@ -394,7 +396,8 @@ ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text 
     return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
 }
 
-/* All at once; one by one if that does not build, so that one unknown type leaves the others known. */
+/* Probe all types at once. If that does not build, probe each of them, so that one unknown type does not affect the
+ * others. */
 static ndr_status probe_types_separately(ndr_context *context, const char *text, const char *options, ndr_type *types)
 {
     bool are_known;
@@ -410,7 +413,7 @@ static ndr_status probe_types_separately(ndr_context *context, const char *text,
     return NDR_OK;
 }
 
-/* Ask for the types of `kernel` that `program` does not know yet. */
+/* Probe the types of `kernel` that `program` does not have yet. */
 static ndr_status probe_missing(const ndr_kernel *kernel, const char *text, ndr_program *program)
 {
     ndr_type *missing = NULL;
@@ -461,7 +464,8 @@ static ndr_status apply_probes(ndr_kernel *kernel, const char *text, ndr_program
 
 /* ---- limits ---- */
 
-/* As CL_DEVICE_MAX_PARAMETER_SIZE counts: all arguments, a pointer as one of the device, the hidden ones as well. */
+/* Counts as CL_DEVICE_MAX_PARAMETER_SIZE does: all arguments with hidden ones, and pointers with their size on the
+ * device. */
 static size_t count_argument_bytes(const ndr_kernel *kernel)
 {
     size_t bytes = 0;

@@ -1,4 +1,4 @@
-/* source.c - kernel text: finding it among the embedded files and on disk, reading it. */
+/* source.c - finds and reads kernel sources, embedded ones and files on disk. */
 #include "program/program.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ const ndr_source_file *ndr_source_find(const char *name)
 
 /* ---- reading ---- */
 
-/* A file that is there and cannot be read; or the process is out of memory or descriptors, and a later try may work. */
+/* A file that exists but cannot be read; or the process lacks memory or descriptors, and a later attempt may
+ * succeed. */
 static ndr_status fail_to_read(const char *path, int reason)
 {
     const bool is_lack = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
@@ -71,8 +72,8 @@ const char *ndr_include_read(const char *at, ndr_include *w)
     return at + length + 2;
 }
 
-/* Read the file at `file->path`. One that is there and cannot be read is refused: another of that name, in a later
- * folder, is not the one that is meant. */
+/* Read the file at `file->path`. An existing file that cannot be read is refused: a file of that name in a later
+ * folder is not the intended one. */
 static ndr_status try_path(ndr_included *file)
 {
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !file->path.failed, "no memory for an include's path");
@@ -114,7 +115,7 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
 
 /* ---- folders ---- */
 
-/* A walk through a folder and those in it. */
+/* A recursive walk through a folder. */
 typedef struct walk {
     const char *path;
     unsigned depth, *files;
@@ -122,7 +123,7 @@ typedef struct walk {
     ndr_hash *sum;
 } walk;
 
-/* Add what a change of the file, or of any under the folder, changes: name, size and time. */
+/* Hash the name, size and time of a file, or of the files in a folder. */
 static bool add_entry(void *visitor, const char *name)
 {
     const walk *w = visitor;
@@ -147,7 +148,7 @@ static bool add_entry(void *visitor, const char *name)
 ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum)
 {
     unsigned files = 0;
-    /* Drivers part options at blanks, and no spelling of a folder with one is taken by all. */
+    /* Drivers split options at blanks, and no quoting works on all of them. */
     NDR_REQUIRE(!strpbrk(path, " \t\n\"'\\"),
                 "the compiler has to look into folder \"%s\", for an #include or __has_include that a macro spells, and "
                 "takes none with a blank, quote or backslash in its name: rename it, or write the file's name out",

@@ -1,7 +1,7 @@
-/* store.c - built programs and their kernels, kept so that no source is compiled twice.
+/* store.c - keeps built programs and their kernels, so that no source is compiled twice.
  *
- * Hash tables, for a program that tunes itself builds thousands of option sets, and every operation asks for its kernels
- * at every call. */
+ * Hash tables, because a program that tunes itself builds thousands of option sets, and every operation looks up its
+ * kernels at every call. */
 #include "program/program.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-/* Where `key` is, or the free slot where it would be. Half of them are free at least, so there is one. */
+/* The slot of `key`, or a free one for it. At least half of the slots are free. */
 static struct ndr_table_slot *slot_of(const ndr_table *table, ndr_hash key)
 {
     size_t at = (size_t)key.words[0] & (table->capacity - 1);

@@ -1,25 +1,25 @@
-/* sub_group.c - where a kernel's sub-groups come from, and how large they are.
+/* sub_group.c - chooses the kind and size of a kernel's sub-groups.
  *
- *   the device has OpenCL's own           native, of its own size or of one that it can be asked for
- *   it has a warp and takes inline PTX    warps
- *   a size is asked for all the same      virtual ones, over local memory
- *   otherwise                             each group is one sub-group
+ *   the device has OpenCL's sub-groups       native, of its own size or of a supported requested size
+ *   it has warps and accepts inline PTX      warps
+ *   a size is requested otherwise            virtual ones, in local memory
+ *   otherwise                                each group is one sub-group
  *
- * kernels/ndr/sub_group.clh has one branch for each, chosen by the macros given here. */
+ * kernels/ndr/sub_group.clh has one branch for each, selected by the macros defined here. */
 #include "program/program.h"
 
 #include <string.h>
 
-/* ---- asking the compiler ---- */
+/* ---- inline PTX ---- */
 
-/* Whether inline PTX builds here; asked once for each context, with the build lock held. A driver that fails at it is
- * asked again. */
+/* Whether inline PTX builds on this device. Probed once for each context, with the build lock held. A failure of the
+ * driver is not kept. */
 static ndr_status probe_ptx(ndr_context *context, bool *supports)
 {
     ndr_store *store;
     NDR_TRY(ndr_store_get(context, &store));
     if (store->supports_ptx == 0) {
-        /* One of each kind that kernels/ndr uses; the last two came with compute capability 6 and 7. */
+        /* One instruction of each kind that kernels/ndr uses; the last two need compute capability 6 and 7. */
         static const char probe[] =
             "kernel void probe(global uint *x, global double *y)\n"
             "{\n"
@@ -88,7 +88,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     return NDR_OK;
 }
 
-/* ---- afterwards ---- */
+/* ---- checking a built kernel ---- */
 
 ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program)
 {
@@ -97,7 +97,7 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
     size_t size = 0;
     const cl_int error = ndr_cl.clGetKernelSubGroupInfo(
         kernel->cl, kernel->context->device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0, NULL, sizeof size, &size, NULL);
-    /* A driver that takes the attribute need not know this question. */
+    /* A driver may support the attribute but not this query. */
     if (error == CL_INVALID_VALUE || error == CL_INVALID_OPERATION) return NDR_OK;
     NDR_TRY_CL_AS("clGetKernelSubGroupInfo", error);
     NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, size == program->sub_group_size,
@@ -107,10 +107,10 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
     return NDR_OK;
 }
 
-/* ---- asking a kernel ---- */
+/* ---- queries ---- */
 
 static ndr_status query_driver(const ndr_kernel *kernel, const ndr_range *local, cl_kernel_sub_group_info what,
-                             size_t *value)
+                               size_t *value)
 {
     size_t cl_local[3];
     ndr_reverse_dims(local->dims, local->size, cl_local);
@@ -119,8 +119,8 @@ static ndr_status query_driver(const ndr_kernel *kernel, const ndr_range *local,
     return NDR_OK;
 }
 
-/* What a kernel sees: kernels/ndr/sub_group.clh limits the driver's answers by the group in the same way. Some drivers
- * overlook the size asked for, here but not in the kernel; then their count is not of these sub-groups. */
+/* Limits the driver's values by the group, as kernels/ndr/sub_group.clh does in the kernel. Some drivers ignore the
+ * requested size in this query; then their count is not used. */
 static ndr_status query_native(const ndr_kernel *kernel, const ndr_range *local, size_t items, ndr_sub_group_info *info)
 {
     size_t max_size, count;

@@ -1,4 +1,4 @@
-/* direct.c - the product on CPUs from the matrices where they are, for those that stay in the caches. */
+/* direct.c - the product on CPUs, reading the matrices in place: for those that fit the caches. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>

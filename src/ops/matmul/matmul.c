@@ -1,4 +1,4 @@
-/* matmul.c - c = alpha * a * b + beta * c: what ndr_matmul() takes, and the list of its implementations. */
+/* matmul.c - ndr_matmul(), c = alpha * a * b + beta * c: its checks and the list of its implementations. */
 #include "ops/matmul/matmul.h"
 
 /* ---- the list ---- */
@@ -9,7 +9,7 @@ static const ndr_op_row *const rows[] = { &ndr_matmul_thin, &ndr_matmul_packed, 
 
 const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0] };
 
-/* ---- what implementations share ---- */
+/* ---- shared by the implementations ---- */
 
 ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value)
 {
@@ -63,7 +63,7 @@ static ndr_status check_shapes(const ndr_matmul_request *r)
     return NDR_OK;
 }
 
-/* A factor without is_set is a forgotten ndr_scaling_of(): dropping it would give a wrong product. */
+/* A factor without is_set is a forgotten ndr_scaling_of(): ignoring it would give a wrong product. */
 static ndr_status check_scaling(const ndr_scaling *scaling)
 {
     NDR_REQUIRE(scaling->is_set || (scaling->alpha == 0 && scaling->beta == 0),

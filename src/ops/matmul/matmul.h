@@ -1,4 +1,4 @@
-/* matmul.h - what the implementations of ndr_matmul() share. */
+/* matmul.h - shared by the implementations of ndr_matmul(). */
 #ifndef NDR_OPS_MATMUL_H
 #define NDR_OPS_MATMUL_H
 
@@ -6,12 +6,12 @@
 
 #include "shared/blocks.h"
 
-/* A multiplication that has passed its checks. Plans read no buffers. */
+/* A checked multiplication. Plans read no buffers. */
 typedef struct ndr_matmul_request {
     ndr_dtype dtype;
     double alpha, beta;
     ndr_operand a, b, c;
-    size_t depth; /* columns of a that count: none where alpha is 0, for then a and b must not be read */
+    size_t depth; /* columns of a to use: 0 if alpha is 0, because a and b must not be read then */
 } ndr_matmul_request;
 
 extern const ndr_operation ndr_matmul_operation;
@@ -21,13 +21,12 @@ extern const ndr_operation ndr_matmul_operation;
 /* alpha or beta as an argument, in the matrices' type. */
 ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value);
 
-/* The run() of the rows whose one kernel reads the matrices where they are: all those have one signature. */
+/* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 
 /* ---- registers.c ---- */
 
-/* The block of C that an item keeps in vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes`
- * elements. */
+/* The block of C in an item's vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes` elements. */
 typedef struct ndr_matmul_block {
     unsigned lanes, vectors;
 } ndr_matmul_block;

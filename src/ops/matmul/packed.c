@@ -1,15 +1,16 @@
-/* packed.c - the product on CPUs for large matrices: b is copied to panels, then blocks of rows of a run along them. */
+/* packed.c - the product on CPUs for large matrices: copies b to panels, then multiplies blocks of rows of a with
+ * them. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
 
 typedef struct sizes {
     ndr_matmul_block block;
-    size_t depth, block_rows, workers; /* of a block of a: columns and rows; groups that deal out the blocks */
+    size_t depth, block_rows, workers; /* of a block of a: columns, rows; groups that process the blocks */
     size_t panels;
 } sizes;
 
-/* A block fits local memory, and there is one for each compute unit at least. */
+/* A block fits local memory, and there is at least one for each compute unit. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
 {
     enum { DEPTH = 640, BLOCK_ROWS = 128 };
@@ -26,7 +27,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
     return s;
 }
 
-/* The head and the panels; SIZE_MAX: more than can be. */
+/* The head and the panels; SIZE_MAX if that overflows. */
 static size_t workspace_bytes(const sizes *s, const ndr_matmul_request *request)
 {
     size_t bytes;
@@ -41,8 +42,7 @@ static const char *cannot(const void *request)
     return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
-/* Matrices that stay in the caches are read where they are; of larger ones the copy pays for itself, unless there are
- * too few rows to use it often. */
+/* Copying pays off only for matrices that exceed the caches, and with enough rows to reuse the copy. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     enum { ABOVE_BYTES = 1 << 20, ABOVE_ROWS = 4 * NDR_BLOCK_ROWS };

@@ -1,4 +1,4 @@
-/* registers.c - which block of C fits the vector registers of a CPU. */
+/* registers.c - the block of C that fits the vector registers of a CPU. */
 #include "ops/matmul/matmul.h"
 
 ndr_matmul_block ndr_matmul_choose_block(const ndr_matmul_request *request)

@@ -1,10 +1,10 @@
-/* thin.c - the product on CPUs for a few rows: a strip of c stays in the first cache, and b is read once. */
+/* thin.c - the product on CPUs for few rows: a strip of c stays in the first cache, and b is read once. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
 
 typedef struct sizes {
-    unsigned lanes, rows; /* of the strip: the power of two that m needs */
+    unsigned lanes, rows; /* of the strip; `rows` is the power of two that fits m */
 } sizes;
 
 static sizes sizes_for(const ndr_matmul_request *request)

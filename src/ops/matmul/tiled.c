@@ -7,7 +7,7 @@ typedef struct sizes {
     unsigned tile_m, tile_n, tile_k, item_m, item_n;
 } sizes;
 
-/* Largest first; the last one fits any device OpenCL 1.2 allows (32 KiB of local memory, groups of one). */
+/* Largest first. The last one fits any device that OpenCL 1.2 allows (32 KiB of local memory, groups of one). */
 static const sizes all_sizes[] = {
     { 64, 64, 16, 4, 4 },
     { 32, 32, 16, 4, 4 },

@@ -1,7 +1,7 @@
-/* atomic_chunks.c - the atomic on CPUs in one launch: the last chunk to be done takes what all of them met in. */
+/* atomic_chunks.c - the atomic method on CPUs in one launch: the last group to finish stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-enum { MAX_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
+enum { MAX_CHUNKS = 1 << 11 /* the groups combine into one cell, in one long row */ };
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
 

@@ -1,8 +1,8 @@
-/* atomic_chunks_two_launches.c - the atomic on CPUs that do not order memory between groups: a second launch takes
- * what the chunks of the first met in. */
+/* atomic_chunks_two_launches.c - the atomic method on CPUs that do not order memory between groups: a second launch
+ * stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-enum { MAX_CHUNKS = 1 << 11 /* they meet in one atomic, in one long row */ };
+enum { MAX_CHUNKS = 1 << 11 /* the groups combine into one cell, in one long row */ };
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
 

@@ -1,5 +1,5 @@
-/* atomic_groups.c - the atomic by groups of many items: every group combines its own with one cell, which becomes
- * the output at the end. */
+/* atomic_groups.c - the atomic method by groups of many items: each group combines its value into one cell, which is
+ * then copied to the output. */
 #include "ops/reduce/reduce.h"
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }

@@ -1,11 +1,11 @@
-/* recursive.c - the textbook's recursion: a tree of one element an item, launched until one group is left. */
+/* recursive.c - the textbook recursion: each item loads one element; launched until one group is left. */
 #include "ops/reduce/reduce.h"
 
 typedef struct sizes {
     size_t group_size, elements; /* of all levels but the input and the output */
 } sizes;
 
-/* Groups of one would never come to an end: there is no level where one group does not do. */
+/* Groups of one item would never end: then there are no levels. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
 {
     enum { PREFERRED_GROUP = 64 };
@@ -50,7 +50,7 @@ static ndr_status fold_groups(ndr_op_job *job, ndr_kernel *kernel, const ndr_ope
                          ndr_arg_local_(dtype, input->element_bytes, 1, group_size, 1, 1));
 }
 
-/* Each level lies behind the one before it in the workspace; the last one is the output. */
+/* Each level is stored behind the previous one in the workspace. The last one is the output. */
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->request;

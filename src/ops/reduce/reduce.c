@@ -1,4 +1,4 @@
-/* reduce.c - many elements to one: what ndr_reduce() takes, and the list of its implementations. */
+/* reduce.c - ndr_reduce(): its checks and the list of its implementations. */
 #include "ops/reduce/reduce.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const ndr_op_row *const rows[] = {
 
 const ndr_operation ndr_reduce_operation = { "reduce", rows, sizeof rows / sizeof rows[0] };
 
-/* ---- what implementations share ---- */
+/* ---- shared by the implementations ---- */
 
 ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offset, size_t count, ndr_dtype dtype)
 {

@@ -1,10 +1,10 @@
-/* reduce.h - what the implementations of ndr_reduce() share. */
+/* reduce.h - shared by the implementations of ndr_reduce(). */
 #ifndef NDR_OPS_REDUCE_H
 #define NDR_OPS_REDUCE_H
 
 #include "ops/ops.h"
 
-/* A reduction that has passed its checks. Plans read no buffers. */
+/* A checked reduction. Plans read no buffers. */
 typedef struct ndr_reduce_request {
     ndr_dtype dtype;
     ndr_op op;
@@ -19,13 +19,13 @@ extern const ndr_operation ndr_reduce_operation;
 /* Pure: `count` elements of a buffer. */
 ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offset, size_t count, ndr_dtype dtype);
 
-/* Pure: what a row for `method` says to a request; NULL: it is for that method. */
+/* Pure, for cannot() of a row for `method`: NULL if the request has that method, otherwise the reason. */
 const char *ndr_reduce_method_mismatch(const ndr_reduce_request *request, ndr_reduce_method method);
 
-/* Pure: the head and so many elements. */
+/* Pure: the bytes of the head and of so many elements. */
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements);
 
-/* Pure: what all of kernels/reduce/ are built with. */
+/* Pure: the build options of all kernels of kernels/reduce/. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE]);
 
 /* ---- chunk_sizes.c ---- */

@@ -1,4 +1,4 @@
-/* tree_chunks.c - the tree on CPUs in one launch: the last chunk to be done combines what all of them left. */
+/* tree_chunks.c - the tree on CPUs in one launch: the last group to finish combines the partials of all groups. */
 #include "ops/reduce/reduce.h"
 
 enum { MAX_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };

@@ -1,5 +1,5 @@
 /* tree_chunks_two_launches.c - the tree on CPUs that do not order memory between groups: a second launch combines
- * what the chunks of the first left. */
+ * the partials. */
 #include "ops/reduce/reduce.h"
 
 enum { MAX_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };

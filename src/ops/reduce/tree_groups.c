@@ -1,4 +1,4 @@
-/* tree_groups.c - the tree by groups of many items: partials, then one group over them. */
+/* tree_groups.c - the tree by groups of many items: one partial for each group, then one group combines them. */
 #include "ops/reduce/reduce.h"
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
@@ -14,7 +14,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     ndr_reduce_print_options(r, false, plan->options);
 }
 
-/* One launch that leaves one element for each of its groups. */
+/* One launch that stores one element for each of its groups. */
 static ndr_status fold(ndr_op_job *job, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output,
                        size_t groups)
 {
