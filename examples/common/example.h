@@ -17,7 +17,7 @@ void *allocate(size_t count, size_t bytes);
 
 /* ---- options ---- */
 
-/* One option of the command line, as "--n 1000": where its value goes, a number or words. */
+/* One option of the command line, such as "--n 1000", and the destination of its value: a number or words. */
 typedef struct option {
     const char *name; /* "--n"; NULL ends a list */
     const char *help;
@@ -40,7 +40,7 @@ void open_device(const char *words, bool profiling, ndr_context **context, ndr_q
 
 /* ---- results ---- */
 
-/* Print a number beside the expected one, and say whether they are at most `allowed` apart. */
+/* Print a number beside the expected one, and whether they differ by at most `allowed`. */
 bool show_number(const char *what, double got, double expected, double allowed);
 
 /* The same for many: element i may be `allowed[i]` away, or must be equal where `allowed` is NULL. */

@@ -31,7 +31,7 @@ static numbers make_numbers(ndr_context *context, ndr_queue *queue, size_t n)
     return x;
 }
 
-/* Reduce twice, for the first time builds the kernels; what the second time took goes to `elapsed_ns`. */
+/* Reduce twice, because the first call builds the kernels. `elapsed_ns` is the time of the second call. */
 static float reduce(ndr_queue *queue, const ndr_reduce_desc *desc, uint64_t *elapsed_ns)
 {
     ndr_event *event;

@@ -1,4 +1,4 @@
-/* main.c - five ways to a sum with kernels of one's own. ndr_reduce() is a sixth: see examples/reduce. */
+/* main.c - five ways to compute a sum with your own kernels. ndr_reduce() is a sixth: see examples/reduce. */
 #include "example.h"
 
 #include <float.h>
@@ -66,7 +66,7 @@ static bool tree_and_host(const setting *s, size_t n)
     return show_number("tree, host finishes", sum, (uint32_t)n, 0);
 }
 
-/* Two buffers take turns: what one launch wrote, the next one reads. */
+/* Two buffers alternate: each launch reads what the previous one wrote. */
 static bool recursive(const setting *s, size_t n)
 {
     ndr_buffer *from = make_input(s, n, false), *to;

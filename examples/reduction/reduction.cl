@@ -2,7 +2,7 @@
 #include "ndr/atomic.clh"
 #include "ndr/nd_item.clh"
 
-/* One item does it all: right, and as slow as it looks. */
+/* One item computes the sum: correct, but slow. */
 kernel void sum_serially(global const uint *input, uint n, global uint *sum, NDR_RANGE(1))
 {
     uint total = 0;
@@ -10,7 +10,7 @@ kernel void sum_serially(global const uint *input, uint n, global uint *sum, NDR
     sum[ndr_global_id(NDR_ITEM(1), 0)] = total;
 }
 
-/* Fold the upper part of x on the lower. Item i touches elements i and i + stride, and nobody else does. */
+/* Add the upper part of x to the lower. Only item i accesses elements i and i + stride. */
 kernel void add_upper_part(global float *x, uint stride, NDR_RANGE(1))
 {
     const size_t i = ndr_global_id(NDR_ITEM(1), 0);
@@ -36,7 +36,7 @@ kernel void sum_groups(global const uint *input, uint n, local uint *part, globa
     const ndr_group g = ndr_get_group(it);
     const size_t i = ndr_global_id(it, 0), id = ndr_local_id(it, 0);
 
-    part[id] = i < n ? input[i] : 0; /* items past the end take part too, for they must meet the barriers */
+    part[id] = i < n ? input[i] : 0; /* items past the end must also reach the barriers */
     for (size_t size = ndr_local_range(it, 0); size > 1;) {
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
         const size_t lower = (size + 1) / 2;

@@ -1,8 +1,8 @@
-/* direct.cl - C = alpha * A * B + beta * C on CPUs, from the matrices where they are: one launch, for those that
- * stay in the cache. */
+/* direct.cl - C = alpha * A * B + beta * C on CPUs, reading the matrices in place: one launch, for those that fit
+ * the cache. */
 #include "ndr/nd_item.clh"
 
-/* The library says otherwise; with these the file compiles by itself. */
+/* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
@@ -38,7 +38,7 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
     } else if (to.cols == LANES) {
         multiply_global1(sum, a, a_row, 1, b, b_pitch, k, b, 0);
     } else {
-        /* The edge of B, 16 rows at a time, filled up with zeros. */
+        /* A copy of the edge of B, 16 rows at a time, padded with zeros. */
         T edge[16 * NR];
         for (uint q = 0; q < 16 * NR; ++q) edge[q] = (T)0;
         V total[MR][VECTORS];

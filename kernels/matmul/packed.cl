@@ -1,15 +1,14 @@
 /* packed.cl - C = alpha * A * B + beta * C on CPUs, for large matrices, in two launches.
  *
- * gemm_pack_b   lays B out in panels: k rows of NR columns, one behind the other, so that the inner loop runs through
- *               memory in one line.
- * gemm_packed   multiplies. A goes to local memory block by block in the order it is used in. While one panel is used
- *               the next is fetched.
+ * gemm_pack_b   copies B to panels: k rows of NR columns, contiguous, so that the inner loop reads memory in order.
+ * gemm_packed   multiplies. It copies A block by block to local memory, in the order of use. While it uses one panel,
+ *               it prefetches the next.
  *
- * The panels lie in the queue's workspace, behind its head. The own counter there deals out the work. */
+ * The panels are in the queue's workspace, behind its head. The own counter there distributes the work. */
 #include "ndr/atomic.clh"
 #include "ndr/nd_item.clh"
 
-/* The library says otherwise; with these the file compiles by itself. */
+/* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
@@ -18,11 +17,11 @@
 #include "shared/workspace.h"
 
 #ifndef DEPTH
-#define DEPTH 640 /* most steps along k for which a block of A stays packed, a multiple of 8: MR * DEPTH elements fit
-                   * the first cache, and the block the second */
+#define DEPTH 640 /* largest number of columns of a packed block of A, a multiple of 8: MR * DEPTH elements fit the
+                   * first cache, and the block fits the second */
 #endif
 
-/* As AT in vectors.clh, for 8 elements whatever a register holds. */
+/* Like AT in vectors.clh, for 8 elements, independent of the register size. */
 #define T8 JOIN(T, 8)
 typedef struct __attribute__((packed)) anywhere8 {
     T8 v;
@@ -33,7 +32,7 @@ DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_SHARE)
 
-/* Lay B out in panels of NR columns, filled up with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
+/* Copy B to panels of NR columns, padded with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
  * NDR_PACK_ROWS rows, blocks of NDR_PACK_PANELS panels) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global uint *workspace,
@@ -58,7 +57,7 @@ gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, 
     }
 }
 
-/* 8 elements of 8 rows to 8 elements of 8 columns: three times the upper half of the rows is zipped with the lower. */
+/* Transpose 8 rows of 8 elements: interleave the upper half of the rows with the lower half, three times. */
 static inline void transpose_8x8(global const T *from, ulong pitch, local T *to)
 {
     T8 x[8], y[8];
@@ -79,8 +78,8 @@ static inline void transpose_8x8(global const T *from, ulong pitch, local T *to)
     for (uint r = 0; r < 8; ++r) AT8(local, r, to) = x[r];
 }
 
-/* Bring rows [row, row + rows) of A, columns [p, p + depth), to `block`: MR rows side by side, step by step, one such
- * ribbon after the other. Rows past the last are filled with zeros. */
+/* Copy rows [row, row + rows) of A, columns [p, p + depth), to `block`: as strips of MR rows, each stored column by
+ * column. Missing rows are filled with zeros. */
 static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulong rows, uint depth)
 {
     for (ulong i = 0; i < rows; i += MR, block += MR * depth) {
@@ -99,8 +98,8 @@ static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulon
     }
 }
 
-/* A handful of groups deal the work out among themselves, `block_rows` rows of C at a time. `block` holds block_rows *
- * DEPTH elements. */
+/* A few groups share the work: each takes the next `block_rows` rows of C. `block` holds block_rows * DEPTH
+ * elements. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
             global uint *workspace, T beta, global T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
@@ -113,8 +112,8 @@ gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
     a += a_offset;
     c += c_offset;
     const ulong passes = (k + DEPTH - 1) / DEPTH;
-    const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal passes: each reads and writes all of C */
-    const ulong share = (NR * MR + block_rows - 1) / block_rows; /* of the next panel, for each step with this one */
+    const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal, as each pass reads and writes all of C */
+    const ulong share = (NR * MR + block_rows - 1) / block_rows; /* of the next panel, to prefetch in each step */
     for (;;) {
         const ulong row0 = ndr_atomic_fetch_add(workspace + NDR_OWN_COUNTER, 1u) * block_rows;
         if (row0 >= m) return;

@@ -1,8 +1,8 @@
-/* thin.cl - C = alpha * A * B + beta * C on CPUs, for a few rows: keeps a strip of C in the first cache and runs
- * along the rows of B, each read once. A is m x k, B is k x n; offsets and pitches are in elements. */
+/* thin.cl - C = alpha * A * B + beta * C on CPUs, for few rows: a strip of C stays in the first cache while the rows
+ * of B are read once. A is m x k, B is k x n; offsets and pitches are in elements. */
 #include "ndr/nd_item.clh"
 
-/* The library says otherwise; with these the file compiles by itself. */
+/* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
@@ -11,11 +11,11 @@
 #include "vectors.clh"
 
 #ifndef THIN_ROWS
-#define THIN_ROWS NDR_BLOCK_ROWS /* of C, that an item keeps: the library takes the power of two that m needs */
+#define THIN_ROWS NDR_BLOCK_ROWS /* rows of C in an item: the library sets the power of two that fits m */
 #endif
-/* Columns of C that an item keeps: THIN_ROWS * STRIP elements stay in the first cache. */
+/* Columns of C in an item: THIN_ROWS * STRIP elements fit the first cache. */
 #define STRIP (NDR_STRIP_VECTORS * LANES)
-#define THIN_DEPTH 4 /* rows of B that are read side by side */
+#define THIN_DEPTH 4 /* rows of B that are read together */
 
 /* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */
 static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN_DEPTH], global const T *b,
@@ -43,7 +43,7 @@ gemm_thin(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset,
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ulong col = ndr_group_id(it, 0) * STRIP;
     const uint cols = (uint)min((ulong)STRIP, n - col);
-    const uint vectors = cols / LANES; /* whole ones; what is left goes one by one */
+    const uint vectors = cols / LANES; /* whole vectors; the other columns are computed one by one */
     T acc[THIN_ROWS][STRIP];
     for (uint r = 0; r < THIN_ROWS; ++r)
         for (uint j = 0; j < STRIP; ++j) acc[r][j] = (T)0;

@@ -2,21 +2,21 @@
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
- *                 TILE_N                 A group owns one TILE_M x TILE_N tile of C and slides
+ *                 TILE_N                 A group owns one TILE_M x TILE_N tile of C and moves
  *              +---------+               a window of TILE_K along the columns of A and the rows
  *       TILE_K | b_tile  |               of B. Each item owns ITEM_M x ITEM_N of the tile, spaced
  *              +---------+               a group's width apart so that neighbouring items touch
  *   TILE_K     +---------+               neighbouring columns.
  *   +------+   |         |
- *   |a_tile|   | C tile  | TILE_M        src/ops/matmul/tiled.c picks the sizes and launches
+ *   |a_tile|   | C tile  | TILE_M        src/ops/matmul/tiled.c chooses the sizes and launches
  *   +------+   +---------+               groups of (TILE_M/ITEM_M, TILE_N/ITEM_N) items.
  *
- * Outside A and B the tiles hold zeros, so that ragged edges are multiplied like any other.
+ * Outside of A and B the tiles hold zeros, so that partial tiles need no special case.
  */
 #include "ndr/local.clh"
 #include "ndr/nd_item.clh"
 
-/* The library says otherwise; with these the file compiles by itself. */
+/* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
 #define T float /* of an element */
 #define TILE_M 32
@@ -29,8 +29,8 @@
 #define GROUP_M (TILE_M / ITEM_M) /* items of a group along the rows of C */
 #define GROUP_N (TILE_N / ITEM_N) /* items of a group along the columns of C */
 
-/* Bring the rows x cols rectangle of a height x width matrix whose corner is (row, col) into `tile`, packed.
- * All items of the group call it; a barrier comes before the first read. */
+/* Copy the rows x cols rectangle at (row, col) of a height x width matrix to `tile`, contiguously. All items of the
+ * group call it; a barrier must come before the first read. */
 static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, global const T *matrix,
                              size_t pitch, size_t row, size_t col, size_t height, size_t width)
 {
@@ -62,7 +62,7 @@ kernel void gemm_tiled(ulong m, ulong n, ulong k, T alpha, global const T *a, ul
             for (uint i = 0; i < ITEM_M; ++i)
                 for (uint j = 0; j < ITEM_N; ++j)
                     acc[i][j] += a_tile[ndr_at(TILE_K, y + i * GROUP_M, p)] * b_tile[ndr_at(TILE_N, p, x + j * GROUP_N)];
-        ndr_group_barrier(g, NDR_FENCE_LOCAL); /* the next load overwrites what others may still read */
+        ndr_group_barrier(g, NDR_FENCE_LOCAL); /* the next load overwrites elements that other items may still read */
     }
 
     for (uint i = 0; i < ITEM_M; ++i)

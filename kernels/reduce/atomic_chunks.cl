@@ -1,10 +1,10 @@
-/* atomic_chunks.cl - many elements to one on CPUs, in one launch, in whatever order groups arrive.
+/* atomic_chunks.cl - reduces on CPUs in one launch, combining in the order in which groups arrive.
  *
- * Floats are added in that order: a sum may differ in its last bits from run to run. */
+ * Floats are added in that order: the last bits of a sum may differ from run to run. */
 #include "reduce/last_group.clh"
 #include "reduce/cell.clh"
 
-/* Where there is one group only there is no workspace. */
+/* With one group there is no workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 reduce_chunks_atomic(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
                      global T *output, ulong output_offset, NDR_ND_RANGE(1))

@@ -1,10 +1,10 @@
-/* atomic_chunks_two_launches.cl - many elements to one on CPUs, in whatever order groups arrive.
+/* atomic_chunks_two_launches.cl - reduces on CPUs, combining in the order in which groups arrive.
  *
- * For devices that do not order memory between groups: a second launch takes what the groups of the first one met
- * in. Floats are added in the order of arrival: a sum may differ in its last bits from run to run. */
+ * For devices that do not order memory between groups: a second launch reads the cell into which the groups of the
+ * first one combined. Floats are added in the order of arrival: the last bits of a sum may differ from run to run. */
 #include "reduce/cell.clh"
 
-/* Leaves the answer in `output` where there is one group only, and there is no workspace; else in the slot's cell. */
+/* With one group, stores the result in `output`, and there is no workspace; otherwise in the cell of the slot. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 reduce_chunks_to_cell(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
                       global T *output, ulong output_offset, NDR_ND_RANGE(1))

@@ -1,8 +1,8 @@
-/* atomic_groups.cl - many elements to one, in whatever order groups arrive.
+/* atomic_groups.cl - reduces with groups of many items, combining in the order in which groups arrive.
  *
- * Launched are reduce_begin with one item, then reduce_atomic, then reduce_end with one item: the output is written
- * last, so that a launch that the driver refuses leaves it as it was. Floats are added in the order of arrival: a
- * sum may differ in its last bits from run to run. */
+ * Launch reduce_begin with one item, then reduce_atomic, then reduce_end with one item. The output is written last,
+ * so a launch that the driver refuses leaves it unchanged. Floats are added in the order of arrival: the last bits
+ * of a sum may differ from run to run. */
 #include "ndr/atomic.clh"
 #include "ndr/group.clh"
 #include "reduce/share.clh"
@@ -12,7 +12,7 @@
 #define ATOMIC_MAX ndr_atomic_fetch_max
 #define ATOMIC_COMBINE JOIN(ATOMIC_, OP_NAME)
 
-/* The answer over nothing; or, where elements follow, what gives way to any of them, NaN included. */
+/* The result for no elements; otherwise the neutral element, which any element replaces, NaN included. */
 kernel void reduce_begin(ulong count, global T *cell, ulong cell_offset, NDR_RANGE(1))
 {
     cell[cell_offset] = count > 0 ? NDR_NEUTRAL(T, OP) : NDR_IDENTITY(T, OP);

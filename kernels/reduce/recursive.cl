@@ -1,9 +1,9 @@
-/* recursive.cl - the textbook's reduction: a small tree in local memory, one element an item.
+/* recursive.cl - the textbook reduction: a small tree in local memory, one element for each item.
  *
- * Launched over the input, then over what that left, until one group is left. `tile` holds one element for each item
- * of a group.
+ * Launch it over the input, then over the partials, until one group is left. `tile` holds one element for each item of
+ * a group.
  *
- *     x0 x1 x2 x3 x4        the upper part is folded on the lower, the middle rounded up,
+ *     x0 x1 x2 x3 x4        the upper part is combined with the lower, which is rounded up,
  *     y0 y1 x2              so that any group size works, not only powers of two
  *     z0 y1
  *     w0 */
@@ -16,7 +16,7 @@ kernel void reduce_recursive(global const T *input, ulong offset, ulong count, g
     const ndr_group g = ndr_get_group(it);
     const size_t id = ndr_local_id(it, 0), element = ndr_global_id(it, 0);
 
-    /* Items past the end take part with what changes nothing. */
+    /* Items past the end contribute the neutral element. */
     tile[id] = element < count ? input[offset + element] : NDR_NEUTRAL(T, OP);
     for (size_t size = ndr_local_range(it, 0); size > 1;) {
         ndr_group_barrier(g, NDR_FENCE_LOCAL);

@@ -1,10 +1,10 @@
-/* tree_chunks.cl - many elements to one on CPUs, in one launch and with the same bits each time.
+/* tree_chunks.cl - reduces on CPUs in one launch; every run gives the same bits.
  *
- * Each group leaves one partial; the last to arrive combines them in the order of their chunks. */
+ * Each group stores one partial. The last group to arrive combines them in the order of their chunks. */
 #include "reduce/last_group.clh"
 #include "reduce/chunks.clh"
 
-/* The partials lie behind the workspace's head. Where there is one group only there is no workspace. */
+/* The partials are behind the workspace's head. With one group there is no workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
               global T *output, ulong output_offset, NDR_ND_RANGE(1))

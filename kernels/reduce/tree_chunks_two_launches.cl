@@ -1,10 +1,9 @@
-/* tree_chunks_two_launches.cl - many elements to one on CPUs, with the bits of tree_chunks.cl.
+/* tree_chunks_two_launches.cl - reduces on CPUs; gives the same bits as tree_chunks.cl.
  *
- * For devices that do not order memory between groups: a second launch combines what the groups of the first one
- * left. */
+ * For devices that do not order memory between groups: a second launch combines the partials of the first one. */
 #include "reduce/chunks.clh"
 
-/* Leaves a partial for each group; the answer where there is one group only. */
+/* Stores a partial for each group; with one group that is the result. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 reduce_each_chunk(global const T *input, ulong offset, ulong count, ulong chunk, global T *partials,
                   ulong partials_offset, NDR_ND_RANGE(1))

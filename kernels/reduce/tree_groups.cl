@@ -1,12 +1,12 @@
-/* tree_groups.cl - many elements to one for each group, in a fixed order.
+/* tree_groups.cl - reduces with groups of many items, in a fixed order.
  *
- * Launched twice: over the input, which leaves one partial for each group, then as a single group over the partials.
+ * Launch it twice: over the input, which stores one partial for each group, then as a single group over the partials.
  *
  *     items      0 1 2 3 | 4 5 6 7          each takes every 8th element, starting at its own id
  *     input      x x x x x x x x  x x x x x x x x  x x ...
  *     groups     sum     | sum              ndr_reduce_over_group
  *
- * Which elements meet in which order depends on `count` and the two sizes alone: the same bits on every run.
+ * The order of combining depends only on `count` and the two sizes: every run gives the same bits.
  */
 #include "ndr/group.clh"
 #include "reduce/share.clh"
