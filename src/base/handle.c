@@ -204,7 +204,7 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
     entry *found = find_entry(handle);
     if (is_live && found) found->is_retired = true;
     if (!is_live) {
-        (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: what is to be destroyed %s", call, found_fault.chars);
+        (void)ndr_fail(NDR_BAD_ARGUMENT, "%s: the handle to destroy %s", call, found_fault.chars);
         count_mistake(ndr_last_error());
     }
     ndr_mutex_unlock(&lock);

@@ -1,8 +1,8 @@
 /* hash.c - a 128-bit hash of bytes.
  *
- * MurmurHash3_x64_128 by Austin Appleby (public domain): wide enough that two texts of a process do not share a hash
- * by chance. It does not resist deliberate collisions. It need not: whoever chooses a kernel's source also chooses
- * the code that runs. */
+ * MurmurHash3_x64_128 by Austin Appleby (public domain). It is wide enough that two texts of a process do not share
+ * a hash by chance. It does not resist deliberate collisions, and need not: a user who chooses a kernel's source
+ * also chooses the code that runs. */
 #include "base/base.h"
 
 static uint64_t rotate(uint64_t x, unsigned bits) { return x << bits | x >> (64 - bits); }

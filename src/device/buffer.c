@@ -26,8 +26,8 @@ static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_fl
 {
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
-                   "a buffer of %zu bytes is more than the %zu that \"%s\" gives at most: use several", size_bytes,
-                   limit, context->caps.info.name);
+                   "a buffer of %zu bytes exceeds the largest buffer of device \"%s\", %zu bytes: use several buffers",
+                   size_bytes, context->caps.info.name, limit);
     const bool is_ours = !(flags & CL_MEM_USE_HOST_PTR);
     if (is_ours && ndr_zones_fit(context, size_bytes)) return ndr_zones_make_buffer(context, size_bytes, host, buffer);
     if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;

@@ -81,7 +81,7 @@ static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catal
     const char *are = drivers == 1 ? " is" : "s are";
     if (catalog->skipped.length > 0)
         return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
-                                  "%u OpenCL driver%s installed, but none offers a device that can be asked: %s",
+                                  "%u OpenCL driver%s installed, but none has a device that could be queried: %s",
                                   drivers, are, catalog->skipped.chars);
     return ndr_fail(NDR_NO_DEVICE,
                     "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "

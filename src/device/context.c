@@ -88,7 +88,7 @@ static ndr_status choose_device(const char *words, const char *source, const ndr
     const ndr_status status = ndr_catalog_choose(words, source, infos, catalog->count, chosen);
     free(infos);
     if (status == NDR_OK || catalog->skipped.length == 0) return status;
-    return ndr_fail_with_code(status, catalog->cl_error, "%s; left out: %s", ndr_last_error(), catalog->skipped.chars);
+    return ndr_fail_with_code(status, catalog->cl_error, "%s; skipped: %s", ndr_last_error(), catalog->skipped.chars);
 }
 
 static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
@@ -123,8 +123,7 @@ ndr_status ndr_context_create(const char *device, ndr_context **context)
 ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context)
 {
     NDR_REQUIRE_SET(context);
-    static const ndr_context_desc all_defaults = { 0 };
-    return create_context(__func__, desc ? desc : &all_defaults, context);
+    return create_context(__func__, desc ? desc : &(ndr_context_desc){ 0 }, context);
 }
 
 ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device)

@@ -75,7 +75,7 @@ static ndr_status check_end(const ndr_event *event)
     NDR_TRY(read_state(ndr_event_end(event), &last));
     if (first >= 0 && last >= 0) return NDR_OK;
     const cl_int code = first < 0 ? first : last;
-    return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the work was accepted, but ended badly: %s (%d)",
+    return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the work was enqueued, but failed: %s (%d)",
                               ndr_cl_error_name(code), (int)code);
 }
 

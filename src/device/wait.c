@@ -39,8 +39,8 @@ void ndr_spin_on_event(ndr_context *context, cl_event event)
         atomic_store(&p->left, left - 1);
         return;
     }
-    const unsigned more_skips = 2 * atomic_load(&p->skips) + 1;
-    const unsigned skips = ends_while_spinning(event) ? 0 : more_skips < MAX_SKIPS ? more_skips : MAX_SKIPS;
+    const unsigned doubled = 2 * atomic_load(&p->skips) + 1;
+    const unsigned skips = ends_while_spinning(event) ? 0 : doubled < MAX_SKIPS ? doubled : MAX_SKIPS;
     atomic_store(&p->skips, skips);
     atomic_store(&p->left, skips);
 }

@@ -290,7 +290,7 @@ static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
     if (param->size_bytes == 0)
         return refuse_as(NDR_UNSUPPORTED, p,
-                         "is of a type whose size the driver's compiler does not tell; declare a struct before the kernel, "
+                         "is of a type whose size the driver's compiler does not report; declare a struct before the kernel, "
                          "or pass it in a buffer");
     if (param->size_bytes != arg->size_bytes)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given; declare the same members on both sides",
@@ -348,8 +348,8 @@ static ndr_status check_argument_bytes(const ndr_kernel *kernel)
 {
     const size_t limit = kernel->context->caps.info.max_argument_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, kernel->argument_bytes <= limit,
-                   "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device passes at most "
-                   "%zu, so put what is large in a buffer",
+                   "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device accepts at "
+                   "most %zu: put large arguments in a buffer",
                    kernel->name, kernel->argument_bytes, limit);
     return NDR_OK;
 }
@@ -361,7 +361,7 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
         const ndr_status status = ndr_fail(
-            NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; it wants %s", kernel->name,
+            NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s", kernel->name,
             wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none");
         ndr_text_free(&list);
         return status;

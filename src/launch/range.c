@@ -109,7 +109,7 @@ static ndr_status check_signs(const planner *p)
     return check_not_negative(p, "offset", range->offset, p->dims);
 }
 
-/* Ids and counts must fit the device's size_t and ours. */
+/* Ids and counts must fit size_t on the device and on the host. */
 static ndr_status check_sizes(const planner *p)
 {
     const size_t largest = max_id(p->rules);
@@ -117,7 +117,7 @@ static ndr_status check_sizes(const planner *p)
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, size <= largest && offset <= largest - size,
-                       "kernel \"%s\": global size %zu from offset %zu in dimension %u passes the device's largest "
+                       "kernel \"%s\": global size %zu from offset %zu in dimension %u exceeds the device's largest "
                        "id, %zu: make one of them smaller",
                        p->rules->kernel, size, offset, d, largest);
     }
@@ -329,8 +329,8 @@ static ndr_status check_edges(const planner *p, bool automatic)
                    kernel, global.chars, local.chars, d, guard,
                    p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller" : "");
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->form != NDR_FORM_PLAIN,
-                   "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would not "
-                   "know their ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP and guard with %s",
+                   "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would get "
+                   "wrong ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP and guard with %s",
                    kernel, local.chars, guard);
     return NDR_OK;
 }

@@ -206,7 +206,7 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
     char *names = NULL;
     if (read_info(program, CL_PROGRAM_KERNEL_NAMES, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
-                                  "\"%s\" has no kernel called \"%s\"; those it has cannot be told: %s", title, name,
+                                  "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s", title, name,
                                   ndr_last_error());
     ndr_text list = { 0 };
     for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */

@@ -269,8 +269,7 @@ static bool changes_other_macro(const ndr_macros *m, const ndr_branch *b)
     return false;
 }
 
-/* A guard has no body, or 1. A macro with another body has a purpose of its own, and compilers may define it, as
- * they do INT_MAX. */
+/* A guard macro is empty, or 1. Compilers may define macros with other bodies, such as INT_MAX. */
 static bool is_defined_as_guard(const ndr_macros *m, size_t index)
 {
     const char *body = body_at(m, macro_at(m, index)->now.body);

@@ -143,9 +143,6 @@ enum { NDR_SOURCE_BYTES = 16 << 20 }; /* the longest text */
 /* Append a whole regular file to `out`. A refusal states the reason. */
 ndr_status ndr_source_read(const char *path, ndr_text *out);
 
-/* The same if the file exists; a folder does not count. `*missing` is 0, or the errno that says what is missing. */
-ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing);
-
 /* A source text with the places to search for included files. */
 typedef struct ndr_source {
     const char *title; /* its name in logs: a path or a label */

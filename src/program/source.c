@@ -29,7 +29,9 @@ static ndr_status fail_to_read(const char *path, int reason)
                     is_relative ? "\"" : "");
 }
 
-ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing)
+/* Append a regular file to `out` if it exists; a folder does not count. `*missing` is 0, or the errno that says what is
+ * missing. */
+static ndr_status read_if_there(const char *path, ndr_text *out, ndr_file_info *info, int *missing)
 {
     const size_t before = out->length;
     const int error = ndr_file_read(path, NDR_SOURCE_BYTES, out, info);
@@ -41,7 +43,7 @@ ndr_status ndr_source_read_if_there(const char *path, ndr_text *out, ndr_file_in
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, out->length - before <= NDR_SOURCE_BYTES,
                    "kernel file \"%s\" has more than %d bytes, the most that libndr reads", path, NDR_SOURCE_BYTES);
     NDR_REQUIRE(out->length == before || strlen(out->chars + before) == out->length - before,
-                "kernel file \"%s\" holds a 0 byte: it is no source text", path);
+                "kernel file \"%s\" contains a 0 byte, so it is not source text", path);
     return NDR_OK;
 }
 
@@ -49,7 +51,7 @@ ndr_status ndr_source_read(const char *path, ndr_text *out)
 {
     int missing;
     ndr_file_info info;
-    NDR_TRY(ndr_source_read_if_there(path, out, &info, &missing));
+    NDR_TRY(read_if_there(path, out, &info, &missing));
     return missing ? fail_to_read(path, missing) : NDR_OK;
 }
 
@@ -78,7 +80,7 @@ static ndr_status try_path(ndr_included *file)
 {
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !file->path.failed, "no memory for an include's path");
     int missing;
-    NDR_TRY(ndr_source_read_if_there(file->path.chars, &file->text, &file->info, &missing));
+    NDR_TRY(read_if_there(file->path.chars, &file->text, &file->info, &missing));
     file->is_there = !missing;
     if (file->is_there) ndr_line_clean(file->text.chars);
     return NDR_OK;
@@ -150,8 +152,8 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
     unsigned files = 0;
     /* Drivers split options at blanks, and no quoting works on all of them. */
     NDR_REQUIRE(!strpbrk(path, " \t\n\"'\\"),
-                "the compiler has to look into folder \"%s\", for an #include or __has_include that a macro spells, and "
-                "takes none with a blank, quote or backslash in its name: rename it, or write the file's name out",
+                "the compiler has to search folder \"%s\", because a macro gives the name in an #include or __has_include, but "
+                "accepts no blank, quote or backslash in a folder's name: rename it, or write the file's name out",
                 path);
     ndr_text_add(flags, " -I %s", path);
     ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });

@@ -48,7 +48,7 @@ static ndr_status refuse_native_size(const ndr_device_info *device, size_t reque
     for (unsigned i = 0; i < device->sub_group_size_count; ++i)
         ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
     const ndr_status status =
-        ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is asked for, but device \"%s\" has %s", requested,
+        ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s", requested,
                  device->name, sizes.chars ? sizes.chars : "none");
     ndr_text_free(&sizes);
     return status;
@@ -66,7 +66,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
-                   "a sub-group size of %zu is asked for, but device \"%s\" has groups of at most %zu", requested,
+                   "a sub-group size of %zu is requested, but device \"%s\" has groups of at most %zu", requested,
                    device->name, device->max_group_size);
     bool supports_ptx;
     NDR_TRY(probe_ptx(context, &supports_ptx));
@@ -101,7 +101,7 @@ ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *pro
     if (error == CL_INVALID_VALUE || error == CL_INVALID_OPERATION) return NDR_OK;
     NDR_TRY_CL_AS("clGetKernelSubGroupInfo", error);
     NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, size == program->sub_group_size,
-                   "kernel \"%s\": a sub-group size of %zu is asked for, but the kernel is built with %zu; write "
+                   "kernel \"%s\": a sub-group size of %zu is requested, but the kernel is built with %zu; write "
                    "NDR_SUB_GROUP_KERNEL in front of `kernel`",
                    kernel->name, program->sub_group_size, size);
     return NDR_OK;

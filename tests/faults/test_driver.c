@@ -55,7 +55,7 @@ static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
         ndr_context *const nothing = (ndr_context *)&got, *made = nothing;
         refuse(CALL_clGetDeviceInfo, i, code);
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "asks for \"nobody\"",
-                       "; left out: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
+                       "; skipped: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), code);
         assert_null(strstr(ndr_last_error(), "outside its buffers")); /* which no query can tell */
@@ -99,7 +99,7 @@ static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
         assert_in_range(got.count, all.count, 2 * all.count);
         ndr_context *made = NULL;
         refuse(CALL_clGetDeviceIDs, i, CL_OUT_OF_HOST_MEMORY);
-        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; left out: platform \"",
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; skipped: platform \"",
                        "\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6)");
         assert_true(refuse_none());
         refuse(CALL_clGetDeviceIDs, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
@@ -206,7 +206,7 @@ static void test_driver__refuses_a_piece_of_a_launch(void **state)
     for (size_t refused = 0; refused < 4; ++refused)
         for (int wants_event = 0; wants_event < 2; ++wants_event) {
             char run[32];
-            snprintf(run, sizeof run, "%zu of its 4 pieces run", refused);
+            snprintf(run, sizeof run, "%zu of its 4 pieces are enqueued", refused);
             ndr_buffer *out = buffer_of(sizeof(int), &(const int){ 0 });
             ndr_event *const before = (ndr_event *)&run, *event = before;
             items_enqueued = 0;

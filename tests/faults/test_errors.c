@@ -613,8 +613,8 @@ static const row rows[] = {
     CALL("offset and size past the end", "make one of them smaller", past_largest_id),
 
     SECTION("Arguments"),
-    CALL("missing", "it wants x (float", missing),
-    CALL("extra", "it wants x (float", extra),
+    CALL("missing", "its parameters are x (float", missing),
+    CALL("extra", "its parameters are x (float", extra),
     CALL("unset", NULL, unset),
     CALL("a double for a float", "write it as in 2.0f", double_for_float),
     CALL("an integer for a float", "as in 2.0f", integer_for_float),
@@ -628,7 +628,7 @@ static const row rows[] = {
     CALL("a struct of another name", "name the same type on both sides", other_struct),
     CALL("a struct of another size", "declare the same members", struct_of_another_size),
     CALL("a vector of another type", "pass a cl_float3", other_vector),
-    CALL("more bytes than the device passes", "put what is large in a buffer", too_many_bytes),
+    CALL("more bytes than the device passes", "put large arguments in a buffer", too_many_bytes),
     CALL("no kernel", "get one with ndr_kernel_get()", no_kernel),
     CALL("no queue", "make one with ndr_queue_create()", no_queue),
 
@@ -757,7 +757,7 @@ static const row rows[] = {
     CALL("a type that is not there", "there is {devices}", no_accelerator),
     CALL("an index that is not there", "there is {devices}", index_past_end),
     CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
-    CALL("a word that NDR_DISABLE does not know", "it knows fp64", unknown_word),
+    CALL("a word that NDR_DISABLE does not know", "it takes fp64", unknown_word),
     CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
     CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),

@@ -95,7 +95,7 @@ static void test_buffer__over_the_device_s_largest_is_refused(void **state)
     (void)state;
     ndr_buffer *buffer = NULL;
     char largest[64];
-    snprintf(largest, sizeof largest, "more than the %zu", device.max_buffer_bytes);
+    snprintf(largest, sizeof largest, "%zu bytes: use several buffers", device.max_buffer_bytes);
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, device.max_buffer_bytes + 1, &buffer),
                    largest, device.name);
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, SIZE_MAX, &buffer),

@@ -312,7 +312,7 @@ static void test_catalog__says_why_a_driver_cannot_list(void **state)
     assert_int_equal(said.status, NDR_NO_DEVICE);
     assert_int_equal(said.cl_error, -6);
     assert_non_null(strstr(said.sentence,
-                           "2 OpenCL drivers are installed, but none offers a device that can be asked: platform "
+                           "2 OpenCL drivers are installed, but none has a device that could be queried: platform "
                            "\"stub without devices\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6); platform "));
     assert_null(strstr(said.sentence, "plugged in"));
     assert_string_equal(said.create_sentence, said.sentence);

@@ -608,7 +608,7 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     ndr_context_destroy(made);
     ndr_context_destroy(made);
     assert_string_equal(ndr_last_error(),
-                        "ndr_context_destroy: what is to be destroyed is a context that was destroyed");
+                        "ndr_context_destroy: the handle to destroy is a context that was destroyed");
     assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps them */
     ndr_queue_destroy(line);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
@@ -621,7 +621,7 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
-    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: what is to be destroyed is a buffer that was destroyed");
+    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is a buffer that was destroyed");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
     ndr_buffer *other = buffer_of(64, NULL); /* not in the same place */
     assert_ptr_not_equal(other, buffer);
@@ -655,7 +655,7 @@ static void test_check__refuses_what_is_no_handle(void **state)
     assert_refused(NDR_BAD_ARGUMENT, put((ndr_buffer *)(void *)queue, 0, 1, 7), "is a queue, not a buffer");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush((ndr_queue *)(void *)context), "queue is a context, not a queue");
     ndr_buffer_destroy(wrong);
-    assert_non_null(strstr(ndr_last_error(), "ndr_buffer_destroy: what is to be destroyed is not a buffer"));
+    assert_non_null(strstr(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is not a buffer"));
 }
 
 static void test_check__remembers_a_thousand_destroyed_handles(void **state)

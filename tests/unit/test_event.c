@@ -230,7 +230,7 @@ static void test_event__of_work_that_ended_badly_says_how(void **state)
     (void)state;
     ndr_event *bad = failed_event(-5);
     assert_state(bad, NDR_EVENT_FAILED);
-    assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(bad), "the work was accepted, but ended badly",
+    assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(bad), "the work was enqueued, but failed",
                    "CL_OUT_OF_RESOURCES (-5)");
     assert_int_equal(ndr_last_cl_error(), -5);
     ndr_event_destroy(bad);
@@ -242,8 +242,8 @@ static void test_event__of_work_that_ended_badly_has_no_time(void **state)
     ndr_event *bad = failed_event(-5);
     uint64_t elapsed = 77;
     ndr_event_times times = { .ended_ns = 77 };
-    assert_refused(NDR_DRIVER_ERROR, ndr_event_elapsed_ns(bad, &elapsed), "ended badly");
-    assert_refused(NDR_DRIVER_ERROR, ndr_event_get_times(bad, &times), "ended badly");
+    assert_refused(NDR_DRIVER_ERROR, ndr_event_elapsed_ns(bad, &elapsed), "but failed");
+    assert_refused(NDR_DRIVER_ERROR, ndr_event_get_times(bad, &times), "but failed");
     assert_int_equal(elapsed, 77);
     assert_int_equal(times.ended_ns, 77);
     ndr_event_destroy(bad);

@@ -1340,7 +1340,7 @@ static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
     launch_refused(
         NDR_UNSUPPORTED,
         ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
-        "kernel \"k\", argument 1 \"h\" (struct hidden) is of a type whose size the driver's compiler does not tell; declare a "
+        "kernel \"k\", argument 1 \"h\" (struct hidden) is of a type whose size the driver's compiler does not report; declare a "
         "struct before the kernel, or pass it in a buffer");
     assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other one is known all the same */
     assert_int_equal(k->params[2].type.dtype, NDR_DTYPE_F32);
@@ -1393,7 +1393,7 @@ static void test_args__missing_are_listed(void **state)
     (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("saxpy"), ndr_range_1d(1), victim),
-        "kernel \"saxpy\" takes 3 arguments, but 1 is given; it wants y (float*), x (float*), a (float)");
+        "kernel \"saxpy\" takes 3 arguments, but 1 is given; its parameters are y (float*), x (float*), a (float)");
     launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("saxpy"), ndr_range_1d(1)),
                    "takes 3 arguments, but 0 are given");
 }
@@ -1415,7 +1415,7 @@ static void test_args__too_many_are_refused(void **state)
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1, 2),
                    "kernel \"one_count\" takes 2 arguments, but 3 are given");
     launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_without_parameters(), ndr_range_1d(1), victim),
-                   "kernel \"nothing\" takes 0 arguments, but 1 is given; it wants none");
+                   "kernel \"nothing\" takes 0 arguments, but 1 is given; its parameters are none");
 }
 
 static void test_args__may_be_32(void **state)
@@ -1603,7 +1603,7 @@ static void test_args__are_refused_beyond_what_the_device_passes(void **state)
         int32_t *words = calloc(bytes, 1);
         assert_non_null(words);
         snprintf(has, sizeof has,
-                 "has arguments of %zu bytes together, hidden ones included; the device passes at most %zu", limit + 4,
+                 "has arguments of %zu bytes together, hidden ones included; the device accepts at most %zu", limit + 4,
                  device.max_argument_bytes);
         if (built == NDR_OK)
             launch_refused(NDR_LIMIT_EXCEEDED,

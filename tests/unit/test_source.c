@@ -843,7 +843,7 @@ static void test_folders__that_cannot_be_passed_on_are_refused(void **state)
         ndr_source source = { .title = "t", .text = "#include H\n", .include_dirs = dirs };
         ndr_text out = { 0 }, flags = { 0 };
         assert_refused(NDR_BAD_ARGUMENT, ndr_source_expand(&source, &out, &flags),
-                       "the compiler has to look into folder", names[i], "rename it, or write the file's name out");
+                       "the compiler has to search folder", names[i], "rename it, or write the file's name out");
         source.text = "#include <nobody.clh>\n";
         assert_ok(ndr_source_expand(&source, &out, &flags));
         ndr_text_free(&out);
@@ -1006,7 +1006,7 @@ static void test_source_read__refuses_a_0_byte(void **state)
     assert_int_equal(fclose(file), 0);
     ndr_text out = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_source_read("zero.cl", &out),
-                   "kernel file \"zero.cl\" holds a 0 byte");
+                   "kernel file \"zero.cl\" contains a 0 byte");
     ndr_text_free(&out);
 }
 

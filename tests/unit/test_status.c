@@ -147,7 +147,7 @@ static void test_cl_error__becomes_a_status_and_a_sentence(void **state)
           "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)" },
         { CL_OUT_OF_HOST_MEMORY, NDR_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)" },
         { CL_INVALID_WORK_GROUP_SIZE, NDR_DRIVER_ERROR, "CL_INVALID_WORK_GROUP_SIZE (-54)" },
-        { CL_OUT_OF_RESOURCES, NDR_DRIVER_ERROR, "CL_OUT_OF_RESOURCES (-5); drivers say this also when" },
+        { CL_OUT_OF_RESOURCES, NDR_DRIVER_ERROR, "CL_OUT_OF_RESOURCES (-5); drivers also report this when" },
         { -12345, NDR_DRIVER_ERROR, "an unknown code (-12345)" },
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
