@@ -101,24 +101,6 @@ static void set_last_error(ndr_status status, int32_t cl_error, const char *log,
     ndr_log(NDR_LOG_ERROR, "failure", "%s: %s", ndr_status_name(status), ndr_last_error());
 }
 
-ndr_status ndr_fail(ndr_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_last_error(status, 0, NULL, format, args);
-    va_end(args);
-    return status;
-}
-
-ndr_status ndr_fail_with_code(ndr_status status, int32_t cl_error, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_last_error(status, cl_error, NULL, format, args);
-    va_end(args);
-    return status;
-}
-
 ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *log, const char *format, ...)
 {
     va_list args;

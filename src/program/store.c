@@ -19,11 +19,6 @@ static struct ndr_table_slot *slot_of(const ndr_table *table, ndr_hash key)
     return &table->slots[at];
 }
 
-static void *look_up(const ndr_table *table, ndr_hash key)
-{
-    return table->capacity ? slot_of(table, key)->value : NULL;
-}
-
 static ndr_status make_room(ndr_table *table)
 {
     if (2 * (table->count + 1) <= table->capacity) return NDR_OK;
@@ -124,7 +119,7 @@ ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
 static void *find_in(ndr_store *store, const ndr_table *table, ndr_hash key)
 {
     ndr_mutex_lock(&store->lock);
-    void *found = look_up(table, key);
+    void *found = table->capacity ? slot_of(table, key)->value : NULL;
     ndr_mutex_unlock(&store->lock);
     return found;
 }

@@ -28,6 +28,9 @@ size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elem
 /* Pure: the build options of all kernels of kernels/reduce/. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE]);
 
+/* run() of the rows with one launch of one group for each chunk: their kernels have the same parameters. */
+ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t chunk);
+
 /* ---- chunk_sizes.c ---- */
 
 /* How many elements a chunk has, and how many chunks there are. */
