@@ -11,8 +11,8 @@
 
 /* ---- status.c ---- */
 
-/* Record a failure's sentence for this thread and return `status`. The sentence may quote ndr_last_error(). `cl_error` is
- * the OpenCL error code behind the failure, or 0. ndr_last_build_log() then returns `log`, which may be NULL. */
+/* Record a failure's sentence for this thread and return `status`. The sentence may quote ndr_last_error(). `cl_error`
+ * is the OpenCL error code behind the failure, or 0. ndr_last_build_log() then returns `log`, which may be NULL. */
 ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *log, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
 #define ndr_fail_with_code(status, cl_error, ...) ndr_fail_with_log((status), (cl_error), NULL, __VA_ARGS__)

@@ -200,7 +200,8 @@ static ndr_status refuse_value(const arg_check *p, const ndr_dtype_info *type)
     if (p->arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)p->arg->as.i);
     else snprintf(value, sizeof value, "%llu", (unsigned long long)p->arg->as.u);
     if (fits_bits(p->arg, bits, !type->is_signed))
-        snprintf(cast, sizeof cast, "; if the bit pattern is meant, cast it: (%sint%u_t)value", type->is_signed ? "" : "u", bits);
+        snprintf(cast, sizeof cast, "; if the bit pattern is meant, cast it: (%sint%u_t)value",
+                 type->is_signed ? "" : "u", bits);
     return REFUSE(p, " cannot hold %s%s", value, cast);
 }
 
@@ -289,9 +290,10 @@ static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
     const bool is_named_so = is_named_like(param, given);
     if (!is_named_so && param->type.lanes == 0) return refuse_name(p, given);
     if (param->size_bytes == 0)
-        return refuse_as(NDR_UNSUPPORTED, p,
-                         "is of a type whose size the driver's compiler does not report; declare a struct before the kernel, "
-                         "or pass it in a buffer");
+        return refuse_as(
+            NDR_UNSUPPORTED, p,
+            "is of a type whose size the driver's compiler does not report; declare a struct before the kernel, "
+            "or pass it in a buffer");
     if (param->size_bytes != arg->size_bytes)
         return REFUSE(p, " has %zu bytes on the device, but %zu are given; declare the same members on both sides",
                       param->size_bytes, arg->size_bytes);
@@ -360,9 +362,10 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     if (arg_count != wanted) {
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
-        const ndr_status status = ndr_fail(
-            NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s", kernel->name,
-            wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none");
+        const ndr_status status = ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
+                                           "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s",
+                                           kernel->name, wanted, wanted == 1 ? "" : "s", arg_count,
+                                           arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none");
         ndr_text_free(&list);
         return status;
     }

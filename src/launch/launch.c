@@ -181,8 +181,8 @@ static ndr_status fail_at_piece(const launch_state *l, unsigned piece, ndr_statu
 {
     const ndr_range_plan *plan = &l->last->plan;
     return ndr_fail_with_code(
-        status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces are enqueued", l->kernel->name,
-        ndr_sizes_print(plan->dims, plan->global_range).chars,
+        status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces are enqueued",
+        l->kernel->name, ndr_sizes_print(plan->dims, plan->global_range).chars,
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
 }
 

@@ -151,10 +151,11 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
 {
     unsigned files = 0;
     /* Drivers split options at blanks, and no quoting works on all of them. */
-    NDR_REQUIRE(!strpbrk(path, " \t\n\"'\\"),
-                "the compiler has to search folder \"%s\", because a macro gives the name in an #include or __has_include, but "
-                "accepts no blank, quote or backslash in a folder's name: rename it, or write the file's name out",
-                path);
+    NDR_REQUIRE(
+        !strpbrk(path, " \t\n\"'\\"),
+        "the compiler has to search folder \"%s\", because a macro gives the name in an #include or __has_include, but "
+        "accepts no blank, quote or backslash in a folder's name: rename it, or write the file's name out",
+        path);
     ndr_text_add(flags, " -I %s", path);
     ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });
     return NDR_OK;
