@@ -249,7 +249,7 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (size_t most = 1 << 11; most <= 1 << 16; most <<= 5) {
-            const ndr_reduce_chunks dealt = ndr_reduce_deal_chunks(counts[i], most);
+            const ndr_reduce_chunks dealt = ndr_reduce_chunks_for(counts[i], most);
             const size_t chunk = dealt.elements, chunks = dealt.count;
             assert_in_range(chunks, 1, most);
             assert_true(chunks * chunk >= counts[i]);

@@ -1,16 +1,16 @@
-/* chunks.c - what the reductions in chunks share: groups of one item, each with a chunk of its own. */
+/* chunks.c - shared by the reductions in chunks: groups of one item, each with its own chunk. */
 #include "ops/reduce/reduce.h"
 
-void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t most_chunks,
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
                             size_t partials_each, ndr_op_plan *plan)
 {
-    const size_t chunks = ndr_reduce_deal_chunks(request->input.cols, most_chunks).count;
+    const size_t chunks = ndr_reduce_chunks_for(request->input.cols, max_chunks).count;
     plan->range = ndr_nd_range_1d(chunks, 1);
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU, plan->options);
     if (chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, chunks * partials_each);
 }
 
-ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t most_chunks, ndr_arg *workspace,
+ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t max_chunks, ndr_arg *workspace,
                                     unsigned *slot)
 {
     const ndr_reduce_request *r = job->request;
@@ -22,6 +22,15 @@ ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t 
         *slot = ndr_workspace_take_slot(job->workspace);
     }
     return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         ndr_reduce_deal_chunks(r->input.cols, most_chunks).elements, *workspace, *slot,
+                         ndr_reduce_chunks_for(r->input.cols, max_chunks).elements, *workspace, *slot,
                          r->output.buffer, r->output.offset);
+}
+
+ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t max_chunks)
+{
+    ndr_kernel *kernel;
+    ndr_arg workspace;
+    unsigned slot;
+    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
+    return ndr_reduce_launch_chunks(job, kernel, max_chunks, &workspace, &slot);
 }

@@ -47,22 +47,6 @@ void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ah
              ndr_dtype_describe(request->dtype)->cl_name, names[request->op], fetches_ahead);
 }
 
-ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t chunk)
-{
-    const ndr_reduce_request *r = job->request;
-    ndr_kernel *kernel;
-    ndr_arg workspace = ndr_null; /* one chunk needs none */
-    unsigned slot = 0;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    if (job->plan.workspace_bytes) {
-        NDR_TRY(ndr_op_borrow(job));
-        workspace = ndr_arg_of(ndr_workspace_buffer(job->workspace));
-        slot = ndr_workspace_take_slot(job->workspace);
-    }
-    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         chunk, workspace, slot, r->output.buffer, r->output.offset);
-}
-
 /* ---- checks ---- */
 
 static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc)

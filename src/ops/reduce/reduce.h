@@ -28,9 +28,6 @@ size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elem
 /* Pure: the build options of all kernels of kernels/reduce/. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE]);
 
-/* run() of the rows with one launch of one group for each chunk: their kernels have the same parameters. */
-ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t chunk);
-
 /* ---- chunk_sizes.c ---- */
 
 /* How many elements a chunk has, and how many chunks there are. */
@@ -50,14 +47,17 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, size_t elements);
 
 /* ---- chunks.c ---- */
 
-/* Pure: complete a plan, whose file and kernel are set, for groups of one item with a chunk each. Where there are
- * several, the workspace holds its head and `partials_each` elements for each of them. */
+/* Pure: complete a plan, whose file and kernel are set, with one group of one item for each chunk. If there are several
+ * chunks, the workspace holds its head and `partials_each` elements for each chunk. */
 void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
                             size_t partials_each, ndr_op_plan *plan);
 
-/* Launch the plan's kernel, which takes the workspace and the slot whose turn it is. A second launch finds both in
- * `*workspace` (ndr_null: there is one chunk, which needs none) and `*slot`. */
+/* Launch the plan's kernel. `*workspace` and `*slot` receive what it was given, for a second launch: the workspace, or
+ * ndr_null if there is one chunk, which needs none; and the slot of this launch. */
 ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t max_chunks, ndr_arg *workspace,
                                     unsigned *slot);
+
+/* run() of the rows with one launch. */
+ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t max_chunks);
 
 #endif

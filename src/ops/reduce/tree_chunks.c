@@ -11,14 +11,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 1, plan);
 }
 
-static ndr_status run(ndr_op_job *job)
-{
-    ndr_kernel *kernel;
-    ndr_arg workspace;
-    unsigned slot;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_chunks(job, kernel, MAX_CHUNKS, &workspace, &slot);
-}
+static ndr_status run(ndr_op_job *job) { return ndr_reduce_run_chunks(job, MAX_CHUNKS); }
 
 const ndr_op_row ndr_reduce_tree_chunks = {
     .name = "tree_chunks",
