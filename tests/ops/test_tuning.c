@@ -124,7 +124,10 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_takes_sum("tree_groups", &on_gpu, 1000, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_groups", &on_gpu, 1000, NDR_REDUCE_ATOMIC);
     assert_takes_sum("recursive", &on_gpu, 1000, NDR_REDUCE_RECURSIVE);
-    assert_takes_product("tiled", &on_gpu, 64, 64, 64);
+    assert_takes_product("blocked", &on_gpu, 64, 64, 64);
+    assert_takes_product("blocked", &on_gpu, 4096, 4096, 4096);
+    const ndr_caps on_least = caps_of(&least);
+    assert_takes_product("tiled", &on_least, 64, 64, 64);
     assert_takes_product("direct", &on_cpu, 64, 64, 64);
     assert_takes_product("packed", &on_cpu, 2048, 2048, 2048);
     assert_takes_product("direct", &on_cpu, 32, 2048, 2048);
@@ -194,10 +197,11 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
-                    "copy; not tiled: it comes later in the list");
+                    "copy; not blocked: the device is no GPU with groups of 64 items; not tiled: it comes later in the "
+                    "list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is no CPU on which an "
-                    "item has vector registers by itself; not tiled: another is forced");
+                    "item has vector registers by itself; not blocked: another is forced; not tiled: another is forced");
     ndr_caps unordered = on_cpu;
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);

@@ -1,0 +1,144 @@
+/* blocked.c - the product on GPUs: a block of c in the registers of each item, and parts of k where c is small. */
+#include "ops/matmul/matmul.h"
+
+#include <stdio.h>
+
+typedef struct tile {
+    unsigned m, n, k, item_m, item_n, slices; /* as in kernels/matmul/blocked.cl */
+} tile;
+
+typedef struct sizes {
+    const tile *tile;
+    size_t tiles, parts, depth; /* groups for each of the parts of k; steps of one */
+} sizes;
+
+/* Largest first; the last one fits groups of one. */
+static const tile f32_tiles[] = {
+    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 32, 8, 8, 2 }, { 32, 64, 32, 4, 8, 4 }, { 16, 32, 64, 4, 4, 8 }, { 8, 8, 8, 8, 8, 1 },
+};
+static const tile f64_tiles[] = {
+    { 128, 128, 8, 8, 8, 1 }, { 64, 64, 16, 4, 8, 1 }, { 32, 64, 32, 4, 4, 2 }, { 32, 32, 32, 4, 4, 4 }, { 8, 8, 8, 8, 8, 1 },
+};
+enum { TILES = sizeof f32_tiles / sizeof f32_tiles[0] };
+
+static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
+static size_t tile_bytes(const tile *t, size_t element_bytes) { return 2 * t->k * (t->m + t->n) * element_bytes; }
+
+static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n);
+}
+
+static bool fits(const tile *t, const ndr_device_info *device, size_t element_bytes)
+{
+    const size_t items = group_items(t);
+    return tile_bytes(t, element_bytes) <= device->local_memory_bytes && items <= device->max_group_size
+           && items <= device->max_local_size[2];
+}
+
+/* Whether most of a tile is inside c, and there are tiles for nearly all compute units. */
+static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul_request *r)
+{
+    return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2 && count_tiles(t, r) >= device->compute_units * 3 / 4;
+}
+
+/* The largest that fits the device and is filled; else the last but one, or the last. */
+static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_request *r)
+{
+    const tile *t = r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles;
+    const tile *const smallest = t + TILES - 2;
+    const size_t bytes = ndr_dtype_size(r->dtype);
+    while (t < smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
+    return fits(t, device, bytes) ? t : smallest + 1;
+}
+
+/* Parts of k give work to compute units that would have none; each is long enough to pay for the second launch. */
+static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    enum { GROUPS_A_UNIT = 4, DEPTH = 512, MOST_PARTS = 8 };
+    sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
+    s.tiles = count_tiles(s.tile, r);
+    size_t parts = ndr_min_size(GROUPS_A_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
+    parts = ndr_min_size(parts, MOST_PARTS);
+    if (parts < 2) return s;
+    s.depth = ndr_ceil_div(ndr_ceil_div(r->depth, parts), s.tile->k) * s.tile->k;
+    s.parts = ndr_ceil_div(r->depth, s.depth);
+    return s;
+}
+
+static const char *cannot(const void *request)
+{
+    enum { MOST_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
+    const ndr_matmul_request *r = request;
+    const bool is_near = r->a.pitch < MOST_PITCH && r->b.pitch < MOST_PITCH;
+    return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
+}
+
+static const char *unsuited(const ndr_caps *caps, const void *request)
+{
+    (void)request;
+    enum { LEAST_ITEMS = 64, LEAST_BYTES = 32 << 10 };
+    const ndr_device_info *device = &caps->info;
+    const bool is_large = device->max_group_size >= LEAST_ITEMS && device->local_memory_bytes >= LEAST_BYTES;
+    return device->type == NDR_DEVICE_TYPE_GPU && is_large ? NULL : "the device is no GPU with groups of 64 items";
+}
+
+/* Whether each row begins at a vector, and ends with one. */
+static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
+{
+    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0;
+}
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const ndr_matmul_request *r = request;
+    const sizes s = sizes_for(caps, r);
+    const tile *t = s.tile;
+    const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
+    const unsigned lanes = (unsigned)(16 / bytes);
+    *plan = (ndr_op_plan){ .file = "matmul/blocked.cl",
+                           .kernel = "gemm_blocked",
+                           .range = ndr_nd_range_1d(s.parts * s.tiles * items, items),
+                           .local_bytes = tile_bytes(t, bytes) };
+    if (s.parts > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + s.parts * r->c.rows * r->c.cols * bytes;
+    snprintf(plan->options, sizeof plan->options,
+             "-DT=%s -DLANES=%u -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u -DSLICES=%u -DA_RUN=%u "
+             "-DB_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
+             ndr_dtype_describe(r->dtype)->cl_name, lanes, t->m, t->n, t->k, t->item_m, t->item_n, t->slices,
+             is_aligned(&r->a, lanes) ? lanes : 1, is_aligned(&r->b, lanes) ? lanes : 1, r->c.rows < t->m,
+             r->c.cols < t->n);
+}
+
+static ndr_status multiply(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+{
+    const ndr_matmul_request *r = job->request;
+    const ndr_arg workspace = job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
+    return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
+                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, ndr_operand_arg(&r->b), r->b.offset,
+                         r->b.pitch, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->depth,
+                         workspace);
+}
+
+static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+{
+    const ndr_matmul_request *r = job->request;
+    return ndr_op_launch(job, kernel, ndr_range_2d(r->c.rows, r->c.cols), ndr_matmul_scalar(r, r->alpha),
+                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->parts,
+                         ndr_workspace_buffer(job->workspace));
+}
+
+static ndr_status run(ndr_op_job *job)
+{
+    ndr_kernel *kernel, *add_kernel;
+    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
+    const sizes s = sizes_for(job->caps, job->request);
+    if (s.parts == 1) return multiply(job, kernel, &s);
+    NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
+    NDR_TRY(ndr_op_borrow(job));
+    NDR_TRY(multiply(job, kernel, &s));
+    return add_parts(job, add_kernel, &s);
+}
+
+const ndr_op_row ndr_matmul_blocked = {
+    .name = "blocked", .cannot = cannot, .unsuited = unsuited, .plan = plan, .run = run
+};
