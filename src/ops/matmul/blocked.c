@@ -14,10 +14,12 @@ typedef struct sizes {
 
 /* Largest first; the last one fits groups of one. */
 static const tile f32_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 32, 8, 8, 2 }, { 32, 64, 32, 4, 8, 4 }, { 16, 32, 64, 4, 4, 8 }, { 8, 8, 8, 8, 8, 1 },
+    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 },  { 64, 128, 32, 8, 8, 2 },
+    { 32, 64, 32, 4, 8, 4 },  { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
 };
 static const tile f64_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 64, 64, 16, 4, 8, 1 }, { 32, 64, 32, 4, 4, 2 }, { 32, 32, 32, 4, 4, 4 }, { 8, 8, 8, 8, 8, 1 },
+    { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
+    { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 },  { 8, 8, 8, 8, 8, 1 },
 };
 enum { TILES = sizeof f32_tiles / sizeof f32_tiles[0] };
 
@@ -36,10 +38,12 @@ static bool fits(const tile *t, const ndr_device_info *device, size_t element_by
            && items <= device->max_local_size[2];
 }
 
-/* Whether most of a tile is inside c, and there are tiles for nearly all compute units. */
+/* Whether most of a tile is inside c, and the tiles keep the compute units busy: one without slices leaves room for
+ * a second group on each. */
 static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul_request *r)
 {
-    return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2 && count_tiles(t, r) >= device->compute_units * 3 / 4;
+    const size_t units = device->compute_units, enough = t->slices == 1 ? units + units / 2 : units - units / 4;
+    return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2 && count_tiles(t, r) >= enough;
 }
 
 /* The largest that fits the device and is filled; else the last but one, or the last. */
@@ -52,12 +56,13 @@ static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_r
     return fits(t, device, bytes) ? t : smallest + 1;
 }
 
-/* Parts of k give work to compute units that would have none; each is long enough to pay for the second launch. */
+/* Where the smallest tiles are too few, parts of k give work to all compute units; each pays for the second launch. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    enum { GROUPS_A_UNIT = 4, DEPTH = 512, MOST_PARTS = 8 };
+    enum { GROUPS_A_UNIT = 4, DEPTH = 512, MOST_PARTS = 32 };
     sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
     s.tiles = count_tiles(s.tile, r);
+    if (s.tiles >= caps->info.compute_units) return s;
     size_t parts = ndr_min_size(GROUPS_A_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
     parts = ndr_min_size(parts, MOST_PARTS);
     if (parts < 2) return s;
