@@ -134,6 +134,8 @@ static const shape shapes[] = {
     { 100, 257, 65 }, { 63, 257, 100 }, { 257, 130, 257 },
     /* Last panels of one and of two whole vectors, for f32 and f64; more than 16 panels; several passes along k. */
     { 17, 16, 33 },  { 40, 32, 9 },  { 9, 80, 65 },    { 33, 8, 65 },    { 40, 801, 650 }, { 41, 50, 1300 },
+    /* One small tile, and parts of k for several groups. */
+    { 3, 5, 1300 },
 };
 static const shape quick_shapes[] = { { 1, 1, 1 }, { 7, 2, 17 }, { 65, 1, 2 }, { 2, 65, 7 } };
 

@@ -23,6 +23,7 @@ static const tile f64_tiles[] = {
 };
 enum { TILES = sizeof f32_tiles / sizeof f32_tiles[0] };
 
+static const tile *tiles_for(const ndr_matmul_request *r) { return r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles; }
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
 static size_t tile_bytes(const tile *t, size_t element_bytes) { return 2 * t->k * (t->m + t->n) * element_bytes; }
 
@@ -49,8 +50,7 @@ static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul
 /* The largest that fits the device and is filled; else the last but one, or the last. */
 static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_request *r)
 {
-    const tile *t = r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles;
-    const tile *const smallest = t + TILES - 2;
+    const tile *t = tiles_for(r), *const smallest = t + TILES - 2;
     const size_t bytes = ndr_dtype_size(r->dtype);
     while (t < smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
     return fits(t, device, bytes) ? t : smallest + 1;
@@ -62,7 +62,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
     enum { GROUPS_A_UNIT = 4, DEPTH = 512, MOST_PARTS = 32 };
     sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
     s.tiles = count_tiles(s.tile, r);
-    if (s.tiles >= caps->info.compute_units) return s;
+    if (s.tile < tiles_for(r) + TILES - 2 || s.tiles >= caps->info.compute_units) return s;
     size_t parts = ndr_min_size(GROUPS_A_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
     parts = ndr_min_size(parts, MOST_PARTS);
     if (parts < 2) return s;
