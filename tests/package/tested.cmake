@@ -11,7 +11,8 @@ set(covered
   "launch/checked: check"           # with device/check, which it is one half of
   "ops/job: workspace reduce"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
-  "ops/matmul/direct: matmul"       # runs each row by name
+  "ops/matmul/blocked: matmul"      # runs each row by name
+  "ops/matmul/direct: matmul"
   "ops/matmul/packed: matmul"
   "ops/matmul/registers: tuning"
   "ops/matmul/thin: matmul"
@@ -19,7 +20,8 @@ set(covered
   "ops/reduce/atomic_chunks: reduce" # runs each row by name
   "ops/reduce/atomic_chunks_two_launches: reduce"
   "ops/reduce/atomic_groups: reduce"
-  "ops/reduce/dealing: tuning"
+  "ops/reduce/chunk_sizes: tuning"
+  "ops/reduce/chunks: reduce"
   "ops/reduce/recursive: reduce"
   "ops/reduce/tree_chunks: reduce"
   "ops/reduce/tree_chunks_two_launches: reduce"
