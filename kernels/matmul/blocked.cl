@@ -2,24 +2,24 @@
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
- *                  TILE_N                A group owns one TILE_M x TILE_N tile of C. It runs along k in steps of
- *               +----------+             TILE_K: while the items multiply one step from local memory, the next one
- *        TILE_K |  b_tile  |             is on its way to their registers, and goes from there to the other half
- *               +----------+             of local memory.
- *    TILE_K     +----------+             An item owns ITEM_M x ITEM_N elements, as squares of LANES x LANES spread
- *   +------+    |          |             over the tile, so that neighbours read neighbouring vectors of local
- *   |a_tile|    |  C tile  | TILE_M      memory. a_tile is kept transposed.
- *   +------+    +----------+             SLICES parts of the group each take a part of every step along k; their
- *                                        sums are added up at the end, in the order of the parts.
+ *                  TILE_N                A group computes one TILE_M x TILE_N tile of C. It goes along k in steps of
+ *               +----------+             TILE_K. While the items multiply one step from local memory, they load the
+ *        TILE_K |  b_tile  |             next one to registers, and store it to the other half of local memory.
+ *               +----------+
+ *    TILE_K     +----------+             An item computes ITEM_M x ITEM_N elements, as squares of LANES x LANES spread
+ *   +------+    |          |             over the tile: neighbours read neighbouring vectors of local memory.
+ *   |a_tile|    |  C tile  | TILE_M      a_tile is transposed.
+ *   +------+    +----------+             The group has SLICES slices. Each takes a part of every step along k. Their
+ *                                        sums are added at the end, in the order of the slices.
  *
- * Where C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. Where k is no multiple of TILE_K the
- * first step is the short one, filled up with zeros, so that the others need no checks. */
+ * If C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. If k is no
+ * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks. */
 #include "join.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
 #include "shared/workspace.h"
 
-/* The library says otherwise; with these the file compiles by itself. */
+/* Defaults, with which the file compiles by itself. */
 #ifndef T
 #define T float /* of an element */
 #define LANES 4 /* elements of 16 bytes */
@@ -29,10 +29,10 @@
 #define ITEM_M 4
 #define ITEM_N 4
 #define SLICES 1
-#define A_RUN 1   /* elements of A side by side along k that one load takes: LANES where all such vectors are aligned */
+#define A_RUN 1   /* elements of A along k in one load: LANES if all such vectors are aligned */
 #define B_RUN 1   /* the same of B along n */
-#define CLAMP_M 1 /* 0 where C has TILE_M rows at least, */
-#define CLAMP_N 1 /* and TILE_N columns */
+#define CLAMP_M 1 /* 0 if C has at least TILE_M rows */
+#define CLAMP_N 1 /* 0 if C has at least TILE_N columns */
 #endif
 
 #define V JOIN(T, LANES)
@@ -45,21 +45,21 @@
 #define A_SIDE (A_RUN > 1 ? 2 : 4) /* items side by side along k that load A */
 #define A_LOADS (TILE_M * TILE_K / A_RUN / GROUP)
 #define B_LOADS (TILE_N * TILE_K / B_RUN / GROUP)
-#define NEARBY 8 /* rows of tiles that are walked together, so that the cache keeps what they share */
+#define BAND_ROWS 8 /* rows of tiles computed together: the cache keeps what they share */
 
-/* Where an item's loads of A and B go in the tiles. */
+/* The place of an item's loads of A and B in the tiles. */
 #define A_ROW(i) ((item + (i) * GROUP) / A_SIDE % TILE_M)
 #define A_COL(i) (((item + (i) * GROUP) % A_SIDE + (item + (i) * GROUP) / (A_SIDE * TILE_M) * A_SIDE) * A_RUN)
 #define B_ROW(i) ((item + (i) * GROUP) / (TILE_N / B_RUN))
 #define B_COL(i) ((item + (i) * GROUP) % (TILE_N / B_RUN) * B_RUN)
 
-/* What an item loads of A and B at one step. */
+/* The addresses of an item's loads of A and B at one step. */
 #define A_AT(i) \
     ((global const a_run *)(a_from + ((CLAMP_M ? min(A_ROW(i), rows - 1) : A_ROW(i)) * (uint)a_pitch + A_COL(i))))
 #define B_AT(i) \
     ((global const b_run *)(b_from + (B_ROW(i) * (uint)b_pitch + (CLAMP_N ? min(B_COL(i), cols - B_RUN) : B_COL(i)))))
 
-/* A vector's elements one by one. */
+/* Copy the elements of a vector. */
 static inline void unpack(T *to, V x)
 {
     to[0] = x.s0;
@@ -103,7 +103,7 @@ static inline void store_b(local T *tile, uint item, const b_run *x)
     for (uint i = 0; i < B_LOADS; ++i) *(local b_run *)(tile + B_ROW(i) * TILE_N + B_COL(i)) = x[i];
 }
 
-/* What an item multiplies at one step: ITEM_M elements of a column of A, ITEM_N of a row of B. */
+/* Read an item's operands of one step: ITEM_M elements of a column of A, ITEM_N of a row of B. */
 static inline void read_step(T *x, T *y, local const T *a, local const T *b)
 {
 #pragma unroll
@@ -120,10 +120,10 @@ static inline void multiply_step(T sum[ITEM_M][ITEM_N], const T *x, const T *y)
         for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
 }
 
-/* The steps of one slice; a and b point to what the item reads at the first. */
+/* The steps of one slice; a and b point to the item's first operands. */
 static inline void multiply_tiles(T sum[ITEM_M][ITEM_N], local const T *a, local const T *b)
 {
-    T x[2][ITEM_M], y[2][ITEM_N]; /* what is multiplied now, and next */
+    T x[2][ITEM_M], y[2][ITEM_N]; /* of this step and of the next one */
     read_step(x[0], y[0], a, b);
 #pragma unroll
     for (uint p = 0; p < TILE_K / SLICES; ++p) {
@@ -133,18 +133,18 @@ static inline void multiply_tiles(T sum[ITEM_M][ITEM_N], local const T *a, local
     }
 }
 
-/* Add the sums of all slices up in the first, one slice at a time. */
-static inline void add_slices(T sum[ITEM_M][ITEM_N], local T *meeting, uint slice, uint place)
+/* Add the sums of all slices to those of the first, one slice at a time. */
+static inline void add_slices(T sum[ITEM_M][ITEM_N], local T *scratch, uint slice, uint place)
 {
     for (uint z = 1; z < SLICES; ++z) {
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (uint e = 0; e < ITEM_M * ITEM_N; ++e)
-            if (slice == z) meeting[e * SLICE + place] = sum[e / ITEM_N][e % ITEM_N];
+            if (slice == z) scratch[e * SLICE + place] = sum[e / ITEM_N][e % ITEM_N];
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (uint e = 0; e < ITEM_M * ITEM_N; ++e)
-            if (slice == 0) sum[e / ITEM_N][e % ITEM_N] += meeting[e * SLICE + place];
+            if (slice == 0) sum[e / ITEM_N][e % ITEM_N] += scratch[e * SLICE + place];
     }
 }
 
@@ -154,12 +154,12 @@ static inline void add_slices(T sum[ITEM_M][ITEM_N], local T *meeting, uint slic
 #define PACK(x) ((V)((x)[0], (x)[1]))
 #endif
 
-/* LANES elements of a row of C, of which [begin, end) are this tile's. */
+/* Store LANES elements of a row of C, of which this tile stores [begin, end). */
 static inline void store_run(global T *c, const T *sum, uint begin, uint end, bool is_aligned, T alpha, T beta)
 {
     if (is_aligned && begin == 0 && end >= LANES) {
         V x = alpha * PACK(sum);
-        if (beta != (T)0) x += beta * *(global const V *)c; /* 0: C may hold anything, even NaN */
+        if (beta != (T)0) x += beta * *(global const V *)c; /* 0: C is not read, it may hold NaN */
         *(global V *)c = x;
         return;
     }
@@ -168,8 +168,8 @@ static inline void store_run(global T *c, const T *sum, uint begin, uint end, bo
         if (j >= begin && j < end) c[j] = alpha * sum[j] + (beta == (T)0 ? (T)0 : beta * c[j]);
 }
 
-/* Of `parts` groups with the same tile each takes `depth` steps along k, and where those are not all of k stores its sums
- * to the workspace. Over parts * tiles groups. */
+/* Over parts * tiles groups. Each part takes `depth` steps along k. If there are several parts, each group stores its
+ * sums to the workspace. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulong a_offset, ulong a_pitch,
              global const T *restrict b, ulong b_offset, ulong b_pitch, T beta, global T *restrict c, ulong c_offset,
@@ -181,10 +181,11 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulo
 
     const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
     const uint part = (uint)(ndr_group_id(it, 0) / (tiles_m * tiles_n)); /* of k */
-    const uint group = (uint)(ndr_group_id(it, 0) % (tiles_m * tiles_n)), band = group / (NEARBY * tiles_n) * NEARBY;
-    const uint within = group % (NEARBY * tiles_n), band_rows = min(tiles_m - band, (uint)NEARBY);
+    const uint group = (uint)(ndr_group_id(it, 0) % (tiles_m * tiles_n));
+    const uint band = group / (BAND_ROWS * tiles_n) * BAND_ROWS;
+    const uint within = group % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);
     ulong row0 = (ulong)(band + within % band_rows) * TILE_M, col0 = (ulong)(within / band_rows) * TILE_N;
-    /* The last tile lies so that it ends with C, and stores only what no other tile does. */
+    /* The last tile ends where C ends. It stores only what no other tile stores. */
     const uint rows = (uint)min((ulong)TILE_M, m - row0), cols = (uint)min((ulong)TILE_N, n - col0);
     const uint above = CLAMP_M ? 0 : TILE_M - rows, before = CLAMP_N ? 0 : TILE_N - cols;
     row0 -= above;
@@ -253,7 +254,7 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulo
     }
     const bool is_aligned = (c_offset | c_pitch | before) % LANES == 0;
     c += c_offset + row0 * c_pitch + col0;
-#if A_RUN > 1 && B_RUN > 1 /* elsewhere the registers that this takes cost more than it gains */
+#if A_RUN > 1 && B_RUN > 1 /* otherwise the registers that this takes cost more than it gains */
     if (is_aligned && rows == TILE_M && cols == TILE_N && alpha == (T)1 && beta == (T)0) {
 #pragma unroll
         for (uint i = 0; i < ITEM_M; ++i) {
@@ -271,13 +272,13 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulo
 #pragma unroll
         for (uint j = 0; j < ITEM_N; j += LANES) {
             const uint col = j * ITEMS_N + x * LANES;
-            store_run(c + row * c_pitch + col, &sum[i][j], before - min(before, col), before + cols - min(before + cols, col),
-                      is_aligned, alpha, beta);
+            const uint begin = before - min(before, col), end = before + cols - min(before + cols, col);
+            store_run(c + row * c_pitch + col, &sum[i][j], begin, end, is_aligned, alpha, beta);
         }
     }
 }
 
-/* C = alpha * the parts' sums, in the order of the parts, + beta * C. Over the elements of C. */
+/* Over the elements of C: C = alpha * (the sums of all parts, added in their order) + beta * C. */
 kernel void gemm_blocked_add(T alpha, T beta, global T *restrict c, ulong c_offset, ulong c_pitch,
                              ulong parts, global const uint *restrict workspace, NDR_RANGE(2))
 {

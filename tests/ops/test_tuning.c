@@ -197,8 +197,8 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
-                    "copy; not blocked: the device is no GPU with groups of 64 items; not tiled: it comes later in the "
-                    "list");
+                    "copy; not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
+                    "it comes later in the list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is no CPU on which an "
                     "item has vector registers by itself; not blocked: another is forced; not tiled: another is forced");

@@ -1,4 +1,4 @@
-/* blocked.c - the product on GPUs: a block of c in the registers of each item, and parts of k where c is small. */
+/* blocked.c - the product on GPUs: each item keeps a block of c in registers; a small c is computed in parts of k. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@ typedef struct tile {
 
 typedef struct sizes {
     const tile *tile;
-    size_t tiles, parts, depth; /* groups for each of the parts of k; steps of one */
+    size_t tiles, parts, depth; /* tiles of c; parts of k; steps of a part */
 } sizes;
 
-/* Largest first; the last one fits groups of one. */
+/* Largest first. The last one is for devices with small groups: it fits groups of one. */
 static const tile f32_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 },  { 64, 128, 32, 8, 8, 2 },
     { 32, 64, 32, 4, 8, 4 },  { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
@@ -39,15 +39,15 @@ static bool fits(const tile *t, const ndr_device_info *device, size_t element_by
            && items <= device->max_local_size[2];
 }
 
-/* Whether most of a tile is inside c, and the tiles keep the compute units busy: one without slices leaves room for
- * a second group on each. */
+/* Whether c fills at least half a tile in each dimension and there are enough tiles for the compute units: a unit can
+ * run two groups without slices. */
 static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul_request *r)
 {
     const size_t units = device->compute_units, enough = t->slices == 1 ? units + units / 2 : units - units / 4;
     return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2 && count_tiles(t, r) >= enough;
 }
 
-/* The largest that fits the device and is filled; else the last but one, or the last. */
+/* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
 static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_request *r)
 {
     const tile *t = tiles_for(r), *const smallest = t + TILES - 2;
@@ -56,15 +56,16 @@ static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_r
     return fits(t, device, bytes) ? t : smallest + 1;
 }
 
-/* Where the smallest tiles are too few, parts of k give work to all compute units; each pays for the second launch. */
+/* If there are too few of the smallest tiles, parts of k give work to all compute units. DEPTH steps are worth the
+ * second launch. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    enum { GROUPS_A_UNIT = 4, DEPTH = 512, MOST_PARTS = 32 };
+    enum { GROUPS_PER_UNIT = 4, DEPTH = 512, MAX_PARTS = 32 };
     sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
     s.tiles = count_tiles(s.tile, r);
     if (s.tile < tiles_for(r) + TILES - 2 || s.tiles >= caps->info.compute_units) return s;
-    size_t parts = ndr_min_size(GROUPS_A_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
-    parts = ndr_min_size(parts, MOST_PARTS);
+    size_t parts = ndr_min_size(GROUPS_PER_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
+    parts = ndr_min_size(parts, MAX_PARTS);
     if (parts < 2) return s;
     s.depth = ndr_ceil_div(ndr_ceil_div(r->depth, parts), s.tile->k) * s.tile->k;
     s.parts = ndr_ceil_div(r->depth, s.depth);
@@ -73,22 +74,24 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 
 static const char *cannot(const void *request)
 {
-    enum { MOST_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
+    enum { MAX_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
     const ndr_matmul_request *r = request;
-    const bool is_near = r->a.pitch < MOST_PITCH && r->b.pitch < MOST_PITCH;
+    const bool is_near = r->a.pitch < MAX_PITCH && r->b.pitch < MAX_PITCH;
     return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
 }
 
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     (void)request;
-    enum { LEAST_ITEMS = 64, LEAST_BYTES = 32 << 10 };
+    enum { MIN_ITEMS = 64, MIN_BYTES = 32 << 10 };
     const ndr_device_info *device = &caps->info;
-    const bool is_large = device->max_group_size >= LEAST_ITEMS && device->local_memory_bytes >= LEAST_BYTES;
-    return device->type == NDR_DEVICE_TYPE_GPU && is_large ? NULL : "the device is no GPU with groups of 64 items";
+    const bool is_large = device->max_group_size >= MIN_ITEMS && device->local_memory_bytes >= MIN_BYTES;
+    return device->type == NDR_DEVICE_TYPE_GPU && is_large
+               ? NULL
+               : "the device is no GPU with groups of 64 items and 32 KiB of local memory";
 }
 
-/* Whether each row begins at a vector, and ends with one. */
+/* Whether each row starts and ends at a multiple of `lanes` elements. */
 static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
 {
     return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0;
