@@ -703,6 +703,32 @@ typedef struct ndr_matmul_desc {
 /** Enqueue a matrix multiplication. */
 NDR_MUST_CHECK ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
+/** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */
+typedef struct ndr_tune_desc {
+    ndr_dtype dtype;    /**< F32 or F64. */
+    size_t m;           /**< 1 or more. */
+    size_t n;           /**< 1 or more. */
+    size_t k;           /**< 1 to 2^22. */
+    double max_seconds; /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
+} ndr_tune_desc;
+
+/** What ndr_tune() found. The times are medians in seconds, from the call to the end of the product. */
+typedef struct ndr_tune_result {
+    char row[32];          /**< The fastest implementation, by the name that NDR_LOG=debug shows. */
+    char listed_row[32];   /**< The one that libndr takes without tuning. */
+    double seconds;        /**< Of `row`. */
+    double listed_seconds; /**< Of `listed_row`. */
+} ndr_tune_result;
+
+/** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of that class.
+ *
+ * A class is the dtype and, for each of m, n and k, the least power of two that is not smaller. Each implementation is
+ * first checked against the exact product. The context then keeps the choice. The call makes matrices of that size and a
+ * queue of its own, and waits until all is done. It needs an idle device: other work disturbs the times.
+ * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions are
+ * not tuned. `result` may be NULL. */
+NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -88,18 +88,24 @@ typedef struct ndr_operation {
     const char *name; /* "reduce" */
     const ndr_op_row *const *rows;
     size_t row_count;
+    uint32_t (*class_of)(const void *request); /* requests of one class are tuned together; NULL: never tuned */
 } ndr_operation;
 
 /* ---- select.c ---- */
 
-/* Pure: select the row for a request. `forced` is preferred if it can run the request; NULL: none. `lacks` are needs
+/* Pure: select the row for a request. `preferred` is taken if it can run the request; NULL: none. `lacks` are needs
  * that the device reports but does not meet. */
 const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
-                                const ndr_op_row *forced, const void *request);
+                                const ndr_op_row *preferred, const void *request);
 
 /* Pure: "reduce: tree_groups; not tree_chunks: ...": the selected row, and the reason against each other row. */
-void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *forced,
+void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *preferred,
                     const void *request, ndr_text *out);
+
+/* In this context, prefer the row for all requests of that class that it can run; NULL: select from the list. */
+enum { NDR_EVERY_CLASS = UINT32_MAX >> 1 };
+ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                         const ndr_op_row *row);
 
 /* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
  * unknown name, and a row whose needs the device does not meet. */
@@ -108,11 +114,37 @@ ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, co
 /* The name of the forced row, or NULL. */
 const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
 
+/* The needs that the context's device reports but does not meet, as far as is known. */
+ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);
+
 /* Pure, for unsuited(): NULL if each item has vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request);
 
+/* Run the request with that row, whatever others there are. */
+ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event);
+
 /* Select a row for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
+
+/* ---- measure.c ---- */
+
+/* Requests of one class on which rows are measured. */
+typedef struct ndr_op_sample {
+    const void *part, *whole; /* a small part, to discard slow rows early, and all of it */
+    size_t part_count;        /* how many parts make the whole */
+    /* Whether the whole result is right; called after each row's first run. */
+    ndr_status (*check)(ndr_queue *queue, const void *whole, bool *is_right);
+} ndr_op_sample;
+
+typedef struct ndr_op_winner {
+    const ndr_op_row *row, *listed; /* the fastest; that which the list selects */
+    double seconds, listed_seconds; /* medians of one run */
+} ndr_op_winner;
+
+/* Measure each row that can run the sample, in turn, and find the fastest. It must be faster than the list's row by
+ * more than the noise. A row with a wrong result, or that fails, is left out; no new run starts after `max_seconds`. */
+ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, const ndr_op_sample *sample,
+                       double max_seconds, ndr_op_winner *winner);
 
 /* ---- job.c ---- */
 

@@ -8,7 +8,7 @@ extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, n
 static const ndr_op_row *const rows[] = { &ndr_matmul_thin, &ndr_matmul_packed, &ndr_matmul_direct,
                                          &ndr_matmul_blocked, &ndr_matmul_tiled };
 
-const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0] };
+const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0], ndr_matmul_class_of };
 
 /* ---- shared by the implementations ---- */
 

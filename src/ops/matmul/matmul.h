@@ -24,6 +24,11 @@ ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value);
 /* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 
+/* ---- tune.c ---- */
+
+/* Pure: the type, and the powers of two just above c's rows, c's columns and the depth. */
+uint32_t ndr_matmul_class_of(const void *request);
+
 /* ---- registers.c ---- */
 
 /* The block of C in an item's vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes` elements. */

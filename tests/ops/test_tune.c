@@ -1,0 +1,131 @@
+/* test_tune.c - ndr_tune(): what it refuses, what it reports, and which products then take its choice. */
+#include "support.h"
+
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+
+static const ndr_op_row *other_row; /* tiled, which runs anywhere */
+
+static void test_tune__refuses_what_is_no_product(void **state)
+{
+    (void)state;
+    const ndr_tune_desc good = { .dtype = NDR_DTYPE_F32, .m = 3, .n = 4, .k = 5 };
+    ndr_tune_desc desc = good;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(NULL, &good, NULL), "ndr_tune: context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, NULL, NULL), "ndr_tune: desc is NULL");
+    desc.dtype = NDR_DTYPE_NONE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL), "ndr_tune: dtype is not set; use f32 or f64");
+    desc.dtype = NDR_DTYPE_I32;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL), "ndr_tune: dtype is i32; use f32 or f64");
+    desc = good, desc.n = 0;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL),
+                   "ndr_tune: m is 3, n is 0 and k is 5; each must be 1 or more");
+    desc = good, desc.max_seconds = -1;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL), "ndr_tune: max_seconds is -1; use 0 or more");
+}
+
+static void test_tune__refuses_what_is_too_large(void **state)
+{
+    (void)state;
+    ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 1, .n = 1, .k = (1 << 22) + 1 };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; the most is 4194304");
+    desc = (ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = SIZE_MAX / 16, .n = 3, .k = 1 };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: a product of ",
+                   " x 3 x 1 has more bytes");
+}
+
+/* ---- which rows products take ---- */
+
+static char logged[1024];
+
+static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level;
+    (void)user;
+    if (strcmp(id, "op.row") == 0) snprintf(logged, sizeof logged, "%s", text);
+}
+
+/* The row that a product of this size takes, in the log's words: "matmul: NAME". */
+static void assert_takes(const char *row, size_t m, size_t n, size_t k)
+{
+    char wanted[64];
+    ndr_buffer *buffers[] = { buffer_of(m * k * sizeof(float), NULL), buffer_of(k * n * sizeof(float), NULL),
+                              buffer_of(m * n * sizeof(float), NULL) };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { buffers[0], 0, m, k, 0 },
+                                   .b = { buffers[1], 0, k, n, 0 },
+                                   .c = { buffers[2], 0, m, n, 0 } };
+    assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_logged, NULL));
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    for (size_t i = 0; i < 3; ++i) ndr_buffer_destroy(buffers[i]);
+    snprintf(wanted, sizeof wanted, "matmul: %s; ", row);
+    assert_memory_equal(logged, wanted, strlen(wanted));
+}
+
+static void test_tune__reports_rows_and_keeps_the_fastest(void **state)
+{
+    (void)state;
+    const ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 40, .n = 50, .k = 60, .max_seconds = quick() ? 1e-3 : 2 };
+    ndr_tune_result result;
+    assert_ok(ndr_tune(context, &desc, &result));
+    assert_non_null(row_of(&ndr_matmul_operation, result.row));
+    assert_non_null(row_of(&ndr_matmul_operation, result.listed_row));
+    assert_true(result.seconds <= result.listed_seconds);
+    assert_takes(result.row, 40, 50, 60);
+    assert_takes(result.row, 64, 64, 64); /* of the same class */
+}
+
+static void test_tune__prefers_a_row_for_its_class_alone(void **state)
+{
+    (void)state;
+    const ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 33, .cols = 64 }, .depth = 50 };
+    assert_ok(ndr_op_prefer(context, &ndr_matmul_operation, ndr_matmul_class_of(&of_class), other_row));
+    assert_takes("tiled", 33, 64, 50);
+    assert_takes("tiled", 64, 33, 64);
+    assert_ok(ndr_op_prefer(context, &ndr_matmul_operation, ndr_matmul_class_of(&of_class), NULL));
+    assert_takes(ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &of_class)->name, 33, 64, 50);
+}
+
+static void test_tune__classes_end_at_powers_of_two(void **state)
+{
+    (void)state;
+    ndr_matmul_request x = { .dtype = NDR_DTYPE_F32, .c = { .rows = 65, .cols = 128 }, .depth = 1 }, y = x;
+    y.c.rows = 128, y.c.cols = 65;
+    assert_int_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+    y = x, y.c.rows = 64;
+    assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+    y = x, y.c.cols = 129;
+    assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+    y = x, y.depth = 2;
+    assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+    y = x, y.dtype = NDR_DTYPE_F64;
+    assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+}
+
+static void test_tune__keeps_a_limited_number_of_classes(void **state)
+{
+    (void)state;
+    ndr_context *own;
+    assert_ok(ndr_context_create(NULL, &own));
+    for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
+    assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, 63, NULL));
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_op_prefer(own, &ndr_matmul_operation, 64, other_row),
+                   "matmul: the context keeps 64 tuned shapes already; tune more in another context");
+    ndr_context_destroy(own);
+}
+
+int main(void)
+{
+    other_row = row_of(&ndr_matmul_operation, "tiled");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tune__refuses_what_is_no_product),
+        cmocka_unit_test(test_tune__refuses_what_is_too_large),
+        cmocka_unit_test(test_tune__reports_rows_and_keeps_the_fastest),
+        cmocka_unit_test(test_tune__prefers_a_row_for_its_class_alone),
+        cmocka_unit_test(test_tune__classes_end_at_powers_of_two),
+        cmocka_unit_test(test_tune__keeps_a_limited_number_of_classes),
+    };
+    return cmocka_run_group_tests_name("tune", tests, open_device, close_device);
+}
