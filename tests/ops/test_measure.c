@@ -5,7 +5,7 @@
 
 /* ---- an operation that fills a buffer with 7 ---- */
 
-enum { BYTES = 1 << 22, MANY = 40 };
+enum { BYTES = 1 << 16, MANY = 40 };
 
 static ndr_buffer *filled;
 static int request; /* rows take no notice of it */
