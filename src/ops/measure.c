@@ -1,6 +1,7 @@
 /* measure.c - measures the rows of an operation on a sample, in turn, and finds the fastest. */
 #include "ops/ops.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { MAX_ROWS = 16, ROUNDS = 9, MIN_ROUNDS = 3 };
@@ -21,25 +22,33 @@ typedef struct tuning {
     size_t count;
 } tuning;
 
-static bool is_over(const tuning *t) { return ndr_clock_ns() >= t->end_ns; }
+static bool is_over(const tuning *t) { return t->sample->clock_ns() >= t->end_ns; }
 
 /* Seconds for one of `runs` runs, from the first call to the end of the last command. */
 static ndr_status time_runs(const tuning *t, const ndr_op_row *row, const void *request, size_t runs, double *seconds)
 {
-    const int64_t begin = ndr_clock_ns();
+    const int64_t begin = t->sample->clock_ns();
     for (size_t i = 0; i < runs; ++i) NDR_TRY(ndr_op_run_row(row, t->queue, request, NULL));
     NDR_TRY(ndr_queue_finish(t->queue));
-    *seconds = (double)(ndr_clock_ns() - begin) * 1e-9 / (double)runs;
+    *seconds = (double)(t->sample->clock_ns() - begin) * 1e-9 / (double)runs;
     return NDR_OK;
 }
 
 /* ---- which rows ---- */
 
-/* Build the row's kernels, and estimate the seconds of the whole from its part. */
+/* Build the row's kernels, and estimate the seconds of the whole from its part. The least of a few short runs counts. */
 static ndr_status estimate(const tuning *t, const ndr_op_row *row, double *seconds)
 {
-    NDR_TRY(time_runs(t, row, t->sample->part, 1, seconds));
-    NDR_TRY(time_runs(t, row, t->sample->part, 1, seconds));
+    enum { RUNS = 5 };
+    const double enough = 10e-3;
+    double run = 0, sum = 0;
+    *seconds = HUGE_VAL;
+    NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
+    for (size_t i = 0; i < RUNS && sum < enough; ++i) {
+        NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
+        sum += run;
+        if (run < *seconds) *seconds = run;
+    }
     *seconds *= (double)t->sample->part_count;
     return NDR_OK;
 }
@@ -92,6 +101,14 @@ static void add_others(tuning *t, double listed_seconds)
 
 /* ---- measuring ---- */
 
+/* Enough runs to last long compared with the resolution of the clock and a wake-up. */
+static size_t runs_for(double seconds)
+{
+    enum { MAX_RUNS = 1000 };
+    const double measurement = 2e-3;
+    return seconds * MAX_RUNS > measurement ? (size_t)(measurement / seconds) + 1 : MAX_RUNS;
+}
+
 static ndr_status measure(tuning *t, size_t runs)
 {
     for (size_t round = 0; round < ROUNDS; ++round)
@@ -133,16 +150,15 @@ static void choose(tuning *t, ndr_op_winner *winner)
 ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, const ndr_op_sample *sample,
                           double max_seconds, ndr_op_winner *winner)
 {
-    const double measurement = 2e-3; /* seconds: long against the clock and a wake-up */
     tuning t = { .operation = operation,
                  .queue = queue,
                  .sample = sample,
-                 .end_ns = ndr_clock_ns() + (int64_t)(max_seconds * 1e9) };
-    double seconds, unlimited = 1e300;
+                 .end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9) };
+    double seconds;
     NDR_TRY(ndr_op_get_lacks(queue->context, &t.lacks));
-    NDR_TRY(add_candidate(&t, select_row(&t, NULL), unlimited, &seconds));
+    NDR_TRY(add_candidate(&t, select_row(&t, NULL), HUGE_VAL, &seconds));
     add_others(&t, seconds);
-    NDR_TRY(measure(&t, seconds < measurement ? (size_t)(measurement / seconds) + 1 : 1));
+    NDR_TRY(measure(&t, runs_for(seconds)));
     choose(&t, winner);
     return NDR_OK;
 }

@@ -134,6 +134,7 @@ typedef struct ndr_op_sample {
     size_t part_count;        /* how many parts make the whole */
     /* Whether the whole result is right; called after each row's first run. */
     ndr_status (*check)(ndr_queue *queue, const void *whole, bool *is_right);
+    int64_t (*clock_ns)(void); /* ndr_clock_ns(); a test has its own */
 } ndr_op_sample;
 
 typedef struct ndr_op_winner {

@@ -139,9 +139,11 @@ static ndr_status tune(ndr_queue *queue, const ndr_tune_desc *desc, ndr_matmul_r
 {
     enum { PART_ROWS = 64, DEFAULT_SECONDS = 30 };
     ndr_matmul_request part = *r;
-    const ndr_op_sample sample = {
-        .part = &part, .whole = r, .part_count = ndr_ceil_div(desc->m, PART_ROWS), .check = check
-    };
+    const ndr_op_sample sample = { .part = &part,
+                                   .whole = r,
+                                   .part_count = ndr_ceil_div(desc->m, PART_ROWS),
+                                   .check = check,
+                                   .clock_ns = ndr_clock_ns };
     part.a.rows = part.c.rows = ndr_min_size(desc->m, PART_ROWS);
     NDR_TRY(ndr_op_measure(&ndr_matmul_operation, queue, &sample,
                            desc->max_seconds > 0 ? desc->max_seconds : DEFAULT_SECONDS, winner));
