@@ -256,6 +256,19 @@ typedef struct ndr_queue ndr_queue;
 /** Options of a queue. */
 typedef struct ndr_queue_desc {
     bool profiling; /**< Record times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: off. */
+
+    /** How long a wait (ndr_queue_finish(), ndr_event_wait(), ndr_buffer_read(), ndr_buffer_write(), ndr_buffer_map())
+     * polls before the thread sleeps, in nanoseconds. The thread yields its core between polls.
+     *
+     * 0, the default: up to 0.2 ms on CPUs whose driver's threads would wake the sleeping one, unless earlier waits
+     * took longer than that; not at all on other devices.
+     *
+     * More than 0: up to this long before each wait, on every device; INT64_MAX: until the work ends.
+     * ndr_queue_finish() polls the last launch. It shortens waits for small work and keeps a core busy, which on CPUs
+     * may be one that the work needs.
+     *
+     * Less than 0: never. */
+    int64_t spin_ns;
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
@@ -270,8 +283,8 @@ NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 /** Wait until everything enqueued has ended. Work that failed after its launch was accepted is reported
  * here or at its event.
  *
- * On CPUs every wait (here, for an event or for a transfer) first polls for up to 0.2 ms, yielding to other threads:
- * small work ends sooner than a sleeping thread wakes. Where earlier waits were long, the thread sleeps at once. */
+ * The thread may poll before it sleeps, because small work ends sooner than a sleeping thread wakes; see
+ * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
 /* ---- events -------------------------------------------------------------------------------------- */

@@ -155,7 +155,7 @@ static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *bu
 /* Whether to wait with an event instead of a blocking call, so that the host can spin first. */
 static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
 {
-    return queue && size_bytes > 0 && queue->context->caps.wait_sleeps;
+    return queue && size_bytes > 0 && ndr_queue_spins(queue);
 }
 
 /* A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by

@@ -215,9 +215,12 @@ typedef struct ndr_spin_backoff {
     atomic_uint left;  /* waits still to skip */
 } ndr_spin_backoff;
 
-/* Before a blocking wait: poll `event` for a short time. Returns when it has ended or the time is over; the caller
- * then calls the driver's wait, which also reports how the work ended. */
-void ndr_spin_on_event(ndr_context *context, cl_event event);
+/* Before a blocking wait: poll `event` as `spin_ns` of its queue says. Returns when it has ended or the time is over;
+ * the caller then calls the driver's wait, which also reports how the work ended. */
+void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
+
+/* Whether some waits of this queue spin, so that blocking calls should wait for an event instead. */
+bool ndr_queue_spins(const ndr_queue *queue);
 
 /* Whether the next launch should pass its event to ndr_queue_set_last_event(). */
 bool ndr_queue_wants_last_event(ndr_queue *queue);
@@ -257,6 +260,7 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
+    int64_t spin_ns;                /* as in ndr_queue_desc */
     bool is_out_of_order;           /* commands wait only for their wait list */
     _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
@@ -270,6 +274,9 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
  * of operations use it. */
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
 
+/* ndr_queue_mark() whose marker also waits for `waits`, which may be NULL. */
+ndr_status ndr_queue_mark_after(ndr_queue *queue, const ndr_wait_list *waits, ndr_event **event);
+
 /* ---- event.c ---- */
 
 struct ndr_event {
@@ -277,6 +284,8 @@ struct ndr_event {
     ndr_context *context;
     cl_event first, last; /* `last` NULL: one command. The event holds a reference to each */
     bool profiling;
+    int64_t spin_ns;           /* of its queue */
+    cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */
 };
 
 /* Create an event before the work is enqueued, so that nothing can fail afterwards. `wanted` NULL: no event is

@@ -11,6 +11,8 @@ ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **m
     if (!event) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
     event->context = ndr_context_keep(queue->context);
     event->profiling = queue->profiling;
+    event->spin_ns = queue->spin_ns;
+    if (queue->spin_ns > 0 && ndr_cl.clRetainCommandQueue(queue->cl) == CL_SUCCESS) event->to_flush = queue->cl;
     *made = event;
     return NDR_OK;
 }
@@ -57,6 +59,7 @@ void ndr_event_destroy(ndr_event *event)
     if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
     release_event(event->first);
     release_event(event->last);
+    if (event->to_flush) ndr_cl.clReleaseCommandQueue(event->to_flush);
     ndr_context_release(event->context);
     ndr_handle_free(event);
 }
@@ -83,7 +86,8 @@ static ndr_status check_end(const ndr_event *event)
 static ndr_status wait_on_event(const ndr_event *event)
 {
     const cl_event events[] = { event->first, ndr_event_end(event) };
-    ndr_spin_on_event(event->context, events[1]);
+    if (event->to_flush) (void)ndr_cl.clFlush(event->to_flush);
+    ndr_spin_on_event(event->context, event->spin_ns, events[1]);
     const cl_int error = ndr_cl.clWaitForEvents(2, events);
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);

@@ -28,7 +28,10 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(queue);
-    return create_queue(context, desc && desc->profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue);
+    const ndr_queue_desc wanted = desc ? *desc : (ndr_queue_desc){ 0 };
+    NDR_TRY(create_queue(context, wanted.profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue));
+    (*queue)->spin_ns = wanted.spin_ns;
+    return NDR_OK;
 }
 
 ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue)
@@ -67,13 +70,18 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
     return NDR_OK;
 }
 
-ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
+ndr_status ndr_queue_mark_after(ndr_queue *queue, const ndr_wait_list *waits, ndr_event **event)
 {
-    NDR_REQUIRE_SET(queue);
-    if (!event) return NDR_OK;
+    if (!event && !waits) return NDR_OK;
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event mark = NULL;
-    const ndr_status status = ndr_submit_marker(queue->cl, NULL, &mark);
+    const ndr_status status = ndr_submit_marker(queue->cl, waits, made ? &mark : NULL);
     return ndr_event_return_or_destroy(status, made, mark, event);
+}
+
+ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
+{
+    NDR_REQUIRE_SET(queue);
+    return ndr_queue_mark_after(queue, NULL, event);
 }

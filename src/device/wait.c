@@ -4,9 +4,10 @@
  * on a virtual machine 50 us, which is longer than many kernels run. For such devices the host polls the event for a
  * short time, yields its core between polls, and then calls the driver's blocking wait. After a wait that was too long
  * for spinning, the next waits skip it; the number of skipped waits doubles each time. Spinning continuously would take
- * a core from the driver's threads.
+ * a core from the driver's threads. By default, devices with their own cores, and drivers that let the waiting thread
+ * run kernels, do not use this.
  *
- * Devices with their own cores, and drivers that let the waiting thread run kernels, do not use this. */
+ * A queue whose ndr_queue_desc.spin_ns is not 0 spins that long before each wait, or never. */
 #include "device/device.h"
 
 enum { SPIN_NS = 200000, MAX_SKIPS = 1023 };
@@ -19,18 +20,18 @@ static bool has_ended(cl_event event)
     return error != CL_SUCCESS || state <= CL_COMPLETE;
 }
 
-static bool ends_while_spinning(cl_event event)
+static bool ends_while_spinning(cl_event event, int64_t spin_ns)
 {
-    const int64_t end = ndr_clock_ns() + SPIN_NS;
+    const int64_t start = ndr_clock_ns();
     do {
         if (has_ended(event)) return true;
         ndr_thread_yield();
-    } while (ndr_clock_ns() < end);
+    } while (ndr_clock_ns() - start < spin_ns);
     return false;
 }
 
 /* Threads that update the counters at the same time may lose an update, which costs one spin at most. */
-void ndr_spin_on_event(ndr_context *context, cl_event event)
+static void spin_with_backoff(ndr_context *context, cl_event event)
 {
     ndr_spin_backoff *p = &context->spin_backoff;
     if (!context->caps.wait_sleeps) return;
@@ -40,18 +41,31 @@ void ndr_spin_on_event(ndr_context *context, cl_event event)
         return;
     }
     const unsigned doubled = 2 * atomic_load(&p->skips) + 1;
-    const unsigned skips = ends_while_spinning(event) ? 0 : doubled < MAX_SKIPS ? doubled : MAX_SKIPS;
+    const unsigned skips = ends_while_spinning(event, SPIN_NS) ? 0 : doubled < MAX_SKIPS ? doubled : MAX_SKIPS;
     atomic_store(&p->skips, skips);
     atomic_store(&p->left, skips);
 }
 
+void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event)
+{
+    if (spin_ns == 0) spin_with_backoff(context, event);
+    if (spin_ns > 0) (void)ends_while_spinning(event, spin_ns);
+}
+
+bool ndr_queue_spins(const ndr_queue *queue)
+{
+    return queue->spin_ns == 0 ? queue->context->caps.wait_sleeps : queue->spin_ns > 0;
+}
+
 /* ---- the last event of a queue ---- */
 
-/* Creating an event costs driver time. After more launches than this the wait is long anyway. */
+/* Creating an event costs driver time. After more launches than this the wait is long anyway. With spin_ns every launch
+ * is tracked. */
 enum { MAX_TRACKED_LAUNCHES = 4 };
 
 bool ndr_queue_wants_last_event(ndr_queue *queue)
 {
+    if (queue->spin_ns != 0) return queue->spin_ns > 0;
     if (!queue->context->caps.wait_sleeps || atomic_load(&queue->launches) > MAX_TRACKED_LAUNCHES) return false;
     return atomic_fetch_add(&queue->launches, 1) < MAX_TRACKED_LAUNCHES;
 }
@@ -68,6 +82,7 @@ void ndr_queue_spin(ndr_queue *queue)
     const bool is_few = atomic_exchange(&queue->launches, 0) <= MAX_TRACKED_LAUNCHES;
     const cl_event last = atomic_exchange(&queue->last, NULL);
     if (!last) return;
-    if (is_few) ndr_spin_on_event(queue->context, last);
+    if (queue->spin_ns > 0) (void)ndr_cl.clFlush(queue->cl);
+    if (is_few) ndr_spin_on_event(queue->context, queue->spin_ns, last);
     ndr_cl.clReleaseEvent(last);
 }
