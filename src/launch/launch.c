@@ -243,7 +243,7 @@ ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
     if (status != NDR_OK || is_empty) {
         if (l.first_event) ndr_cl.clReleaseEvent(l.first_event);
         ndr_event_destroy(made);
-        return status != NDR_OK ? status : ndr_queue_mark(queue, event);
+        return status != NDR_OK ? status : ndr_queue_mark_after(queue, waits, event);
     }
     if (is_kept) ndr_queue_set_last_event(queue, l.last_event ? l.last_event : l.first_event);
     ndr_event_return(made, l.first_event, l.last_event, event);

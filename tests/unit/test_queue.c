@@ -246,6 +246,50 @@ static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(voi
     ndr_queue_destroy(line);
 }
 
+static cl_event marked_after[2]; /* the first event of each marker's wait list */
+static unsigned marks;
+static __typeof__(clEnqueueMarkerWithWaitList) *real_marker;
+
+static CL_API_ENTRY cl_int CL_API_CALL note_marker(cl_command_queue cl, cl_uint count, const cl_event *events,
+                                                   cl_event *done)
+{
+    if (marks < 2) marked_after[marks++] = count == 1 ? events[0] : NULL;
+    return real_marker(cl, count, events, done);
+}
+
+/* An empty range launches nothing, but its event and the commands behind it still wait for the list. */
+static void test_queue__launch_of_an_empty_range_waits_for_its_list(void **state)
+{
+    (void)state;
+    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
+    const int zero = 0;
+    ndr_buffer *x = buffer_of(sizeof zero, &zero);
+    cl_int error;
+    const cl_event before = clCreateUserEvent(context->cl, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(before, CL_COMPLETE), CL_SUCCESS);
+    const ndr_nd_range empty = ndr_nd_range_of(ndr_range_1d(0), (ndr_range){ 0 });
+    const ndr_arg args[] = { ndr_arg_of(x) };
+    const ndr_wait_list waits = { 1, &before };
+    ndr_event *event = NULL;
+    real_marker = ndr_cl.clEnqueueMarkerWithWaitList;
+    ndr_cl.clEnqueueMarkerWithWaitList = note_marker;
+    const ndr_status with_event = ndr_launch_after(queue, add_one, &empty, args, 1, &waits, &event);
+    const ndr_status without = ndr_launch_after(queue, add_one, &empty, args, 1, &waits, NULL);
+    const ndr_status needless = ndr_launch_after(queue, add_one, &empty, args, 1, NULL, NULL);
+    ndr_cl.clEnqueueMarkerWithWaitList = real_marker;
+    assert_ok(with_event);
+    assert_ok(without);
+    assert_ok(needless);
+    assert_int_equal(marks, 2);
+    for (int i = 0; i < 2; ++i) assert_ptr_equal(marked_after[i], before);
+    assert_ok(ndr_event_wait(event));
+    assert_ok(ndr_queue_finish(queue));
+    ndr_event_destroy(event);
+    clReleaseEvent(before);
+    ndr_buffer_destroy(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
         cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
         cmocka_unit_test(test_queue__out_of_order_starts_a_launch_after_what_it_waits_for),
+        cmocka_unit_test(test_queue__launch_of_an_empty_range_waits_for_its_list),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
