@@ -1,6 +1,6 @@
 # Build tests/package/consumer/ against libndr in one of the ways a user might, then run it.
 # Run as: cmake -D WAY=... -D PREFIX=... -D ROOT=... and what else tests/CMakeLists.txt passes
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 set(consumer ${ROOT}/tests/package/consumer)
 set(build ${CMAKE_CURRENT_BINARY_DIR}/build)

@@ -6,7 +6,7 @@
 #   a room    src/<floor>/<room>/     has a door as well, <room>.h, which sees the floor's; its files see that one alone
 #   shared    kernels/shared/*.h, kernels/ndr/detail/*.h   are seen by doors
 #   a name    of a type, an enumerator or a function that a header of a floor declares stands on no floor below
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 set(floors base device program launch ops) # bottom to top
 set(submitter device/submit.c) # alone enqueues

@@ -1,7 +1,7 @@
 # Compile one public header alone, twice over, or one source that uses them: as C11 or as C++11.
 # Run as: cmake -D HEADER=ndr/x.h | -D SOURCE=<file> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... [-D FLAGS=a,b]
 #           -P header.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 set(flags -x ${LANGUAGE} -std=${LANGUAGE}11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I${INCLUDE})
 string(REPLACE "," ";" more "${FLAGS}")

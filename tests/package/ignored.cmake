@@ -1,6 +1,6 @@
 # Every public function that returns a status has it checked by the compiler.
 # Run as: cmake -D SOURCE=<ignored.c> -D COMPILER=... -D INCLUDE=... -P ignored.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 file(GLOB headers ${INCLUDE}/ndr/*.h)
 foreach(header IN LISTS headers)

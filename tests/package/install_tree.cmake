@@ -1,6 +1,6 @@
 # Install into a folder of the build tree, and see that everything came along.
 # Run as: cmake -D BUILD=... -D PREFIX=... -P install_tree.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} COMMAND_ERROR_IS_FATAL ANY)

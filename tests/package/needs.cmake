@@ -1,6 +1,6 @@
 # The shared library has its name and needs libc, nothing else.
 # Run as: cmake -D READELF=... -D LIBRARY=... -D SONAME=... -P needs.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 

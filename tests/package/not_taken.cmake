@@ -1,6 +1,6 @@
 # What ndr_launch() does not take draws one error each, which says by a name what to write.
 # Run as: cmake -D SOURCE=<not_taken.c> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... -P not_taken.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 file(STRINGS ${SOURCE} marks REGEX "/\\* error( in [c+]+)?: ")
 set(wanted "")

@@ -1,6 +1,6 @@
 # The shared library exports what the public headers mark NDR_API or NDR_MUST_CHECK, and nothing else.
 # Run as: cmake -D NM=... -D LIBRARY=... -D INCLUDE=... -P symbols.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 set(declared "")
 file(GLOB headers "${INCLUDE}/ndr/*.h")

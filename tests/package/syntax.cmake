@@ -1,6 +1,6 @@
 # Check the library's sources with clang, without a warning, for a system whose headers need not be this one's.
 # Run as: cmake -D CLANG=<clang> -D TARGET=<triple> -D FLAGS=<more,parted,by,commas> -D ROOT=<project> -P syntax.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.21)
 
 string(REPLACE "," ";" flags "${FLAGS}")
 file(GLOB files "${ROOT}/src/*/*.c" "${ROOT}/src/*/*/*.c")
