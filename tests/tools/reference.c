@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- elements in an array ---- */
@@ -194,22 +195,42 @@ number host_matrix_get(const host_matrix *m, size_t row, size_t col)
     return number_get(m->dtype, m->array, m->offset + row * m->pitch + col);
 }
 
-/* What is multiplied by zero is not read. */
-product_element reference_matmul(double alpha, const host_matrix *a, const host_matrix *b, double beta,
-                                 const host_matrix *c, size_t row, size_t col)
+/* The elements as doubles, which hold those of f32 and f64 exactly. */
+static double *copy_elements(const host_matrix *m)
 {
-    const ndr_dtype dtype = c->dtype;
-    long double dot = 0, magnitudes = 0, before = 0;
-    if (alpha != 0)
-        for (size_t p = 0; p < a->cols; ++p) {
-            const long double term = real(dtype, host_matrix_get(a, row, p)) * real(dtype, host_matrix_get(b, p, col));
-            dot += term;
-            magnitudes += fabsl(term);
-        }
-    if (beta != 0) before = real(dtype, host_matrix_get(c, row, col));
+    double *copy = malloc((m->rows * m->cols + 1) * sizeof *copy);
+    for (size_t row = 0; row < m->rows; ++row)
+        for (size_t col = 0; col < m->cols; ++col)
+            copy[row * m->cols + col] = (double)real(m->dtype, host_matrix_get(m, row, col));
+    return copy;
+}
+
+/* What is multiplied by zero is not read. */
+static product_element element_of(double alpha, const double *a_row, const double *b_col, size_t depth, size_t b_cols,
+                                  double beta, long double c_before, long double eps)
+{
+    long double dot = 0, magnitudes = 0;
+    const long double before = beta != 0 ? c_before : 0;
+    for (size_t p = 0; alpha != 0 && p < depth; ++p) {
+        const long double term = (long double)a_row[p] * b_col[p * b_cols];
+        dot += term;
+        magnitudes += fabsl(term);
+    }
     return (product_element){
         .value = alpha * dot + beta * before,
-        .bound = (a->cols + 2) * (long double)eps_of(dtype)
-                 * (fabsl((long double)alpha) * magnitudes + fabsl(beta * before)),
+        .bound = (depth + 2) * eps * (fabsl((long double)alpha) * magnitudes + fabsl(beta * before)),
     };
+}
+
+void reference_matmul(double alpha, const host_matrix *a, const host_matrix *b, double beta, const host_matrix *c,
+                      product_element *wanted)
+{
+    double *x = copy_elements(a), *y = copy_elements(b), *z = copy_elements(c);
+    for (size_t row = 0; row < c->rows; ++row)
+        for (size_t col = 0; col < c->cols; ++col)
+            wanted[row * c->cols + col] = element_of(alpha, x + row * a->cols, y + col, a->cols, b->cols, beta,
+                                                     z[row * c->cols + col], eps_of(c->dtype));
+    free(x);
+    free(y);
+    free(z);
 }

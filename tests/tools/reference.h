@@ -76,7 +76,8 @@ typedef struct product_element {
     long double value, bound;
 } product_element;
 
-product_element reference_matmul(double alpha, const host_matrix *a, const host_matrix *b, double beta,
-                                 const host_matrix *c, size_t row, size_t col);
+/* All elements of c, row after row. */
+void reference_matmul(double alpha, const host_matrix *a, const host_matrix *b, double beta, const host_matrix *c,
+                      product_element *wanted);
 
 #endif
