@@ -18,12 +18,9 @@ static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer if that makes the source too long\n";
 
-/* A file on disk with `#pragma once`, or an imported one. */
-typedef struct once {
-    struct once *next;
-    uint64_t device, node;
-    char macro[32]; /* a macro that the expanded text defines in it */
-} once;
+typedef struct once_macro {
+    char chars[32];
+} once_macro;
 
 /* The number and file name of a line in logs. */
 typedef struct place {
@@ -38,9 +35,7 @@ typedef struct input {
     const char *at;
     size_t line;    /* lines read so far */
     place next;     /* of the next line, in the file or by a #line of the user */
-    place unclosed; /* of an #if without an #endif */
-    uint64_t device, node; /* 0 if it is not a file on disk */
-    const once *once;
+    size_t number;  /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
     bool has_content; /* it contains more than an empty guard */
 } input;
 
@@ -61,13 +56,12 @@ typedef struct expansion {
     ndr_text dirs, dir_names; /* include folders, including those from the options */
     ndr_text *out, *flags;
     ndr_macros *macros;
-    once *onces;
+    ndr_text files; /* device and node of each file on disk */
     const input *input; /* the file that is pasted now */
     size_t depth, ifs;  /* nesting of files and of #ifs */
     unsigned max_same;
     ndr_line line, ahead;
     ndr_text names;
-    ndr_text has_include_macros; /* names of macros that contain __has_include, each ended by a 0 */
     ndr_text file_folder;        /* the folder of a file with an #include that only the compiler can resolve */
     bool needs_folders;
 } expansion;
@@ -192,21 +186,25 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     --x->depth;
     x->input = f->outer;
     add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
-    if (f->unclosed.line) {
-        add_mark(x, f->unclosed);
-        ndr_text_add(x->out, "#error unterminated conditional directive\n");
-    }
     *pasted = f->has_content;
     if (!f->has_content && x->depth > 0) x->out->length = before;
     return NDR_OK;
 }
 
+/* The macro that the expanded text defines in a file with `#pragma once`, or an imported one. */
+static once_macro name_once(const input *f)
+{
+    once_macro out;
+    snprintf(out.chars, sizeof out.chars, "NDR_ONCE_%zu_", f->number - 1);
+    return out;
+}
+
 static void define_once(expansion *x, const input *f)
 {
     char define[64];
-    snprintf(define, sizeof define, "#define %s", f->once->macro);
+    snprintf(define, sizeof define, "#define %s", name_once(f).chars);
     replace_line(x, define);
-    ndr_macros_define(x->macros, f->once->macro);
+    ndr_macros_define(x->macros, name_once(f).chars);
 }
 
 /* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
@@ -215,47 +213,40 @@ static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_i
 {
     char condition[64];
     ndr_branch branch;
-    const ndr_truth was_defined = f->once ? ndr_macros_is_defined(x->macros, f->once->macro) : NDR_NO;
+    const once_macro once = name_once(f);
     *pasted = false;
-    if (was_defined == NDR_YES) return NDR_OK;
-    if (was_defined == NDR_UNKNOWN) {
-        snprintf(condition, sizeof condition, "ifndef %s", f->once->macro);
+    if (ndr_macros_has(x->macros, once.chars)) return NDR_OK;
+    const bool may_be_there = ndr_macros_may_have(x->macros, once.chars);
+    if (may_be_there) {
+        snprintf(condition, sizeof condition, "ifndef %s", once.chars);
         ndr_branch_open(x->macros, &branch, condition, false);
         ndr_text_add(x->out, "#%s\n", condition);
     }
     if (is_import) define_once(x, f);
     NDR_TRY(paste_text(x, f, text, pasted));
-    if (was_defined == NDR_NO) return NDR_OK;
+    if (!may_be_there) return NDR_OK;
     ndr_branch_close(x->macros, &branch, false);
     ndr_text_add(x->out, "#endif\n");
     *pasted = true;
     return NDR_OK;
 }
 
-static ndr_status find_once(expansion *x, input *f, const ndr_file_info *info, const char *text, bool is_import)
+/* 1 for the first file on disk. */
+static size_t number_of(expansion *x, const ndr_file_info *info)
 {
-    once *o = x->onces;
-    unsigned count = 0;
-    f->device = info->device;
-    f->node = info->node;
-    for (; o && (o->device != f->device || o->node != f->node); o = o->next) ++count;
-    f->once = o;
-    if (o || !(is_import || strstr(text, "once"))) return NDR_OK;
-    o = calloc(1, sizeof *o);
-    if (!o) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", f->from.title);
-    *o = (once){ .next = x->onces, .device = f->device, .node = f->node };
-    snprintf(o->macro, sizeof o->macro, "NDR_ONCE_%u_", count);
-    ndr_macros_add_own(x->macros, o->macro);
-    f->once = x->onces = o;
-    return NDR_OK;
+    const uint64_t id[] = { info->device, info->node };
+    const size_t count = x->files.length / sizeof id;
+    for (size_t i = 0; i < count; ++i)
+        if (memcmp(x->files.chars + i * sizeof id, id, sizeof id) == 0) return i + 1;
+    ndr_text_add_chars(&x->files, (const char *)id, sizeof id);
+    return count + 1;
 }
 
 /* Like compilers, stop with an error if files include each other too deep: the pasted text contains an #error. */
 static bool is_too_deep(const expansion *x, const input *f)
 {
     unsigned same = 0;
-    for (const input *open = x->input; open; open = open->outer)
-        same += open->node == f->node && open->device == f->device;
+    for (const input *open = x->input; open; open = open->outer) same += open->number == f->number;
     return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
@@ -263,7 +254,7 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
 {
     f->from.next_dir = file->next_dir;
     f->from.is_file = true;
-    NDR_TRY(find_once(x, f, &file->info, file->text.chars, is_import));
+    f->number = number_of(x, &file->info);
     if (is_too_deep(x, f)) return paste_text(x, f, too_deep, pasted);
     return paste_once(x, f, file->text.chars, is_import, pasted);
 }
@@ -281,28 +272,6 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
                                          : paste_on_disk(x, &f, file, is_import, pasted);
     ndr_text_free(&title);
     return status;
-}
-
-/* ---- macros that contain __has_include ---- */
-
-static const char has_include[] = "__has_include"; /* also the start of __has_include_next */
-
-/* Whether a text uses such a macro. Its value depends on the including file. */
-static bool uses_has_include_macro(const expansion *x, const char *text)
-{
-    const char *name = x->has_include_macros.chars, *end = name + x->has_include_macros.length;
-    for (; name < end; name += strlen(name) + 1)
-        if (ndr_word_find(text, name)) return true;
-    return false;
-}
-
-/* `rest` is the text behind #define. */
-static void note_has_include_macro(expansion *x, const char *rest)
-{
-    const size_t length = ndr_word_length(rest);
-    if (!ndr_word_find_start(rest + length, has_include) && !uses_has_include_macro(x, rest + length)) return;
-    ndr_text_add_chars(&x->has_include_macros, rest, length);
-    ndr_text_add_chars(&x->has_include_macros, "", 1);
 }
 
 /* ---- lines ---- */
@@ -344,6 +313,9 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     return NDR_OK;
 }
 
+/* The number of the line that was read last, without a #line. */
+static size_t first_line(const expansion *x, const input *f) { return f->line + 1 - x->line.newlines; }
+
 static bool has_word(const char *at, const char *end, const char *word)
 {
     const size_t length = strlen(word);
@@ -351,21 +323,15 @@ static bool has_word(const char *at, const char *end, const char *word)
     return at + length <= end;
 }
 
-/* Refuse what does not work in a pasted file, nor in a macro, which may be used in one. */
-static ndr_status refuse_unsupported(const expansion *x, const input *f, const char *start)
+/* It would be 0. In a macro it may be used in a pasted file. */
+static ndr_status refuse_include_level(const expansion *x, const input *f, const char *start)
 {
-    static const struct {
-        const char *word, *other, *sentence;
-    } unsupported[] = {
-        { "__INCLUDE_LEVEL__", "",
-          "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it" },
-        { "_Pragma", "\"once\"", "_Pragma(\"once\") does nothing in pasted files: write #pragma once" },
-    };
-    const bool is_blank = !x->line.is_code && !x->line.directive.length;
-    if (is_blank || (x->depth == 1 && !ndr_line_is(&x->line, "define"))) return NDR_OK;
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; ++i)
-        NDR_REQUIRE(!has_word(start, f->at, unsupported[i].word) || !has_word(start, f->at, unsupported[i].other),
-                    "\"%s\", line %zu: %s", f->from.title, f->line + 1 - x->line.newlines, unsupported[i].sentence);
+    const ndr_line *line = &x->line;
+    const bool may_be_pasted = x->depth > 1 || ndr_line_is(line, "define");
+    const bool is_read = may_be_pasted && (line->is_code || line->directive.length);
+    NDR_REQUIRE(!is_read || !has_word(start, f->at, "__INCLUDE_LEVEL__"),
+                "\"%s\", line %zu: __INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it",
+                f->from.title, first_line(x, f));
     return NDR_OK;
 }
 
@@ -375,9 +341,21 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
 {
     const bool is_once = ndr_word_take(rest, "once");
     if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
-    if (is_once && f->once) define_once(x, f);
+    if (is_once && f->number) define_once(x, f);
     else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) replace_line(x, "");
     else copy_line(x, f, start);
+    return NDR_OK;
+}
+
+static const char has_include[] = "__has_include"; /* also the start of __has_include_next */
+
+/* In a macro its value would depend on the file that uses the macro. */
+static ndr_status refuse_has_include(const expansion *x, const input *f, const char *definition)
+{
+    NDR_REQUIRE(!ndr_word_find_start(definition, has_include),
+                "\"%s\", line %zu: a macro contains __has_include, which is read only in conditions: write __has_include "
+                "in the #if itself",
+                f->from.title, first_line(x, f));
     return NDR_OK;
 }
 
@@ -389,8 +367,8 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     if (!line->directive.length) return copy_line(x, f, start);
     const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
+        NDR_TRY(refuse_has_include(x, f, rest));
         ndr_macros_define(x->macros, rest);
-        note_has_include_macro(x, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
@@ -442,22 +420,19 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
 static ndr_status copy_condition(expansion *x, const input *f, const char *start, bool is_skipped)
 {
     const char *text = ndr_line_is(&x->line, "");
-    if (!is_skipped && uses_has_include_macro(x, text)) NDR_TRY(leave_to_compiler(x, f));
     return !is_skipped && ndr_word_find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
-static ndr_status add_stray_error(expansion *x, input *f)
+static ndr_status fail_at_line(const input *f, size_t line, const char *sentence)
 {
-    f->has_content = true;
-    replace_line(x, "#error a branch without #if");
-    return NDR_OK;
+    return ndr_fail(NDR_BUILD_FAILED, "\"%s\", line %zu: %s", f->from.title, line, sentence);
 }
 
 /* Paste the lines from an #if to its #endif. */
 static ndr_status paste_group(expansion *x, input *f, group *outer, const char *start)
 {
     const bool is_skipped = outer->branch.is_skipped;
-    const place here = { f->next.line - x->line.newlines, f->next.name };
+    const size_t line = first_line(x, f);
     group in = { .line = f->line, .next = f->next, .is_first = outer->is_file && !f->has_content && x->depth > 1 };
     ndr_branch_open(x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
     f->has_content |= !in.branch.is_skipped;
@@ -468,12 +443,7 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;
-    if (in.is_closed) return NDR_OK;
-    ndr_branch_close(x->macros, &in.branch, false);
-    f->has_content = true;
-    f->unclosed = here;
-    for (unsigned i = 0; i <= in.unclosed; ++i) ndr_text_add(x->out, "\n#endif\n");
-    return NDR_OK;
+    return in.is_closed ? NDR_OK : fail_at_line(f, line, "this #if has no #endif in its file");
 }
 
 /* A #line in a branch has no effect after it, unless the branch is certainly compiled. */
@@ -486,7 +456,7 @@ static void restore_line(input *f, const group *in)
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
     const char *word = ndr_line_is(&x->line, ""), *condition = strncmp(word, "elif", 4) == 0 ? word + 2 : NULL;
-    if (in->is_file) return add_stray_error(x, f);
+    if (in->is_file) return fail_at_line(f, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (condition && in->has_pasted) {
         ndr_text_add(x->out, "#else\n");
@@ -515,7 +485,7 @@ static ndr_status is_blank_ahead(expansion *x, const input *f, bool *is_blank)
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
 {
     bool is_last = false;
-    if (in->is_file) return add_stray_error(x, f);
+    if (in->is_file) return fail_at_line(f, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
     if (ndr_branch_close(x->macros, &in->branch, in->is_first && is_last)) {
@@ -551,7 +521,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_includes(&x->line, &w.is_next, &w.is_import);
-    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f, start));
+    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_include_level(x, f, start));
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
@@ -594,12 +564,11 @@ static ndr_status expand_text(expansion *x)
         ndr_macros_read_options(x->macros, source->options);
         add_option_dirs(x);
     }
-    if (source->is_file && ndr_file_get_info(source->title, &info) == 0) NDR_TRY(find_once(x, &f, &info, source->text, false));
+    if (source->is_file && ndr_file_get_info(source->title, &info) == 0) f.number = number_of(x, &info);
     NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->has_include_macros.failed || x->file_folder.failed
-                        || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->files.failed || x->file_folder.failed || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
@@ -611,12 +580,8 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->names);
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
-    ndr_text_free(&x->has_include_macros);
+    ndr_text_free(&x->files);
     ndr_text_free(&x->file_folder);
-    for (once *o = x->onces, *next; o; o = next) {
-        next = o->next;
-        free(o);
-    }
 }
 
 static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags)

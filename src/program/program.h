@@ -258,18 +258,18 @@ void ndr_macros_undefine(ndr_macros *macros, const char *rest);
  * with NDR_, which is reserved. */
 void ndr_macros_forget(ndr_macros *macros);
 
-/* Add a macro of libndr, not defined yet; whether a macro is defined here. */
-void ndr_macros_add_own(ndr_macros *macros, const char *name);
-ndr_truth ndr_macros_is_defined(ndr_macros *macros, const char *name);
+/* Whether a macro is certainly defined here; whether some line or option so far may have defined it. */
+bool ndr_macros_has(ndr_macros *macros, const char *name);
+bool ndr_macros_may_have(const ndr_macros *macros, const char *name);
 
-/* The body of a macro, if all its known definitions have the same one; otherwise NULL. */
+/* The body of a macro that names a file, if it is known; otherwise NULL. */
 const char *ndr_macros_get_body(ndr_macros *macros, const char *word);
 
 /* The branches from an #if to its #endif. */
 typedef struct ndr_branch {
     bool is_skipped, is_taken; /* known not to be compiled; known to be compiled if the surrounding code is */
     bool outer_is_skipped, is_decided, may_be_another, is_new;
-    size_t guard, first, since;
+    size_t guard; /* 1 plus the index of the macro of an #ifndef; 0: none */
 } ndr_branch;
 
 /* `condition` is the directive from its "if" on; NULL for #else. */
