@@ -28,18 +28,12 @@ static ndr_status refuse(const arg_check *p, const char *why) { return refuse_as
 
 static const char *kind_name(const ndr_arg *arg)
 {
-    switch (arg->kind) {
-    case NDR_ARG_BUFFER: return "a buffer";
-    case NDR_ARG_NULL: return "ndr_null";
-    case NDR_ARG_SIGNED:
-    case NDR_ARG_UNSIGNED: return "an integer";
-    case NDR_ARG_FLOAT: return "a float";
-    case NDR_ARG_DOUBLE: return "a double";
-    case NDR_ARG_STRUCT: return "a struct";
-    case NDR_ARG_LOCAL: return "local memory";
-    case NDR_ARG_NONE: break;
-    }
-    return "nothing";
+    static const char *const names[] = {
+        [NDR_ARG_NONE] = "nothing",         [NDR_ARG_BUFFER] = "a buffer",    [NDR_ARG_NULL] = "ndr_null",
+        [NDR_ARG_SIGNED] = "an integer",    [NDR_ARG_UNSIGNED] = "an integer", [NDR_ARG_FLOAT] = "a float",
+        [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
+    };
+    return names[arg->kind];
 }
 
 static ndr_status refuse_kind(const arg_check *p, const char *wanted)
@@ -56,19 +50,17 @@ static bool is_usable_by(const ndr_param *param, const ndr_buffer *buffer)
 
 static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
 {
-    out->size_bytes = sizeof out->copy.mem;
-    out->value = &out->copy.mem;
-    if (p->arg->kind == NDR_ARG_NULL) {
-        out->copy.mem = NULL;
-        return NDR_OK;
-    }
-    if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
+    static const cl_mem null = NULL;
     const ndr_buffer *buffer = p->arg->as.buffer;
+    out->size_bytes = sizeof null;
+    out->value = &null;
+    if (p->arg->kind == NDR_ARG_NULL) return NDR_OK;
+    if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
         return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
     if (!is_usable_by(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
-    out->copy.mem = buffer->cl;
+    out->value = &buffer->cl;
     return NDR_OK;
 }
 
@@ -205,23 +197,23 @@ static ndr_status refuse_value(const arg_check *p, const ndr_dtype_info *type)
     return REFUSE(p, " cannot hold %s%s", value, cast);
 }
 
+static bool is_integer(const ndr_arg *arg) { return arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED; }
+static bool is_real(const ndr_arg *arg) { return arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE; }
+
 static ndr_status convert_integer(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
-    if (arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE)
-        return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
-    if (arg->kind != NDR_ARG_SIGNED && arg->kind != NDR_ARG_UNSIGNED) return refuse_kind(p, "an integer");
+    if (is_real(arg)) return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
+    if (!is_integer(arg)) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
     if (!fits_bits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
-    /* The conversion keeps the low bits, in the parameter's width. */
-    const int64_t value = arg->kind == NDR_ARG_SIGNED ? arg->as.i : (int64_t)arg->as.u;
     out->size_bytes = type->size_bytes;
-    out->value = &out->copy;
-    switch (type->size_bytes) {
-    case 1: out->copy.i8 = (int8_t)value; break;
-    case 2: out->copy.i16 = (int16_t)value; break;
-    case 4: out->copy.i32 = (int32_t)value; break;
-    default: out->copy.integer = value; break;
+    out->value = &out->integer;
+    switch (type->size_bytes) { /* the conversion keeps the low bits */
+    case 1: out->integer.u8 = (uint8_t)arg->as.u; break;
+    case 2: out->integer.u16 = (uint16_t)arg->as.u; break;
+    case 4: out->integer.u32 = (uint32_t)arg->as.u; break;
+    default: out->integer.u64 = arg->as.u; break;
     }
     return NDR_OK;
 }
@@ -232,11 +224,9 @@ static ndr_status convert_float(const arg_check *p, ndr_bound *out)
     if (arg->kind == NDR_ARG_DOUBLE)
         return REFUSE(p, " takes a float, but the double %g is given; write it as in 2.0f or cast it to float",
                       arg->as.d);
-    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a float, as in 2.0f");
-    if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
-    out->size_bytes = sizeof out->copy.f32;
-    out->value = &out->copy;
-    out->copy.f32 = arg->as.f;
+    if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, is_integer(arg) ? "a float, as in 2.0f" : "a float");
+    out->size_bytes = sizeof arg->as.f;
+    out->value = &arg->as.f;
     return NDR_OK;
 }
 
@@ -245,21 +235,17 @@ static ndr_status convert_double(const arg_check *p, ndr_bound *out)
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT)
         return REFUSE(p, " takes a double, but the float %g is given; cast it to double", (double)arg->as.f);
-    if (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) return refuse_kind(p, "a double, as in 2.0");
-    if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
-    out->size_bytes = sizeof out->copy.f64;
-    out->value = &out->copy;
-    out->copy.f64 = arg->as.d;
+    if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, is_integer(arg) ? "a double, as in 2.0" : "a double");
+    out->size_bytes = sizeof arg->as.d;
+    out->value = &arg->as.d;
     return NDR_OK;
 }
 
 static ndr_status convert_number(const arg_check *p, ndr_bound *out)
 {
-    switch (p->param->type.dtype) {
-    case NDR_DTYPE_F32: return convert_float(p, out);
-    case NDR_DTYPE_F64: return convert_double(p, out);
-    default: return convert_integer(p, out);
-    }
+    const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
+    if (!type->is_float) return convert_integer(p, out);
+    return type->size_bytes == sizeof(float) ? convert_float(p, out) : convert_double(p, out);
 }
 
 /* ---- vectors and structs ---- */
@@ -419,13 +405,8 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 /* Whether an error of clSetKernelArg() is about the argument's value. */
 static bool is_about_the_argument(cl_int error)
 {
-    switch (error) {
-    case CL_INVALID_ARG_VALUE:
-    case CL_INVALID_ARG_SIZE:
-    case CL_INVALID_MEM_OBJECT:
-    case CL_MAX_SIZE_RESTRICTION_EXCEEDED: return true;
-    default: return false;
-    }
+    return error == CL_INVALID_ARG_VALUE || error == CL_INVALID_ARG_SIZE || error == CL_INVALID_MEM_OBJECT
+           || error == CL_MAX_SIZE_RESTRICTION_EXCEEDED;
 }
 
 static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, size_t size_bytes)

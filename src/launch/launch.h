@@ -56,16 +56,13 @@ typedef struct ndr_bound {
     ndr_arg_mark given;
     bool is_set; /* `given` is set already; the members below are not used */
     size_t size_bytes;
-    const void *value; /* NULL for local memory */
+    const void *value; /* in the ndr_arg, its buffer, or `integer`; NULL for local memory */
     union {
-        cl_mem mem;
-        int64_t integer; /* its low bytes, in the parameter's width */
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        float f32;
-        double f64;
-    } copy; /* the target of `value`, except for a struct of the caller */
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+    } integer; /* in the parameter's width */
 } ndr_bound;
 
 /* Check each argument against the kernel's signature and convert it to an element of `bound`, which has room for
