@@ -132,70 +132,63 @@ static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, boo
 
 /* ---- host to device and back ---- */
 
-static ndr_status write_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                               size_t size_bytes, const void *host, bool blocks, ndr_event **event)
+/* From or to the host's memory; a write leaves that unchanged. */
+typedef struct transfer {
+    const char *call; /* for sentences */
+    bool writes;
+    ndr_queue *queue;
+    ndr_buffer *buffer;
+    size_t offset_bytes, size_bytes;
+    void *host;
+} transfer;
+
+static ndr_status submit_transfer(const transfer *t, bool blocks, ndr_event **event)
 {
-    NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
-    NDR_TRY(check_unmapped(call, buffer, true));
-    if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
-    SUBMIT_AND_RETURN(queue, event, ndr_submit_write, buffer->cl, blocks, offset_bytes, size_bytes, host);
+    NDR_TRY(check_span(t->call, t->queue, t->buffer, t->offset_bytes, t->size_bytes));
+    NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
+    if (t->size_bytes == 0) return ndr_queue_mark(t->queue, event);
+    NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
+    if (t->writes)
+        SUBMIT_AND_RETURN(t->queue, event, ndr_submit_write, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
+                          t->host);
+    SUBMIT_AND_RETURN(t->queue, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes, t->host);
 }
 
-static ndr_status read_buffer(const char *call, ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                              size_t size_bytes, void *host, bool blocks, ndr_event **event)
+/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first. A call
+ * that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr
+ * before the call. */
+static ndr_status transfer_and_wait(const transfer *t)
 {
-    NDR_TRY(check_span(call, queue, buffer, offset_bytes, size_bytes));
-    NDR_TRY(check_unmapped(call, buffer, false));
-    if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    NDR_REQUIRE(host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call, size_bytes);
-    SUBMIT_AND_RETURN(queue, event, ndr_submit_read, buffer->cl, blocks, offset_bytes, size_bytes, host);
-}
-
-/* Whether to wait with an event instead of a blocking call, so that the host can spin first. */
-static bool waits_by_event(const ndr_queue *queue, size_t size_bytes)
-{
-    return queue && size_bytes > 0 && ndr_queue_spins(queue);
-}
-
-/* A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
- * libndr before the call. */
-static ndr_status finish_if_failed(ndr_queue *queue, ndr_status status)
-{
-    return status == NDR_OK || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
+    ndr_event *done = NULL;
+    const bool waits_by_event = t->queue && t->size_bytes > 0 && t->queue->context->caps.wait_sleeps;
+    const ndr_status status = submit_transfer(t, !waits_by_event, waits_by_event ? &done : NULL);
+    if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, t->queue) : NDR_OK;
+    return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(t->queue, status);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                             const void *host)
 {
-    if (!waits_by_event(queue, size_bytes))
-        return finish_if_failed(queue,
-                                write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
-    ndr_event *done;
-    NDR_TRY(write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
-    return ndr_event_wait_and_destroy(done, queue);
+    void *from = (void *)(uintptr_t)host;
+    return transfer_and_wait(&(transfer){ __func__, true, queue, buffer, offset_bytes, size_bytes, from });
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
-    if (!waits_by_event(queue, size_bytes))
-        return finish_if_failed(queue,
-                                read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, true, NULL));
-    ndr_event *done;
-    NDR_TRY(read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, &done));
-    return ndr_event_wait_and_destroy(done, queue);
+    return transfer_and_wait(&(transfer){ __func__, false, queue, buffer, offset_bytes, size_bytes, host });
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                   const void *host, ndr_event **event)
 {
-    return write_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
+    void *from = (void *)(uintptr_t)host;
+    return submit_transfer(&(transfer){ __func__, true, queue, buffer, offset_bytes, size_bytes, from }, false, event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return read_buffer(__func__, queue, buffer, offset_bytes, size_bytes, host, false, event);
+    return submit_transfer(&(transfer){ __func__, false, queue, buffer, offset_bytes, size_bytes, host }, false, event);
 }
 
 /* ---- on the device ---- */

@@ -17,10 +17,9 @@ static bool opens_vocabulary(const char *mark)
 /* The name that a directive defines or undefines, or "include", which may define any. */
 static const char *find_macro(const ndr_line *line)
 {
-    bool is_next, is_import;
     const char *name = ndr_line_is(line, "define");
     if (!name) name = ndr_line_is(line, "undef");
-    return name ? name : ndr_line_includes(line, &is_next, &is_import) ? "include" : "";
+    return name ? name : ndr_line_is(line, "include") ? "include" : "";
 }
 
 static void add_line(const ndr_line *line, ndr_code *out)

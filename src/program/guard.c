@@ -78,7 +78,7 @@ static void blank_others(ndr_code *code, const char *options, const char *name)
 static bool starts_with_guard(ndr_code *code, const char *options, const char *name)
 {
     const char *all = code->chars.chars, *found = ndr_word_find(all, name);
-    if (!found || !occurs_once(code, options, found)) return false;
+    if (!found || !occurs_once(code, options, found) || strstr(all, "??")) return false; /* it may be a trigraph */
     const char *body = find_body(code, found);
     if (!body || !starts_with_item(code, options, body)) return false;
     if (!is_free_of_group_calls(all) && shows_bodies(code, options)) blank_others(code, options, found);

@@ -45,25 +45,14 @@ const char *ndr_line_is(const ndr_line *line, const char *word)
     return line->directive.length ? ndr_word_take(ndr_word_skip_blanks(line->directive.chars + 1), word) : NULL;
 }
 
-const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_import)
-{
-    const char *next = ndr_line_is(line, "include_next"), *import = ndr_line_is(line, "import");
-    *is_next = next != NULL;
-    *is_import = import != NULL;
-    return next ? next : import ? import : ndr_line_is(line, "include");
-}
-
 /* ---- lines ---- */
 
 void ndr_line_clean(char *text)
 {
-    static const char trigraphs[] = "=/'";
-    if (!strchr(text, '\r') && !strstr(text, "??")) return;
-    for (const char *at = text; *at;) {
-        const char *third = strncmp(at, "??", 2) == 0 && at[2] ? strchr(trigraphs, at[2]) : NULL;
-        const size_t read = third ? 3 : strncmp(at, "\r\n", 2) == 0 ? 2 : 1;
-        *text++ = third ? "#\\^"[third - trigraphs] : *at == '\r' ? '\n' : *at;
-        at += read;
+    if (!strchr(text, '\r')) return;
+    for (const char *at = text; *at; ++at) {
+        if (strncmp(at, "\r\n", 2) == 0) ++at;
+        *text++ = *at == '\r' ? '\n' : *at;
     }
     *text = '\0';
 }
@@ -111,8 +100,7 @@ static void add_char(ndr_line *line, char c)
 /* Whether a file name comes next. */
 static bool awaits_name(const ndr_line *line)
 {
-    bool is_next, is_import;
-    const char *rest = ndr_line_includes(line, &is_next, &is_import);
+    const char *rest = ndr_line_is(line, "include");
     return rest && !*rest;
 }
 

@@ -191,7 +191,7 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     return NDR_OK;
 }
 
-/* The macro that the expanded text defines in a file with `#pragma once`, or an imported one. */
+/* The macro that the expanded text defines in a file with `#pragma once`. */
 static once_macro name_once(const input *f)
 {
     once_macro out;
@@ -209,7 +209,7 @@ static void define_once(expansion *x, const input *f)
 
 /* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
  * #ifndef. */
-static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_import, bool *pasted)
+static ndr_status paste_once(expansion *x, input *f, const char *text, bool *pasted)
 {
     char condition[64];
     ndr_branch branch;
@@ -222,7 +222,6 @@ static ndr_status paste_once(expansion *x, input *f, const char *text, bool is_i
         ndr_branch_open(x->macros, &branch, condition, false);
         ndr_text_add(x->out, "#%s\n", condition);
     }
-    if (is_import) define_once(x, f);
     NDR_TRY(paste_text(x, f, text, pasted));
     if (!may_be_there) return NDR_OK;
     ndr_branch_close(x->macros, &branch, false);
@@ -250,16 +249,15 @@ static bool is_too_deep(const expansion *x, const input *f)
     return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
-static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file, bool is_import, bool *pasted)
+static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file, bool *pasted)
 {
-    f->from.next_dir = file->next_dir;
     f->from.is_file = true;
     f->number = number_of(x, &file->info);
     if (is_too_deep(x, f)) return paste_text(x, f, too_deep, pasted);
-    return paste_once(x, f, file->text.chars, is_import, pasted);
+    return paste_once(x, f, file->text.chars, pasted);
 }
 
-static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_import, bool *pasted)
+static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
     /* A file of the user must not look like one of the vocabulary. */
@@ -269,7 +267,7 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool is_im
     input f = { .from.title = title.chars };
     ndr_status status = title.failed     ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", name)
                         : file->embedded ? paste_text(x, &f, file->embedded->text, pasted)
-                                         : paste_on_disk(x, &f, file, is_import, pasted);
+                                         : paste_on_disk(x, &f, file, pasted);
     ndr_text_free(&title);
     return status;
 }
@@ -288,7 +286,7 @@ static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include
     ndr_included file;
     ndr_status status = ndr_include_find(&x->source, &f->from, w, &file);
     *is_there = file.is_there;
-    if (status == NDR_OK && file.is_there) status = paste_found(x, &file, w->is_import, pasted);
+    if (status == NDR_OK && file.is_there) status = paste_found(x, &file, pasted);
     ndr_include_free(&file);
     return status;
 }
@@ -347,12 +345,12 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
     return NDR_OK;
 }
 
-static const char has_include[] = "__has_include"; /* also the start of __has_include_next */
+static const char has_include[] = "__has_include";
 
 /* In a macro its value would depend on the file that uses the macro. */
 static ndr_status refuse_has_include(const expansion *x, const input *f, const char *definition)
 {
-    NDR_REQUIRE(!ndr_word_find_start(definition, has_include),
+    NDR_REQUIRE(!ndr_word_find(definition, has_include),
                 "\"%s\", line %zu: a macro contains __has_include, which is read only in conditions: write __has_include "
                 "in the #if itself",
                 f->from.title, first_line(x, f));
@@ -385,7 +383,7 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
 /* The end of `__has_include(...)` at `at` if that file is found, otherwise NULL. */
 static ndr_status resolve_has_include(expansion *x, const input *f, const char *at, const char **end)
 {
-    ndr_include w = { .is_next = strncmp(at, "__has_include_next", 18) == 0 };
+    ndr_include w;
     const char *open = ndr_word_skip_blanks(at + ndr_word_length(at));
     const char *close = *open == '(' ? ndr_include_read(ndr_word_skip_blanks(open + 1), &w) : NULL;
     if (close) close = ndr_word_take(ndr_word_skip_blanks(close), ")");
@@ -404,7 +402,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
     ndr_text condition = { 0 };
     ndr_status status = NDR_OK;
     ndr_text_add_chars(&condition, "#", 1);
-    for (const char *word, *end; status == NDR_OK && (word = ndr_word_find_start(at, has_include)); at = end) {
+    for (const char *word, *end; status == NDR_OK && (word = ndr_word_find(at, has_include)); at = end) {
         ndr_text_add_chars(&condition, at, (size_t)(word - at));
         status = resolve_has_include(x, f, word, &end);
         ndr_text_add(&condition, "%.*s", end ? 2 : (int)ndr_word_length(word), end ? "1 " : word);
@@ -420,7 +418,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
 static ndr_status copy_condition(expansion *x, const input *f, const char *start, bool is_skipped)
 {
     const char *text = ndr_line_is(&x->line, "");
-    return !is_skipped && ndr_word_find_start(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
+    return !is_skipped && ndr_word_find(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
 static ndr_status fail_at_line(const input *f, size_t line, const char *sentence)
@@ -509,6 +507,17 @@ static bool is_one_of(const char *word, const char *const *words)
     return word && *words;
 }
 
+/* `word`: the directive. */
+static ndr_status refuse_next(const expansion *x, const input *f, const char *word)
+{
+    static const char *const others[] = { "import", "include_next", NULL };
+    NDR_REQUIRE(!is_one_of(word, others) && !(word && ndr_word_find(word, "__has_include_next")),
+                "\"%s\", line %zu: #import, #include_next and __has_include_next are not supported: write #include or "
+                "__has_include, with a path that leads to the file",
+                f->from.title, first_line(x, f));
+    return NDR_OK;
+}
+
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
     static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
@@ -520,8 +529,11 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->line += x->line.newlines;
     f->next.line += x->line.newlines;
     ndr_include w;
-    const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_includes(&x->line, &w.is_next, &w.is_import);
-    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_include_level(x, f, start));
+    const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_is(&x->line, "include");
+    if (!in->branch.is_skipped || is_one_of(word, elses)) {
+        NDR_TRY(refuse_include_level(x, f, start));
+        NDR_TRY(refuse_next(x, f, word));
+    }
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);

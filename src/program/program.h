@@ -156,14 +156,13 @@ typedef struct ndr_source {
 /* The file that an #include or a __has_include names. */
 typedef struct ndr_include {
     char name[512];
-    bool is_quoted, is_next, is_import;
+    bool is_quoted;
 } ndr_include;
 
 /* The file that contains the #include. */
 typedef struct ndr_includer {
     const char *title;
     bool is_file;    /* `title` is a path whose folder is searched first */
-    size_t next_dir; /* index after the include folder that contains it, or 0 */
 } ndr_includer;
 
 /* The result: an embedded file, or one on disk. */
@@ -172,14 +171,12 @@ typedef struct ndr_included {
     const ndr_source_file *embedded;
     ndr_text path, text;
     ndr_file_info info;
-    size_t next_dir;
 } ndr_included;
 
 /* Parse "name" or <name>. Returns the position behind it, or NULL if there is neither. */
 const char *ndr_include_read(const char *at, ndr_include *include);
 
-/* Search the embedded files, the folder of `from`, and the include folders; for #include_next only the folders after
- * that of `from`. Free `file` in every case. */
+/* Search the embedded files, the folder of `from`, and the include folders. Free `file` in every case. */
 ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *include,
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);
@@ -217,8 +214,7 @@ bool ndr_word_has(char c);
 const char *ndr_word_find_start(const char *text, const char *start);
 const char *ndr_word_find(const char *text, const char *word);
 
-/* In place: replace \r and \r\n by \n, and the trigraphs of # \ ^ by these characters: they may hide a directive, a
- * line's end or a quote. Line numbers stay the same. The functions below expect such a text. */
+/* In place: replace \r and \r\n by \n. The functions below expect such a text. */
 void ndr_line_clean(char *text);
 
 /* One logical line: up to a newline that neither a backslash nor a comment continues. */
@@ -235,9 +231,6 @@ void ndr_line_read(const char *text, ndr_line *line);
 
 /* The text behind a directive's `word`, or NULL if it is another directive. */
 const char *ndr_line_is(const ndr_line *line, const char *word);
-
-/* The same for the directives that include a file. */
-const char *ndr_line_includes(const ndr_line *line, bool *is_next, bool *is_import);
 
 /* ---- macros.c ---- */
 

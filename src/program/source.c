@@ -100,16 +100,14 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
     *file = (ndr_included){ .embedded = is_ours ? ndr_source_find(w->name) : NULL };
     file->is_there = file->embedded != NULL;
     if (file->is_there) return NDR_OK;
-    if (is_absolute || (w->is_quoted && from->is_file && !w->is_next)) {
-        file->next_dir = from->next_dir;
+    if (is_absolute || (w->is_quoted && from->is_file)) {
         if (!is_absolute) ndr_text_add_chars(&file->path, from->title, ndr_folder_length(from->title));
         ndr_text_add(&file->path, "%s", w->name);
         NDR_TRY(try_path(file));
     }
-    for (size_t i = w->is_next ? from->next_dir : 0; !is_absolute && !file->is_there && dirs && dirs[i]; ++i) {
+    for (size_t i = 0; !is_absolute && !file->is_there && dirs && dirs[i]; ++i) {
         ndr_text_clear(&file->path);
         ndr_text_add(&file->path, "%s/%s", dirs[i], w->name);
-        file->next_dir = i + 1;
         NDR_TRY(try_path(file));
     }
     return NDR_OK;

@@ -258,6 +258,7 @@ static void test_guard__does_not_count_beside_kernels_that_may_be_its_own(void *
     assert_not_first("#define END }\nkernel void other(void) { END\nvoid f(void) { barrier(1); }}\n" PLAIN);
     assert_false(is_first_with(INCLUDE "kernel void other(void) { END\nvoid f(void) { barrier(1); }}\n" PLAIN, "-DEND=}"));
     assert_not_first("kernel void other(void) { %>\nvoid f(void) <% barrier(1); }\n" PLAIN);
+    assert_not_first("kernel void other(void) { x?\?/\n; }\n" PLAIN);
     assert_not_first("kernel void other(void) { { barrier(1); }\n" PLAIN);
     assert_not_first("#define MAKE(other) kernel void other(void) { barrier(1); }\n" PLAIN);
 }

@@ -684,7 +684,6 @@ static void test_include__is_read_as_a_compiler_reads_it(void **state)
         "%:include \"beside.clh\"\n",
         "#include \\\n \"beside.clh\"\n",
         "#in\\\nclude \"beside.clh\"\n",
-        "#import \"beside.clh\"\n",
         "/* a\n b */ #include \"beside.clh\"\n",
         "#include \"bes\\\nide.clh\"\n",
         "#include <..//sub/beside.clh>\n",
@@ -722,20 +721,6 @@ static void test_include__ends_at_any_line_end(void **state)
 }
 
 /* Of the nine, those that a line's reading hangs on; the compiler warns of others. */
-static void test_include__is_read_with_trigraphs(void **state)
-{
-    (void)state;
-    static const char in_main[] = "#line 1 \"sub/main.cl\"\n";
-    char wanted[512];
-    snprintf(wanted, sizeof wanted, "%s#line 1 \"sub/beside.clh\"\nbeside\n\n#line 2 \"sub/main.cl\"\nwhat?\?! ????\n",
-             in_main);
-    assert_file_expands("?\?=include \"beside.clh\"\nwhat?\?! ????", NULL, wanted);
-    snprintf(wanted, sizeof wanted, "%s// why?\\\n#include \"beside.clh\"\n\n", in_main);
-    assert_file_expands("// why??\?/\n#include \"beside.clh\"\n", NULL, wanted);
-    snprintf(wanted, sizeof wanted, "%sa ^ b /* ?\n#include \"beside.clh\"\n*/\n\n", in_main);
-    assert_file_expands("a ?\?' b /* ?\n#include \"beside.clh\"\n*/\n", NULL, wanted);
-}
-
 static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(void **state)
 {
     (void)state;
@@ -745,15 +730,17 @@ static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(v
     free(got);
 }
 
-static void test_include_next__looks_in_the_later_folders(void **state)
+static void test_include_next__is_refused(void **state)
 {
     (void)state;
-    write_file("include_a/next.clh", "a next\n#include_next <next.clh>\n");
-    write_file("include_b/next.clh", "b next\n");
-    const char *const dirs[] = { "include_a", "include_b", NULL };
-    char *got = expanded_from("t", "#include <next.clh>\n", false, dirs);
-    assert_non_null(strstr(got, "a next\n#line 1 \"include_b/next.clh\"\nb next\n"));
-    free(got);
+    static const char *const texts[] = { "\n#include_next <next.clh>\n", "\n# import \"beside.clh\"\n",
+                                         "\n#if __has_include_next(<next.clh>)\n#endif\n" };
+    ndr_text out = { 0 };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
+        assert_refused(NDR_BAD_ARGUMENT, expand_include(texts[i], NULL, &out), "\"sub/main.cl\", line 2: #import",
+                       "write #include or __has_include, with a path that leads to the file");
+    assert_expands("#if 0\n#import \"x\"\n#endif\n", NULL);
+    ndr_text_free(&out);
 }
 
 static void test_has_include__is_answered_where_the_file_is_found(void **state)
@@ -1088,9 +1075,8 @@ int main(void)
         cmocka_unit_test(test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined),
         cmocka_unit_test(test_include__is_read_as_a_compiler_reads_it),
         cmocka_unit_test(test_include__ends_at_any_line_end),
-        cmocka_unit_test(test_include__is_read_with_trigraphs),
         cmocka_unit_test(test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows),
-        cmocka_unit_test(test_include_next__looks_in_the_later_folders),
+        cmocka_unit_test(test_include_next__is_refused),
         cmocka_unit_test(test_has_include__is_answered_where_the_file_is_found),
         cmocka_unit_test(test_folders__are_passed_on_only_where_the_compiler_needs_them),
         cmocka_unit_test(test_has_include__in_a_macro_is_refused),
