@@ -117,16 +117,6 @@ static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
     return zone < MIN_ZONE_BYTES ? 0 : zone;
 }
 
-/* Fill the image of a parent. `host` NULL: the buffer gets the pattern of a new one. */
-static void fill_parent(ndr_checker *checker, const void *host, const ndr_zones *zones, unsigned char *image)
-{
-    const size_t size_bytes = zones->end - zones->start;
-    fill_zone(checker, zones->number, image, 0, zones->start);
-    if (!host) fill_as_new(image + zones->start, size_bytes);
-    else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
-    fill_zone(checker, zones->number, image, zones->end, zones->total);
-}
-
 static ndr_status make_queue(ndr_context *context)
 {
     if (context->checker->queue) return NDR_OK;
@@ -137,7 +127,7 @@ static ndr_status make_queue(ndr_context *context)
     return NDR_OK;
 }
 
-static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
+static ndr_status create_parent(const ndr_context *context, ndr_zones *zones)
 {
     cl_int error;
     cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
@@ -151,23 +141,19 @@ static ndr_status create_parent(ndr_context *context, ndr_zones *zones)
 }
 
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
- * and copies only the sub-buffer to the device when that is used. */
-static ndr_status write_parent(ndr_context *context, const ndr_zones *zones, const unsigned char *image)
+ * and copies only the sub-buffer to the device when that is used. `host` NULL: the pattern of a new buffer. */
+static ndr_status fill_parent(ndr_context *context, const void *host, const ndr_zones *zones)
 {
+    const size_t size_bytes = zones->end - zones->start;
     NDR_TRY(make_queue(context));
-    return ndr_submit_write(context->checker->queue, zones->parent, true, 0, zones->total, image, NULL, NULL);
-}
-
-static ndr_status make_parent(ndr_context *context, const void *host, ndr_zones *zones)
-{
     unsigned char *image = malloc(zones->total);
     if (!image) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
-    fill_parent(context->checker, host, zones, image);
-    ndr_status status = create_parent(context, zones);
-    if (status == NDR_OK) {
-        status = write_parent(context, zones, image);
-        if (status != NDR_OK) ndr_cl.clReleaseMemObject(zones->parent);
-    }
+    fill_zone(context->checker, zones->number, image, 0, zones->start);
+    if (!host) fill_as_new(image + zones->start, size_bytes);
+    else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
+    fill_zone(context->checker, zones->number, image, zones->end, zones->total);
+    const ndr_status status =
+        ndr_submit_write(context->checker->queue, zones->parent, true, 0, zones->total, image, NULL, NULL);
     free(image);
     return status;
 }
@@ -190,12 +176,9 @@ static ndr_status make_parent_and_buffer(ndr_context *context, const void *host,
 {
     ndr_checker *checker = context->checker;
     zones->number = checker->buffers + 1;
-    NDR_TRY(make_parent(context, host, zones));
-    const ndr_status status = make_inner_buffer(context, zones);
-    if (status != NDR_OK) {
-        ndr_cl.clReleaseMemObject(zones->parent);
-        return status;
-    }
+    NDR_TRY(create_parent(context, zones));
+    NDR_TRY(fill_parent(context, host, zones));
+    NDR_TRY(make_inner_buffer(context, zones));
     ++checker->buffers;
     zones->buffer->zones = zones;
     zones->next = checker->zones;
@@ -206,6 +189,12 @@ static ndr_status make_parent_and_buffer(ndr_context *context, const void *host,
 bool ndr_zones_fit(const ndr_context *context, size_t size_bytes)
 {
     return context->checker && choose_zone(&context->caps, size_bytes) > 0;
+}
+
+static void free_zones(ndr_zones *zones)
+{
+    if (zones->parent) ndr_cl.clReleaseMemObject(zones->parent);
+    free(zones);
 }
 
 ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
@@ -220,16 +209,8 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const 
     const ndr_status status = make_parent_and_buffer(context, host, zones);
     ndr_mutex_unlock(&context->checker->lock);
     if (status == NDR_OK) *buffer = zones->buffer;
-    else free(zones);
+    else free_zones(zones);
     return status;
-}
-
-/* With the lock held. */
-static void unlist(ndr_checker *checker, ndr_zones *zones)
-{
-    ndr_zones **link = &checker->zones;
-    while (*link && *link != zones) link = &(*link)->next;
-    if (*link) *link = zones->next;
 }
 
 void ndr_zones_release(ndr_buffer *buffer)
@@ -238,25 +219,20 @@ void ndr_zones_release(ndr_buffer *buffer)
     if (!zones) return;
     ndr_checker *checker = buffer->context->checker;
     ndr_mutex_lock(&checker->lock);
-    unlist(checker, zones);
+    ndr_zones **link = &checker->zones;
+    while (*link != zones) link = &(*link)->next;
+    *link = zones->next;
     ndr_mutex_unlock(&checker->lock);
-    ndr_cl.clReleaseMemObject(zones->parent);
-    free(zones);
+    free_zones(zones);
 }
 
-/* Whether a buffer is newly unchecked. A buffer stays unchecked once its cl_mem was exposed. */
-static bool is_newly_excluded(const ndr_buffer *buffer, ndr_unchecked reason)
-{
-    if (reason != NDR_UNCHECKED_EXPOSED) return true;
-    return buffer->zones && !buffer->zones->native_handle_exposed;
-}
-
-/* With the lock held. */
+/* With the lock held. A buffer stays unchecked once its cl_mem was exposed. */
 static void exclude(ndr_checker *checker, const ndr_buffer *buffer, ndr_unchecked reason)
 {
-    if (!is_newly_excluded(buffer, reason)) return;
-    if (buffer->zones) buffer->zones->native_handle_exposed = true;
-    const uint64_t number = buffer->zones ? buffer->zones->number : ++checker->buffers;
+    ndr_zones *zones = buffer->zones;
+    if (reason == NDR_UNCHECKED_EXPOSED && (!zones || zones->native_handle_exposed)) return;
+    if (zones) zones->native_handle_exposed = true;
+    const uint64_t number = zones ? zones->number : ++checker->buffers;
     if (checker->unchecked[reason].count++ > 0) return;
     checker->unchecked[reason].first = number;
     checker->unchecked[reason].first_bytes = buffer->size_bytes;
