@@ -153,6 +153,18 @@ void ndr_handle_print_mistakes(ndr_text *out);
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 
+/* For text whose blanks are all ' '. Skip blanks; skip `token` and blanks, or return NULL if there is another token;
+ * the length of the name at `at`. */
+const char *ndr_word_skip_blanks(const char *at);
+const char *ndr_word_take(const char *at, const char *token);
+size_t ndr_word_length(const char *at);
+
+/* Whether a character may be part of a name; the next name that starts with `start`; the next name that equals
+ * `word`; NULL if there is none. */
+bool ndr_word_has(char c);
+const char *ndr_word_find_start(const char *text, const char *start);
+const char *ndr_word_find(const char *text, const char *word);
+
 /* ---- hash.c ---- */
 
 /* Identifies a text without keeping it. */

@@ -40,24 +40,11 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
 /* Query one text property; truncate it to `capacity`. */
 static ndr_status read_text(cl_device_id device, cl_device_info what, char *out, size_t capacity)
 {
-    size_t needed = 0;
-    NDR_TRY_CL(clGetDeviceInfo(device, what, 0, NULL, &needed));
-    char *whole = calloc(needed + 1, 1);
-    if (!whole) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of a device's text", needed);
-    const cl_int error = ndr_cl.clGetDeviceInfo(device, what, needed, whole, NULL);
-    if (error == CL_SUCCESS) snprintf(out, capacity, "%s", whole);
+    char *whole;
+    NDR_READ_TEXT(&whole, clGetDeviceInfo, device, what);
+    snprintf(out, capacity, "%s", whole);
     free(whole);
-    NDR_TRY_CL_AS("clGetDeviceInfo", error);
     return NDR_OK;
-}
-
-/* Whether `word` is in a list separated by spaces. */
-static bool has_word(const char *list, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at; at = strstr(at + length, word))
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
-    return false;
 }
 
 static ndr_status read_names(cl_platform_id platform, cl_device_id device, ndr_device_info *info)
@@ -66,11 +53,10 @@ static ndr_status read_names(cl_platform_id platform, cl_device_id device, ndr_d
     NDR_TRY(read_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor));
     NDR_TRY(read_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver));
     NDR_TRY(read_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl));
-    char platform_name[1024] = "";
-    const cl_int error =
-        ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
-    NDR_TRY_CL_AS("clGetPlatformInfo", error);
-    snprintf(info->platform, sizeof info->platform, "%.*s", (int)sizeof info->platform - 1, platform_name);
+    char *name;
+    NDR_READ_TEXT(&name, clGetPlatformInfo, platform, CL_PLATFORM_NAME);
+    snprintf(info->platform, sizeof info->platform, "%s", name);
+    free(name);
     return NDR_OK;
 }
 
@@ -91,7 +77,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     cl_ulong local = 0, global = 0, largest = 0, cache = 0;
     cl_uint units = 0, bits = 0, align = 0, width = 0, native = 0;
     cl_bool unified = CL_FALSE;
-    size_t sizes[3] = { 0, 0, 0 };
+    size_t sizes[16] = { 0 }; /* devices may have more than three dimensions */
     READ(CL_DEVICE_TYPE, type);
     READ(CL_DEVICE_LOCAL_MEM_TYPE, local_type);
     READ(CL_DEVICE_LOCAL_MEM_SIZE, local);
@@ -104,18 +90,9 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     READ(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, width);
     READ(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, native);
     READ(CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
+    READ(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes);
     READ(CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_group_size);
     READ(CL_DEVICE_MAX_PARAMETER_SIZE, info->max_argument_bytes);
-
-    /* Devices may have more than three dimensions. */
-    size_t bytes = 0;
-    NDR_TRY_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, 0, NULL, &bytes));
-    size_t *all = calloc(1, bytes > sizeof sizes ? bytes : sizeof sizes);
-    if (!all) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's limits");
-    const cl_int error = ndr_cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, bytes, all, NULL);
-    memcpy(sizes, all, sizeof sizes);
-    free(all);
-    NDR_TRY_CL_AS("clGetDeviceInfo", error);
 
     info->type = type_of(type);
     info->compute_units = units;
@@ -185,21 +162,19 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
         NDR_TRY(read_if_known(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof atomics, &atomics, &bytes));
     }
     info->has_f64 = f64 != 0;
-    info->has_int64_atomics =
-        has_word(extensions, "cl_khr_int64_base_atomics") && has_word(extensions, "cl_khr_int64_extended_atomics");
+    info->has_int64_atomics = ndr_word_find(extensions, "cl_khr_int64_base_atomics")
+                              && ndr_word_find(extensions, "cl_khr_int64_extended_atomics");
     info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;
     caps->orders_device = (atomics & CL_DEVICE_ATOMIC_ORDER_ACQ_REL) && (atomics & CL_DEVICE_ATOMIC_SCOPE_DEVICE);
-    caps->wait_sleeps = info->type == NDR_DEVICE_TYPE_CPU && !has_word(extensions, "cl_intel_exec_by_local_thread");
+    caps->wait_sleeps = info->type == NDR_DEVICE_TYPE_CPU && !ndr_word_find(extensions, "cl_intel_exec_by_local_thread");
     return NDR_OK;
 }
 
 static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
 {
-    enum { CAPACITY = 1 << 16 };
-    char *extensions = calloc(CAPACITY, 1);
-    if (!extensions) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a device's extensions");
-    ndr_status status = read_text(device, CL_DEVICE_EXTENSIONS, extensions, CAPACITY);
-    if (status == NDR_OK) status = read_abilities(device, extensions, caps);
+    char *extensions;
+    NDR_READ_TEXT(&extensions, clGetDeviceInfo, device, CL_DEVICE_EXTENSIONS);
+    const ndr_status status = read_abilities(device, extensions, caps);
     free(extensions);
     return status;
 }

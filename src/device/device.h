@@ -100,6 +100,20 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
         if (try_error_ != CL_SUCCESS) return ndr_fail_cl(try_error_, call_name); \
     } while (0)
 
+/* In a function that returns a status: set `*text` to the result of a clGet...Info function; free() it. The length
+ * is queried first, because memory that is too short gets no text at all. */
+#define NDR_READ_TEXT(text, get, ...)                                                       \
+    do {                                                                                    \
+        size_t bytes_ = 0;                                                                  \
+        NDR_TRY_CL_AS(#get, ndr_cl.get(__VA_ARGS__, 0, NULL, &bytes_));                     \
+        char *read_ = calloc(bytes_ + 1, 1);                                                \
+        if (!read_) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what " #get " tells"); \
+        const cl_int error_ = ndr_cl.get(__VA_ARGS__, bytes_, read_, NULL);                 \
+        if (error_ == CL_SUCCESS) *(text) = read_;                                          \
+        else free(read_);                                                                   \
+        NDR_TRY_CL_AS(#get, error_);                                                        \
+    } while (0)
+
 /* ---- submit.c ---- */
 
 /* Events that a command waits for; all zeros: none. */

@@ -1,51 +1,12 @@
-/* lines.c - the lines and words of a text, without comments and continuations. */
+/* lines.c - the lines of a text, without comments and continuations. */
 #include "program/program.h"
 
-#include <ctype.h>
 #include <string.h>
-
-/* ---- words ---- */
-
-const char *ndr_word_skip_blanks(const char *at) { return at + strspn(at, " "); }
-bool ndr_word_has(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-size_t ndr_word_length(const char *at)
-{
-    size_t length = 0;
-    while (!isdigit((unsigned char)*at) && ndr_word_has(at[length])) ++length;
-    return length;
-}
-
-const char *ndr_word_take(const char *at, const char *token)
-{
-    const size_t length = strlen(token);
-    if (strncmp(at, token, length) != 0 || (ndr_word_has(*token) && ndr_word_has(at[length]))) return NULL;
-    return ndr_word_skip_blanks(at + length);
-}
-
-const char *ndr_word_find_start(const char *text, const char *start)
-{
-    const char *at = strstr(text, start);
-    while (at && at > text && ndr_word_has(at[-1])) at = strstr(at + 1, start);
-    return at;
-}
-
-const char *ndr_word_find(const char *text, const char *word)
-{
-    const char *at = ndr_word_find_start(text, word);
-    while (at && ndr_word_has(at[strlen(word)])) at = ndr_word_find_start(at + 1, word);
-    return at;
-}
 
 const char *ndr_line_is(const ndr_line *line, const char *word)
 {
     return line->directive.length ? ndr_word_take(ndr_word_skip_blanks(line->directive.chars + 1), word) : NULL;
 }
-
-/* ---- lines ---- */
 
 void ndr_line_clean(char *text)
 {

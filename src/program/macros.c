@@ -160,27 +160,17 @@ static const char *read_test(const char *text, bool *if_defined)
     return (is_open ? *rest != ')' || *ndr_word_skip_blanks(rest + 1) : at && *rest) ? NULL : name;
 }
 
-/* `*guard` is the name of the macro of `ifndef X`, otherwise NULL. */
-static ndr_truth read_condition(ndr_macros *m, const char *text, const char **guard)
+/* Whether a condition certainly does not hold. `*guard` is the name of the macro of `ifndef X`, otherwise NULL. */
+static bool is_false(ndr_macros *m, const char *text, const char **guard)
 {
     bool if_defined;
-    const char *name = read_test(text, &if_defined);
+    const char *name = read_test(text, &if_defined), *number = ndr_word_take(text, "if");
     *guard = if_defined ? NULL : name;
-    if (name && ndr_macros_has(m, name)) return if_defined ? NDR_YES : NDR_NO;
-    const char *number = ndr_word_take(text, "if");
-    if (!number || (*number != '0' && *number != '1') || *ndr_word_skip_blanks(number + 1)) return NDR_UNKNOWN;
-    return *number == '1' ? NDR_YES : NDR_NO;
+    if (name) return ndr_macros_has(m, name) && !if_defined;
+    return number && *number == '0' && !*ndr_word_skip_blanks(number + 1);
 }
 
 /* ---- branches ---- */
-
-static void enter_branch(ndr_branch *b, ndr_truth condition)
-{
-    b->is_skipped = b->outer_is_skipped || b->is_decided || condition == NDR_NO;
-    b->is_taken = condition == NDR_YES && !b->is_skipped && !b->may_be_another;
-    b->is_decided |= condition == NDR_YES;
-    b->may_be_another |= condition == NDR_UNKNOWN;
-}
 
 /* What is defined in the branch becomes unknown. */
 static void leave_branch(ndr_macros *m)
@@ -191,14 +181,13 @@ static void leave_branch(ndr_macros *m)
 
 void ndr_branch_open(ndr_macros *m, ndr_branch *b, const char *condition, bool outer_is_skipped)
 {
-    *b = (ndr_branch){ .outer_is_skipped = outer_is_skipped };
     const char *name = NULL;
-    const ndr_truth known = outer_is_skipped ? NDR_NO : read_condition(m, condition, &name);
+    *b = (ndr_branch){ .outer_is_skipped = outer_is_skipped };
+    b->is_skipped = outer_is_skipped || is_false(m, condition, &name);
     const macro *guard = name ? find_macro(m, name, false) : NULL;
     if (guard) b->guard = (size_t)(guard - macro_at(m, 0)) + 1;
     b->is_new = guard && !is_opencl(name) && !ndr_macros_may_have(m, name);
     ++m->branches;
-    enter_branch(b, known);
 }
 
 void ndr_branch_next(ndr_macros *m, ndr_branch *b, const char *condition)
@@ -206,8 +195,7 @@ void ndr_branch_next(ndr_macros *m, ndr_branch *b, const char *condition)
     const char *guard;
     leave_branch(m);
     b->guard = 0;
-    const bool is_evaluated = condition && !b->outer_is_skipped && !b->is_decided;
-    enter_branch(b, is_evaluated ? read_condition(m, condition, &guard) : NDR_YES);
+    b->is_skipped = b->outer_is_skipped || (condition && is_false(m, condition, &guard));
 }
 
 /* What a file defines between its guard's #ifndef and the #endif stays known. Returns whether there is any. */

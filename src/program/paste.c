@@ -444,10 +444,10 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     return in.is_closed ? NDR_OK : fail_at_line(f, line, "this #if has no #endif in its file");
 }
 
-/* A #line in a branch has no effect after it, unless the branch is certainly compiled. */
+/* A #line in a branch has no effect after it: the branch may be skipped. */
 static void restore_line(input *f, const group *in)
 {
-    if (!in->branch.is_taken) f->next = (place){ in->next.line + f->line - in->line, in->next.name };
+    f->next = (place){ in->next.line + f->line - in->line, in->next.name };
 }
 
 /* Skipped lines count, too: pasted files shift the lines after them, including the condition of an #elif. */
@@ -462,7 +462,7 @@ static ndr_status paste_else(expansion *x, input *f, group *in, const char *star
         NDR_TRY(add_condition(x, f, condition));
         ++in->unclosed;
     } else {
-        NDR_TRY(copy_condition(x, f, start, in->branch.outer_is_skipped || in->branch.is_decided));
+        NDR_TRY(copy_condition(x, f, start, in->branch.outer_is_skipped));
         if (in->has_pasted) add_mark(x, f->next);
     }
     ndr_branch_next(x->macros, &in->branch, condition);

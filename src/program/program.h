@@ -202,18 +202,6 @@ bool ndr_source_includes(const char *text, const char *name);
 
 /* ---- lines.c ---- */
 
-/* For text whose blanks are all ' '. Skip blanks; skip `token` and blanks, or return NULL if there is another token;
- * the length of the name at `at`. */
-const char *ndr_word_skip_blanks(const char *at);
-const char *ndr_word_take(const char *at, const char *token);
-size_t ndr_word_length(const char *at);
-
-/* Whether a character may be part of a name; the next name that starts with `start`; the next name that equals
- * `word`; NULL if there is none. */
-bool ndr_word_has(char c);
-const char *ndr_word_find_start(const char *text, const char *start);
-const char *ndr_word_find(const char *text, const char *word);
-
 /* In place: replace \r and \r\n by \n. The functions below expect such a text. */
 void ndr_line_clean(char *text);
 
@@ -236,7 +224,6 @@ const char *ndr_line_is(const ndr_line *line, const char *word);
 
 /* What is known about macros at the current position of a text. */
 typedef struct ndr_macros ndr_macros;
-typedef enum ndr_truth { NDR_UNKNOWN, NDR_NO, NDR_YES } ndr_truth;
 
 ndr_macros *ndr_macros_new(void);
 void ndr_macros_free(ndr_macros *macros);
@@ -260,8 +247,9 @@ const char *ndr_macros_get_body(ndr_macros *macros, const char *word);
 
 /* The branches from an #if to its #endif. */
 typedef struct ndr_branch {
-    bool is_skipped, is_taken; /* known not to be compiled; known to be compiled if the surrounding code is */
-    bool outer_is_skipped, is_decided, may_be_another, is_new;
+    bool is_skipped; /* certainly not compiled */
+    bool outer_is_skipped;
+    bool is_new;  /* no line or option so far may have defined the macro */
     size_t guard; /* 1 plus the index of the macro of an #ifndef; 0: none */
 } ndr_branch;
 
@@ -274,20 +262,6 @@ void ndr_branch_next(ndr_macros *macros, ndr_branch *branch, const char *conditi
 bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
 
 /* ---- build.c ---- */
-
-/* In a function that returns a status: set `*text` to the result of a clGet...Info function; free() it. The length
- * is queried first, because memory that is too short gets no text at all. */
-#define NDR_READ_TEXT(text, get, ...)                                                       \
-    do {                                                                                    \
-        size_t bytes_ = 0;                                                                  \
-        NDR_TRY_CL_AS(#get, ndr_cl.get(__VA_ARGS__, 0, NULL, &bytes_));                     \
-        char *read_ = calloc(bytes_ + 1, 1);                                                \
-        if (!read_) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what " #get " tells"); \
-        const cl_int error_ = ndr_cl.get(__VA_ARGS__, bytes_, read_, NULL);                 \
-        if (error_ == CL_SUCCESS) *(text) = read_;                                          \
-        else free(read_);                                                                   \
-        NDR_TRY_CL_AS(#get, error_);                                                        \
-    } while (0)
 
 /* Pure: append the options for a device's compiler: the newest usable language version unless the user names one,
  * argument info (launches are checked against it), macros for NDR_DISABLE, and the user's `options`. */

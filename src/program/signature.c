@@ -53,19 +53,12 @@ size_t ndr_builtin_bytes(ndr_builtin type)
     return kept * ndr_dtype_size(type.dtype);
 }
 
+/* "image2d_array_t" and other images, a sampler, an event. */
 static bool is_opaque(const char *type_name)
 {
-    static const char *const names[] = {
-        "image1d_t",          "image1d_array_t",   "image1d_buffer_t",        "image2d_t",
-        "image2d_array_t",    "image2d_depth_t",   "image2d_array_depth_t",   "image2d_msaa_t",
-        "image2d_array_msaa_t", "image2d_msaa_depth_t", "image2d_array_msaa_depth_t", "image3d_t",
-        "sampler_t",          "event_t",
-    };
-    const char *last_word = strrchr(type_name, ' '); /* some drivers report "read_only image2d_t" */
-    if (last_word) type_name = last_word + 1;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
-        if (strcmp(type_name, names[i]) == 0) return true;
-    return false;
+    const char *space = strrchr(type_name, ' '), *name = space ? space + 1 : type_name; /* "read_only image2d_t" */
+    const bool is_image = strncmp(name, "image", 5) == 0 && name[5] >= '1' && name[5] <= '3' && name[6] == 'd';
+    return (is_image && strstr(name, "_t")) || strcmp(name, "sampler_t") == 0 || strcmp(name, "event_t") == 0;
 }
 
 /* The target of a pointer type if it is a number, an atomic type or a vector: "unsigned int" for "unsigned int*". */
