@@ -160,7 +160,7 @@ static ndr_status submit_transfer(const transfer *t, bool blocks, ndr_event **ev
 static ndr_status transfer_and_wait(const transfer *t)
 {
     ndr_event *done = NULL;
-    const bool waits_by_event = t->queue && t->size_bytes > 0 && t->queue->context->caps.wait_sleeps;
+    const bool waits_by_event = t->queue && t->size_bytes > 0 && ndr_queue_spins(t->queue);
     const ndr_status status = submit_transfer(t, !waits_by_event, waits_by_event ? &done : NULL);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, t->queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(t->queue, status);
