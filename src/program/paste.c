@@ -311,26 +311,32 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     return NDR_OK;
 }
 
+static const char has_include[] = "__has_include";
+
 /* The number of the line that was read last, without a #line. */
 static size_t first_line(const expansion *x, const input *f) { return f->line + 1 - x->line.newlines; }
 
-static bool has_word(const char *at, const char *end, const char *word)
+static ndr_status fail_at_line(const input *f, ndr_status status, size_t line, const char *sentence)
 {
-    const size_t length = strlen(word);
-    while (at + length <= end && memcmp(at, word, length) != 0) ++at;
-    return at + length <= end;
+    return ndr_fail(status, "\"%s\", line %zu: %s", f->from.title, line, sentence);
 }
 
-/* It would be 0. In a macro it may be used in a pasted file. */
-static ndr_status refuse_include_level(const expansion *x, const input *f, const char *start)
+/* Refuse directives that pasting would change, and those that are not supported. What a macro holds may be used in a
+ * pasted file. */
+static ndr_status refuse_unsupported(const expansion *x, const input *f)
 {
-    const ndr_line *line = &x->line;
-    const bool may_be_pasted = x->depth > 1 || ndr_line_is(line, "define");
-    const bool is_read = may_be_pasted && (line->is_code || line->directive.length);
-    NDR_REQUIRE(!is_read || !has_word(start, f->at, "__INCLUDE_LEVEL__"),
-                "\"%s\", line %zu: __INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it",
-                f->from.title, first_line(x, f));
-    return NDR_OK;
+    const char *text = ndr_line_is(&x->line, ""), *why = NULL;
+    if (!text) return NDR_OK;
+    const bool is_macro = ndr_word_take(text, "define") != NULL;
+    if (ndr_word_take(text, "import") || ndr_word_take(text, "include_next")
+        || ndr_word_find(text, "__has_include_next"))
+        why = "#import, #include_next and __has_include_next are not supported: write #include or __has_include, with "
+              "a path that leads to the file";
+    else if (is_macro && ndr_word_find(text, has_include))
+        why = "a macro contains __has_include, which is read only in conditions: write __has_include in the #if itself";
+    else if ((is_macro || x->depth > 1) && ndr_word_find(text, "__INCLUDE_LEVEL__"))
+        why = "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it";
+    return why ? fail_at_line(f, NDR_BAD_ARGUMENT, first_line(x, f), why) : NDR_OK;
 }
 
 /* `rest` is the text behind #pragma. system_header is removed, because compilers warn about it outside of an
@@ -345,18 +351,6 @@ static ndr_status paste_pragma(expansion *x, const input *f, const char *start, 
     return NDR_OK;
 }
 
-static const char has_include[] = "__has_include";
-
-/* In a macro its value would depend on the file that uses the macro. */
-static ndr_status refuse_has_include(const expansion *x, const input *f, const char *definition)
-{
-    NDR_REQUIRE(!ndr_word_find(definition, has_include),
-                "\"%s\", line %zu: a macro contains __has_include, which is read only in conditions: write __has_include "
-                "in the #if itself",
-                f->from.title, first_line(x, f));
-    return NDR_OK;
-}
-
 /* A line that may be compiled and is not an #include. */
 static ndr_status paste_plain(expansion *x, input *f, const char *start)
 {
@@ -365,7 +359,6 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     if (!line->directive.length) return copy_line(x, f, start);
     const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
-        NDR_TRY(refuse_has_include(x, f, rest));
         ndr_macros_define(x->macros, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
         ndr_macros_undefine(x->macros, rest);
@@ -421,11 +414,6 @@ static ndr_status copy_condition(expansion *x, const input *f, const char *start
     return !is_skipped && ndr_word_find(text, has_include) ? add_condition(x, f, text) : copy_line(x, f, start);
 }
 
-static ndr_status fail_at_line(const input *f, size_t line, const char *sentence)
-{
-    return ndr_fail(NDR_BUILD_FAILED, "\"%s\", line %zu: %s", f->from.title, line, sentence);
-}
-
 /* Paste the lines from an #if to its #endif. */
 static ndr_status paste_group(expansion *x, input *f, group *outer, const char *start)
 {
@@ -441,7 +429,7 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;
-    return in.is_closed ? NDR_OK : fail_at_line(f, line, "this #if has no #endif in its file");
+    return in.is_closed ? NDR_OK : fail_at_line(f, NDR_BUILD_FAILED, line, "this #if has no #endif in its file");
 }
 
 /* A #line in a branch has no effect after it: the branch may be skipped. */
@@ -454,7 +442,7 @@ static void restore_line(input *f, const group *in)
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
     const char *word = ndr_line_is(&x->line, ""), *condition = strncmp(word, "elif", 4) == 0 ? word + 2 : NULL;
-    if (in->is_file) return fail_at_line(f, first_line(x, f), "this branch has no #if in its file");
+    if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (condition && in->has_pasted) {
         ndr_text_add(x->out, "#else\n");
@@ -483,7 +471,7 @@ static ndr_status is_blank_ahead(expansion *x, const input *f, bool *is_blank)
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
 {
     bool is_last = false;
-    if (in->is_file) return fail_at_line(f, first_line(x, f), "this branch has no #if in its file");
+    if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
     if (ndr_branch_close(x->macros, &in->branch, in->is_first && is_last)) {
@@ -507,17 +495,6 @@ static bool is_one_of(const char *word, const char *const *words)
     return word && *words;
 }
 
-/* `word`: the directive. */
-static ndr_status refuse_next(const expansion *x, const input *f, const char *word)
-{
-    static const char *const others[] = { "import", "include_next", NULL };
-    NDR_REQUIRE(!is_one_of(word, others) && !(word && ndr_word_find(word, "__has_include_next")),
-                "\"%s\", line %zu: #import, #include_next and __has_include_next are not supported: write #include or "
-                "__has_include, with a path that leads to the file",
-                f->from.title, first_line(x, f));
-    return NDR_OK;
-}
-
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
     static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
@@ -530,10 +507,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_is(&x->line, "include");
-    if (!in->branch.is_skipped || is_one_of(word, elses)) {
-        NDR_TRY(refuse_include_level(x, f, start));
-        NDR_TRY(refuse_next(x, f, word));
-    }
+    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f));
     if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (is_one_of(word, elses)) return paste_else(x, f, in, start);
     if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
@@ -580,7 +554,8 @@ static ndr_status expand_text(expansion *x)
     NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->files.failed || x->file_folder.failed || ndr_macros_failed(x->macros);
+                        || x->dir_names.failed || x->files.failed || x->file_folder.failed
+                        || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
 
