@@ -12,13 +12,18 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 #ifdef _WIN32
 #include <windows.h>
 #else
 #include <dlfcn.h>
+#include <sys/resource.h>
 #endif
 #ifdef __linux__
 #include <sys/auxv.h>
+#endif
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
 #endif
 
 /* ---- threads ---- */
@@ -69,18 +74,68 @@ static bool has_more_rights_than_its_caller(void)
 
 const char *ndr_environment(const char *name) { return has_more_rights_than_its_caller() ? NULL : getenv(name); }
 
+static bool begins_with_one(const char *text, const char *const *prefixes)
+{
+    while (*prefixes && strncmp(text, *prefixes, strlen(*prefixes)) != 0) ++prefixes;
+    return *prefixes != NULL;
+}
+
+ndr_hash ndr_environment_hash(const char *const *prefixes)
+{
+    ndr_hash sum = { { 0, 0 } };
+    for (char **variable = environ; variable && *variable; ++variable) {
+        const char *cache = strstr(*variable, "CACHE");
+        if (!begins_with_one(*variable, prefixes) || (cache && cache < strchr(*variable, '='))) continue;
+        const ndr_hash hash = ndr_hash_bytes(*variable, strlen(*variable), 0);
+        sum.words[0] += hash.words[0];
+        sum.words[1] += hash.words[1];
+    }
+    return sum;
+}
+
+ndr_hash ndr_cpu_hash(void)
+{
+    unsigned long features[6] = { 0 };
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned a, b, c, d;
+    if (__get_cpuid(1, &a, &b, &c, &d)) features[0] = c, features[1] = d; /* b differs from core to core */
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) features[2] = b, features[3] = c;
+#endif
+#ifdef __linux__
+    features[4] = getauxval(AT_HWCAP);
+    features[5] = getauxval(AT_HWCAP2);
+#endif
+    return ndr_hash_bytes(features, sizeof features, 0);
+}
+
 /* ---- files ---- */
 
 #ifdef _WIN32
-enum { OPEN_FLAGS = O_RDONLY | O_BINARY };
+enum { OPEN_FLAGS = O_RDONLY | O_BINARY, CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_BINARY };
 #define CHANGED_NS(about) 0
-#elif defined(__APPLE__)
-enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
-#define CHANGED_NS(about) (about).st_mtimespec.tv_nsec
+#define OTHERS_WRITE(about) false
+#define IS_OWN(about) true
+#define MAKE_FOLDER(path) mkdir(path)
+static bool is_past_limit(size_t bytes) { return (void)bytes, false; }
 #else
 /* Without O_NONBLOCK, opening a pipe waits for a writer. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC };
+#ifdef __APPLE__
+#define CHANGED_NS(about) (about).st_mtimespec.tv_nsec
+#else
 #define CHANGED_NS(about) (about).st_mtim.tv_nsec
+#endif
+#define OTHERS_WRITE(about) (((about).st_mode & (S_IWGRP | S_IWOTH)) != 0)
+#define IS_OWN(about) ((about).st_uid == geteuid())
+#define MAKE_FOLDER(path) mkdir(path, S_IRWXU)
+
+/* A write past the limit for files would end the process with a signal. */
+static bool is_past_limit(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
+}
 #endif
 
 static int fill_file_info(int failed, const struct stat *about, ndr_file_info *info)
@@ -90,6 +145,8 @@ static int fill_file_info(int failed, const struct stat *about, ndr_file_info *i
                              .is_regular = S_ISREG(about->st_mode),
                              .device = (uint64_t)about->st_dev,
                              .node = (uint64_t)about->st_ino,
+                             .is_own = IS_OWN(*about),
+                             .others_write = OTHERS_WRITE(*about),
                              .size_bytes = about->st_size,
                              .changed_s = about->st_mtime,
                              .changed_ns = CHANGED_NS(*about) };
@@ -135,6 +192,55 @@ void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char 
         if (entry->d_name[0] != '.' && !visit(visitor, entry->d_name)) break;
     if (folder) closedir(folder);
 }
+
+void ndr_folder_create(const char *path)
+{
+    ndr_text whole = { 0 };
+    ndr_text_add(&whole, "%s/", path);
+    for (char *slash = whole.failed ? NULL : strchr(whole.chars + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        MAKE_FOLDER(whole.chars);
+        *slash = '/';
+    }
+    ndr_text_free(&whole);
+}
+
+static int write_to_end(int file, const char *bytes, size_t count)
+{
+    if (is_past_limit(count)) return EFBIG;
+    while (count > 0) {
+        const ssize_t done = write(file, bytes, (unsigned)ndr_min_size(count, 1 << 20));
+        if (done < 0 && errno != EINTR) return errno;
+        if (done > 0) bytes += done, count -= (size_t)done;
+    }
+    return 0;
+}
+
+static int write_and_rename(const char *beside, const char *path, const void *bytes, size_t count)
+{
+    const int file = open(beside, CREATE_FLAGS, S_IRUSR | S_IWUSR);
+    if (file < 0) return errno;
+    int error = write_to_end(file, bytes, count);
+    if (close(file) != 0 && !error) error = errno; /* network folders report a full disk here */
+    if (!error && rename(beside, path) != 0) error = errno;
+    if (error) unlink(beside);
+    return error;
+}
+
+int ndr_file_write(const char *path, const void *bytes, size_t count)
+{
+    static atomic_uint writes;
+    ndr_text beside = { 0 };
+    ndr_text_add(&beside, "%s.%lx.%llx.%x", path, (long)getpid(), (unsigned long long)ndr_clock_ns(),
+                 atomic_fetch_add(&writes, 1));
+    const int error = beside.failed ? ENOMEM : write_and_rename(beside.chars, path, bytes, count);
+    ndr_text_free(&beside);
+    return error;
+}
+
+void ndr_file_remove(const char *path) { unlink(path); }
+
+void ndr_file_touch(const char *path) { utime(path, NULL); }
 
 #ifdef _WIN32
 bool ndr_working_directory(char *path, size_t capacity) { return getcwd(path, (int)capacity) != NULL; }

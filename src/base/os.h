@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct ndr_text;
+struct ndr_hash;
 
 /* ---- threads ---- */
 
@@ -40,11 +41,18 @@ int64_t ndr_clock_ns(void);
  * gets NULL, because its caller controls its environment. No other function reads the environment. */
 const char *ndr_environment(const char *name);
 
+/* A hash of the variables whose names begin with one of `prefixes` (ends with NULL) and lack "CACHE", in any order. */
+struct ndr_hash ndr_environment_hash(const char *const *prefixes);
+
+/* A hash of what this machine's CPU can do, as far as the system tells. */
+struct ndr_hash ndr_cpu_hash(void);
+
 /* ---- files ---- */
 
 typedef struct ndr_file_info {
     bool is_folder, is_regular;
     uint64_t device, node; /* these two identify the file, whatever its name */
+    bool is_own, others_write; /* it belongs to the process's user; its group or others may write to it */
     int64_t size_bytes, changed_s, changed_ns;
 } ndr_file_info;
 
@@ -57,6 +65,16 @@ int ndr_file_read(const char *path, size_t max_bytes, struct ndr_text *out, ndr_
 
 /* Call `visit` for each file and folder in a folder until it returns false. Names that begin with a dot are skipped. */
 void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char *name), void *visitor);
+
+/* Make a folder, and those above it, for this user alone. A failure shows when it is used. */
+void ndr_folder_create(const char *path);
+
+/* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,
+ * so that no reader sees a part of it. */
+int ndr_file_write(const char *path, const void *bytes, size_t count);
+
+void ndr_file_remove(const char *path);
+void ndr_file_touch(const char *path); /* set the time of its last change to now */
 
 /* Write the path of the working directory; false if it is unknown or too long. */
 bool ndr_working_directory(char *path, size_t capacity);

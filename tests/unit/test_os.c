@@ -60,7 +60,10 @@ enum { FOUND_NOTHING = 10, FOUND_A_VALUE, RAN_WITH_ITS_CALLERS_RIGHTS };
 static int look_from_the_copy(void)
 {
     if (getuid() == geteuid() && getgid() == getegid()) return RAN_WITH_ITS_CALLERS_RIGHTS;
-    return ndr_environment("NDR_DEVICE") || ndr_environment("NDR_DISABLE") ? FOUND_A_VALUE : FOUND_NOTHING;
+    ndr_disk disk; /* which takes its folder from HOME otherwise */
+    ndr_disk_open(&disk);
+    return ndr_environment("NDR_DEVICE") || ndr_environment("NDR_DISABLE") || disk.folder.chars ? FOUND_A_VALUE
+                                                                                                : FOUND_NOTHING;
 }
 
 static int run_copy(const char *path)
@@ -69,6 +72,8 @@ static int run_copy(const char *path)
     if (child == 0) {
         setenv("NDR_DEVICE", "anything", 1);
         setenv("NDR_DISABLE", "anything", 1);
+        setenv("NDR_CACHE", "/anything", 1);
+        setenv("HOME", "/anything", 1);
         execl(path, path, "look", (char *)NULL);
         _exit(errno == EACCES || errno == EPERM ? RAN_WITH_ITS_CALLERS_RIGHTS : EXIT_FAILURE);
     }

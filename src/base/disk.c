@@ -1,0 +1,214 @@
+/* disk.c - the store on disk: bytes by key, in files of one folder, kept between processes.
+ *
+ * An entry is one file. Processes and threads share the folder without a lock: a file appears whole, because it is
+ * renamed, and is checked before it is used. Nothing fails for the caller: the reason is logged. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the folder ---- */
+
+static uint64_t read_limit(void)
+{
+    const char *mib = ndr_environment("NDR_CACHE_MIB");
+    const unsigned long limit = mib ? strtoul(mib, NULL, 10) : 0;
+    return (uint64_t)(limit ? limit : NDR_DISK_MIB) << 20;
+}
+
+void ndr_disk_open(ndr_disk *disk)
+{
+    const char *chosen = ndr_environment("NDR_CACHE"), *caches = ndr_environment("XDG_CACHE_HOME");
+    const char *home = ndr_environment("HOME"), *off = NULL;
+    *disk = (ndr_disk){ .limit_bytes = read_limit() };
+    if (chosen && strcmp(chosen, "off") == 0) off = "NDR_CACHE is off";
+    else if (chosen && *chosen && *chosen != '/') off = "NDR_CACHE takes off, or a path that begins with /";
+    else if (chosen && *chosen) ndr_text_add(&disk->folder, "%s", chosen);
+    else if (caches && *caches == '/') ndr_text_add(&disk->folder, "%s/ndr", caches);
+    else if (home && *home == '/') ndr_text_add(&disk->folder, "%s/.cache/ndr", home);
+    else off = "neither NDR_CACHE, XDG_CACHE_HOME nor HOME gives a folder";
+    if (off) ndr_log(NDR_LOG_INFO, "cache.off", "nothing is kept on disk: %s", off);
+}
+
+/* 0, or an errno. Where others can write, they would choose the code that runs here. */
+static int check_folder(const ndr_disk *disk)
+{
+    ndr_file_info info;
+    const int error = disk->folder.chars ? ndr_file_get_info(disk->folder.chars, &info) : ENOENT;
+    if (error) return error;
+    const char *fault = !info.is_folder     ? "it is not a folder"
+                        : !info.is_own      ? "it belongs to another user"
+                        : info.others_write ? "its group or other users may write to it; chmod go-w changes that"
+                                            : NULL;
+    if (fault) ndr_log(NDR_LOG_WARN, "cache.refused", "folder \"%s\" is not used: %s", disk->folder.chars, fault);
+    return fault ? EACCES : 0;
+}
+
+/* ---- entries ---- */
+
+/* Of a file; the key and the value follow. The checksum covers all that is behind it. */
+typedef struct header {
+    char magic[8];
+    uint64_t checksum, key_bytes, value_bytes;
+} header;
+
+enum { CHECKED_FROM = offsetof(header, key_bytes), NAME_LENGTH = sizeof "ndr-" - 1 + 32 };
+static const char magic[] = "ndrkept1";
+
+static uint64_t checksum_of(const ndr_text *entry)
+{
+    return XXH3_64bits(entry->chars + CHECKED_FROM, entry->length - CHECKED_FROM);
+}
+
+/* A key with the build of libndr, whose entries no other build finds, and its file. */
+typedef struct place {
+    ndr_text key, path;
+} place;
+
+static bool find_place(const ndr_disk *disk, const char *key, place *out)
+{
+    *out = (place){ 0 };
+    ndr_text_add(&out->key, "libndr %s\n%s", ndr_library_build, key);
+    if (out->key.failed) return false;
+    const ndr_hash hash = ndr_hash_bytes(out->key.chars, out->key.length, 0);
+    ndr_text_add(&out->path, "%s/ndr-%016llx%016llx", disk->folder.chars, (unsigned long long)hash.words[0],
+                 (unsigned long long)hash.words[1]);
+    return !out->path.failed;
+}
+
+static void free_place(place *p)
+{
+    ndr_text_free(&p->key);
+    ndr_text_free(&p->path);
+}
+
+static ndr_text make_entry(const ndr_text *key, const void *value, size_t value_bytes)
+{
+    ndr_text out = { 0 };
+    header h = { .key_bytes = key->length, .value_bytes = value_bytes };
+    memcpy(h.magic, magic, sizeof h.magic);
+    ndr_text_add_chars(&out, (const char *)&h, sizeof h);
+    ndr_text_add_chars(&out, key->chars, key->length);
+    ndr_text_add_chars(&out, value, value_bytes);
+    if (out.failed) return out;
+    h.checksum = checksum_of(&out);
+    memcpy(out.chars, &h, sizeof h);
+    return out;
+}
+
+/* Why a file is not the entry of `key`; NULL: it is. */
+static const char *find_fault(const ndr_text *entry, const ndr_file_info *info, const ndr_text *key)
+{
+    header h;
+    if (entry->failed) return "there is no memory to read it";
+    if (!info->is_regular || !info->is_own || info->others_write) return "others may have written it";
+    if (entry->length < sizeof h) return "it is cut short";
+    memcpy(&h, entry->chars, sizeof h);
+    if (memcmp(h.magic, magic, sizeof h.magic) != 0) return "it is not an entry of this store";
+    if (checksum_of(entry) != h.checksum) return "it is damaged: its checksum is wrong";
+    const bool is_same = h.key_bytes == key->length && h.value_bytes == entry->length - sizeof h - key->length
+                         && memcmp(entry->chars + sizeof h, key->chars, key->length) == 0;
+    return is_same ? NULL : "it belongs to another key";
+}
+
+static bool read_entry(const place *p, ndr_text *value)
+{
+    ndr_file_info info;
+    ndr_text entry = { 0 };
+    const size_t before = sizeof(header) + p->key.length;
+    const int error = ndr_file_read(p->path.chars, NDR_DISK_ENTRY_BYTES, &entry, &info);
+    const ndr_errno_text reason = ndr_errno_print(error);
+    const char *fault = error ? reason.chars : find_fault(&entry, &info, &p->key);
+    if (fault && error != ENOENT) ndr_log(NDR_LOG_WARN, "cache.ignored", "\"%s\" is ignored: %s", p->path.chars, fault);
+    if (!fault) ndr_text_add_chars(value, entry.chars + before, entry.length - before);
+    ndr_text_free(&entry);
+    return !fault && !value->failed;
+}
+
+bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value)
+{
+    place p;
+    if (check_folder(disk) != 0) return false;
+    const bool is_found = find_place(disk, key, &p) && read_entry(&p, value);
+    if (is_found) ndr_file_touch(p.path.chars); /* those not used for longest go first */
+    free_place(&p);
+    return is_found;
+}
+
+bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes)
+{
+    place p = { 0 };
+    if (!disk->folder.chars) return false;
+    ndr_folder_create(disk->folder.chars);
+    ndr_text entry = { 0 };
+    int error = check_folder(disk);
+    if (!error && find_place(disk, key, &p)) entry = make_entry(&p.key, value, value_bytes);
+    if (!error) error = !entry.chars || entry.failed ? ENOMEM : entry.length > NDR_DISK_ENTRY_BYTES ? EFBIG : 0;
+    if (!error) error = ndr_file_write(p.path.chars, entry.chars, entry.length);
+    if (error)
+        ndr_log(NDR_LOG_WARN, "cache.not_kept", "%zu bytes are not kept in \"%s\": %s", value_bytes, disk->folder.chars,
+                ndr_errno_print(error).chars);
+    else atomic_store(&disk->has_grown, true);
+    free_place(&p);
+    ndr_text_free(&entry);
+    return !error;
+}
+
+/* ---- the limit ---- */
+
+/* At most so many files at a time: each takes a look at all of them. */
+enum { MAX_REMOVED = 500 };
+
+typedef struct sweep {
+    const char *folder;
+    int64_t total_bytes, oldest_ns;
+    ndr_text oldest; /* its path */
+} sweep;
+
+/* The folder may hold files of the user. Ours are "ndr-", 32 digits, and more if a process ended while it wrote. */
+static bool is_ours(const char *name)
+{
+    return strncmp(name, "ndr-", 4) == 0 && 4 + strspn(name + 4, "0123456789abcdef") == NAME_LENGTH
+           && (!name[NAME_LENGTH] || name[NAME_LENGTH] == '.');
+}
+
+static bool add_file(void *visitor, const char *name)
+{
+    sweep *s = visitor;
+    ndr_file_info info;
+    ndr_text path = { 0 };
+    ndr_text_add(&path, "%s/%s", s->folder, name);
+    if (!is_ours(name) || path.failed || ndr_file_get_info(path.chars, &info) != 0) info.size_bytes = 0;
+    const int64_t changed_ns = info.size_bytes ? info.changed_s * 1000000000 + info.changed_ns : INT64_MAX;
+    s->total_bytes += info.size_bytes;
+    if (changed_ns < s->oldest_ns) {
+        s->oldest_ns = changed_ns;
+        ndr_text_clear(&s->oldest);
+        ndr_text_add(&s->oldest, "%s", path.chars);
+    }
+    ndr_text_free(&path);
+    return true;
+}
+
+/* Whether there was one to remove. */
+static bool remove_oldest(const ndr_disk *disk)
+{
+    sweep s = { .folder = disk->folder.chars, .oldest_ns = INT64_MAX };
+    ndr_folder_visit(s.folder, add_file, &s);
+    const bool is_over = s.total_bytes > (int64_t)disk->limit_bytes && s.oldest.length && !s.oldest.failed;
+    if (is_over) ndr_file_remove(s.oldest.chars);
+    ndr_text_free(&s.oldest);
+    return is_over;
+}
+
+void ndr_disk_close(ndr_disk *disk)
+{
+    unsigned left = MAX_REMOVED;
+    if (atomic_load(&disk->has_grown) && check_folder(disk) == 0)
+        while (left > 0 && remove_oldest(disk)) --left;
+    ndr_text_free(&disk->folder);
+}

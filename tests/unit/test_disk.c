@@ -1,0 +1,763 @@
+/* test_disk.c - the store on disk: what was put is found again, whole or not at all, and nothing in it can do harm. */
+#include "support.h"
+
+#include "base/base.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ANOTHER = 65534, HEADER = 32 };
+
+/* ---- a store of each test's own ---- */
+
+static char folder[1024]; /* of the test that runs; missing at its start */
+static ndr_disk disk;
+static ndr_text heard; /* "id: text\n" */
+
+static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level, (void)user;
+    ndr_text_add(&heard, "%s: %s\n", id, text);
+}
+
+static void assert_heard(const char *id, const char *part)
+{
+    const char *at = heard.chars ? strstr(heard.chars, id) : NULL;
+    if (!at || !strstr(at, part)) fail_msg("no %s with \"%s\" in: %s", id, part, heard.chars ? heard.chars : "");
+    ndr_text_clear(&heard);
+}
+
+static void assert_silent(void)
+{
+    if (heard.length) fail_msg("heard %s", heard.chars);
+}
+
+static void remove_folder(const char *path)
+{
+    char command[2200];
+    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", path, path);
+    assert_int_equal(system(command) == -1, false);
+}
+
+static void open_store(const char *chosen)
+{
+    ndr_disk_close(&disk);
+    setenv("NDR_CACHE", chosen, 1);
+    ndr_disk_open(&disk);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    strcat(folder, "/store");
+    remove_folder(folder);
+    open_store(folder);
+    ndr_text_clear(&heard);
+    return ndr_log_set(NDR_LOG_DEBUG, hear, NULL) != NDR_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    ndr_disk_close(&disk);
+    remove_folder(folder);
+    return 0;
+}
+
+static void put(const char *key, const char *value) { assert_true(ndr_disk_put(&disk, key, value, strlen(value))); }
+
+static bool finds(const char *key, const char *value)
+{
+    ndr_text got = { 0 };
+    const bool is_found = ndr_disk_get(&disk, key, &got);
+    const bool is_same = is_found && got.length == strlen(value) && memcmp(got.chars, value, got.length) == 0;
+    assert_true(is_same || !is_found); /* never another value */
+    ndr_text_free(&got);
+    return is_found;
+}
+
+/* The files of the folder; `last` gets the path of one of them. */
+static unsigned count_files(char *last, size_t capacity)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *entry; opened && (entry = readdir(opened));) {
+        if (entry->d_name[0] == '.') continue;
+        if (last) snprintf(last, capacity, "%s/%s", folder, entry->d_name);
+        ++count;
+    }
+    if (opened) closedir(opened);
+    return count;
+}
+
+static const char *only_file(void)
+{
+    static char path[2048];
+    assert_int_equal(count_files(path, sizeof path), 1);
+    return path;
+}
+
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t count = fread(bytes, 1, capacity, file);
+    fclose(file);
+    assert_true(count < capacity);
+    return count;
+}
+
+static void write_bytes(const char *path, const unsigned char *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    fclose(file);
+}
+
+/* Run in a child with the rights of another user where this one may do anything; its assertions are this test's. */
+static void run_without_rights(void (*run)(void))
+{
+    if (geteuid() == 0) assert_int_equal(chown(folder, ANOTHER, ANOTHER), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && (setgid(ANOTHER) != 0 || setuid(ANOTHER) != 0)) _exit(3);
+        run();
+        _exit(0);
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
+}
+
+/* For children: CMocka's own assertions would go on with the parent's other tests. */
+#define REQUIRE(condition, status)          \
+    do {                                    \
+        if (!(condition)) _exit((status));  \
+    } while (0)
+
+/* ---- finding ---- */
+
+static void test_disk__finds_what_was_put(void **state)
+{
+    (void)state;
+    assert_false(finds("a", ""));
+    assert_false(finds("b", ""));
+    assert_int_equal(count_files(NULL, 0), 0);
+    assert_int_equal(access(folder, F_OK), -1); /* looking makes nothing */
+    put("a", "one");
+    put("b", "two");
+    put("", "for the empty key");
+    put("c", "");
+    assert_true(finds("a", "one"));
+    assert_true(finds("b", "two"));
+    assert_true(finds("", "for the empty key"));
+    assert_true(finds("c", ""));
+    put("a", "another");
+    assert_true(finds("a", "another"));
+    assert_int_equal(count_files(NULL, 0), 4);
+    open_store(folder);
+    assert_true(finds("a", "another"));
+    assert_false(finds("d", ""));
+    assert_silent();
+}
+
+static void test_disk__keeps_bytes_of_any_size(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 7, 16383, 16384, 16385, 1000003 };
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+        unsigned char *bytes = malloc(sizes[s] + 1);
+        for (size_t i = 0; i < sizes[s]; ++i) bytes[i] = (unsigned char)(i * 31 >> 3);
+        assert_true(ndr_disk_put(&disk, "bytes", bytes, sizes[s]));
+        ndr_text got = { 0 };
+        ndr_text_add(&got, "before");
+        assert_true(ndr_disk_get(&disk, "bytes", &got));
+        assert_int_equal(got.length, sizes[s] + 6);
+        assert_memory_equal(got.chars, "before", 6);
+        if (sizes[s]) assert_memory_equal(got.chars + 6, bytes, sizes[s]);
+        ndr_text_free(&got);
+        free(bytes);
+    }
+}
+
+static void test_disk__is_for_its_user_alone(void **state)
+{
+    (void)state;
+    struct stat about;
+    const mode_t before = umask(0);
+    put("a", "one");
+    umask(before);
+    assert_int_equal(stat(folder, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    assert_int_equal(stat(only_file(), &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+}
+
+/* ---- entries that are wrong ---- */
+
+static void test_disk__ignores_an_entry_of_any_other_length(void **state)
+{
+    (void)state;
+    unsigned char bytes[512] = { 0 };
+    put("key", "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    for (size_t length = 0; length < count; ++length) {
+        write_bytes(path, bytes, length);
+        assert_false(finds("key", ""));
+        assert_heard("cache.ignored", length < HEADER ? "cut short" : "checksum");
+    }
+    write_bytes(path, bytes, count + 1);
+    assert_false(finds("key", ""));
+    assert_heard("cache.ignored", "checksum");
+    put("key", "a value"); /* over it */
+    assert_true(finds("key", "a value"));
+}
+
+static void test_disk__ignores_an_entry_with_any_bit_changed(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    put("key", "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    for (size_t bit = 0; bit < 8 * count; ++bit) {
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        write_bytes(path, bytes, count);
+        assert_false(finds("key", ""));
+        assert_heard("cache.ignored", bit < 64 ? "not an entry" : "checksum");
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    write_bytes(path, bytes, count);
+    assert_true(finds("key", "a value"));
+}
+
+/* The checksum of a changed entry, made right again. */
+static void seal(unsigned char *bytes, size_t count)
+{
+    const uint64_t checksum = XXH3_64bits(bytes + 16, count - 16);
+    memcpy(bytes + 8, &checksum, sizeof checksum);
+}
+
+static void test_disk__ignores_an_entry_of_another_key_under_the_same_name(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    put("key 1", "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    unsigned char *end_of_key = bytes + count - strlen("a value") - 1;
+    assert_int_equal(*end_of_key, '1');
+    *end_of_key = '2';
+    seal(bytes, count);
+    write_bytes(path, bytes, count);
+    assert_false(finds("key 1", ""));
+    assert_heard("cache.ignored", "another key");
+    assert_false(finds("key 2", ""));
+}
+
+static void test_disk__ignores_an_entry_of_another_build_of_libndr(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    put("key", "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    const size_t build = HEADER + strlen("libndr ");
+    assert_memory_equal(bytes + build, ndr_library_build, strlen(ndr_library_build));
+    bytes[build] ^= 1;
+    seal(bytes, count);
+    write_bytes(path, bytes, count);
+    assert_false(finds("key", ""));
+    assert_heard("cache.ignored", "another key");
+}
+
+static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 0, 1, UINT64_MAX, UINT64_MAX - HEADER, INT64_MAX, 1u << 31 };
+    unsigned char bytes[512];
+    put("key", "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    for (size_t field = 16; field < HEADER; field += 8)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+            unsigned char changed[512];
+            memcpy(changed, bytes, count);
+            memcpy(changed + field, &sizes[i], sizeof sizes[i]);
+            seal(changed, count);
+            write_bytes(path, changed, count);
+            assert_false(finds("key", ""));
+            assert_heard("cache.ignored", "another key");
+        }
+}
+
+static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    const char *path = only_file();
+    assert_int_equal(chmod(path, 0620), 0);
+    assert_false(finds("key", ""));
+    assert_heard("cache.ignored", "others may have written it");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0); /* which nobody writes */
+    assert_false(finds("key", ""));
+    assert_heard("cache.ignored", "others may have written it");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(finds("key", ""));
+    assert_heard("cache.ignored", "");
+    assert_false(ndr_disk_put(&disk, "key", "a value", 7));
+    assert_heard("cache.not_kept", "directory");
+    assert_int_equal(count_files(NULL, 0), 1); /* nothing beside it */
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* ---- folders that are wrong ---- */
+
+static void test_disk__refuses_a_folder_that_others_can_write_to(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = { 0777, 0770, 0720, 0702, 01777 };
+    put("key", "a value");
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
+        assert_int_equal(chmod(folder, modes[i]), 0);
+        assert_false(finds("key", ""));
+        assert_heard("cache.refused", "its group or other users may write to it; chmod go-w");
+        assert_false(ndr_disk_put(&disk, "new", "value", 5));
+        assert_heard("cache.refused", folder);
+        assert_int_equal(count_files(NULL, 0), 1);
+    }
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_true(finds("key", "a value"));
+}
+
+static void test_disk__refuses_a_folder_of_another_user(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    if (geteuid() == 0) assert_int_equal(chown(folder, ANOTHER, (gid_t)-1), 0);
+    else open_store("/usr");
+    assert_false(finds("key", ""));
+    assert_heard("cache.refused", "it belongs to another user");
+    assert_false(ndr_disk_put(&disk, "new", "value", 5));
+    assert_heard("cache.refused", "it belongs to another user");
+}
+
+static void test_disk__refuses_what_is_no_folder(void **state)
+{
+    (void)state;
+    write_file("file", "");
+    snprintf(folder + strlen(folder) - strlen("store"), 16, "file");
+    open_store(folder);
+    assert_false(finds("key", ""));
+    assert_heard("cache.refused", "it is not a folder");
+    strcat(folder, "/in/it");
+    open_store(folder);
+    assert_false(finds("key", ""));
+    assert_false(ndr_disk_put(&disk, "key", "value", 5));
+    assert_heard("cache.not_kept", "Not a directory");
+}
+
+static void use_read_only(void)
+{
+    ndr_text got = { 0 };
+    REQUIRE(!ndr_disk_put(&disk, "new", "value", 5), 10);
+    REQUIRE(heard.chars && strstr(heard.chars, "cache.not_kept") && strstr(heard.chars, "Permission denied"), 11);
+    REQUIRE(ndr_disk_get(&disk, "key", &got) && got.length == 7, 12);
+    REQUIRE(!ndr_disk_get(&disk, "new", &got), 13);
+    ndr_disk_close(&disk);
+}
+
+static void test_disk__reads_from_a_folder_that_cannot_be_written_to(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    if (geteuid() == 0) assert_int_equal(chown(only_file(), ANOTHER, ANOTHER), 0);
+    assert_int_equal(chmod(folder, 0500), 0);
+    run_without_rights(use_read_only);
+    assert_int_equal(count_files(NULL, 0), 1);
+}
+
+static void use_unreadable(void)
+{
+    ndr_text got = { 0 };
+    REQUIRE(!ndr_disk_get(&disk, "key", &got), 10);
+    REQUIRE(heard.chars && strstr(heard.chars, "cache.ignored") && strstr(heard.chars, "Permission denied"), 11);
+    REQUIRE(ndr_disk_put(&disk, "new", "value", 5), 12); /* it can be written to */
+    ndr_disk_close(&disk);
+}
+
+static void test_disk__misses_an_entry_that_cannot_be_read(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    if (geteuid() == 0) assert_int_equal(chown(only_file(), ANOTHER, ANOTHER), 0);
+    assert_int_equal(chmod(only_file(), 0), 0);
+    run_without_rights(use_unreadable);
+}
+
+static void test_disk__does_without_a_folder_that_goes(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    remove_folder(folder);
+    assert_false(finds("key", ""));
+    assert_silent();
+    put("key", "a value");
+    assert_true(finds("key", "a value"));
+}
+
+static void test_disk__takes_a_path_that_is_too_long(void **state)
+{
+    (void)state;
+    char path[6000];
+    memset(path, 'x', sizeof path);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    open_store(path);
+    assert_false(finds("key", ""));
+    assert_false(ndr_disk_put(&disk, "key", "value", 5));
+    assert_heard("cache.not_kept", "too long");
+}
+
+/* ---- a disk that is full ---- */
+
+/* What the next calls of write() do: -1 passes all; otherwise so many bytes pass, in parts, and then the disk is full. */
+static ssize_t bytes_left = -1;
+static bool fails_at_close;
+ssize_t __real_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+int __real_close(int file);
+int __wrap_close(int file);
+
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    static bool is_interrupted;
+    if (bytes_left < 0) return __real_write(file, bytes, count);
+    is_interrupted = !is_interrupted;
+    errno = is_interrupted ? EINTR : ENOSPC;
+    if (is_interrupted || bytes_left == 0) return -1;
+    const size_t part = count < 40 ? count : 40, passing = (size_t)bytes_left < part ? (size_t)bytes_left : part;
+    bytes_left -= (ssize_t)passing;
+    return __real_write(file, bytes, passing);
+}
+
+int __wrap_close(int file)
+{
+    const int result = __real_close(file);
+    if (!fails_at_close) return result;
+    errno = EDQUOT;
+    return -1;
+}
+
+static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    put("key", "a value");
+    const size_t count = read_bytes(only_file(), bytes, sizeof bytes);
+    for (ssize_t room = 0; room < (ssize_t)count; room += 13) {
+        bytes_left = room;
+        const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
+        bytes_left = -1;
+        assert_false(is_put);
+        assert_heard("cache.not_kept", "No space left");
+        assert_true(finds("key", "a value")); /* as before */
+        assert_int_equal(count_files(NULL, 0), 1);
+    }
+    bytes_left = (ssize_t)count; /* just enough, in parts */
+    const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
+    bytes_left = -1;
+    assert_true(is_put);
+    assert_true(finds("key", "another"));
+}
+
+static void test_disk__keeps_nothing_that_fails_to_close(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    fails_at_close = true;
+    const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
+    fails_at_close = false;
+    assert_false(is_put);
+    assert_heard("cache.not_kept", "uota");
+    assert_true(finds("key", "a value"));
+    assert_int_equal(count_files(NULL, 0), 1);
+}
+
+static void use_limited(void)
+{
+    const struct rlimit limit = { 64, 64 };
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0, 10);
+    REQUIRE(!ndr_disk_put(&disk, "new", "value", 5), 11); /* SIGXFSZ would end this process */
+    REQUIRE(heard.chars && strstr(heard.chars, "cache.not_kept") && strstr(heard.chars, "too large"), 12);
+    ndr_disk_close(&disk);
+}
+
+static void test_disk__respects_the_limit_of_a_process(void **state)
+{
+    (void)state;
+    put("key", "a value");
+    const int there = (int)count_files(NULL, 0);
+    run_without_rights(use_limited);
+    assert_int_equal(count_files(NULL, 0), there);
+}
+
+/* ---- several at once ---- */
+
+enum { WRITERS = 4, WRITES = 60, LONGEST = 9973 };
+
+/* A value that shows whether it is whole: its length follows from its letter, which all of it is. */
+static size_t length_of(char letter) { return (size_t)(letter - 'a') * 919 % LONGEST; }
+
+static void write_many(ndr_disk *to, char letter)
+{
+    char value[LONGEST];
+    memset(value, letter, sizeof value);
+    for (int i = 0; i < WRITES; ++i) ndr_disk_put(to, "shared", value, length_of(letter));
+}
+
+static bool read_whole(void)
+{
+    ndr_text got = { 0 };
+    bool is_whole = !ndr_disk_get(&disk, "shared", &got);
+    if (!is_whole) {
+        const char letter = got.length ? got.chars[0] : 'a';
+        is_whole = got.length == length_of(letter);
+        for (size_t i = 0; i < got.length; ++i) is_whole = is_whole && got.chars[i] == letter;
+    }
+    ndr_text_free(&got);
+    return is_whole;
+}
+
+static void test_disk__is_shared_by_processes(void **state)
+{
+    (void)state;
+    fflush(NULL);
+    for (int w = 0; w < WRITERS; ++w)
+        if (fork() == 0) { /* they use the store that their parent opened */
+            write_many(&disk, (char)('b' + w));
+            _exit(heard.length ? 1 : 0);
+        }
+    int ended = 0, left = WRITERS;
+    for (int status; left > 0; left -= waitpid(-1, &status, WNOHANG) > 0 && (ended |= status, true))
+        assert_true(read_whole());
+    assert_int_equal(ended, 0);
+    assert_silent();
+    assert_int_equal(count_files(NULL, 0), 1);
+    assert_true(read_whole());
+}
+
+static void *write_in_a_thread(void *letter)
+{
+    write_many(&disk, *(char *)letter);
+    return NULL;
+}
+
+static void test_disk__is_shared_by_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[WRITERS];
+    char letters[WRITERS];
+    for (int w = 0; w < WRITERS; ++w) {
+        letters[w] = (char)('b' + w);
+        assert_int_equal(pthread_create(&threads[w], NULL, write_in_a_thread, &letters[w]), 0);
+    }
+    for (int i = 0; i < WRITES; ++i) assert_true(read_whole());
+    for (int w = 0; w < WRITERS; ++w) assert_int_equal(pthread_join(threads[w], NULL), 0);
+    assert_silent();
+    assert_int_equal(count_files(NULL, 0), 1);
+}
+
+/* ---- the limit ---- */
+
+static void path_in_folder(const char *name, char *path, size_t capacity)
+{
+    assert_true((size_t)snprintf(path, capacity, "%s/%s", folder, name) < capacity);
+}
+
+static void set_age(const char *path, long seconds)
+{
+    const struct timespec times[2] = { { 1000000000 - seconds, 0 }, { 1000000000 - seconds, 0 } };
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Put a value of 1000 bytes, last used `age` seconds before a time long ago. */
+static void put_aged(const char *key, long age)
+{
+    static const char value[1000];
+    char before[64][256], path[2048];
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *e; opened && (e = readdir(opened));) snprintf(before[count++], 256, "%s", e->d_name);
+    if (opened) closedir(opened);
+    assert_true(ndr_disk_put(&disk, key, value, sizeof value));
+    assert_non_null(opened = opendir(folder));
+    for (struct dirent *e; (e = readdir(opened));) {
+        unsigned i = 0;
+        while (i < count && strcmp(before[i], e->d_name) != 0) ++i;
+        if (i < count || e->d_name[0] == '.') continue;
+        path_in_folder(e->d_name, path, sizeof path);
+        set_age(path, age);
+    }
+    closedir(opened);
+}
+
+static bool has(const char *key)
+{
+    ndr_text got = { 0 };
+    const bool is_there = ndr_disk_get(&disk, key, &got);
+    ndr_text_free(&got);
+    return is_there;
+}
+
+static void test_disk__removes_what_was_not_used_for_longest(void **state)
+{
+    (void)state;
+    static const char *const others[] = { "ndr-of-the-user-in-32-characters-xyz", "ndr-0123456789abcdef0123456789abcdefx",
+                                          "ndr-notes", "data" };
+    char path[2048];
+    put_aged("c", 30);
+    put_aged("a", 50);
+    put_aged("b", 40);
+    put_aged("d", 20);
+    path_in_folder("ndr-0123456789abcdef0123456789abcdef.12.34.5", path, sizeof path); /* of a writer that was killed */
+    write_file(path, "half an en");
+    set_age(path, 60);
+    for (size_t i = 0; i < 4; ++i) {
+        path_in_folder(others[i], path, sizeof path);
+        write_file(path, "of the user");
+        set_age(path, 1000);
+    }
+    assert_true(has("a")); /* used just now */
+    disk.limit_bytes = 3600;
+    ndr_disk_close(&disk);
+    open_store(folder);
+    assert_int_equal(count_files(NULL, 0), 7);
+    assert_true(has("a") && has("c") && has("d"));
+    assert_false(has("b"));
+    assert_silent();
+}
+
+static void test_disk__keeps_its_limit_in_the_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        unsigned mib;
+    } rows[] = { { "1", 1 }, { "1000", 1000 }, { "", 256 }, { "many", 256 }, { "0", 256 } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        setenv("NDR_CACHE_MIB", rows[i].words, 1);
+        open_store(folder);
+        assert_int_equal(disk.limit_bytes, (uint64_t)rows[i].mib << 20);
+    }
+    unsetenv("NDR_CACHE_MIB");
+    open_store(folder);
+    assert_int_equal(disk.limit_bytes, 256u << 20);
+}
+
+/* ---- which folder ---- */
+
+static void check_folder(const char *cache, const char *caches, const char *home, const char *wanted, const char *why)
+{
+    ndr_disk_close(&disk);
+    if (cache) setenv("NDR_CACHE", cache, 1);
+    else unsetenv("NDR_CACHE");
+    if (caches) setenv("XDG_CACHE_HOME", caches, 1);
+    else unsetenv("XDG_CACHE_HOME");
+    if (home) setenv("HOME", home, 1);
+    else unsetenv("HOME");
+    ndr_disk_open(&disk);
+    if (wanted) {
+        assert_string_equal(disk.folder.chars, wanted);
+        assert_silent();
+    } else {
+        assert_null(disk.folder.chars);
+        assert_heard("cache.off: nothing is kept on disk: ", why);
+        assert_false(ndr_disk_put(&disk, "key", "value", 5));
+        assert_false(finds("key", ""));
+        assert_silent();
+    }
+}
+
+static void test_disk__has_its_folder_from_the_environment(void **state)
+{
+    (void)state;
+    char *home = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
+    home = home ? strdup(home) : NULL;
+    caches = caches ? strdup(caches) : NULL;
+    check_folder("/a/b", "/c", "/h", "/a/b", NULL);
+    check_folder(NULL, "/c", "/h", "/c/ndr", NULL);
+    check_folder("", "/c", "/h", "/c/ndr", NULL);
+    check_folder(NULL, NULL, "/h", "/h/.cache/ndr", NULL);
+    check_folder(NULL, "", "/h", "/h/.cache/ndr", NULL);
+    check_folder(NULL, "not/absolute", "/h", "/h/.cache/ndr", NULL);
+    check_folder(NULL, NULL, NULL, NULL, "neither NDR_CACHE, XDG_CACHE_HOME nor HOME gives a folder");
+    check_folder(NULL, NULL, "", NULL, "neither NDR_CACHE");
+    check_folder("off", "/c", "/h", NULL, "NDR_CACHE is off");
+    check_folder("here", "/c", "/h", NULL, "NDR_CACHE takes off, or a path that begins with /");
+    if (home) setenv("HOME", home, 1);
+    if (caches) setenv("XDG_CACHE_HOME", caches, 1);
+    free(home);
+    free(caches);
+}
+
+static void test_disk__makes_the_folders_above_its_own(void **state)
+{
+    (void)state;
+    struct stat about;
+    char deep[1100];
+    snprintf(deep, sizeof deep, "%s/x/y/z", folder);
+    open_store(deep);
+    put("key", "a value");
+    assert_true(finds("key", "a value"));
+    assert_int_equal(stat(folder, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_disk__finds_what_was_put),
+        TEST(test_disk__keeps_bytes_of_any_size),
+        TEST(test_disk__is_for_its_user_alone),
+        TEST(test_disk__ignores_an_entry_of_any_other_length),
+        TEST(test_disk__ignores_an_entry_with_any_bit_changed),
+        TEST(test_disk__ignores_an_entry_of_another_key_under_the_same_name),
+        TEST(test_disk__ignores_an_entry_of_another_build_of_libndr),
+        TEST(test_disk__ignores_sizes_that_do_not_add_up),
+        TEST(test_disk__ignores_what_is_no_file_of_its_own),
+        TEST(test_disk__refuses_a_folder_that_others_can_write_to),
+        TEST(test_disk__refuses_a_folder_of_another_user),
+        TEST(test_disk__refuses_what_is_no_folder),
+        TEST(test_disk__reads_from_a_folder_that_cannot_be_written_to),
+        TEST(test_disk__misses_an_entry_that_cannot_be_read),
+        TEST(test_disk__does_without_a_folder_that_goes),
+        TEST(test_disk__takes_a_path_that_is_too_long),
+        TEST(test_disk__keeps_nothing_that_was_written_in_part),
+        TEST(test_disk__keeps_nothing_that_fails_to_close),
+        TEST(test_disk__respects_the_limit_of_a_process),
+        TEST(test_disk__is_shared_by_processes),
+        TEST(test_disk__is_shared_by_threads),
+        TEST(test_disk__removes_what_was_not_used_for_longest),
+        TEST(test_disk__keeps_its_limit_in_the_environment),
+        TEST(test_disk__has_its_folder_from_the_environment),
+        TEST(test_disk__makes_the_folders_above_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
