@@ -248,6 +248,16 @@ NDR_API void ndr_context_destroy(ndr_context *context);
 /** Describe the context's device. */
 NDR_MUST_CHECK ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
 
+/** What the store on disk did for a context: docs/cache.md. */
+typedef struct ndr_cache_info {
+    const char *folder; /**< Where it is, whether or not the folder can be used; lives with the context. NULL: it is off. */
+    size_t hits;        /**< Programs that were taken from it. */
+    size_t misses;      /**< Programs that were built from their sources; NDR_LOG=info tells why. */
+} ndr_cache_info;
+
+/** Counts of programs since the context was created. A program is one source with its options. */
+NDR_MUST_CHECK ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
+
 /* ---- queues -------------------------------------------------------------------------------------- */
 
 /** An in-order queue of work for the context's device: each piece starts when the one before it has ended. */

@@ -15,6 +15,7 @@ void ndr_context_release(ndr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
     ndr_attachments_free(&context->attachments);
+    ndr_cache_close(context);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
@@ -47,6 +48,7 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
             return ndr_fail_cl(error, "clCreateContext");
         }
     }
+    ndr_cache_open(made, entry->platform);
     return NDR_OK;
 }
 

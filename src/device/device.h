@@ -42,6 +42,7 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clReleaseMemObject)             \
     REQUIRED(clGetMemObjectInfo)             \
     REQUIRED(clCreateProgramWithSource)      \
+    REQUIRED(clCreateProgramWithBinary)      \
     REQUIRED(clReleaseProgram)               \
     REQUIRED(clBuildProgram)                 \
     REQUIRED(clGetProgramInfo)               \
@@ -257,6 +258,9 @@ struct ndr_context {
     ndr_caps caps;
     ndr_spin_backoff spin_backoff;
     ndr_checker *checker; /* NULL: unchecked */
+    ndr_disk disk;
+    ndr_text cache_key;
+    atomic_size_t cache_hits, cache_misses; /* of programs */
     ndr_attachments attachments; /* freed before `cl` */
 };
 
@@ -266,6 +270,16 @@ void ndr_context_release(ndr_context *context);
 
 /* Open a listed device. `cl` is an OpenCL context to share, or NULL to create one. */
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
+
+/* ---- cache.c ---- */
+
+/* For a context whose device is known: open and close the store on disk. */
+void ndr_cache_open(ndr_context *context, cl_platform_id platform);
+void ndr_cache_close(ndr_context *context);
+
+/* ndr_disk_get() and ndr_disk_put() for an answer that depends on the device, its driver and the machine. */
+bool ndr_cache_get(ndr_context *context, const char *question, ndr_text *value);
+bool ndr_cache_put(ndr_context *context, const char *question, const void *value, size_t value_bytes);
 
 /* ---- queue.c ---- */
 

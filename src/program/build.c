@@ -246,6 +246,13 @@ static void drop_probes(char *log)
     }
 }
 
+ndr_status ndr_build_get_log(cl_program program, cl_device_id device, char **log)
+{
+    NDR_TRY(read_log(program, device, log));
+    drop_probes(*log);
+    return NDR_OK;
+}
+
 ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length)
 {
     NDR_REQUIRE_SET(kernel);
@@ -253,11 +260,12 @@ ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *t
                 "ndr_kernel_get_log: text is NULL, but capacity is %zu; pass memory of that size, or 0", capacity);
     cl_program program;
     NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
-    char *log;
-    NDR_TRY(read_log(program, kernel->context->device, &log));
-    drop_probes(log);
+    char *asked = NULL;
+    const char *log = kernel->program ? kernel->program->log.chars : NULL;
+    if (!log) NDR_TRY(ndr_build_get_log(program, kernel->context->device, &asked));
+    if (!log) log = asked;
     if (capacity) snprintf(text, capacity, "%s", log);
     if (length) *length = strlen(log);
-    free(log);
+    free(asked);
     return NDR_OK;
 }

@@ -119,7 +119,8 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
-    if (status == NDR_OK) status = ndr_signature_build(context, text, &options, made);
+    if (status == NDR_OK && !ndr_binary_find(context, text, options.chars, made))
+        status = ndr_signature_build(context, text, &options, made);
     made->options = options.chars; /* freed with the program in every case */
     return status;
 }
@@ -142,7 +143,7 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     made->key = key;
     const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill_program(context, desc, made);
-    if (status == NDR_OK)
+    if (status == NDR_OK && !made->kernels.chars)
         ndr_log(NDR_LOG_INFO, "program.built", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", made->title,
                 (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, made->options);
     if (status == NDR_OK) status = ndr_store_keep(store, made);
@@ -158,14 +159,16 @@ static ndr_status read_from_text(ndr_program *program, const char *text, ndr_ker
     return ndr_guard_read(text, program->options, made->name, &made->is_guarded);
 }
 
-static ndr_status fill_kernel(ndr_program *program, const char *name, ndr_kernel *made)
+ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *made)
 {
+    made->program = program;
     made->name = copy_text(name);
     if (!made->name) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
     NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made->cl));
     made->sub_groups = program->sub_groups;
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
+    if (program->kernels.chars) return ndr_binary_read_kernel(program, made);
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
     if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* remove the probes */
@@ -179,7 +182,7 @@ static ndr_status make_kernel(ndr_context *context, ndr_store *store, ndr_progra
 {
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
-    ndr_status status = fill_kernel(program, name, made);
+    ndr_status status = ndr_kernel_fill(program, name, made);
     if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);

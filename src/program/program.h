@@ -40,12 +40,15 @@ typedef struct ndr_param {
     char *name, *type_name;
 } ndr_param;
 
+typedef struct ndr_program ndr_program;
+
 /* One kernel function of a program. OpenCL keeps a kernel's arguments inside the kernel, so `lock` is held while
  * arguments are set and the kernel is enqueued. */
 struct ndr_kernel {
     uint64_t seal;
     ndr_hash key;         /* hash of the request */
     ndr_context *context; /* no reference: the context owns the kernel */
+    const ndr_program *program; /* NULL: foreign */
     cl_kernel cl;
     char *name;
     ndr_param *params;
@@ -74,7 +77,7 @@ typedef struct ndr_type {
 void ndr_types_free(ndr_type *types);
 
 /* A built program. The driver keeps its text: ndr_build_get_text(). */
-typedef struct ndr_program {
+struct ndr_program {
     ndr_hash key; /* hash of the request */
     cl_program cl;
     char *title; /* its name in sentences and logs */
@@ -84,7 +87,10 @@ typedef struct ndr_program {
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* requested, or the warp's; 0 for the device's own */
     bool uses_sub_groups;  /* its text includes ndr/sub_group.clh */
-} ndr_program;
+    ndr_text kernels, log; /* of a program that came from disk: what is known of its kernels, and its build's log */
+    ndr_text question;     /* its binary is kept under this when the context ends; empty: it is not */
+    ndr_context *context;  /* set with these. No reference */
+};
 
 /* A hash table with open addressing. */
 typedef struct ndr_table {
@@ -280,11 +286,30 @@ ndr_status ndr_build(ndr_context *context, const char *text, const char *probes,
 /* The same for a text that may fail to build: then NDR_OK is returned and `*program` is NULL. */
 ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program);
 
+/* The log of a build that succeeded, without lines about probes; free() it. */
+ndr_status ndr_build_get_log(cl_program program, cl_device_id device, char **log);
+
 /* The source text of a program, from the driver; free() it. */
 ndr_status ndr_build_get_text(cl_program program, char **text);
 
 /* Create a kernel of a program. The sentence of NDR_NOT_FOUND lists its kernels. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
+
+/* ---- binary.c ---- */
+
+/* Set up a program whose title is set from its binary on disk: true. Otherwise it is to be built; the log tells why. */
+bool ndr_binary_find(ndr_context *context, const char *text, const char *options, ndr_program *program);
+
+/* Write a program that was not found, when its context ends. */
+void ndr_binary_keep(ndr_program *program);
+
+/* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
+ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
+
+/* ---- kernel.c ---- */
+
+/* Fill in a kernel whose context is set. The caller holds the build lock, or is alone. */
+ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *made);
 
 /* ---- explain.c ---- */
 
@@ -353,6 +378,7 @@ ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text 
 /* Fill in the parameters and limits of `kernel`, whose cl, context and name are set. `text` and `program` are NULL
  * for a foreign kernel, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
+ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 
 /* Pure: the number or vector type called `type_name` in OpenCL C; its bytes, 0 for neither. */
 ndr_builtin ndr_builtin_named(const char *type_name);

@@ -473,7 +473,7 @@ static size_t count_argument_bytes(const ndr_kernel *kernel)
 #define READ(what, variable) \
     NDR_TRY_CL(clGetKernelWorkGroupInfo(kernel->cl, kernel->context->device, what, sizeof variable, &(variable), NULL))
 
-static ndr_status read_limits(ndr_kernel *kernel)
+ndr_status ndr_signature_read_limits(ndr_kernel *kernel)
 {
     cl_ulong local = 0, private_memory = 0;
     size_t required[3] = { 0, 0, 0 };
@@ -503,5 +503,5 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program 
     detect_record(kernel);
     if (program) NDR_TRY(apply_probes(kernel, text, program));
     kernel->argument_bytes = count_argument_bytes(kernel);
-    return read_limits(kernel);
+    return ndr_signature_read_limits(kernel);
 }

@@ -84,6 +84,9 @@ void ndr_program_free(ndr_program *program)
     free(program->title);
     free(program->options);
     ndr_types_free(program->types);
+    ndr_text_free(&program->kernels);
+    ndr_text_free(&program->log);
+    ndr_text_free(&program->question);
     free(program);
 }
 
@@ -97,6 +100,8 @@ static void open_store(ndr_attachment *made)
 static void close_store(ndr_attachment *gone)
 {
     ndr_store *store = (ndr_store *)gone;
+    for (size_t i = 0; i < store->programs.capacity; ++i)
+        if (store->programs.slots[i].value) ndr_binary_keep(store->programs.slots[i].value);
     for (size_t i = 0; i < store->kernels.capacity; ++i) ndr_kernel_free(store->kernels.slots[i].value);
     for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
     free(store->kernels.slots);

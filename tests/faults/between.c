@@ -120,6 +120,10 @@ MAKES(cl_mem, buffers, clCreateSubBuffer,
 MAKES(cl_program, programs, clCreateProgramWithSource,
       (cl_context c, cl_uint count, const char **texts, const size_t *lengths, cl_int *error), c, count, texts,
       lengths, error)
+MAKES(cl_program, programs, clCreateProgramWithBinary,
+      (cl_context c, cl_uint count, const cl_device_id *devices, const size_t *lengths, const unsigned char **binaries,
+       cl_int *status, cl_int *error),
+      c, count, devices, lengths, binaries, status, error)
 MAKES(cl_kernel, kernels, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name, error)
 
 RETAINS(clRetainContext, cl_context, contexts)

@@ -6,6 +6,7 @@ cmake_minimum_required(VERSION 3.21)
 # file: the tests that cover it. A file is here where it can only be reached through another one.
 set(covered
   "base/handle: check"              # handles are known in checked contexts only
+  "device/cache: binary"
   "device/caps: catalog context"    # what NDR_DISABLE takes away; what a device says
   "device/cl_error: status failures"
   "launch/args: launch"

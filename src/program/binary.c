@@ -1,0 +1,240 @@
+/* binary.c - keeps built programs on disk with what is known of their kernels: the next process compiles nothing.
+ *
+ * A program is written when its context ends: some drivers add code to a binary at the first launches, and make it
+ * whole, which takes time, when it is first asked for. */
+#include "program/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is known of kernels ---- */
+
+/* A line for the kernel, and one for each parameter. */
+static void print_kernel(const ndr_kernel *k, ndr_text *out)
+{
+    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %d\n", k->name, k->arg_count, k->info.arg_count, k->argument_bytes,
+                 (int)k->form, k->dims, k->has_scratch, k->is_guarded);
+    for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
+        ndr_text_add(out, "%d %d %u %zu %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
+                     p->is_const, p->name, p->type_name);
+}
+
+static const char *next_line(const char *at)
+{
+    const char *end = strchr(at, '\n');
+    return end ? end + 1 : NULL;
+}
+
+/* Sets the names even if there is no memory for one of them. */
+static bool parse_param(const char *line, ndr_param *p)
+{
+    int kind = 0, dtype = 0, is_const = 0, name = 0, type_name = 0;
+    sscanf(line, "%d %d %u %zu %d .%n%*[^ ] .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &name,
+           &type_name);
+    p->kind = (ndr_param_kind)kind;
+    p->type.dtype = (ndr_dtype)dtype;
+    p->is_const = is_const;
+    const size_t length = (size_t)(type_name - name) - strlen(" ."), rest = strcspn(line + type_name, "\n");
+    p->name = calloc(length + 1, 1);
+    p->type_name = calloc(rest + 1, 1);
+    if (p->name) memcpy(p->name, line + name, length);
+    if (p->type_name) memcpy(p->type_name, line + type_name, rest);
+    return p->name && p->type_name;
+}
+
+ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
+{
+    const size_t length = strlen(k->name);
+    const char *line = program->kernels.chars;
+    while (line && !(strncmp(line, "kernel ", 7) == 0 && strncmp(line + 7, k->name, length) == 0 && line[7 + length] == ' '))
+        line = next_line(line);
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
+    int form = 0, has_scratch = 0, is_guarded = 0;
+    unsigned count = 0;
+    sscanf(line + 7 + length, "%u %u %zu %d %u %d %d", &count, &k->info.arg_count, &k->argument_bytes, &form, &k->dims,
+           &has_scratch, &is_guarded);
+    k->form = (ndr_form)form;
+    k->has_scratch = has_scratch;
+    k->is_guarded = is_guarded;
+    k->params = calloc(count ? count : 1, sizeof *k->params);
+    bool has_memory = k->params != NULL;
+    for (; has_memory && k->arg_count < count; ++k->arg_count)
+        has_memory = parse_param(line = next_line(line), &k->params[k->arg_count]);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, has_memory, "no memory for the parameters of \"%s\"", k->name);
+    return ndr_signature_read_limits(k);
+}
+
+/* ---- what is written ---- */
+
+enum { KERNELS, LOG, BINARY, PARTS };
+
+typedef struct part {
+    const char *bytes;
+    size_t count;
+} part;
+
+static void add_part(ndr_text *out, const void *bytes, size_t count)
+{
+    const uint64_t length = count;
+    ndr_text_add_chars(out, (const char *)&length, sizeof length);
+    ndr_text_add_chars(out, bytes, count);
+}
+
+/* Of a value whose checksum was right, and which this build of libndr wrote. */
+static void read_parts(const ndr_text *value, part parts[PARTS])
+{
+    const char *at = value->chars;
+    for (unsigned i = 0; i < PARTS; at = parts[i].bytes + parts[i].count, ++i) {
+        uint64_t length;
+        memcpy(&length, at, sizeof length);
+        parts[i] = (part){ at + sizeof length, (size_t)length };
+    }
+}
+
+/* ---- finding ---- */
+
+/* Whether the text is all that the compiler reads: another file may change unseen. */
+static bool is_whole(const char *text, const char *options)
+{
+    ndr_code code;
+    const bool is_known = ndr_code_read(text, &code) && !ndr_word_find(code.macros.chars, "include")
+                          && !strstr(text, "__has_include") && !strstr(options, "-include")
+                          && !strstr(options, "-imacros");
+    ndr_code_free(&code);
+    return is_known;
+}
+
+/* Call `each` for the program's kernels, without those of libndr. */
+static ndr_status visit_kernels(ndr_program *program, ndr_status (*each)(ndr_program *, const char *, ndr_text *),
+                                ndr_text *out)
+{
+    char *names;
+    ndr_status status = NDR_OK;
+    NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
+    for (char *rest = names, *name; status == NDR_OK && (name = strtok_r(rest, ";", &rest));)
+        if (strncmp(name, "ndr_probe_", 10) != 0) status = each(program, name, out);
+    free(names);
+    return status;
+}
+
+/* A driver may take a binary and then refuse its kernels. */
+static ndr_status check_kernel(ndr_program *program, const char *name, ndr_text *unused)
+{
+    (void)unused;
+    cl_kernel made;
+    NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made));
+    ndr_cl.clReleaseKernel(made);
+    return NDR_OK;
+}
+
+static ndr_status load(const ndr_context *context, const ndr_text *value, const char *flags, ndr_program *program)
+{
+    part parts[PARTS];
+    read_parts(value, parts);
+    const unsigned char *binary = (const unsigned char *)parts[BINARY].bytes;
+    cl_int error, status = CL_SUCCESS;
+    cl_program made = ndr_cl.clCreateProgramWithBinary(context->cl, 1, &context->device, &parts[BINARY].count, &binary,
+                                                       &status, &error);
+    NDR_TRY_CL_AS("clCreateProgramWithBinary", error);
+    program->cl = made;
+    NDR_TRY_CL_AS("clCreateProgramWithBinary", status);
+    NDR_TRY_CL(clBuildProgram(made, 1, &context->device, flags, NULL, NULL));
+    NDR_TRY(visit_kernels(program, check_kernel, NULL));
+    ndr_text_add_chars(&program->log, parts[LOG].bytes, parts[LOG].count);
+    ndr_text_add_chars(&program->kernels, parts[KERNELS].bytes, parts[KERNELS].count);
+    const bool failed = program->log.failed || program->kernels.failed;
+    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program from disk") : NDR_OK;
+}
+
+/* NULL: the program is set up. Otherwise why it is not. */
+static const char *find(ndr_context *context, const char *text, const char *options, ndr_program *program)
+{
+    ndr_text flags = { 0 }, value = { 0 };
+    if (!is_whole(text, options)) return "it includes a file that only the compiler finds";
+    const ndr_hash hash = ndr_hash_bytes(text, strlen(text), 0);
+    ndr_build_add_options(&context->caps, options, &flags);
+    ndr_text_add(&program->question, "program %016llx%016llx, %s", (unsigned long long)hash.words[0],
+                 (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);
+    const bool is_there = !flags.failed && ndr_cache_get(context, program->question.chars, &value);
+    const ndr_status status = is_there ? load(context, &value, flags.chars, program) : NDR_NOT_FOUND;
+    ndr_text_free(&value);
+    ndr_text_free(&flags);
+    if (status == NDR_OK) return NULL;
+    if (program->cl) ndr_cl.clReleaseProgram(program->cl);
+    program->cl = NULL;
+    ndr_text_free(&program->kernels);
+    return is_there ? ndr_last_error() : "it is not there";
+}
+
+bool ndr_binary_find(ndr_context *context, const char *text, const char *options, ndr_program *program)
+{
+    if (!context->disk.folder.chars) return false;
+    const int64_t start_ns = ndr_clock_ns();
+    const char *why = find(context, text, options, program);
+    program->context = context;
+    atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
+    if (why) {
+        ndr_log(NDR_LOG_INFO, "cache.miss", "\"%s\" with \"%s\": %s", program->title, options, why);
+        return false;
+    }
+    ndr_text_free(&program->question); /* it is kept already */
+    ndr_log(NDR_LOG_INFO, "cache.hit", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", program->title,
+            (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, options);
+    return true;
+}
+
+/* ---- keeping ---- */
+
+static ndr_status add_kernel(ndr_program *program, const char *name, ndr_text *out)
+{
+    ndr_kernel *kernel;
+    NDR_TRY(ndr_kernel_new(program->context, program->key, &kernel));
+    const ndr_status status = ndr_kernel_fill(program, name, kernel);
+    if (status == NDR_OK) print_kernel(kernel, out);
+    ndr_kernel_free(kernel);
+    return status;
+}
+
+static ndr_status add_binary(cl_program program, ndr_text *out)
+{
+    size_t bytes = 0, size_bytes = 0;
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 0, NULL, &size_bytes));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, size_bytes == sizeof bytes, "it is built for several devices");
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, bytes > 0, "the driver has no binary of it");
+    unsigned char *binary = malloc(bytes);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, binary, "no memory for its binary");
+    const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+    if (error == CL_SUCCESS) add_part(out, binary, bytes);
+    free(binary);
+    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    return NDR_OK;
+}
+
+static ndr_status add_parts(ndr_program *program, ndr_text *kernels, ndr_text *out)
+{
+    char *log;
+    NDR_TRY(visit_kernels(program, add_kernel, kernels));
+    NDR_TRY(ndr_build_get_log(program->cl, program->context->device, &log));
+    add_part(out, kernels->chars, kernels->length + 1);
+    add_part(out, log, strlen(log) + 1);
+    free(log);
+    NDR_TRY(add_binary(program->cl, out));
+    return out->failed || kernels->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to write it") : NDR_OK;
+}
+
+void ndr_binary_keep(ndr_program *program)
+{
+    if (!program->question.length || program->question.failed) return;
+    const int64_t start_ns = ndr_clock_ns();
+    ndr_text kernels = { 0 }, value = { 0 };
+    ndr_text_add(&kernels, "%s", "");
+    if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK)
+        ndr_log(NDR_LOG_INFO, "cache.left_out", "\"%s\": %s", program->title, ndr_last_error());
+    else if (ndr_cache_put(program->context, program->question.chars, value.chars, value.length))
+        ndr_log(NDR_LOG_INFO, "cache.kept", "\"%s\" with \"%s\": %zu bytes in %.1f ms", program->title,
+                program->options, value.length, (double)(ndr_clock_ns() - start_ns) * 1e-6);
+    ndr_text_free(&kernels);
+    ndr_text_free(&value);
+}

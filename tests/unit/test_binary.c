@@ -1,0 +1,635 @@
+/* test_binary.c - programs that are kept on disk: the same from there as from their sources, and from their sources when
+ * anything is different or wrong. */
+#include "support.h"
+
+#include "program/program.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- contexts with a store of their own ---- */
+
+static char folder[1024];
+static ndr_text heard; /* "id: text\n" */
+static unsigned compiled, taken; /* programs that were made of a text, and of a binary */
+static __typeof__(clCreateProgramWithSource) *real_source;
+static __typeof__(clCreateProgramWithBinary) *real_binary;
+
+static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level, (void)user;
+    ndr_text_add(&heard, "%s: %s\n", id, text);
+}
+
+static bool has_heard(const char *id, const char *part)
+{
+    const char *at = heard.chars ? strstr(heard.chars, id) : NULL;
+    return at && strstr(at, part);
+}
+
+#define assert_heard(id, part)                                                                       \
+    do {                                                                                             \
+        if (!has_heard(id, part)) fail_msg("no %s with \"%s\" in: %s", id, part, heard.chars ? heard.chars : ""); \
+    } while (0)
+
+static cl_program CL_API_CALL count_source(cl_context c, cl_uint count, const char **texts, const size_t *lengths,
+                                           cl_int *error)
+{
+    ++compiled;
+    return real_source(c, count, texts, lengths, error);
+}
+
+static cl_program CL_API_CALL count_binary(cl_context c, cl_uint count, const cl_device_id *devices,
+                                           const size_t *lengths, const unsigned char **binaries, cl_int *status,
+                                           cl_int *error)
+{
+    ++taken;
+    return real_binary(c, count, devices, lengths, binaries, status, error);
+}
+
+static ndr_context *open_context(void)
+{
+    ndr_context *made;
+    assert_ok(ndr_context_create(NULL, &made));
+    ndr_text_clear(&heard);
+    compiled = taken = 0;
+    return made;
+}
+
+static void empty_store(void)
+{
+    char command[2200];
+    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", folder, folder);
+    assert_true(system(command) != -1);
+}
+
+static int open_all(void **state)
+{
+    if (open_device(state) != 0 || !getcwd(folder, sizeof folder - 16)) return -1;
+    strcat(folder, "/store");
+    real_source = ndr_cl.clCreateProgramWithSource;
+    real_binary = ndr_cl.clCreateProgramWithBinary;
+    return ndr_log_set(NDR_LOG_INFO, hear, NULL) != NDR_OK;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    empty_store();
+    setenv("NDR_CACHE", folder, 1);
+    ndr_cl.clCreateProgramWithSource = count_source;
+    ndr_cl.clCreateProgramWithBinary = count_binary;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    ndr_cl.clCreateProgramWithSource = real_source;
+    ndr_cl.clCreateProgramWithBinary = real_binary;
+    empty_store();
+    return 0;
+}
+
+static unsigned count_entries(char *last, size_t capacity)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *e; opened && (e = readdir(opened));) {
+        if (e->d_name[0] == '.') continue;
+        if (last) assert_true((size_t)snprintf(last, capacity, "%s/%s", folder, e->d_name) < capacity);
+        ++count;
+    }
+    if (opened) closedir(opened);
+    return count;
+}
+
+static ndr_kernel *get(ndr_context *in, const ndr_kernel_desc *desc)
+{
+    ndr_kernel *kernel;
+    assert_ok(ndr_kernel_get(in, desc, &kernel));
+    return kernel;
+}
+
+static void assert_counts(const ndr_context *of, size_t hits, size_t misses)
+{
+    ndr_cache_info info;
+    assert_ok(ndr_context_get_cache(of, &info));
+    assert_int_equal(info.hits, hits);
+    assert_int_equal(info.misses, misses);
+    assert_string_equal(info.folder, folder);
+}
+
+/* ---- a program and its result ---- */
+
+static const char plus[] = "kernel void plus(global int *x) { x[get_global_id(0)] += STEP; }\n";
+
+/* What the kernel adds to 100. */
+static int run(ndr_context *in, ndr_kernel *kernel)
+{
+    int value = 100;
+    ndr_queue *on;
+    ndr_buffer *buffer;
+    assert_ok(ndr_queue_create(in, NULL, &on));
+    assert_ok(ndr_buffer_create_from(in, sizeof value, &value, &buffer));
+    assert_ok(ndr_launch(on, kernel, ndr_range_1d(1), buffer));
+    assert_ok(ndr_buffer_read(on, buffer, 0, sizeof value, &value));
+    ndr_buffer_destroy(buffer);
+    ndr_queue_destroy(on);
+    return value - 100;
+}
+
+/* Get `plus` in a context of its own and run it; the counts tell where it came from. */
+static int add_in_a_context(const char *options)
+{
+    ndr_context *made = open_context();
+    const int step = run(made, get(made, &(ndr_kernel_desc){ .name = "plus", .source = plus, .options = options }));
+    ndr_context_destroy(made);
+    return step;
+}
+
+/* Whether the driver gives binaries: what is kept after a first context. */
+static void fill_store(void)
+{
+    assert_int_equal(add_in_a_context("-DSTEP=3"), 3);
+    assert_heard("cache.miss", "\"source\" with \"-DSTEP=3");
+    assert_heard("cache.miss", "it is not there");
+    assert_heard("program.built", "\"source\" in ");
+    assert_heard("cache.kept", "\"source\" with \"-DSTEP=3");
+    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_int_equal(taken, 0);
+}
+
+static void assert_taken(int step)
+{
+    assert_int_equal(step, 3);
+    assert_int_equal(compiled, 0);
+    assert_int_equal(taken, 1);
+    assert_heard("cache.hit", "\"source\" in ");
+    assert_false(has_heard("program.built", ""));
+    assert_false(has_heard("cache.kept", "")); /* once is enough */
+}
+
+static void assert_built(int step)
+{
+    assert_int_equal(step, 3);
+    assert_true(compiled > 0);
+    assert_heard("program.built", "\"source\" in ");
+    assert_false(has_heard("cache.hit", ""));
+}
+
+static void test_binary__starts_warm_without_the_compiler(void **state)
+{
+    (void)state;
+    fill_store();
+    assert_taken(add_in_a_context("-DSTEP=3"));
+    assert_taken(add_in_a_context("-DSTEP=3"));
+    assert_int_equal(count_entries(NULL, 0), 1);
+}
+
+static void test_binary__counts_hits_and_misses(void **state)
+{
+    (void)state;
+    ndr_context *first = open_context();
+    const ndr_kernel_desc three = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
+    assert_counts(first, 0, 0);
+    get(first, &three);
+    assert_counts(first, 0, 1);
+    get(first, &three); /* is there already */
+    assert_counts(first, 0, 1);
+    ndr_context_destroy(first);
+    ndr_context *second = open_context();
+    get(second, &three);
+    assert_counts(second, 1, 0);
+    ndr_context_destroy(second);
+}
+
+static void test_binary__refuses_to_tell_nothing_of_nothing(void **state)
+{
+    (void)state;
+    ndr_cache_info info;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_cache(NULL, &info), "ndr_context_get_cache: context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_cache(context, NULL), "ndr_context_get_cache: info is NULL");
+}
+
+static void test_binary__keeps_nothing_where_the_store_is_off(void **state)
+{
+    (void)state;
+    ndr_cache_info info;
+    setenv("NDR_CACHE", "off", 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_false(has_heard("cache.", ""));
+    ndr_context *made = open_context();
+    assert_ok(ndr_context_get_cache(made, &info));
+    assert_null(info.folder);
+    assert_int_equal(info.hits + info.misses, 0);
+    ndr_context_destroy(made);
+    assert_int_equal(access(folder, F_OK), -1);
+}
+
+/* ---- what is known of the kernels ---- */
+
+static const char many[] =
+    "#include <ndr/nd_item.clh>\n"
+    "typedef struct { float a; char b; } pair;\n"
+    "typedef uint word;\n"
+    "#define HIDDEN kernel void hidden(global int *x, pair p, word w) { x[0] = p.b + w; }\n"
+    "HIDDEN\n"
+    "kernel void values(global int *x, const float f, uchar c, float3 v, pair p, word w, local word *l)\n"
+    "{ l[0] = w; x[0] = (int)(f + c + v.x + p.a + l[0]); }\n"
+    "kernel void spaces(global const float *a, constant int *b, local double4_or *c, global void *d, global int *x)\n"
+    "{ x[0] = b[0] + (int)a[0]; }\n"
+    "kernel void guarded(global int *x, NDR_RANGE(1))\n"
+    "{ const ndr_item it = NDR_ITEM(1); x[ndr_global_id(it, 0)] += 1; }\n"
+    "kernel void grouped(global int *x, NDR_ND_RANGE(2))\n"
+    "{ const ndr_nd_item it = NDR_ND_ITEM(2); x[ndr_global_id(it, 1)] = 2; }\n"
+    "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void sized(global int *x) { x[get_global_id(0)] = 3; }\n";
+
+static const char *const many_names[] = { "hidden", "values", "spaces", "guarded", "grouped", "sized" };
+
+static void assert_same_kernel(const ndr_kernel *a, const ndr_kernel *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->arg_count, b->arg_count);
+    assert_int_equal(a->argument_bytes, b->argument_bytes);
+    assert_int_equal(a->form, b->form);
+    assert_int_equal(a->dims, b->dims);
+    assert_int_equal(a->has_scratch, b->has_scratch);
+    assert_int_equal(a->is_guarded, b->is_guarded);
+    assert_int_equal(a->sub_groups, b->sub_groups);
+    assert_int_equal(a->sub_group_size, b->sub_group_size);
+    assert_int_equal(a->info.arg_count, b->info.arg_count);
+    assert_int_equal(a->info.max_group_size, b->info.max_group_size);
+    assert_int_equal(a->info.local_memory_bytes, b->info.local_memory_bytes);
+    assert_memory_equal(a->info.required_local_size, b->info.required_local_size, sizeof a->info.required_local_size);
+    for (unsigned i = 0; i < a->arg_count; ++i) {
+        const ndr_param *p = &a->params[i], *q = &b->params[i];
+        assert_string_equal(p->name, q->name);
+        assert_string_equal(p->type_name, q->type_name);
+        assert_int_equal(p->kind, q->kind);
+        assert_int_equal(p->type.dtype, q->type.dtype);
+        assert_int_equal(p->type.lanes, q->type.lanes);
+        assert_int_equal(p->size_bytes, q->size_bytes);
+        assert_int_equal(p->is_const, q->is_const);
+    }
+}
+
+static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state)
+{
+    (void)state;
+    enum { COUNT = sizeof many_names / sizeof many_names[0] };
+    ndr_kernel_desc desc = { .source = many, .options = "-Ddouble4_or=int4" };
+    ndr_kernel *cold[COUNT], *warm[COUNT], *other;
+    ndr_context *first = open_context();
+    desc.name = "spaces"; /* the others are kept unasked */
+    get(first, &desc);
+    ndr_context_destroy(first);
+    ndr_context *second = open_context();
+    setenv("NDR_CACHE", "off", 1);
+    ndr_context *third = open_context();
+    for (size_t i = 0; i < COUNT; ++i) {
+        desc.name = many_names[i];
+        cold[i] = get(third, &desc);
+    }
+    compiled = 0;
+    for (size_t i = 0; i < COUNT; ++i) {
+        desc.name = many_names[i];
+        warm[i] = get(second, &desc);
+        assert_same_kernel(cold[i], warm[i]);
+    }
+    assert_int_equal(compiled, 0);
+    assert_true(warm[3]->is_guarded);
+    assert_int_equal(warm[0]->params[1].size_bytes, 8);
+    desc.name = "none";
+    assert_refused(NDR_NOT_FOUND, ndr_kernel_get(third, &desc, &other), "has no kernel called \"none\"; it has ");
+    assert_refused(NDR_NOT_FOUND, ndr_kernel_get(second, &desc, &other), "has no kernel called \"none\"; it has ",
+                   "guarded");
+    ndr_context_destroy(third);
+    ndr_context_destroy(second);
+}
+
+static void test_binary__has_the_log_of_its_build(void **state)
+{
+    (void)state;
+    static const char source[] = "#warning look here\n"
+                                 "kernel void warned(global int *x) { int unused; x[0] = 1; }\n";
+    char cold[4096], warm[4096];
+    const ndr_kernel_desc desc = { .name = "warned", .source = source };
+    for (int i = 0; i < 2; ++i) {
+        ndr_context *made = open_context();
+        assert_ok(ndr_kernel_get_log(get(made, &desc), sizeof cold, i ? warm : cold, NULL));
+        assert_int_equal(compiled > 0, i == 0);
+        ndr_context_destroy(made);
+    }
+    assert_string_equal(cold, warm);
+}
+
+/* ---- anything different ---- */
+
+static void test_binary__is_for_one_source_and_its_options(void **state)
+{
+    (void)state;
+    fill_store();
+    assert_int_equal(add_in_a_context("-DSTEP=4"), 4);
+    assert_int_equal(taken, 0);
+    assert_int_equal(add_in_a_context("-DSTEP=4 "), 4);
+    assert_int_equal(taken, 0);
+    ndr_context *made = open_context();
+    const char other[] = "kernel void plus(global int *x) { x[get_global_id(0)] -= STEP; }\n";
+    assert_int_equal(run(made, get(made, &(ndr_kernel_desc){ .name = "plus", .source = other, .options = "-DSTEP=3" })),
+                     -3);
+    assert_int_equal(taken, 0);
+    ndr_context_destroy(made);
+}
+
+static void test_binary__is_for_one_setting_of_the_driver(void **state)
+{
+    (void)state;
+    fill_store();
+    setenv("POCL_TEST_SETTING", "1", 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    unsetenv("POCL_TEST_SETTING");
+    assert_int_equal(taken, 0);
+    setenv("POCL_TEST_CACHE_FOLDER", "1", 1); /* where something is kept makes no difference */
+    setenv("OTHER_POCL_SETTING", "1", 1);
+    assert_taken(add_in_a_context("-DSTEP=3"));
+    unsetenv("POCL_TEST_CACHE_FOLDER");
+    unsetenv("OTHER_POCL_SETTING");
+}
+
+/* The number that a file gives a kernel which includes it by its name, or by a macro. */
+static int included_number(const char *including, bool *is_taken)
+{
+    const char *dirs[] = { ".", NULL };
+    ndr_context *made = open_context();
+    const ndr_kernel_desc desc = { .name = "plus", .source = including, .include_dirs = dirs };
+    const int step = run(made, get(made, &desc));
+    *is_taken = taken > 0;
+    ndr_context_destroy(made);
+    return step;
+}
+
+static void test_binary__sees_a_changed_file_that_is_included(void **state)
+{
+    (void)state;
+    static const char by_name[] = "#include \"number.clh\"\nkernel void plus(global int *x) { x[0] += NUMBER; }\n";
+    bool is_taken;
+    write_file("number.clh", "#define NUMBER 5\n");
+    assert_int_equal(included_number(by_name, &is_taken), 5);
+    assert_int_equal(included_number(by_name, &is_taken), 5);
+    assert_true(is_taken);
+    write_file("number.clh", "#define NUMBER 6\n");
+    assert_int_equal(included_number(by_name, &is_taken), 6);
+    assert_false(is_taken);
+}
+
+static void test_binary__does_not_keep_what_only_the_compiler_can_read(void **state)
+{
+    (void)state;
+    static const char by_macro[] = "#define TEXT(x) #x\n#define NAME(x) TEXT(x)\n#include NAME(number.clh)\n"
+                                   "kernel void plus(global int *x) { x[0] += NUMBER; }\n";
+    bool is_taken;
+    for (int number = 5; number < 7; ++number) {
+        write_file("number.clh", number == 5 ? "#define NUMBER 5\n" : "#define NUMBER 6\n");
+        assert_int_equal(included_number(by_macro, &is_taken), number);
+        assert_false(is_taken);
+        assert_heard("cache.miss", "it includes a file that only the compiler finds");
+        assert_false(has_heard("cache.kept", ""));
+    }
+    static const char asked[] = "#if __has_include(\"missing.clh\")\n#define STEP 1\n#else\n#define STEP 3\n#endif\n"
+                                "kernel void plus(global int *x) { x[0] += STEP; }\n";
+    ndr_context *made = open_context();
+    ndr_kernel *kernel;
+    if (ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = asked }, &kernel) == NDR_OK)
+        assert_heard("cache.miss", "it includes a file that only the compiler finds");
+    ndr_context_destroy(made);
+    assert_int_equal(count_entries(NULL, 0), 0);
+}
+
+static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
+{
+    (void)state;
+    ndr_kernel *kernel;
+    for (int i = 0; i < 2; ++i) {
+        ndr_context *made = open_context();
+        assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = plus }, &kernel),
+                       "STEP");
+        assert_true(compiled > 0);
+        ndr_context_destroy(made);
+        assert_int_equal(count_entries(NULL, 0), 0);
+    }
+}
+
+/* ---- entries and binaries that are wrong ---- */
+
+static void test_binary__shows_the_driver_no_damaged_entry(void **state)
+{
+    (void)state;
+    static unsigned char bytes[1 << 20];
+    char path[2048];
+    fill_store();
+    assert_int_equal(count_entries(path, sizeof path), 1);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t count = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_true(count > 100 && count < sizeof bytes);
+    const size_t lengths[] = { 0, 31, count / 2, count - 1, count };
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
+        const bool is_whole = lengths[i] == count;
+        bytes[count - 20] ^= is_whole; /* in the binary */
+        assert_non_null(file = fopen(path, "wb"));
+        assert_int_equal(fwrite(bytes, 1, lengths[i], file), lengths[i]);
+        fclose(file);
+        bytes[count - 20] ^= is_whole;
+        assert_built(add_in_a_context("-DSTEP=3"));
+        assert_int_equal(taken, 0);
+        assert_heard("cache.ignored", path);
+        assert_heard("cache.kept", "");
+    }
+    assert_taken(add_in_a_context("-DSTEP=3"));
+}
+
+/* Where a driver refuses a binary: at once, for its device, when it is built, when a kernel of it is made. */
+typedef enum place { AT_ONCE, FOR_THE_DEVICE, WHEN_BUILT, WHEN_ASKED, PLACES } place;
+static place refusing;
+static __typeof__(clBuildProgram) *real_build;
+static __typeof__(clCreateKernel) *real_kernel;
+
+static cl_program CL_API_CALL refuse_binary(cl_context c, cl_uint count, const cl_device_id *devices,
+                                            const size_t *lengths, const unsigned char **binaries, cl_int *status,
+                                            cl_int *error)
+{
+    ++taken;
+    if (refusing == AT_ONCE) return *error = CL_INVALID_BINARY, NULL;
+    cl_program made = real_binary(c, count, devices, lengths, binaries, status, error);
+    if (refusing == FOR_THE_DEVICE) *status = CL_INVALID_BINARY;
+    return made;
+}
+
+static cl_int CL_API_CALL refuse_build(cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
+                                       void(CL_CALLBACK *notify)(cl_program, void *), void *user)
+{
+    const bool refuses = refusing == WHEN_BUILT && taken > 0 && compiled == 0;
+    return refuses ? CL_INVALID_BINARY : real_build(p, count, devices, options, notify, user);
+}
+
+static cl_kernel CL_API_CALL refuse_kernel(cl_program p, const char *name, cl_int *error)
+{
+    if (refusing != WHEN_ASKED || compiled > 0) return real_kernel(p, name, error);
+    *error = CL_INVALID_BINARY;
+    return NULL;
+}
+
+static void test_binary__builds_what_the_driver_refuses(void **state)
+{
+    (void)state;
+    fill_store();
+    real_build = ndr_cl.clBuildProgram;
+    real_kernel = ndr_cl.clCreateKernel;
+    ndr_cl.clCreateProgramWithBinary = refuse_binary;
+    ndr_cl.clBuildProgram = refuse_build;
+    ndr_cl.clCreateKernel = refuse_kernel;
+    for (refusing = AT_ONCE; refusing < PLACES; ++refusing) {
+        const int step = add_in_a_context("-DSTEP=3");
+        if (taken != 1 || compiled == 0) print_message("place %d\n", (int)refusing);
+        assert_int_equal(taken, 1);
+        assert_built(step);
+        assert_heard("cache.miss", "CL_INVALID_BINARY");
+        assert_heard("cache.kept", "");
+    }
+    ndr_cl.clBuildProgram = real_build;
+    ndr_cl.clCreateKernel = real_kernel;
+    ndr_cl.clCreateProgramWithBinary = count_binary;
+    assert_taken(add_in_a_context("-DSTEP=3"));
+}
+
+static __typeof__(clGetProgramInfo) *real_info;
+
+static cl_int CL_API_CALL have_no_binary(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
+{
+    const cl_int error = real_info(p, what, bytes, value, needed);
+    if (what == CL_PROGRAM_BINARY_SIZES && value) *(size_t *)value = 0;
+    return error;
+}
+
+static cl_int CL_API_CALL fail_at_binary(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
+{
+    return what == CL_PROGRAM_BINARIES ? CL_OUT_OF_RESOURCES : real_info(p, what, bytes, value, needed);
+}
+
+static void test_binary__does_without_binaries(void **state)
+{
+    (void)state;
+    real_info = ndr_cl.clGetProgramInfo;
+    ndr_cl.clGetProgramInfo = have_no_binary;
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_heard("cache.left_out", "the driver has no binary of it");
+    ndr_cl.clGetProgramInfo = fail_at_binary;
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_heard("cache.left_out", "CL_OUT_OF_RESOURCES");
+    ndr_cl.clGetProgramInfo = real_info;
+    assert_int_equal(count_entries(NULL, 0), 0);
+}
+
+static void test_binary__does_without_a_folder(void **state)
+{
+    (void)state;
+    write_file("no_folder", "");
+    char path[1100];
+    assert_non_null(getcwd(path, sizeof path - 16));
+    strcat(path, "/no_folder");
+    setenv("NDR_CACHE", path, 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_heard("cache.refused", "it is not a folder");
+    assert_heard("cache.not_kept", path);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    setenv("NDR_CACHE", folder, 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_heard("cache.refused", "its group or other users may write to it");
+    assert_int_equal(count_entries(NULL, 0), 0);
+}
+
+/* ---- several at once ---- */
+
+static void *add_in_a_thread(void *unused)
+{
+    (void)unused;
+    ndr_context *made;
+    ndr_kernel *kernel = NULL;
+    const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
+    if (ndr_context_create(NULL, &made) != NDR_OK) return NULL;
+    const bool is_made = ndr_kernel_get(made, &desc, &kernel) == NDR_OK;
+    ndr_context_destroy(made);
+    return is_made ? folder : NULL;
+}
+
+static void test_binary__is_shared_by_contexts_in_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    ndr_cl.clCreateProgramWithSource = real_source; /* the counts are not for threads */
+    ndr_cl.clCreateProgramWithBinary = real_binary;
+    for (int round = 0; round < 2; ++round) {
+        for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, add_in_a_thread, NULL), 0);
+        for (int i = 0; i < THREADS; ++i) {
+            void *result;
+            assert_int_equal(pthread_join(threads[i], &result), 0);
+            assert_non_null(result);
+        }
+    }
+    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_false(has_heard("cache.ignored", ""));
+}
+
+static const char *self;
+
+static void test_binary__is_shared_by_processes(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 3 };
+    fflush(NULL);
+    for (int i = 0; i < PROCESSES; ++i)
+        if (fork() == 0) {
+            execl(self, self, "add", (char *)NULL);
+            _exit(9);
+        }
+    for (int i = 0, status; i < PROCESSES; ++i) {
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_taken(add_in_a_context("-DSTEP=3"));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "add") == 0) _exit(add_in_a_thread(NULL) ? 0 : 1);
+    self = argv[0];
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_binary__starts_warm_without_the_compiler),
+        TEST(test_binary__counts_hits_and_misses),
+        TEST(test_binary__refuses_to_tell_nothing_of_nothing),
+        TEST(test_binary__keeps_nothing_where_the_store_is_off),
+        TEST(test_binary__knows_of_each_kernel_what_its_source_tells),
+        TEST(test_binary__has_the_log_of_its_build),
+        TEST(test_binary__is_for_one_source_and_its_options),
+        TEST(test_binary__is_for_one_setting_of_the_driver),
+        TEST(test_binary__sees_a_changed_file_that_is_included),
+        TEST(test_binary__does_not_keep_what_only_the_compiler_can_read),
+        TEST(test_binary__keeps_nothing_of_what_does_not_build),
+        TEST(test_binary__shows_the_driver_no_damaged_entry),
+        TEST(test_binary__builds_what_the_driver_refuses),
+        TEST(test_binary__does_without_binaries),
+        TEST(test_binary__does_without_a_folder),
+        TEST(test_binary__is_shared_by_contexts_in_threads),
+        TEST(test_binary__is_shared_by_processes),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_device);
+}
