@@ -87,7 +87,7 @@ static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulon
         const uint there = (uint)min((ulong)MR, rows - i);
         uint p = 0;
         if (there == MR) {
-            for (; p + 8 <= depth; p += 8) transpose_8x8(source + p, a_pitch, block + p * MR);
+            for (; MR == 8 && p + 8 <= depth; p += 8) transpose_8x8(source + p, a_pitch, block + p * MR);
             for (; p < depth; ++p)
 #pragma unroll
                 for (uint r = 0; r < MR; ++r) block[p * MR + r] = source[r * a_pitch + p];

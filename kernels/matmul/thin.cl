@@ -11,7 +11,7 @@
 #include "vectors.clh"
 
 #ifndef THIN_ROWS
-#define THIN_ROWS NDR_BLOCK_ROWS /* rows of C in an item: the library sets the power of two that fits m */
+#define THIN_ROWS NDR_STRIP_ROWS /* rows of C in an item: the library sets the power of two that fits m */
 #endif
 /* Columns of C in an item: THIN_ROWS * STRIP elements fit the first cache. */
 #define STRIP (NDR_STRIP_VECTORS * LANES)
@@ -29,7 +29,7 @@ static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN
         for (uint r = 0; r < THIN_ROWS; ++r) {
             V sum = AT(private, v, acc[r]);
 #pragma unroll
-            for (uint q = 0; q < THIN_DEPTH; ++q) sum = fma((V)(x[r][q]), y[q], sum);
+            for (uint q = 0; q < THIN_DEPTH; ++q) sum = MULTIPLY_ADD((V)(x[r][q]), y[q], sum);
             AT(private, v, acc[r]) = sum;
         }
     }
@@ -60,12 +60,12 @@ gemm_thin(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset,
         thin_steps(acc, x, b + p * b_pitch, b_pitch, vectors);
         for (uint j = vectors * LANES; j < cols; ++j)
             for (uint r = 0; r < THIN_ROWS; ++r)
-                for (uint q = 0; q < THIN_DEPTH; ++q) acc[r][j] = fma(x[r][q], b[(p + q) * b_pitch + j], acc[r][j]);
+                for (uint q = 0; q < THIN_DEPTH; ++q) acc[r][j] = MULTIPLY_ADD(x[r][q], b[(p + q) * b_pitch + j], acc[r][j]);
     }
     for (; p < k; ++p)
         for (uint r = 0; r < THIN_ROWS; ++r) {
             const T x = a[min((ulong)r, m - 1) * a_pitch + p];
-            for (uint j = 0; j < cols; ++j) acc[r][j] = fma(x, b[p * b_pitch + j], acc[r][j]);
+            for (uint j = 0; j < cols; ++j) acc[r][j] = MULTIPLY_ADD(x, b[p * b_pitch + j], acc[r][j]);
         }
     for (uint r = 0; r < m; ++r)
         for (uint j = 0; j < cols; ++j) {

@@ -2,9 +2,9 @@
 #ifndef NDR_SHARED_BLOCKS_H
 #define NDR_SHARED_BLOCKS_H
 
-#define NDR_BLOCK_ROWS 8    /* rows of C in an item's registers */
-#define NDR_PACK_ROWS 16    /* rows of B that an item packs: few, so that their pages stay in the TLB */
-#define NDR_PACK_PANELS 16  /* panels that an item packs */
-#define NDR_STRIP_VECTORS 16 /* vectors of each row of C in an item of the thin product */
+#define NDR_PACK_ROWS 16     /* rows of B that an item packs: few, so that their pages stay in the TLB */
+#define NDR_PACK_PANELS 16   /* panels that an item packs */
+#define NDR_STRIP_ROWS 8     /* rows of C in an item of the thin product, at most */
+#define NDR_STRIP_VECTORS 16 /* vectors of each of them */
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "ndr/ndr.h"
+#include "shared/core.h"
 
 /* ---- status.c ---- */
 

@@ -93,6 +93,8 @@ ndr_hash ndr_environment_hash(const char *const *prefixes)
     return sum;
 }
 
+/* ---- the CPU ---- */
+
 ndr_hash ndr_cpu_hash(void)
 {
     unsigned long features[6] = { 0 };
@@ -106,6 +108,29 @@ ndr_hash ndr_cpu_hash(void)
     features[5] = getauxval(AT_HWCAP2);
 #endif
     return ndr_hash_bytes(features, sizeof features, 0);
+}
+
+unsigned ndr_cpu_features(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return (__builtin_cpu_supports("avx512f") ? NDR_CORE_AVX512F : 0) | (__builtin_cpu_supports("avx2") ? NDR_CORE_AVX2 : 0)
+           | (__builtin_cpu_supports("fma") ? NDR_CORE_FMA : 0) | (__builtin_cpu_supports("avx") ? NDR_CORE_AVX : 0)
+           | (__builtin_cpu_supports("sse2") ? NDR_CORE_SSE2 : 0);
+#elif defined(__aarch64__)
+    return NDR_CORE_NEON | NDR_CORE_AARCH64;
+#else
+    return 0;
+#endif
+}
+
+size_t ndr_cpu_cache_bytes(unsigned level)
+{
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    const long bytes = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? (size_t)bytes : 0;
+#else
+    return (void)level, 0;
+#endif
 }
 
 /* ---- files ---- */

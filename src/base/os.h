@@ -44,8 +44,16 @@ const char *ndr_environment(const char *name);
 /* A hash of the variables whose names begin with one of `prefixes` (ends with NULL) and lack "CACHE", in any order. */
 struct ndr_hash ndr_environment_hash(const char *const *prefixes);
 
+/* ---- the CPU ---- */
+
 /* A hash of what this machine's CPU can do, as far as the system tells. */
 struct ndr_hash ndr_cpu_hash(void);
+
+/* Its features, bits of kernels/shared/core.h; 0: not known. */
+unsigned ndr_cpu_features(void);
+
+/* The bytes of a core's first (for data) or second cache; 0: not known. */
+size_t ndr_cpu_cache_bytes(unsigned level);
 
 /* ---- files ---- */
 

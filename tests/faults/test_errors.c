@@ -1125,7 +1125,7 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
     skip_without_warnings();
     const ndr_reduce_request sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1 << 20 } };
     const ndr_matmul_request product = {
-        .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .depth = 512
+        .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .core = ndr_core_of(0), .depth = 512
     };
     build_rows_strictly(&ndr_reduce_operation, &sum);
     build_rows_strictly(&ndr_matmul_operation, &product);

@@ -552,11 +552,48 @@ static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
     close_bench(&b);
 }
 
+/* ---- for the vector registers of other CPUs ---- */
+
+/* Edges of blocks of 4 and 8 rows, of 8, 12, 24 and 48 columns; several passes along k; many panels. */
+static const shape block_shapes[] = { { 1, 1, 1 },   { 3, 11, 9 },  { 4, 8, 16 },    { 5, 13, 8 },     { 7, 12, 33 },
+                                      { 8, 25, 7 },  { 9, 24, 17 }, { 13, 49, 650 }, { 41, 130, 1300 }, { 33, 401, 19 } };
+
+static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
+{
+    assert_ok(ndr_core_force(context, features));
+    force(&ndr_matmul_operation, row);
+    for (size_t i = 0; i < COUNT_OF(block_shapes); ++i)
+        check_shape(dtype, block_shapes[i], i % 3, 1, i % 2 ? 0 : 0.5);
+    force(&ndr_matmul_operation, NULL);
+    assert_ok(ndr_core_force(context, 0));
+}
+
+/* NEON's is never timed: this is all that is known of it. */
+static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
+{
+    (void)state;
+    static const unsigned cores[] = { NDR_CORE_SSE2, NDR_CORE_AVX | NDR_CORE_FMA, NDR_CORE_AVX512F,
+                                      NDR_CORE_NEON | NDR_CORE_AARCH64 };
+    skip_without(!quick() && takes_row(&ndr_matmul_operation, row_of(&ndr_matmul_operation, "direct")),
+                 "the device cannot take the rows for vector registers, or is too slow for more shapes");
+    ndr_core own;
+    assert_ok(ndr_core_get(context, &own));
+    for (size_t i = 0; i < COUNT_OF(cores); ++i) {
+        if (ndr_core_of(cores[i]).vector_bytes == own.vector_bytes && ndr_core_of(cores[i]).registers == own.registers)
+            continue; /* it has had all the tests */
+        check_blocks(cores[i], "direct", NDR_DTYPE_F32);
+        check_blocks(cores[i], "packed", NDR_DTYPE_F32);
+    }
+    check_blocks(NDR_CORE_SSE2, "thin", NDR_DTYPE_F32);
+    if (device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
+}
+
 /* ---- every row, whatever this device would choose ---- */
 
 static bool is_chosen(const ndr_op_row *row)
 {
-    const ndr_matmul_request small = { .dtype = NDR_DTYPE_F32, .c = { .rows = 64, .cols = 64 }, .depth = 64 };
+    const ndr_matmul_request small = { .dtype = NDR_DTYPE_F32, .c = { .rows = 64, .cols = 64 }, .core = ndr_core_of(0),
+                                         .depth = 64 };
     return ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) == row;
 }
 
@@ -588,6 +625,7 @@ int main(void)
         REFUSAL(matmul, refusals, refuses_rows_that_would_overlap),
         cmocka_unit_test(test_matmul__refuses_shapes_that_do_not_fit_together),
         cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
+        cmocka_unit_test(test_matmul__in_blocks_for_any_core_agrees_with_loops),
     };
     const struct CMUnitTest results[] = { RESULTS };
     return run_rows(&ndr_matmul_operation,

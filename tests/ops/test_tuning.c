@@ -64,6 +64,7 @@ static ndr_matmul_request product_of(size_t m, size_t n, size_t k, ndr_dtype dty
                                  .a = matrix_of(m, k, dtype),
                                  .b = matrix_of(k, n, dtype),
                                  .c = matrix_of(m, n, dtype),
+                                 .core = ndr_core_of(NDR_CORE_AVX512F),
                                  .depth = k };
 }
 
@@ -248,6 +249,81 @@ static void test_tuning__fits_every_device(void **state)
     check_everything(check_fit);
 }
 
+/* ---- blocks of products ---- */
+
+static ndr_matmul_block block_for(unsigned features, ndr_dtype dtype)
+{
+    ndr_matmul_request product = product_of(64, 64, 64, dtype);
+    product.core = ndr_core_of(features);
+    return ndr_matmul_choose_block(&product);
+}
+
+static void assert_takes_block(unsigned features, unsigned rows, unsigned vectors, unsigned f32_lanes)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
+        const ndr_matmul_block block = block_for(features, dtype);
+        assert_int_equal(block.rows, rows);
+        assert_int_equal(block.vectors, vectors);
+        assert_int_equal(block.lanes, f32_lanes * 4 / ndr_dtype_size(dtype));
+    }
+}
+
+static void test_tuning__of_products_takes_the_block_that_the_registers_hold(void **state)
+{
+    (void)state;
+    assert_takes_block(NDR_CORE_AVX512F, 8, 3, 16);
+    assert_takes_block(NDR_CORE_AVX | NDR_CORE_FMA, 4, 3, 8);
+    assert_takes_block(NDR_CORE_AVX, 4, 2, 8);
+    assert_takes_block(NDR_CORE_SSE2, 4, 2, 4);
+    assert_takes_block(NDR_CORE_NEON | NDR_CORE_AARCH64, 8, 3, 4);
+    assert_takes_block(0, 4, 2, 4);
+}
+
+/* Rows of a in a block, as packed launches it: local memory, over the depth, over the elements. */
+static size_t block_rows_of(const ndr_op_plan *plan, size_t *depth)
+{
+    const char *option = strstr(plan->options, "-DDEPTH=");
+    assert_non_null(option);
+    *depth = strtoul(option + strlen("-DDEPTH="), NULL, 10);
+    return plan->local_bytes / *depth / sizeof(float);
+}
+
+static void test_tuning__of_products_fits_the_caches(void **state)
+{
+    (void)state;
+    static const size_t first[] = { 8 << 10, 32 << 10, 48 << 10, 1 << 20 };
+    static const size_t second[] = { 64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20 };
+    static const unsigned features[] = { 0, NDR_CORE_AVX | NDR_CORE_FMA, NDR_CORE_AVX512F };
+    const ndr_caps caps = caps_of(&cpu);
+    ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
+    for (size_t i = 0; i < COUNT_OF(first) * COUNT_OF(second) * COUNT_OF(features); ++i) {
+        product.core = ndr_core_of(features[i % 3]);
+        product.core.first_cache_bytes = first[i / 3 % COUNT_OF(first)];
+        product.core.second_cache_bytes = second[i / 3 / COUNT_OF(first)];
+        ndr_op_plan plan;
+        size_t depth;
+        row_of(&ndr_matmul_operation, "packed")->plan(&caps, &product, &plan);
+        const size_t block_rows = block_rows_of(&plan, &depth), rows = ndr_matmul_choose_block(&product).rows;
+        assert_in_range(depth, 8, 640);
+        assert_int_equal(depth % 8, 0);
+        assert_in_range(block_rows, rows, 128);
+        assert_int_equal(block_rows % rows, 0);
+        assert_true(rows * depth * sizeof(float) <= product.core.first_cache_bytes);
+        assert_true(plan.local_bytes <= product.core.second_cache_bytes);
+    }
+}
+
+static void test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache(void **state)
+{
+    (void)state;
+    const ndr_caps on_cpu = caps_of(&cpu);
+    ndr_matmul_request product = product_of(512, 512, 512, NDR_DTYPE_F32); /* b has 1 MiB */
+    product.core.second_cache_bytes = 2 << 20;
+    assert_string_equal(ndr_op_select(&ndr_matmul_operation, &on_cpu, 0, NULL, &product)->name, "direct");
+    product.core.second_cache_bytes = (2 << 20) - 2;
+    assert_string_equal(ndr_op_select(&ndr_matmul_operation, &on_cpu, 0, NULL, &product)->name, "packed");
+}
+
 static void test_tuning__of_chunks_covers_each_element_once(void **state)
 {
     (void)state;
@@ -309,6 +385,9 @@ int main(void)
         cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
         cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
         cmocka_unit_test(test_tuning__fits_every_device),
+        cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
+        cmocka_unit_test(test_tuning__of_products_fits_the_caches),
+        cmocka_unit_test(test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache),
         cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),
         cmocka_unit_test(test_tuning__of_a_reduction_does_not_look_at_compute_units),
         cmocka_unit_test(test_tuning__lets_few_chunks_meet_in_one_atomic),

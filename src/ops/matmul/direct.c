@@ -6,13 +6,11 @@
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
-    const ndr_matmul_block block = ndr_matmul_choose_block(r);
     *plan = (ndr_op_plan){ .file = "matmul/direct.cl",
                            .kernel = "gemm_direct",
-                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, NDR_BLOCK_ROWS),
+                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, ndr_matmul_choose_block(r).rows),
                                                     ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(r)), 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "-DT=%s -DLANES=%u -DVECTORS=%u -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(r->dtype)->cl_name, block.lanes, block.vectors, caps->info.type == NDR_DEVICE_TYPE_CPU);
+    snprintf(plan->options, sizeof plan->options, "%s", ndr_matmul_print_block(caps, r).chars);
 }
 
 const ndr_op_row ndr_matmul_direct = {

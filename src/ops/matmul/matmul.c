@@ -102,5 +102,6 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
     ndr_matmul_request request;
     NDR_TRY(check_matmul(queue, desc, &request));
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark(queue, event);
+    NDR_TRY(ndr_core_get(queue->context, &request.core));
     return ndr_op_run(&ndr_matmul_operation, queue, &request, event);
 }

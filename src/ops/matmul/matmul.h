@@ -11,6 +11,7 @@ typedef struct ndr_matmul_request {
     ndr_dtype dtype;
     double alpha, beta;
     ndr_operand a, b, c;
+    ndr_core core;
     size_t depth; /* columns of a to use: 0 if alpha is 0, because a and b must not be read then */
 } ndr_matmul_request;
 
@@ -31,14 +32,20 @@ uint32_t ndr_matmul_class_of(const void *request);
 
 /* ---- registers.c ---- */
 
-/* The block of C in an item's vector registers: NDR_BLOCK_ROWS rows of `vectors` vectors of `lanes` elements. */
+/* The block of C in an item's vector registers: `rows` rows of `vectors` vectors of `lanes` elements. */
 typedef struct ndr_matmul_block {
-    unsigned lanes, vectors;
+    unsigned rows, vectors, lanes;
 } ndr_matmul_block;
 
 /* Pure. */
 ndr_matmul_block ndr_matmul_choose_block(const ndr_matmul_request *request);
 size_t ndr_matmul_block_cols(const ndr_matmul_request *request);
+
+/* Pure: the build options that the kernels for blocks share. */
+typedef struct ndr_block_options {
+    char chars[96];
+} ndr_block_options;
+ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request);
 
 /* Pure: the bytes of b, at most SIZE_MAX. */
 size_t ndr_matmul_b_bytes(const ndr_matmul_request *request);

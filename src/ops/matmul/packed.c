@@ -5,25 +5,26 @@
 #include <stdio.h>
 
 typedef struct sizes {
-    ndr_matmul_block block;
     size_t depth, block_rows, workers; /* of a block of a: columns, rows; groups that process the blocks */
     size_t panels;
 } sizes;
 
-/* A block fits local memory, and there is at least one for each compute unit. */
+/* The rows that are multiplied at a time fit 7/8 of the first cache. A block of a fits 3/4 of the second one, and local
+ * memory, and there is at least one for each compute unit. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
 {
-    enum { DEPTH = 640, BLOCK_ROWS = 128 };
-    const size_t bytes = ndr_dtype_size(request->dtype), m = request->c.rows;
-    const size_t local = caps->info.local_memory_bytes, units = caps->info.compute_units;
-    sizes s = { .block = ndr_matmul_choose_block(request),
-                .depth = DEPTH,
-                .block_rows = BLOCK_ROWS,
+    enum { MAX_DEPTH = 640, MAX_BLOCK_ROWS = 128 };
+    const size_t bytes = ndr_dtype_size(request->dtype), m = request->c.rows, units = caps->info.compute_units;
+    const size_t room = ndr_min_size(caps->info.local_memory_bytes, request->core.second_cache_bytes / 4 * 3);
+    const ndr_matmul_block block = ndr_matmul_choose_block(request);
+    const size_t fitting = request->core.first_cache_bytes / 8 * 7 / (block.rows * bytes);
+    sizes s = { .depth = ndr_min_size(MAX_DEPTH, fitting) / 8 * 8, /* a multiple of 8 */
+                .block_rows = MAX_BLOCK_ROWS,
                 .workers = 2 * units,
                 .panels = ndr_ceil_div(request->c.cols, ndr_matmul_block_cols(request)) };
-    while (s.block_rows > NDR_BLOCK_ROWS && (s.block_rows * DEPTH * bytes > local || m / s.block_rows < units))
+    while (s.block_rows > block.rows && (s.block_rows * s.depth * bytes > room || m / s.block_rows < units))
         s.block_rows /= 2;
-    while (s.depth > 8 && s.depth * s.block_rows * bytes > local) s.depth = s.depth / 16 * 8; /* a multiple of 8 */
+    while (s.depth > 8 && s.depth * s.block_rows * bytes > room) s.depth = s.depth / 16 * 8;
     return s;
 }
 
@@ -42,14 +43,15 @@ static const char *cannot(const void *request)
     return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
-/* Copying pays off only for matrices that exceed the caches, and with enough rows to reuse the copy. */
+/* Copying pays off only if b exceeds half of a core's second cache, and with enough rows to reuse the copy. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
-    enum { ABOVE_BYTES = 1 << 20, ABOVE_ROWS = 4 * NDR_BLOCK_ROWS };
-    const char *reason = ndr_op_lacks_vectors(caps, request);
+    enum { ABOVE_ROWS = 32 };
+    const ndr_matmul_request *r = request;
+    const char *reason = ndr_op_lacks_vectors(caps, r);
     if (reason) return reason;
-    if (((const ndr_matmul_request *)request)->c.rows <= ABOVE_ROWS) return "c has too few rows for a copy of b";
-    return ndr_matmul_b_bytes(request) > ABOVE_BYTES ? NULL : "b stays in the caches without a copy";
+    if (r->c.rows <= ABOVE_ROWS) return "c has too few rows for a copy of b";
+    return ndr_matmul_b_bytes(r) > r->core.second_cache_bytes / 2 ? NULL : "b stays in the caches without a copy";
 }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
@@ -61,9 +63,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
                            .range = ndr_nd_range_1d(s.workers, 1),
                            .local_bytes = s.block_rows * s.depth * ndr_dtype_size(r->dtype),
                            .workspace_bytes = workspace_bytes(&s, r) };
-    snprintf(plan->options, sizeof plan->options, "-DT=%s -DLANES=%u -DVECTORS=%u -DDEPTH=%zu -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(r->dtype)->cl_name, s.block.lanes, s.block.vectors, s.depth,
-             caps->info.type == NDR_DEVICE_TYPE_CPU);
+    snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu", ndr_matmul_print_block(caps, r).chars, s.depth);
 }
 
 static ndr_status pack(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)

@@ -3,21 +3,18 @@
 
 #include <stdio.h>
 
-typedef struct sizes {
-    unsigned lanes, rows; /* of the strip; `rows` is the power of two that fits m */
-} sizes;
-
-static sizes sizes_for(const ndr_matmul_request *request)
+/* Of the strip: the power of two that fits m. */
+static unsigned rows_for(const ndr_matmul_request *request)
 {
-    sizes s = { ndr_matmul_choose_block(request).lanes, 1 };
-    while (s.rows < request->c.rows && s.rows < NDR_BLOCK_ROWS) s.rows *= 2;
-    return s;
+    unsigned rows = 1;
+    while (rows < request->c.rows && rows < NDR_STRIP_ROWS) rows *= 2;
+    return rows;
 }
 
 static const char *cannot(const void *request)
 {
     const ndr_matmul_request *r = request;
-    return r->c.rows <= NDR_BLOCK_ROWS ? NULL : "c has more rows than a strip";
+    return r->c.rows <= NDR_STRIP_ROWS ? NULL : "c has more rows than a strip";
 }
 
 static const char *unsuited(const ndr_caps *caps, const void *request)
@@ -30,12 +27,12 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
-    const sizes s = sizes_for(r);
+    const size_t cols = (size_t)NDR_STRIP_VECTORS * ndr_matmul_choose_block(r).lanes;
     *plan = (ndr_op_plan){ .file = "matmul/thin.cl",
                            .kernel = "gemm_thin",
-                           .range = ndr_nd_range_1d(ndr_ceil_div(r->c.cols, NDR_STRIP_VECTORS * (size_t)s.lanes), 1) };
-    snprintf(plan->options, sizeof plan->options, "-DT=%s -DLANES=%u -DTHIN_ROWS=%u -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(r->dtype)->cl_name, s.lanes, s.rows, caps->info.type == NDR_DEVICE_TYPE_CPU);
+                           .range = ndr_nd_range_1d(ndr_ceil_div(r->c.cols, cols), 1) };
+    snprintf(plan->options, sizeof plan->options, "%s -DTHIN_ROWS=%u", ndr_matmul_print_block(caps, r).chars,
+             rows_for(r));
 }
 
 const ndr_op_row ndr_matmul_thin = {

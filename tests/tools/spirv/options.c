@@ -70,11 +70,11 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
-static void print_products(const ndr_caps *caps, ndr_dtype dtype)
+static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
     for (size_t m = 1; m <= 8; m *= 2)
         print_rows(caps, &ndr_matmul_operation,
-                   &(ndr_matmul_request){ .dtype = dtype, .c = { .rows = m, .cols = 2048 }, .depth = 2048 });
+                   &(ndr_matmul_request){ .dtype = dtype, .c = { .rows = m, .cols = 2048 }, .core = core, .depth = 2048 });
 }
 
 static void print_device(ndr_device_info info, unsigned c_version, unsigned disabled)
@@ -84,8 +84,10 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
                             .disabled = disabled };
     print_reductions(&caps);
-    print_products(&caps, NDR_DTYPE_F32);
-    if (info.has_f64) print_products(&caps, NDR_DTYPE_F64);
+    print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
+    print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
+    if (info.has_f64) print_products(&caps, NDR_DTYPE_F64, ndr_core_of(NDR_CORE_AVX512F));
+    print_line(&caps, "probe/core.cl", "");
 }
 
 int main(void)

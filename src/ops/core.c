@@ -1,0 +1,101 @@
+/* core.c - what a core of a CPU has: vector registers, multiply-add, caches. */
+#include "ops/ops.h"
+
+/* ---- from instructions to registers ---- */
+
+/* The first row whose features are all there. */
+static const struct {
+    unsigned features, vector_bytes, registers;
+    bool fuses;
+} kinds[] = {
+    { NDR_CORE_AVX512F, 64, 32, true },
+    { NDR_CORE_AVX | NDR_CORE_FMA, 32, 16, true },
+    { NDR_CORE_AVX, 32, 16, false },
+    { NDR_CORE_NEON | NDR_CORE_AARCH64, 16, 32, true },
+    { 0, 16, 16, false }, /* SSE2, and what every CPU is assumed to have */
+};
+
+ndr_core ndr_core_of(unsigned features)
+{
+    enum { FIRST_CACHE_BYTES = 32 << 10, SECOND_CACHE_BYTES = 512 << 10 };
+    size_t i = 0;
+    while ((features & kinds[i].features) != kinds[i].features) ++i;
+    return (ndr_core){ .vector_bytes = kinds[i].vector_bytes,
+                       .registers = kinds[i].registers,
+                       .fuses = kinds[i].fuses,
+                       .first_cache_bytes = FIRST_CACHE_BYTES,
+                       .second_cache_bytes = SECOND_CACHE_BYTES };
+}
+
+/* ---- the state of a context ---- */
+
+enum { IS_KNOWN = 1 << 30 };
+
+typedef struct probed_core {
+    ndr_attachment base;  /* of the context */
+    atomic_uint features; /* and IS_KNOWN */
+} probed_core;
+
+static const ndr_attachment_kind kind = { "a probed core", sizeof(probed_core), NULL, NULL };
+
+static ndr_status get_state(ndr_context *context, probed_core **out)
+{
+    ndr_attachment *found;
+    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
+    *out = (probed_core *)found;
+    return NDR_OK;
+}
+
+/* ---- probing ---- */
+
+static bool is_the_host(const ndr_caps *caps)
+{
+    return caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.shares_host_memory;
+}
+
+/* The compiler's macros say what it uses, which may be less than the CPU has. Compilers that go through SPIR-V have
+ * none: then the host's CPU counts, if it is the device. */
+static ndr_status probe(ndr_context *context, unsigned *features)
+{
+    ndr_kernel *kernel;
+    const ndr_kernel_desc desc = { .name = "probe_core", .bundled = "probe/core.cl" };
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    if (status != NDR_OK && status != NDR_BUILD_FAILED) return status;
+    const size_t size = status == NDR_OK ? kernel->info.required_local_size[2] : 0;
+    *features = size > 1 ? (unsigned)size - 1 : is_the_host(&context->caps) ? ndr_cpu_features() : 0;
+    ndr_log(NDR_LOG_DEBUG, "op.core", "device \"%s\": features %#x, by %s", context->caps.info.name, *features,
+            size > 1 ? "its compiler's macros" : "the host's CPU");
+    return NDR_OK;
+}
+
+/* Threads that come at a time find the same. */
+static ndr_status get_features(ndr_context *context, unsigned *features)
+{
+    probed_core *state;
+    NDR_TRY(get_state(context, &state));
+    *features = atomic_load(&state->features);
+    if (*features == 0 && !ndr_op_lacks_vectors(&context->caps, NULL)) NDR_TRY(probe(context, features));
+    *features |= IS_KNOWN;
+    atomic_store(&state->features, *features);
+    return NDR_OK;
+}
+
+ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
+{
+    unsigned features;
+    NDR_TRY(get_features(context, &features));
+    *core = ndr_core_of(features);
+    if (!is_the_host(&context->caps)) return NDR_OK;
+    const size_t first = ndr_cpu_cache_bytes(1), second = ndr_cpu_cache_bytes(2);
+    if (first) core->first_cache_bytes = first;
+    if (second) core->second_cache_bytes = second;
+    return NDR_OK;
+}
+
+ndr_status ndr_core_force(ndr_context *context, unsigned features)
+{
+    probed_core *state;
+    NDR_TRY(get_state(context, &state));
+    atomic_store(&state->features, features);
+    return NDR_OK;
+}
