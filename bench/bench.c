@@ -23,13 +23,17 @@ static const char help[] =
     "  --rounds N      rounds of each row, at most 200; default: 15, or as many more as take 15 s\n"
     "  --quick         3 rounds, to see whether everything runs\n"
     "  --csv FILE      write the table as CSV, too\n"
+    "  --core NAME     code for a CPU with fewer instructions, PoCL's and OpenBLAS's: avx512, avx2 or sse2\n"
+    "  --one-thread    each library on one thread, by CPU time: a busy machine does not matter much\n"
+    "  --rival NAME    beside this library alone\n"
     "  --clblast FILE  run CLBlast with the parameters that its tuner left in FILE\n"
     "  --device TEXT   the device, as for ndr_context_create(); default: Portable Computing Language\n"
     "  --seed N        for operands and order; default: the time\n"
     "  --list          print the names of the rows and stop\n"
     "  --help          print this and stop\n"
     "\n"
-    "Exit status: 0 all goals reached, 1 a goal was missed or a result was wrong, 2 the bench itself failed.\n";
+    "Exit status: 0 all goals reached, 1 a goal was missed or a result was wrong, 2 the bench itself failed,\n"
+    "3 PoCL does not make code for the core of --core here.\n";
 
 static void refuse(const char *what, const char *argument)
 {
@@ -64,13 +68,17 @@ static options read_options(int argc, char **argv)
             fputs(help, stdout);
             exit(0);
         }
-        if (strcmp(name, "--quick") == 0) {
+        if (strcmp(name, "--one-thread") == 0) {
+            the_one_thread = true;
+        } else if (strcmp(name, "--quick") == 0) {
             o.settings.rounds = 3;
             o.settings.row_s = 0;
         } else if (strcmp(name, "--list") == 0) o.lists = true;
         else if (!value) refuse("unknown option, or its value is missing:", name);
         else if (strcmp(name, "--rows") == 0) o.rows = argv[++i];
         else if (strcmp(name, "--csv") == 0) o.csv = argv[++i];
+        else if (strcmp(name, "--rival") == 0) the_rival = argv[++i];
+        else if (strcmp(name, "--core") == 0) the_core = argv[++i];
         else if (strcmp(name, "--clblast") == 0) o.clblast = argv[++i];
         else if (strcmp(name, "--device") == 0) o.device = argv[++i];
         else if (strcmp(name, "--first-call") == 0) o.first_call = argv[++i]; /* for first_call.c only */
@@ -149,8 +157,9 @@ int main(int argc, char **argv)
         for_each_row(&o, print_name);
         return EXIT_SUCCESS;
     }
-    machine_prepare(argv);
+    machine_prepare(argv, the_core);
     open_device(o.device);
+    if (the_core) core_check(the_core);
     const int status = o.first_call ? make_first_call(o.first_call) : bench(&o);
     close_device();
     return status;

@@ -6,6 +6,7 @@
  *   machine.c     environment, clock, random numbers   rows_launch.c    /
  *   memory.c      device, operands, failing calls      rows_cold.c      first calls with an empty cache
  *   first_call.c  first calls, in child processes      rows_get.c       kernels obtained from one source
+ *   core.c        code for other CPUs                multiply.c       a ceiling, for each of them
  *   launches.c    counts all kernel launches
  *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
  */
@@ -103,7 +104,10 @@ row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(v
 
 /* ---- rivals.c ---- */
 
-/* The contender of that name for this work: one of its own, or a library's. NULL: not found at build time. */
+extern const char *the_rival; /* the argument of --rival, or NULL: all */
+
+/* The contender of that name for this work: one of its own, or a library's. NULL: not found at build time, or not
+ * the_rival. */
 const contender *find_contender(const work *w, const char *name);
 
 /* Set the environment variables that the libraries read when they are loaded. */
@@ -168,14 +172,34 @@ size_t missed_goals(void); /* how many marks were SHORT or WRONG */
 
 /* ---- machine.c ---- */
 
+extern bool the_one_thread; /* --one-thread: now_s() is this process's CPU time */
 double now_s(void);
 void sleep_s(double seconds);
 uint64_t next_random(uint64_t *state);
 unsigned thread_count(void); /* CPUs that this process may use */
 
-/* Set the environment variables that libraries read when they are loaded, and start this program again, once. */
-void machine_prepare(char **argv);
+/* Set the environment variables that libraries read when they are loaded, and start this program again, once. `core`
+ * is one of core.c, or NULL. */
+void machine_prepare(char **argv, const char *core);
 void machine_describe(void);
+
+/* ---- core.c ---- */
+
+extern const char *the_core; /* the argument of --core, or NULL */
+
+/* Set the environment for the core of that name. `cache` is the path of PoCL's cache for others. */
+void core_prepare(const char *name, const char *cache);
+
+/* End the bench, with status 3, if the device's code is not for that core. */
+void core_check(const char *name);
+
+/* Multiplications and additions in all registers of a core: that of the name, or this machine's own. */
+typedef struct multiplier {
+    const char *name;
+    double (*multiply)(size_t steps); /* 1 */
+    double (*flop)(size_t steps);
+} multiplier;
+const multiplier *core_multiplier(const char *name);
 
 /* ---- memory.c ---- */
 

@@ -11,10 +11,12 @@
 
 extern char **environ;
 
+bool the_one_thread;
+
 double now_s(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(the_one_thread ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -35,6 +37,7 @@ uint64_t next_random(uint64_t *state)
 
 unsigned thread_count(void)
 {
+    if (the_one_thread) return 1;
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
@@ -57,11 +60,17 @@ static void forget_pocl_settings(void)
     }
 }
 
-void machine_prepare(char **argv)
+void machine_prepare(char **argv, const char *core)
 {
     if (getenv("NDR_BENCH_PREPARED")) return;
     forget_pocl_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
+    if (the_one_thread) {
+        setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
+        setenv("OPENBLAS_NUM_THREADS", "1", 1);
+        setenv("OMP_NUM_THREADS", "1", 1);
+    }
+    if (core) core_prepare(core, BENCH_POCL_CACHE_DIR);
     setenv("NDR_OPENCL", BENCH_LAUNCHES, 1); /* counts launches and passes them on */
     rivals_prepare();
     setenv("NDR_BENCH_PREPARED", "1", 1);

@@ -11,10 +11,13 @@ static const rival *const rivals[] = {
     NULL
 };
 
+const char *the_rival;
+
 const contender *find_contender(const work *w, const char *name)
 {
     for (const contender *own = w->own; own->name; ++own)
         if (strcmp(own->name, name) == 0) return own;
+    if (the_rival && strcmp(name, the_rival) != 0) return NULL;
     for (size_t i = 0; rivals[i]; ++i)
         for (const rival_entry *entry = rivals[i]->entries; entry->work; ++entry)
             if (entry->work == w && strcmp(entry->contender.name, name) == 0) return &entry->contender;

@@ -1,4 +1,4 @@
-/* rows_ceiling.c - what the machine itself reaches: reading memory, multiplying and adding.
+/* rows_ceiling.c - what the machine itself reaches: reading memory, multiplying and adding (multiply.c).
  *
  * Compiled with -O3 -march=native -ffp-contract=fast; vectors are those of GCC and Clang, 64 bytes wide, which the
  * compiler splits into the machine's. */
@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum { LANES = 16, MAX_THREADS = 256, READ_FLOATS = 1 << 28, FMA_STEPS = 1 << 22 };
-enum { ACCUMULATORS = 12 }; /* keep two FMA units of 4 or 5 cycles busy */
 
 typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
 
@@ -60,18 +59,10 @@ static void *read_part(void *part_)
     return NULL;
 }
 
-/* x = x / 2 + 1/2, which converges to 1. */
 static void *multiply_part(void *part_)
 {
     part *p = part_;
-    vector half, sum[ACCUMULATORS];
-    for (size_t l = 0; l < LANES; ++l) half[l] = 0.5f;
-    __asm__ volatile("" : "+m"(half)); /* hides the value from the compiler */
-    const vector factor = half, addend = half;
-    for (size_t i = 0; i < ACCUMULATORS; ++i) sum[i] = addend;
-    for (size_t step = 0; step < FMA_STEPS; ++step)
-        for (size_t i = 0; i < ACCUMULATORS; ++i) sum[i] = sum[i] * factor + addend;
-    p->result = add_up(sum, ACCUMULATORS);
+    p->result = core_multiplier(the_core)->multiply(FMA_STEPS);
     return NULL;
 }
 
@@ -148,7 +139,7 @@ static bool check_read(void *job_, const contender *who, size_t calls, bool thor
 static bool check_multiply(void *job_, const contender *who, size_t calls, bool thoroughly)
 {
     (void)who, (void)calls, (void)thoroughly;
-    return is_near(job_, (double)LANES * ACCUMULATORS * threads());
+    return is_near(job_, threads());
 }
 
 static const contender read_own[] = { { .name = "host", .run = run_read }, { 0 } };
@@ -167,6 +158,6 @@ row_list ceiling_rows(void)
         { .name = "ceiling: f32 multiply-add", .work = &multiply_work, .unit = &gflops },
     };
     rows[0].amount = (double)(threads() * floats_of_a_thread() * sizeof(float));
-    rows[1].amount = 2.0 * LANES * ACCUMULATORS * FMA_STEPS * threads();
+    rows[1].amount = core_multiplier(the_core)->flop(FMA_STEPS) * threads();
     return (row_list){ .rows = rows, .count = COUNT_OF(rows) };
 }
