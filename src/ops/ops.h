@@ -122,20 +122,8 @@ const ndr_op_row *ndr_op_select(const ndr_operation *operation, const ndr_caps *
 void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks, const ndr_op_row *preferred,
                     const void *request, ndr_text *out);
 
-/* In this context, prefer the row for all requests of that class that it can run; NULL: select from the list. */
-enum { NDR_EVERY_CLASS = UINT32_MAX >> 1 };
-ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
-                         const ndr_op_row *row);
-
-/* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
- * unknown name, and a row whose needs the device does not meet. */
-ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
-
-/* The name of the forced row, or NULL. */
-const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
-
-/* The needs that the context's device reports but does not meet, as far as is known. */
-ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);
+/* Pure: the first need that the device does not meet, in words; NULL: it meets all. */
+const char *ndr_op_find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks);
 
 /* Pure, for unsuited(): NULL if each item has vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request);
@@ -145,6 +133,31 @@ ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *r
 
 /* Select a row for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
+
+/* ---- prefer.c ---- */
+
+enum { NDR_EVERY_CLASS = UINT32_MAX >> 1 };
+
+/* In this context, prefer the row for all requests of that class that it can run; NULL: select from the list. */
+ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                         const ndr_op_row *row);
+
+/* Write the tuned rows of the context to disk, for later contexts on this device. */
+ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation);
+
+/* The row to prefer for the request: the forced one, else the tuned one, else NULL; and the needs that the device reports
+ * but does not meet, as far as is known. */
+ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, const void *request,
+                                const ndr_op_row **row, unsigned *lacks);
+ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);
+ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs);
+
+/* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
+ * unknown name, and a row whose needs the device does not meet. */
+ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
+
+/* The name of the forced row, or NULL. */
+const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
 
 /* ---- measure.c ---- */
 

@@ -4,6 +4,8 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 
+#include <unistd.h>
+
 static const ndr_op_row *other_row; /* tiled, which runs anywhere */
 
 static void test_tune__refuses_what_is_no_product(void **state)
@@ -80,7 +82,8 @@ static void test_tune__reports_rows_and_keeps_the_fastest(void **state)
 static void test_tune__prefers_a_row_for_its_class_alone(void **state)
 {
     (void)state;
-    const ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 33, .cols = 64 }, .depth = 50 };
+    ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 33, .cols = 64 }, .depth = 50 };
+    assert_ok(ndr_core_get(context, &of_class.core));
     assert_ok(ndr_op_prefer(context, &ndr_matmul_operation, ndr_matmul_class_of(&of_class), other_row));
     assert_takes("tiled", 33, 64, 50);
     assert_takes("tiled", 64, 33, 64);
@@ -104,6 +107,51 @@ static void test_tune__classes_end_at_powers_of_two(void **state)
     assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
 }
 
+/* ---- on disk ---- */
+
+static ndr_context *context_with_folder(const char *folder)
+{
+    ndr_context *made;
+    set_env("NDR_CACHE", folder);
+    assert_ok(ndr_context_create(NULL, &made));
+    restore_env();
+    return made;
+}
+
+static const char *preferred_in(ndr_context *in, const ndr_matmul_request *request)
+{
+    const ndr_op_row *row;
+    unsigned lacks;
+    assert_ok(ndr_op_get_preferred(in, &ndr_matmul_operation, request, &row, &lacks));
+    return row ? row->name : "none";
+}
+
+static void test_tune__is_kept_for_later_contexts(void **state)
+{
+    (void)state;
+    char folder[512];
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    strcat(folder, "/tuned_rows");
+    ndr_matmul_request request = { .dtype = NDR_DTYPE_F32, .c = { .rows = 33, .cols = 64 }, .depth = 50 };
+    const uint32_t request_class = ndr_matmul_class_of(&request);
+    ndr_context *first = context_with_folder(folder), *second;
+    assert_ok(ndr_op_prefer(first, &ndr_matmul_operation, request_class, other_row));
+    assert_ok(ndr_op_prefer(first, &ndr_matmul_operation, request_class + 1, other_row));
+    assert_ok(ndr_op_keep_tuned(first, &ndr_matmul_operation));
+    second = context_with_folder(folder);
+    assert_string_equal(preferred_in(second, &request), "tiled");
+    ndr_context_destroy(second);
+    second = context_with_folder("off");
+    assert_string_equal(preferred_in(second, &request), "none");
+    ndr_context_destroy(second);
+    static const char odd[] = "x\n\n77 no_such_row\n99999999999999 tiled\n5 tiled";
+    assert_true(ndr_cache_put(first, "tuned rows of matmul", odd, sizeof odd - 1));
+    second = context_with_folder(folder);
+    assert_string_equal(preferred_in(second, &request), "none");
+    ndr_context_destroy(second);
+    ndr_context_destroy(first);
+}
+
 static void test_tune__keeps_a_limited_number_of_classes(void **state)
 {
     (void)state;
@@ -125,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_tune__reports_rows_and_keeps_the_fastest),
         cmocka_unit_test(test_tune__prefers_a_row_for_its_class_alone),
         cmocka_unit_test(test_tune__classes_end_at_powers_of_two),
+        cmocka_unit_test(test_tune__is_kept_for_later_contexts),
         cmocka_unit_test(test_tune__keeps_a_limited_number_of_classes),
     };
     return cmocka_run_group_tests_name("tune", tests, open_device, close_device);

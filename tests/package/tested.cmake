@@ -12,6 +12,7 @@ set(covered
   "launch/args: launch"
   "launch/checked: check"           # with device/check, which it is one half of
   "ops/job: workspace reduce"
+  "ops/prefer: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
   "program/adopt: native"
   "program/build: kernel"

@@ -151,7 +151,8 @@ static ndr_status tune(ndr_queue *queue, const ndr_tune_desc *desc, ndr_matmul_r
             "matmul: %s %zu x %zu x %zu takes %g s by %s and %g s by %s, which the list selects",
             ndr_dtype_name(desc->dtype), desc->m, desc->n, desc->k, winner->seconds, winner->row->name,
             winner->listed_seconds, winner->listed->name);
-    return ndr_op_prefer(queue->context, &ndr_matmul_operation, ndr_matmul_class_of(r), winner->row);
+    NDR_TRY(ndr_op_prefer(queue->context, &ndr_matmul_operation, ndr_matmul_class_of(r), winner->row));
+    return ndr_op_keep_tuned(queue->context, &ndr_matmul_operation);
 }
 
 static void report(const ndr_op_winner *winner, ndr_tune_result *result)
@@ -174,6 +175,7 @@ ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_re
                              .b = operand("b", desc->k, desc->n, desc->dtype),
                              .c = operand("c", desc->m, desc->n, desc->dtype),
                              .depth = desc->k };
+    NDR_TRY(ndr_core_get(context, &r.core));
     NDR_TRY(ndr_queue_create(context, NULL, &queue));
     ndr_status status = create_matrices(context, &r);
     if (status == NDR_OK) status = tune(queue, desc, &r, &winner);

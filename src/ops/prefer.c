@@ -1,0 +1,210 @@
+/* prefer.c - what a context has learned of rows: those that tests force, those that ndr_tune() found fastest, and the needs
+ * that its device does not meet. */
+#include "ops/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PREFERENCES = 64 };
+
+typedef struct preference {
+    const ndr_operation *operation;
+    uint32_t request_class;        /* NDR_EVERY_CLASS, or one that was tuned */
+    const ndr_op_row *_Atomic row; /* NULL: none any more */
+} preference;
+
+typedef struct choices {
+    ndr_attachment base; /* of the context */
+    atomic_uint lacks;   /* needs that the device reports, but whose kernels did not build */
+    ndr_mutex lock;      /* held while preferences are added; they are read without it */
+    preference preferences[MAX_PREFERENCES];
+    atomic_size_t count;
+} choices;
+
+static void open_choices(ndr_attachment *made) { ndr_mutex_init(&((choices *)made)->lock); }
+static void close_choices(ndr_attachment *gone) { ndr_mutex_destroy(&((choices *)gone)->lock); }
+
+static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), open_choices, close_choices };
+
+static ndr_status get_choices(ndr_context *context, choices **out)
+{
+    ndr_attachment *found;
+    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
+    *out = (choices *)found;
+    return NDR_OK;
+}
+
+ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    *lacks = atomic_load(&c->lacks);
+    return NDR_OK;
+}
+
+ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    atomic_fetch_or(&c->lacks, needs);
+    return NDR_OK;
+}
+
+/* ---- preferences ---- */
+
+static preference *find_preference(choices *c, const ndr_operation *operation, uint32_t request_class)
+{
+    const size_t count = atomic_load_explicit(&c->count, memory_order_acquire);
+    for (preference *p = c->preferences; p < c->preferences + count; ++p)
+        if (p->operation == operation && p->request_class == request_class) return p;
+    return NULL;
+}
+
+static const ndr_op_row *preferred_for(choices *c, const ndr_operation *operation, uint32_t request_class)
+{
+    preference *found = find_preference(c, operation, request_class);
+    return found ? atomic_load(&found->row) : NULL;
+}
+
+static ndr_status set_preference(choices *c, const ndr_operation *operation, uint32_t request_class,
+                                 const ndr_op_row *row)
+{
+    preference *p = find_preference(c, operation, request_class);
+    const size_t count = atomic_load(&c->count);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || count < MAX_PREFERENCES,
+                   "%s: the context keeps %d tuned shapes already; tune more in another context", operation->name,
+                   MAX_PREFERENCES);
+    if (!p) {
+        p = &c->preferences[count];
+        p->operation = operation;
+        p->request_class = request_class;
+    }
+    atomic_store(&p->row, row);
+    if (p == &c->preferences[count]) atomic_store_explicit(&c->count, count + 1, memory_order_release);
+    return NDR_OK;
+}
+
+ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                         const ndr_op_row *row)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    ndr_mutex_lock(&c->lock);
+    const ndr_status status = set_preference(c, operation, request_class, row);
+    ndr_mutex_unlock(&c->lock);
+    return status;
+}
+
+static const ndr_op_row *find_row(const ndr_operation *operation, const char *name)
+{
+    for (size_t i = 0; i < operation->row_count; ++i)
+        if (strcmp(operation->rows[i]->name, name) == 0) return operation->rows[i];
+    return NULL;
+}
+
+/* ---- on disk: a line "CLASS ROW" for each tuned class of an operation ---- */
+
+enum { QUESTION_SIZE = 64 };
+
+static void print_question(const ndr_operation *operation, char question[QUESTION_SIZE])
+{
+    snprintf(question, QUESTION_SIZE, "tuned rows of %s", operation->name);
+}
+
+static void add_line(choices *c, const ndr_operation *operation, char *line)
+{
+    char *name;
+    const unsigned long request_class = strtoul(line, &name, 10);
+    const ndr_op_row *row = *name ? find_row(operation, name + 1) : NULL;
+    if (row && request_class < NDR_EVERY_CLASS)
+        NDR_IGNORE(set_preference(c, operation, (uint32_t)request_class, row)); /* full: select from the list */
+}
+
+static void add_lines(choices *c, const ndr_operation *operation, char *text)
+{
+    for (char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        *end = '\0';
+        add_line(c, operation, text);
+    }
+}
+
+/* Read what earlier processes have tuned. The entry for every class says that this was done. */
+static ndr_status load(ndr_context *context, choices *c, const ndr_operation *operation)
+{
+    char question[QUESTION_SIZE];
+    ndr_text text = { 0 };
+    ndr_status status = NDR_OK;
+    print_question(operation, question);
+    ndr_mutex_lock(&c->lock);
+    if (!find_preference(c, operation, NDR_EVERY_CLASS)) {
+        status = set_preference(c, operation, NDR_EVERY_CLASS, NULL);
+        if (operation->class_of && ndr_cache_get(context, question, &text)) add_lines(c, operation, text.chars);
+    }
+    ndr_mutex_unlock(&c->lock);
+    ndr_text_free(&text);
+    return status;
+}
+
+ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation)
+{
+    choices *c;
+    char question[QUESTION_SIZE];
+    ndr_text text = { 0 };
+    NDR_TRY(get_choices(context, &c));
+    const size_t count = atomic_load_explicit(&c->count, memory_order_acquire);
+    for (preference *p = c->preferences; p < c->preferences + count; ++p) {
+        const ndr_op_row *row = atomic_load(&p->row);
+        if (p->operation == operation && p->request_class < NDR_EVERY_CLASS && row)
+            ndr_text_add(&text, "%lu %s\n", (unsigned long)p->request_class, row->name);
+    }
+    print_question(operation, question);
+    if (text.chars && !text.failed) (void)ndr_cache_put(context, question, text.chars, strlen(text.chars));
+    ndr_text_free(&text);
+    return NDR_OK;
+}
+
+/* ---- what the operations ask ---- */
+
+ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, const void *request,
+                                const ndr_op_row **row, unsigned *lacks)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    preference *forced = find_preference(c, operation, NDR_EVERY_CLASS);
+    if (!forced) NDR_TRY(load(context, c, operation));
+    *lacks = atomic_load(&c->lacks);
+    *row = forced ? atomic_load(&forced->row) : NULL;
+    if (!*row && operation->class_of) *row = preferred_for(c, operation, operation->class_of(request));
+    return NDR_OK;
+}
+
+static ndr_status refuse_name(const ndr_operation *operation, const char *name)
+{
+    ndr_text names = { 0 };
+    for (size_t i = 0; i < operation->row_count; ++i)
+        ndr_text_add(&names, "%s%s", i ? ", " : "", operation->rows[i]->name);
+    const ndr_status status =
+        ndr_fail(NDR_NOT_FOUND, "%s has no row \"%s\"; it has %s", operation->name, name, names.chars);
+    ndr_text_free(&names);
+    return status;
+}
+
+ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name)
+{
+    choices *c;
+    const ndr_op_row *row = name ? find_row(operation, name) : NULL;
+    if (name && !row) return refuse_name(operation, name);
+    NDR_TRY(get_choices(context, &c));
+    const char *unmet = row ? ndr_op_find_unmet(row, &context->caps, atomic_load(&c->lacks)) : NULL;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
+                   context->caps.info.name);
+    return ndr_op_prefer(context, operation, NDR_EVERY_CLASS, row);
+}
+
+const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation)
+{
+    choices *c;
+    const ndr_op_row *row = get_choices(context, &c) == NDR_OK ? preferred_for(c, operation, NDR_EVERY_CLASS) : NULL;
+    return row ? row->name : NULL;
+}
