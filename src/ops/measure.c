@@ -36,7 +36,7 @@ static ndr_status time_runs(const tuning *t, const ndr_op_row *row, const void *
 
 /* ---- which rows ---- */
 
-/* Build the row's kernels, and estimate the seconds of the whole from its part. The least of a few short runs counts. */
+/* Build the row's kernels, and estimate the seconds of the whole from its part: the least of a few short runs. */
 static ndr_status estimate(const tuning *t, const ndr_op_row *row, double *seconds)
 {
     enum { RUNS = 5 };

@@ -145,8 +145,8 @@ ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, u
 /* Write the tuned rows of the context to disk, for later contexts on this device. */
 ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation);
 
-/* The row to prefer for the request: the forced one, else the tuned one, else NULL; and the needs that the device reports
- * but does not meet, as far as is known. */
+/* The row to prefer for the request: the forced one, else the tuned one, else NULL; and the needs that the
+ * device reports but does not meet, as far as is known. */
 ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, const void *request,
                                 const ndr_op_row **row, unsigned *lacks);
 ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);

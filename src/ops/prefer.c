@@ -1,5 +1,5 @@
-/* prefer.c - what a context has learned of rows: those that tests force, those that ndr_tune() found fastest, and the needs
- * that its device does not meet. */
+/* prefer.c - what a context has learned of rows: those that tests force, those that ndr_tune() found fastest, and
+ * the needs that its device does not meet. */
 #include "ops/ops.h"
 
 #include <stdio.h>
