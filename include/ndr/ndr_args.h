@@ -288,6 +288,8 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 #else /* C++ */
 
+extern "C++" { /* also where the header is included inside extern "C", which has neither overloads nor templates */
+
 inline ndr_arg ndr_arg_of(ndr_arg arg) { return arg; }
 inline ndr_arg ndr_arg_of(ndr_buffer *buffer) { return ndr_arg_buffer_(buffer); }
 inline ndr_arg ndr_arg_of(float value) { return ndr_arg_f32_(value); }
@@ -356,6 +358,8 @@ ndr_status ndr_launch(ndr_queue *queue, ndr_kernel *kernel, const Range &range, 
 {
     return ndr_launch_event(queue, kernel, static_cast<ndr_event **>(nullptr), range, args...);
 }
+
+} /* extern "C++" */
 
 #endif
 

@@ -13,6 +13,16 @@ endif()
 
 execute_process(COMMAND ${COMPILER} ${flags} -fsyntax-only ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
 
+# C++ programs include C headers inside extern "C".
+if(LANGUAGE STREQUAL "c++")
+  set(header ndr/ndr.h)
+  if(HEADER)
+    set(header ${HEADER})
+  endif()
+  file(WRITE inside.txt "extern \"C\" {\n#include \"${header}\"\n}\n#include \"${SOURCE}\"\n")
+  execute_process(COMMAND ${COMPILER} ${flags} -I. -fsyntax-only inside.txt COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
 # Only ndr_cl.h may bring OpenCL's own headers along.
 if(HEADER AND NOT HEADER STREQUAL "ndr/ndr_cl.h")
   execute_process(COMMAND ${COMPILER} ${flags} -M ${SOURCE} OUTPUT_VARIABLE seen COMMAND_ERROR_IS_FATAL ANY)
