@@ -4,7 +4,7 @@
  * drivers accept any size for it. So probe kernels are added after a program's text. They encode the size and the
  * built-in type of each such parameter, and of the target of each such local pointer, in the attribute
  * reqd_work_group_size, which the host can read without running anything. The types are found in the text before it
- * is built. If the text does not show a kernel's parameters, for example in a macro, one more build is needed. */
+ * is built. If the text does not show one, for example in a macro, one more build is needed for it. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -268,15 +268,19 @@ static ndr_status read_digit(cl_program program, cl_device_id device, unsigned i
     return NDR_OK;
 }
 
+static ndr_status read_probe(cl_program program, cl_device_id device, unsigned index, ndr_type *type)
+{
+    size_t low, high;
+    NDR_TRY(read_digit(program, device, index, "low", &low));
+    NDR_TRY(read_digit(program, device, index, "high", &high));
+    if (low > 0 && high > 0) type->number = 256 * (high - 1) + low - 1;
+    return NDR_OK;
+}
+
 static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type *types)
 {
     unsigned index = 0;
-    for (ndr_type *type = types; type; type = type->next, ++index) {
-        size_t low, high;
-        NDR_TRY(read_digit(program, device, index, "low", &low));
-        NDR_TRY(read_digit(program, device, index, "high", &high));
-        if (low > 0 && high > 0) type->number = 256 * (high - 1) + low - 1;
-    }
+    for (ndr_type *type = types; type; type = type->next) NDR_TRY(read_probe(program, device, index++, type));
     return NDR_OK;
 }
 
@@ -295,22 +299,20 @@ static void add_undef(const char *type_name, ndr_text *out)
     if (length > 0) ndr_text_add(out, "\n#undef %.*s", (int)length, name);
 }
 
-/* Probe `types`, with the driver's names, in a separate build. `*are_known` is false if one of them is not a type at
- * the end of the text. Other failures are returned. */
-static ndr_status probe_types(ndr_context *context, const char *text, const char *options, ndr_type *types,
-                              bool *are_known)
+/* Probe one type, with the driver's name, in a separate build. Its number stays 0 if it is not a type at the end of
+ * the text. */
+static ndr_status probe_type(ndr_context *context, const char *text, const char *options, ndr_type *type)
 {
     ndr_text whole = { 0 };
     cl_program built = NULL;
     ndr_text_add_chars(&whole, text, strlen(text));
-    for (const ndr_type *type = types; type; type = type->next) add_undef(type->name, &whole);
-    add_probes(context, types, &whole);
+    add_undef(type->name, &whole);
+    add_probes(context, type, &whole);
     ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
                                      : ndr_build_try(context, whole.chars, options, &built);
-    if (built) status = read_probes(built, context->device, types);
+    if (built) status = read_probe(built, context->device, 0, type);
     if (built) ndr_cl.clReleaseProgram(built);
     ndr_text_free(&whole);
-    *are_known = built != NULL;
     return status;
 }
 
@@ -389,43 +391,18 @@ ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text 
     return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
 }
 
-/* Probe all types at once. If that does not build, probe each of them, so that one unknown type does not affect the
- * others. */
-static ndr_status probe_types_separately(ndr_context *context, const char *text, const char *options, ndr_type *types)
+/* Probe the type of a parameter that `program` does not have yet. Each such type is one more build. */
+static ndr_status probe_missing(const ndr_kernel *kernel, const ndr_param *param, const char *text, ndr_program *program)
 {
-    bool are_known;
-    NDR_TRY(probe_types(context, text, options, types, &are_known));
-    for (ndr_type *type = types, *next; !are_known && types->next && type; type = next) {
-        bool is_known;
-        next = type->next;
-        type->next = NULL;
-        const ndr_status status = probe_types(context, text, options, type, &is_known);
-        type->next = next;
-        NDR_TRY(status);
-    }
-    return NDR_OK;
-}
-
-/* Probe the types of `kernel` that `program` does not have yet. */
-static ndr_status probe_missing(const ndr_kernel *kernel, const char *text, ndr_program *program)
-{
-    ndr_type *missing = NULL;
-    ndr_status status = NDR_OK;
-    for (unsigned i = 0; status == NDR_OK && i < kernel->info.arg_count; ++i) {
-        const ndr_param *param = &kernel->params[i];
-        const bool is_pointee = param->kind == NDR_PARAM_LOCAL;
-        if (needs_probe(param) && !find_type(program->types, param->type_name, is_pointee)
-            && !find_type(missing, param->type_name, is_pointee))
-            status = add_type(&missing, param->type_name, is_pointee);
-    }
-    if (status == NDR_OK && missing) status = probe_types_separately(kernel->context, text, program->options, missing);
+    ndr_type *made = NULL;
+    NDR_TRY(add_type(&made, param->type_name, param->kind == NDR_PARAM_LOCAL));
+    const ndr_status status = probe_type(kernel->context, text, program->options, made);
     if (status != NDR_OK) {
-        ndr_types_free(missing);
+        ndr_types_free(made);
         return status;
     }
-    ndr_type **end = &program->types;
-    while (*end) end = &(*end)->next;
-    *end = missing;
+    made->next = program->types;
+    program->types = made;
     return NDR_OK;
 }
 
@@ -446,11 +423,13 @@ static void apply_probe(ndr_param *param, size_t number)
 
 static ndr_status apply_probes(ndr_kernel *kernel, const char *text, ndr_program *program)
 {
-    NDR_TRY(probe_missing(kernel, text, program));
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) {
         ndr_param *param = &kernel->params[i];
-        if (needs_probe(param))
-            apply_probe(param, find_type(program->types, param->type_name, param->kind == NDR_PARAM_LOCAL)->number);
+        const bool is_pointee = param->kind == NDR_PARAM_LOCAL;
+        if (!needs_probe(param)) continue;
+        if (!find_type(program->types, param->type_name, is_pointee))
+            NDR_TRY(probe_missing(kernel, param, text, program));
+        apply_probe(param, find_type(program->types, param->type_name, is_pointee)->number);
     }
     return NDR_OK;
 }
