@@ -159,6 +159,7 @@ bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 const char *ndr_word_skip_blanks(const char *at);
 const char *ndr_word_take(const char *at, const char *token);
 size_t ndr_word_length(const char *at);
+bool ndr_word_is_one_of(const char *at, const char *const *words); /* `words` ends with NULL */
 
 /* Whether a character may be part of a name; the next name that starts with `start`; the next name that equals
  * `word`; NULL if there is none. */

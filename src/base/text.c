@@ -124,6 +124,12 @@ const char *ndr_word_take(const char *at, const char *token)
     return ndr_word_skip_blanks(at + length);
 }
 
+bool ndr_word_is_one_of(const char *at, const char *const *words)
+{
+    while (*words && !ndr_word_take(at, *words)) ++words;
+    return *words != NULL;
+}
+
 const char *ndr_word_find_start(const char *text, const char *start)
 {
     const char *at = strstr(text, start);

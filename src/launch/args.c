@@ -84,28 +84,16 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
     return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
 }
 
-/* Compares names without blanks, stars and parentheses: "float (*)[4]", "__local float[4]*" and "float[4]" are
- * equal, and so are a type and its pointer. */
-static bool is_same_name(const char *a, const char *b)
-{
-    static const char ignored[] = " *()";
-    for (;; ++a, ++b) {
-        a += strspn(a, ignored);
-        b += strspn(b, ignored);
-        if (*a != *b) return false;
-        if (!*a) return true;
-    }
-}
-
 /* Whether the host's type name fits the parameter's; NULL always fits. A built-in type must be the same. A name that
  * the host defined fits every built-in type, because the size is compared, too. A struct must have the same name on
- * both sides. */
+ * both sides, where "float (*)[4]", "__local float[4]*" and "float[4]" are equal, and so are a type and its pointer. */
 static bool is_named_like(const ndr_param *param, const char *given)
 {
     if (!given) return true;
     const ndr_builtin type = ndr_builtin_named(unprefixed_name(given));
     if (param->type.lanes > 0) return type.lanes == 0 || is_same_builtin(type, param->type);
-    return is_same_name(skip_prefix("struct ", skip_prefix("__local ", param->type_name)), unprefixed_name(given));
+    const char *wanted = skip_prefix("struct ", skip_prefix("__local ", param->type_name));
+    return ndr_names_equal(wanted, unprefixed_name(given), " *()");
 }
 
 /* ---- local memory ---- */

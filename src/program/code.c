@@ -114,12 +114,6 @@ bool ndr_code_next_kernel(const char **at, ndr_code_kernel *found)
 
 /* ---- the types that kernels take ---- */
 
-static bool is_among(const char *const *words, const char *at)
-{
-    while (*words && !ndr_word_take(at, *words)) ++words;
-    return *words != NULL;
-}
-
 /* The words of a parameter's type and name: "struct", "pair", "p". */
 typedef struct param_words {
     const char *at[3];
@@ -138,8 +132,8 @@ static bool read_words(const char *at, const char *end, param_words *out)
         length = *at == '*' ? 1 : ndr_word_length(at);
         if (length == 0) return false;
         if (*at == '*') ++out->stars;
-        else if (is_among(locals, at)) out->is_local = true;
-        else if (!is_among(qualifiers, at) && out->count++ < 3) out->at[out->count - 1] = at;
+        else if (ndr_word_is_one_of(at, locals)) out->is_local = true;
+        else if (!ndr_word_is_one_of(at, qualifiers) && out->count++ < 3) out->at[out->count - 1] = at;
     }
     return out->stars == out->is_local;
 }
@@ -151,7 +145,7 @@ static void add_type(const ndr_code *code, const char *options, const char *para
     static const char *const keywords[] = { "struct", "union", "enum", NULL };
     param_words words = { 0 };
     if (!read_words(param, end, &words)) return;
-    const unsigned type = words.count > 0 && is_among(keywords, words.at[0]);
+    const unsigned type = words.count > 0 && ndr_word_is_one_of(words.at[0], keywords);
     if (words.count != type + 2 || ndr_code_redefines(code, options, words.at[type])) return;
     if (type) add_word(words.at[0], out);
     if (type) ndr_text_add_chars(out, " ", 1);

@@ -489,12 +489,6 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     return NDR_OK;
 }
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (word && *words && !ndr_word_take(word, *words)) ++words;
-    return word && *words;
-}
-
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
     static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
@@ -506,11 +500,12 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     f->line += x->line.newlines;
     f->next.line += x->line.newlines;
     ndr_include w;
-    const char *word = ndr_line_is(&x->line, ""), *name = ndr_line_is(&x->line, "include");
-    if (!in->branch.is_skipped || is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f));
-    if (is_one_of(word, ifs)) return paste_group(x, f, in, start);
-    if (is_one_of(word, elses)) return paste_else(x, f, in, start);
-    if (word && ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
+    const char *directive = ndr_line_is(&x->line, ""), *word = directive ? directive : "";
+    const char *name = ndr_line_is(&x->line, "include");
+    if (!in->branch.is_skipped || ndr_word_is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f));
+    if (ndr_word_is_one_of(word, ifs)) return paste_group(x, f, in, start);
+    if (ndr_word_is_one_of(word, elses)) return paste_else(x, f, in, start);
+    if (ndr_word_take(word, "endif")) return paste_endif(x, f, in, start);
     if (!in->branch.is_skipped) return name ? paste_include(x, f, in, start, name, &w) : paste_plain(x, f, start);
     if (!name) return copy_line(x, f, start);
     add_newlines(x, x->line.newlines); /* no compiler could need it */

@@ -384,6 +384,9 @@ ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 ndr_builtin ndr_builtin_named(const char *type_name);
 size_t ndr_builtin_bytes(ndr_builtin type);
 
+/* Pure: whether two names are equal but for characters that are in `ignored`. */
+bool ndr_names_equal(const char *a, const char *b, const char *ignored);
+
 /* Pure: whether that is the name of a pointer to void. */
 bool ndr_points_to_void(const char *type_name);
 

@@ -318,12 +318,11 @@ static ndr_status probe_type(ndr_context *context, const char *text, const char 
 
 /* ---- a program's types ---- */
 
-/* Compares names without blanks. */
-static bool is_same_name(const char *a, const char *b)
+bool ndr_names_equal(const char *a, const char *b, const char *ignored)
 {
     for (;; ++a, ++b) {
-        while (*a == ' ') ++a;
-        while (*b == ' ') ++b;
+        a += strspn(a, ignored);
+        b += strspn(b, ignored);
         if (*a != *b) return false;
         if (!*a) return true;
     }
@@ -331,7 +330,7 @@ static bool is_same_name(const char *a, const char *b)
 
 static const ndr_type *find_type(const ndr_type *types, const char *name, bool is_pointee)
 {
-    while (types && !(types->is_pointee == is_pointee && is_same_name(types->name, name))) types = types->next;
+    while (types && !(types->is_pointee == is_pointee && ndr_names_equal(types->name, name, " "))) types = types->next;
     return types;
 }
 
