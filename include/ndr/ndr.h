@@ -747,9 +747,10 @@ typedef struct ndr_tune_result {
  *
  * A class is the dtype and, for each of m, n and k, the least power of two that is not smaller. Each implementation is
  * first checked against the exact product. The context then keeps the choice, and so does the store on disk, for later
- * contexts on this device. The call makes matrices of that size and a queue of its own, and waits until all is done. It needs an idle device: other work disturbs the times.
- * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions are
- * not tuned. `result` may be NULL. */
+ * contexts on this device. The call makes matrices of that size and a queue of its own, and waits until all is done. It
+ * needs an idle device: other work disturbs the times.
+ * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions
+ * are not tuned. `result` may be NULL. */
 NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
 
 #ifdef __cplusplus
