@@ -70,8 +70,20 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
+/* Sizes with and without whole vectors, for the largest tiles. */
+static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
+{
+    for (size_t n = 2047; n <= 2048; ++n) {
+        const ndr_operand square = { .rows = n, .cols = n, .pitch = n };
+        print_rows(caps, &ndr_matmul_operation,
+                   &(ndr_matmul_request){
+                       .dtype = dtype, .a = square, .b = square, .c = square, .core = core, .depth = n });
+    }
+}
+
 static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
+    print_squares(caps, dtype, core);
     for (size_t m = 1; m <= 8; m *= 2)
         print_rows(caps, &ndr_matmul_operation,
                    &(ndr_matmul_request){ .dtype = dtype, .c = { .rows = m, .cols = 2048 }, .core = core, .depth = 2048 });
