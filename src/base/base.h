@@ -174,7 +174,7 @@ typedef struct ndr_hash {
     uint64_t words[2];
 } ndr_hash;
 
-ndr_hash ndr_hash_bytes(const void *bytes, size_t count, uint32_t seed);
+ndr_hash ndr_hash_bytes(const void *bytes, size_t count);
 bool ndr_hash_equal(ndr_hash a, ndr_hash b);
 
 /* ---- disk.c ---- */

@@ -2,9 +2,6 @@
  *
  * An entry is one file. Processes and threads share the folder without a lock: a file appears whole, because it is
  * renamed, and is checked before it is used. Nothing fails for the caller: the reason is logged. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/base.h"
 
 #include <errno.h>
@@ -61,7 +58,7 @@ static const char magic[] = "ndrkept1";
 
 static uint64_t checksum_of(const ndr_text *entry)
 {
-    return XXH3_64bits(entry->chars + CHECKED_FROM, entry->length - CHECKED_FROM);
+    return ndr_hash_bytes(entry->chars + CHECKED_FROM, entry->length - CHECKED_FROM).words[0];
 }
 
 /* A key with the build of libndr, whose entries no other build finds, and its file. */
@@ -74,7 +71,7 @@ static bool find_place(const ndr_disk *disk, const char *key, place *out)
     *out = (place){ 0 };
     ndr_text_add(&out->key, "libndr %s\n%s", ndr_library_build, key);
     if (out->key.failed) return false;
-    const ndr_hash hash = ndr_hash_bytes(out->key.chars, out->key.length, 0);
+    const ndr_hash hash = ndr_hash_bytes(out->key.chars, out->key.length);
     ndr_text_add(&out->path, "%s/ndr-%016llx%016llx", disk->folder.chars, (unsigned long long)hash.words[0],
                  (unsigned long long)hash.words[1]);
     return !out->path.failed;

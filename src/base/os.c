@@ -86,7 +86,7 @@ ndr_hash ndr_environment_hash(const char *const *prefixes)
     for (char **variable = environ; variable && *variable; ++variable) {
         const char *cache = strstr(*variable, "CACHE");
         if (!begins_with_one(*variable, prefixes) || (cache && cache < strchr(*variable, '='))) continue;
-        const ndr_hash hash = ndr_hash_bytes(*variable, strlen(*variable), 0);
+        const ndr_hash hash = ndr_hash_bytes(*variable, strlen(*variable));
         sum.words[0] += hash.words[0];
         sum.words[1] += hash.words[1];
     }
@@ -107,7 +107,7 @@ ndr_hash ndr_cpu_hash(void)
     features[4] = getauxval(AT_HWCAP);
     features[5] = getauxval(AT_HWCAP2);
 #endif
-    return ndr_hash_bytes(features, sizeof features, 0);
+    return ndr_hash_bytes(features, sizeof features);
 }
 
 unsigned ndr_cpu_features(void)

@@ -44,7 +44,7 @@ static ndr_status fill_foreign_kernel(cl_kernel cl, ndr_kernel *made)
 /* The caller holds the build lock. The key is the address: the store's reference prevents its reuse. */
 static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kernel cl, ndr_kernel **kernel)
 {
-    const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl, 0);
+    const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl);
     *kernel = ndr_store_find_kernel(store, key);
     if (*kernel) return NDR_OK;
     ndr_kernel *made;

@@ -152,7 +152,7 @@ static const char *find(ndr_context *context, const char *text, const char *opti
 {
     ndr_text flags = { 0 }, value = { 0 };
     if (!is_whole(text, options)) return "it includes a file that only the compiler finds";
-    const ndr_hash hash = ndr_hash_bytes(text, strlen(text), 0);
+    const ndr_hash hash = ndr_hash_bytes(text, strlen(text));
     ndr_build_add_options(&context->caps, options, &flags);
     ndr_text_add(&program->question, "program %016llx%016llx, %s", (unsigned long long)hash.words[0],
                  (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);

@@ -56,7 +56,7 @@ static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
     add_piece(key, &dirs, sizeof dirs);
     for (size_t i = 0; i < dirs; ++i) add_string(key, desc->include_dirs[i]);
     if (!desc->source) return;
-    const ndr_hash source = ndr_hash_bytes(desc->source, strlen(desc->source), 0);
+    const ndr_hash source = ndr_hash_bytes(desc->source, strlen(desc->source));
     add_piece(key, &source, sizeof source);
 }
 
@@ -64,9 +64,9 @@ static ndr_status read_request(const ndr_kernel_desc *desc, request_keys *r)
 {
     ndr_text key = { 0 };
     add_program(desc, &key);
-    r->program = ndr_hash_bytes(key.chars, key.length, 0);
+    r->program = ndr_hash_bytes(key.chars, key.length);
     add_string(&key, desc->name);
-    r->kernel = ndr_hash_bytes(key.chars, key.length, 0);
+    r->kernel = ndr_hash_bytes(key.chars, key.length);
     const bool failed = key.failed;
     ndr_text_free(&key);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to look for kernel \"%s\"", desc->name) : NDR_OK;

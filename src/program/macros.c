@@ -41,7 +41,7 @@ static size_t count_macros(const ndr_macros *m) { return m->list.length / sizeof
 static macro *find_macro(ndr_macros *m, const char *name, bool follow)
 {
     const size_t length = ndr_word_length(name), count = count_macros(m);
-    const macro made = { .name = ndr_hash_bytes(name, length, 0), .is_ours = is_ours(name) };
+    const macro made = { .name = ndr_hash_bytes(name, length), .is_ours = is_ours(name) };
     for (size_t i = 0; i < count; ++i)
         if (ndr_hash_equal(macro_at(m, i)->name, made.name)) return macro_at(m, i);
     if (!follow || length == 0 || count == MAX_MACROS) return NULL;
@@ -52,7 +52,7 @@ static macro *find_macro(ndr_macros *m, const char *name, bool follow)
 /* The macro's bit in `defined`. */
 static size_t bit_of(const char *name)
 {
-    return ndr_hash_bytes(name, ndr_word_length(name), 0).words[0] % DEFINED_BITS;
+    return ndr_hash_bytes(name, ndr_word_length(name)).words[0] % DEFINED_BITS;
 }
 
 static void note_definition(ndr_macros *m, const char *name)

@@ -136,7 +136,7 @@ static bool add_entry(void *visitor, const char *name)
         if (info.is_folder && w->depth > 0) ndr_folder_visit(file.chars, add_entry, &inner);
         ndr_text_add(&file, " %lld %lld %lld", (long long)info.size_bytes, (long long)info.changed_s,
                      (long long)info.changed_ns);
-        const ndr_hash hash = ndr_hash_bytes(file.chars, file.length, 0);
+        const ndr_hash hash = ndr_hash_bytes(file.chars, file.length);
         w->sum->words[0] += hash.words[0];
         w->sum->words[1] += hash.words[1];
     }

@@ -17,7 +17,7 @@ static ndr_store *make_store(void)
 
 static void destroy_store(void) { ndr_attachments_free(&keeper.attachments); }
 
-static ndr_hash key_of(size_t i) { return ndr_hash_bytes(&i, sizeof i, 0); }
+static ndr_hash key_of(size_t i) { return ndr_hash_bytes(&i, sizeof i); }
 
 static ndr_program *program_of(ndr_hash key)
 {
