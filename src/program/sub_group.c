@@ -12,8 +12,8 @@
 
 /* ---- inline PTX ---- */
 
-/* Whether inline PTX builds on this device. Probed once for each context, with the build lock held. A failure of the
- * driver is not kept. */
+/* Whether inline PTX builds on this device. Probed once, with the build lock held; the answer is kept in the context and
+ * on disk. A failure of the driver is not kept. */
 static ndr_status probe_ptx(ndr_context *context, bool *supports)
 {
     ndr_store *store;
@@ -30,11 +30,16 @@ static ndr_status probe_ptx(ndr_context *context, bool *supports)
             "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
             "    x[0] = lane;\n"
             "}\n";
+        static const char question[] = "inline PTX builds";
         cl_program program = NULL;
+        ndr_text kept = { 0 };
         const bool is_worth_probing = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
-        if (is_worth_probing) NDR_TRY(ndr_build_try(context, probe, "", &program));
-        store->supports_ptx = program ? 2 : 1;
+        const bool is_kept = is_worth_probing && ndr_cache_get(context, question, &kept);
+        if (is_worth_probing && !is_kept) NDR_TRY(ndr_build_try(context, probe, "", &program));
+        store->supports_ptx = program || (is_kept && strcmp(kept.chars, "yes") == 0) ? 2 : 1;
+        if (is_worth_probing && !is_kept) ndr_cache_put(context, question, program ? "yes" : "no", program ? 3 : 2);
         if (program) ndr_cl.clReleaseProgram(program);
+        ndr_text_free(&kept);
     }
     *supports = store->supports_ptx == 2;
     return NDR_OK;

@@ -507,6 +507,40 @@ static void test_binary__builds_what_the_driver_refuses(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 
+/* The answer to a probe, of a device that is made to look as if inline PTX could work. */
+static unsigned builds;
+static bool builds_first;
+
+static cl_int CL_API_CALL build_no_ptx(cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
+                                       void(CL_CALLBACK *notify)(cl_program, void *), void *user)
+{
+    (void)p, (void)count, (void)devices, (void)options, (void)notify, (void)user;
+    return builds++ == 0 && builds_first ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+}
+
+static void test_binary__keeps_the_answer_of_a_probe(void **state)
+{
+    (void)state;
+    static const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
+    ndr_kernel *kernel;
+    real_build = ndr_cl.clBuildProgram;
+    for (int i = 0; i < 4; ++i) {
+        ndr_context *made = open_context();
+        made->caps.info.warp_size = 32;
+        const bool is_masked = made->caps.disabled & NDR_DISABLE_PTX;
+        builds_first = i == 0 && !is_masked;
+        builds = 0;
+        if (i == 2) empty_store();
+        ndr_cl.clBuildProgram = build_no_ptx;
+        const ndr_status status = ndr_kernel_get(made, &desc, &kernel);
+        ndr_cl.clBuildProgram = real_build;
+        assert_int_equal(status, NDR_BUILD_FAILED); /* of the kernel's own text */
+        assert_int_equal(strstr(ndr_last_error(), "-DNDR_PTX=1") != NULL, i < 2 && !is_masked);
+        assert_int_equal(builds, is_masked || i % 2 ? 1 : 2);
+        ndr_context_destroy(made);
+    }
+}
+
 static __typeof__(clGetProgramInfo) *real_info;
 
 static cl_int CL_API_CALL have_no_binary(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
@@ -626,6 +660,7 @@ int main(int argc, char **argv)
         TEST(test_binary__keeps_nothing_of_what_does_not_build),
         TEST(test_binary__shows_the_driver_no_damaged_entry),
         TEST(test_binary__builds_what_the_driver_refuses),
+        TEST(test_binary__keeps_the_answer_of_a_probe),
         TEST(test_binary__does_without_binaries),
         TEST(test_binary__does_without_a_folder),
         TEST(test_binary__is_shared_by_contexts_in_threads),
