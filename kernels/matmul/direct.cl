@@ -7,6 +7,9 @@
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
 #endif
+#ifndef BLOCKS
+#define BLOCKS 1 /* of C in an item, one below the other */
+#endif
 #include "matmul/blocks.clh"
 
 DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_ROW)
@@ -15,27 +18,20 @@ DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_ROW)
 DEFINE_MULTIPLY(multiply_edge, VECTORS, global, private, FETCH_NOTHING)
 DEFINE_MULTIPLY(multiply_edge1, 1, global, private, FETCH_NOTHING)
 
-/* Over (rows of blocks, columns of blocks) groups. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
-            ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
+/* C = alpha * A * B + beta * C for one block. `a` is its first row, of `rows_left` of A; `b` its first column. */
+static inline void multiply_block(const target *to, global const T *a, ulong a_pitch, ulong rows_left, global const T *b,
+                                  ulong b_pitch, ulong k)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(2);
-    const ulong row = ndr_group_id(it, 0) * MR, col = ndr_group_id(it, 1) * NR;
-    const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
-                        (uint)min((ulong)NR, n - col), alpha, beta };
     ulong a_row[MR];
 #pragma unroll
-    for (uint r = 0; r < MR; ++r) a_row[r] = min((ulong)r, m - 1 - row) * a_pitch;
-    a += a_offset + row * a_pitch;
-    b += b_offset + col;
+    for (uint r = 0; r < MR; ++r) a_row[r] = min((ulong)r, rows_left - 1) * a_pitch;
 
     V sum[MR][VECTORS];
-    if (to.cols == NR) {
+    if (to->cols == NR) {
         multiply_global(sum, a, a_row, 1, b, b_pitch, k, b, 0);
-    } else if (to.cols == 2 * LANES) {
+    } else if (to->cols == 2 * LANES) {
         multiply_global2(sum, a, a_row, 1, b, b_pitch, k, b, 0);
-    } else if (to.cols == LANES) {
+    } else if (to->cols == LANES) {
         multiply_global1(sum, a, a_row, 1, b, b_pitch, k, b, 0);
     } else {
         /* A copy of the edge of B, 16 rows at a time, padded with zeros. */
@@ -49,8 +45,8 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
         for (ulong p = 0; p < k; p += 16) {
             const uint depth = (uint)min((ulong)16, k - p);
             for (uint q = 0; q < depth; ++q)
-                for (uint j = 0; j < to.cols; ++j) edge[q * NR + j] = b[(p + q) * b_pitch + j];
-            if (to.cols < LANES) multiply_edge1(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
+                for (uint j = 0; j < to->cols; ++j) edge[q * NR + j] = b[(p + q) * b_pitch + j];
+            if (to->cols < LANES) multiply_edge1(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
             else multiply_edge(sum, a + p, a_row, 1, edge, NR, depth, b, 0);
 #pragma unroll
             for (uint r = 0; r < MR; ++r)
@@ -62,5 +58,21 @@ gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
 #pragma unroll
             for (uint v = 0; v < VECTORS; ++v) sum[r][v] = total[r][v];
     }
-    store_block(&to, sum);
+    store_block(to, sum);
+}
+
+/* Over (rows of BLOCKS blocks, columns of blocks) groups. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
+            ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong first = ndr_group_id(it, 0) * BLOCKS * MR, col = ndr_group_id(it, 1) * NR;
+    for (uint i = 0; i < BLOCKS; ++i) {
+        const ulong row = first + i * MR;
+        if (row >= m) return;
+        const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
+                            (uint)min((ulong)NR, n - col), alpha, beta };
+        multiply_block(&to, a + a_offset + row * a_pitch, a_pitch, m - row, b + b_offset + col, b_pitch, k);
+    }
 }

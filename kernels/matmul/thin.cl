@@ -14,7 +14,7 @@
 #define THIN_ROWS NDR_STRIP_ROWS /* rows of C in an item: the library sets the power of two that fits m */
 #endif
 /* Columns of C in an item: THIN_ROWS * STRIP elements fit the first cache. */
-#define STRIP (NDR_STRIP_VECTORS * LANES)
+#define STRIP (NDR_STRIP_BYTES / (uint)sizeof(T))
 #define THIN_DEPTH 4 /* rows of B that are read together */
 
 /* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */

@@ -5,6 +5,6 @@
 #define NDR_PACK_ROWS 16     /* rows of B that an item packs: few, so that their pages stay in the TLB */
 #define NDR_PACK_PANELS 16   /* panels that an item packs */
 #define NDR_STRIP_ROWS 8     /* rows of C in an item of the thin product, at most */
-#define NDR_STRIP_VECTORS 16 /* vectors of each of them */
+#define NDR_STRIP_BYTES 1024 /* of each of them: a run of B that is worth a page of the TLB */
 
 #endif

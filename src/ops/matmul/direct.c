@@ -3,14 +3,24 @@
 
 #include <stdio.h>
 
+/* Blocks of an item: about as many bytes of c as in the largest block, because each group costs the driver some time. */
+static unsigned blocks_for(const ndr_matmul_request *request)
+{
+    enum { BYTES = 8 * 3 * 64 };
+    const ndr_matmul_block block = ndr_matmul_choose_block(request);
+    return (unsigned)(BYTES / (block.rows * block.vectors * request->core.vector_bytes));
+}
+
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
+    const unsigned blocks = blocks_for(r);
+    const size_t rows = (size_t)blocks * ndr_matmul_choose_block(r).rows;
     *plan = (ndr_op_plan){ .file = "matmul/direct.cl",
                            .kernel = "gemm_direct",
-                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, ndr_matmul_choose_block(r).rows),
+                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, rows),
                                                     ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(r)), 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "%s", ndr_matmul_print_block(caps, r).chars);
+    snprintf(plan->options, sizeof plan->options, "%s -DBLOCKS=%u", ndr_matmul_print_block(caps, r).chars, blocks);
 }
 
 const ndr_op_row ndr_matmul_direct = {

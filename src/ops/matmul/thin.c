@@ -27,7 +27,7 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
-    const size_t cols = (size_t)NDR_STRIP_VECTORS * ndr_matmul_choose_block(r).lanes;
+    const size_t cols = NDR_STRIP_BYTES / ndr_dtype_size(r->dtype);
     *plan = (ndr_op_plan){ .file = "matmul/thin.cl",
                            .kernel = "gemm_thin",
                            .range = ndr_nd_range_1d(ndr_ceil_div(r->c.cols, cols), 1) };
