@@ -1,4 +1,4 @@
-/* test_driver.c - what the driver refuses although all checks were passed: each of its calls once, and then none. */
+/* test_driver.c - errors of the driver after all checks: each of its calls fails once, and the next try succeeds. */
 #include "faults/between.h"
 
 #include "forcing.h"
@@ -9,19 +9,19 @@
 
 /* ---- devices ---- */
 
-enum { MOST_DEVICES = 32 };
+enum { MAX_DEVICES = 32 };
 
 typedef struct list {
     size_t count;
-    ndr_device_info devices[MOST_DEVICES];
+    ndr_device_info devices[MAX_DEVICES];
 } list;
 
 static list list_devices(void)
 {
     static list got;
     got = (list){ 0 };
-    assert_ok(ndr_device_list(MOST_DEVICES, got.devices, &got.count));
-    assert_true(got.count <= MOST_DEVICES);
+    assert_ok(ndr_device_list(MAX_DEVICES, got.devices, &got.count));
+    assert_true(got.count <= MAX_DEVICES);
     return got;
 }
 
@@ -75,7 +75,7 @@ static void test_driver__takes_an_invalid_value_for_a_no(void **state)
     for (size_t i = 0; all.count == 1 && i < calls[CALL_clGetDeviceInfo]; ++i) {
         const size_t before = calls[CALL_clGetDeviceInfo];
         refuse(CALL_clGetDeviceInfo, i, CL_INVALID_VALUE);
-        const ndr_status status = ndr_device_list(MOST_DEVICES, got.devices, &got.count);
+        const ndr_status status = ndr_device_list(MAX_DEVICES, got.devices, &got.count);
         assert_true(refuse_none());
         calls[CALL_clGetDeviceInfo] = before;
         if (status == NDR_OK) ++answered_no;

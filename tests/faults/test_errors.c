@@ -473,7 +473,7 @@ static ndr_status no_times(void)
     return status;
 }
 
-/* What ndr_device_list() says in another process, where a loader is told where to look before it has looked. */
+/* What ndr_device_list() says in another process: a loader reads its environment only once. */
 static struct machine {
     const char *variable, *value;
     ndr_status status;

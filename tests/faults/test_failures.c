@@ -1,4 +1,4 @@
-/* test_failures.c - each call of the driver fails once, and so does each allocation, in scenes of all that libndr does.
+/* test_failures.c - each call of the driver and each allocation fails once, in scenes that cover all public functions.
  *
  * A scene is a row of steps. One call in it is refused. The step that needed it must say so, naming call and code, and
  * leave everything as it was; the same step must then work, and so must all that follow. In the end nothing is left.
@@ -17,7 +17,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { INTS = 100, MOST_STEPS = 40, MOST_LOOKS = 8 };
+enum { INTS = 100, MAX_STEPS = 40, MAX_POLLS = 8 };
 
 /* What a scene has made; all of it is undone at its end. */
 typedef struct world {
@@ -134,7 +134,7 @@ static ndr_status get_times(void)
     return gone_after(ndr_event_get_times(w.event, &times));
 }
 
-static ndr_status look(void)
+static ndr_status query(void)
 {
     ndr_event_state state;
     return ndr_event_get_state(w.event, &state);
@@ -337,7 +337,7 @@ static ndr_status tune(void)
 
 typedef struct scene {
     const char *name;
-    step *steps[MOST_STEPS];
+    step *steps[MAX_STEPS];
 } scene;
 
 static const scene opening = { "opening",
@@ -345,7 +345,7 @@ static const scene opening = { "opening",
                                  wrap_buffer, flush, finish } };
 
 static const scene transfers = { "transfers",
-                                 { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, look, wait,
+                                 { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, query, wait,
                                    read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait,
                                    read_without_waiting, wait, expect_3, mark, wait, flush, finish } };
 
@@ -356,7 +356,7 @@ static const scene mappings = { "mappings",
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
-                                  launch_split, wait, read_x, expect_8, launch_split, look, finish, get_times } };
+                                  launch_split, wait, read_x, expect_8, launch_split, query, finish, get_times } };
 
 static const scene checking = { "checking",
                                 { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,
@@ -441,7 +441,7 @@ static bool play(const refusal *r)
 {
     bool has_failed = false;
     memset(got, 0, sizeof got);
-    for (size_t at = 0; at < MOST_STEPS && r->scene->steps[at]; ++at) {
+    for (size_t at = 0; at < MAX_STEPS && r->scene->steps[at]; ++at) {
         const world before = w;
         const ndr_status status = r->scene->steps[at]();
         if (status == NDR_OK) continue;
@@ -466,8 +466,8 @@ static unsigned seed;
 static size_t stride, next; /* every so many of a scene are tried; `next` are left out first */
 static size_t tried, unnoticed[CALLS];
 
-/* Looking at an event before waiting for it, and counting it for that; unmapping what is destroyed while mapped. A driver
- * need not know the question after the sub-group size that a kernel was built with. */
+/* Polling an event before waiting for it, and retaining it for that; unmapping a buffer that is destroyed while mapped.
+ * A driver need not support the query of the sub-group size that a kernel was built with. */
 static bool can_do_without(const refusal *r)
 {
     if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;
@@ -499,7 +499,7 @@ static void try_one(refusal r)
     refuse(r.kind, r.passing, r.code);
     ++tried;
     if (!play(&r)) {
-        if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MOST_STEPS, "no step has said so");
+        if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MAX_STEPS, "no step has said so");
         ++unnoticed[r.kind];
     }
     const alive after = alive_of(r.scene);
@@ -554,7 +554,7 @@ static void try_scene(const scene *s)
     assert_memory_equal(&after, &before, sizeof after);
     size_t counted[CALLS];
     memcpy(counted, calls, sizeof counted);
-    if (counted[CALL_clGetEventInfo] > MOST_LOOKS) counted[CALL_clGetEventInfo] = MOST_LOOKS; /* again until it is done */
+    if (counted[CALL_clGetEventInfo] > MAX_POLLS) counted[CALL_clGetEventInfo] = MAX_POLLS; /* again until it is done */
     choose_stride(counted, now_s() - began);
     const size_t tried_before = tried;
     for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);

@@ -1,4 +1,4 @@
-/* test_unload.c - a program may unload the library: nothing of it is left behind. */
+/* test_unload.c - unloading the library leaves nothing behind. */
 #define _GNU_SOURCE
 #include "support.h"
 

@@ -1,4 +1,4 @@
-/* test_matmul.c - ndr_matmul: shapes that hurt against plain loops, what must not be read, what it refuses. */
+/* test_matmul.c - ndr_matmul: difficult shapes compared with plain loops, memory that must not be read, refusals. */
 #include "support.h"
 
 #include <math.h>

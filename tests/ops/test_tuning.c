@@ -1,4 +1,4 @@
-/* test_tuning.c - which rows are taken where, and that what they launch fits any device and deals everything out. */
+/* test_tuning.c - which rows are selected on which device, and that their launches fit it and cover all elements. */
 #include "support.h"
 
 #include "forcing.h"

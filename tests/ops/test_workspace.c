@@ -1,4 +1,4 @@
-/* test_workspace.c - the memory that a queue's operations share: lent to one after the other, whole again after a
+/* test_workspace.c - the memory that a queue's operations share: lent to one after the other, valid again after a
  * failure. */
 #include "support.h"
 

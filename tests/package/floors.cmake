@@ -1,11 +1,11 @@
-# Draw the house from its #includes, and fail where a file looks upstairs or through another's door.
+# Read all #includes, and fail where a file includes a header of a higher floor, or another header than its own.
 # Run as: cmake -D SRC=<src folder> -P floors.cmake
 #
-#   a door    src/<floor>/<floor>.h   sees the doors of floors below, public headers and system headers
-#   a file    src/<floor>/*.c         sees the door of its own floor, public headers and system headers
-#   a room    src/<floor>/<room>/     has a door as well, <room>.h, which sees the floor's; its files see that one alone
-#   shared    kernels/shared/*.h, kernels/ndr/detail/*.h   are seen by doors
-#   a name    of a type, an enumerator or a function that a header of a floor declares stands on no floor below
+#   src/<floor>/<floor>.h            includes the headers of lower floors, public headers and system headers
+#   src/<floor>/*.c                  include the header of their own floor, public headers and system headers
+#   src/<floor>/<folder>/            has a header <folder>.h, which includes the floor's; its files include that one alone
+#   kernels/shared/*.h, kernels/ndr/detail/*.h   are included by headers
+#   names of types, enumerators and functions that a floor's header declares are not used on a lower floor
 cmake_minimum_required(VERSION 3.21)
 
 set(floors base device program launch ops) # bottom to top
@@ -37,7 +37,7 @@ foreach(floor IN LISTS floors)
   foreach(file IN LISTS files)
     cmake_path(GET file PARENT_PATH folder)
     cmake_path(GET folder FILENAME room)
-    set(door "${folder}/${room}.h")
+    set(header_of_floor "${folder}/${room}.h")
     file(STRINGS "${SRC}/${file}" includes REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
     foreach(line IN LISTS includes)
       string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" target "${line}")
@@ -46,19 +46,19 @@ foreach(floor IN LISTS floors)
       list(APPEND seen "${target}")
       if(other STREQUAL "ndr")
         continue()
-      elseif(file STREQUAL door)
+      elseif(file STREQUAL header_of_floor)
         if(other STREQUAL floor OR other STREQUAL "shared" OR other STREQUAL "ndr/detail")
-          continue() # a door may be in parts
+          continue() # a header may be in parts
         elseif(target STREQUAL "${other}/${other}.h" AND other_height GREATER -1 AND other_height LESS height)
           continue()
         endif()
-      elseif(target STREQUAL door)
+      elseif(target STREQUAL header_of_floor)
         continue()
       endif()
       if(other_height GREATER height)
-        string(APPEND wrong "  src/${file} looks upstairs at \"${target}\"\n")
+        string(APPEND wrong "  src/${file} includes the header of a higher floor, \"${target}\"\n")
       else()
-        string(APPEND wrong "  src/${file} includes \"${target}\" rather than \"${door}\"\n")
+        string(APPEND wrong "  src/${file} includes \"${target}\" rather than \"${header_of_floor}\"\n")
       endif()
     endforeach()
   endforeach()
@@ -69,7 +69,7 @@ foreach(floor IN LISTS floors)
     file(STRINGS "${SRC}/${file}" lines REGEX "clEnqueue")
     list(FILTER lines EXCLUDE REGEX "^ *REQUIRED\\(") # rows of the table
     if(lines AND NOT file STREQUAL submitter)
-      string(APPEND wrong "  src/${file} enqueues by itself; ${submitter} does that for all: ${lines}\n")
+      string(APPEND wrong "  src/${file} calls clEnqueue*; call a function of ${submitter}: ${lines}\n")
     endif()
     file(STRINGS "${SRC}/${file}" lines REGEX
       "include *<(pthread|sched|time|dlfcn|dirent|fcntl|unistd|windows|sys/.*)\\.h>|(^|[^a-z_])(secure_)?getenv *\\(|(^|[^a-z_])strerror *\\([^)]")

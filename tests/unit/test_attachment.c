@@ -1,4 +1,5 @@
-/* test_attachment.c - what floors above keep with an object: made once for all threads, closed once, newest first. */
+/* test_attachment.c - data that higher floors keep with an object: created once for all threads, closed once, newest
+ * first. */
 #include "support.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* test_buffer.c - device memory: made, filled, copied, read, mapped; and what is refused with nothing written. */
+/* test_buffer.c - device memory: created, filled, copied, read, mapped; a refusal writes nothing. */
 #include "support.h"
 
 #include <sched.h>
@@ -608,7 +608,7 @@ static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **stat
 static cl_uint count_of(cl_mem cl, cl_mem_info what, cl_uint wanted)
 {
     cl_uint count = 0;
-    for (size_t looks = 0; looks < 1000000; ++looks) {
+    for (size_t polls = 0; polls < 1000000; ++polls) {
         assert_int_equal(clGetMemObjectInfo(cl, what, sizeof count, &count, NULL), CL_SUCCESS);
         if (count == wanted) break;
         sched_yield();

@@ -1,4 +1,4 @@
-/* test_catalog.c - devices chosen from made-up lists, and machines without a driver or without a device.
+/* test_catalog.c - devices chosen from made-up lists, and machines without a driver or a device.
  *
  * The loader looks for drivers once in a process; so each such machine is a child of its own. */
 #include "support.h"

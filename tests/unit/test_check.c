@@ -1,4 +1,4 @@
-/* test_check.c - NDR_CHECK: writes outside a buffer are found and told exactly, correct programs are left in peace, and
+/* test_check.c - NDR_CHECK: writes outside a buffer are reported exactly, correct programs are not reported, and
  * a handle that is none is refused.
  *
  * All contexts here but those of one test are checked: while an unchecked one is open, a pointer that is not known may

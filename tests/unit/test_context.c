@@ -1,16 +1,16 @@
-/* test_context.c - a device chosen and opened, on a machine that has one. */
+/* test_context.c - choosing and opening a device. */
 #include "support.h"
 
 #include "device/device.h"
 
-enum { MOST_DEVICES = 64 };
-static ndr_device_info listed[MOST_DEVICES];
+enum { MAX_DEVICES = 64 };
+static ndr_device_info listed[MAX_DEVICES];
 static size_t listed_count;
 
 static int list_devices(void **state)
 {
     (void)state;
-    if (ndr_device_list(MOST_DEVICES, listed, &listed_count) == NDR_OK) return 0;
+    if (ndr_device_list(MAX_DEVICES, listed, &listed_count) == NDR_OK) return 0;
     print_error("%s\n", ndr_last_error());
     return -1;
 }

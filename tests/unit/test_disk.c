@@ -155,7 +155,7 @@ static void test_disk__finds_what_was_put(void **state)
     assert_false(finds("a", ""));
     assert_false(finds("b", ""));
     assert_int_equal(count_files(NULL, 0), 0);
-    assert_int_equal(access(folder, F_OK), -1); /* looking makes nothing */
+    assert_int_equal(access(folder, F_OK), -1); /* a search creates nothing */
     put("a", "one");
     put("b", "two");
     put("", "for the empty key");

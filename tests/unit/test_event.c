@@ -1,4 +1,4 @@
-/* test_event.c - enqueued work seen from outside: waiting, states, times, and work that ends badly. */
+/* test_event.c - enqueued work: waiting for it, its states and times, and work that fails. */
 #include "support.h"
 
 #include <sched.h>
@@ -34,7 +34,7 @@ static void assert_state(ndr_event *event, ndr_event_state wanted)
 static void assert_complete_too(ndr_event *event)
 {
     ndr_event_state how_far = NDR_EVENT_QUEUED;
-    for (size_t looks = 0; looks < 1000000 && how_far != NDR_EVENT_COMPLETE; ++looks) {
+    for (size_t polls = 0; polls < 1000000 && how_far != NDR_EVENT_COMPLETE; ++polls) {
         assert_ok(ndr_event_get_state(event, &how_far));
         sched_yield();
     }

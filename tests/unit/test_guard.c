@@ -1,4 +1,4 @@
-/* test_guard.c - which kernels may run over more items than there are: read off the text, where it is plain. */
+/* test_guard.c - which kernels can be launched over more items than the range has, as their text shows. */
 #include "faults/between.h"
 
 #include <sys/stat.h>

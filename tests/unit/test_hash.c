@@ -1,4 +1,4 @@
-/* test_hash.c - the hash that stands for sources and requests: the published one, and each bit counts. */
+/* test_hash.c - the hash of sources and requests: the published function; each bit changes it. */
 #include "support.h"
 
 #include "base/base.h"

@@ -234,7 +234,7 @@ static void test_arithmetic__divided_by_0_makes_no_sense(void **state)
     assert_no_id(ndr_id_mod(ndr_id_1d(8), ndr_id_1d(0)));
 }
 
-/* So that a sum of differences needs one look at its end. */
+/* So that a sum of differences needs one check at its end. */
 static void test_arithmetic__with_no_sense_makes_no_sense(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_kernel.c - kernels from text, files and the library: built once, known by their signature. */
+/* test_kernel.c - kernels from text, files and the library: built once, their signature and limits. */
 #include "support.h"
 
 #include <malloc.h>
@@ -279,7 +279,7 @@ static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
 static void test_kernel__leaves_no_text_behind(void **state)
 {
     (void)state;
-    enum { PROGRAMS = 4, MOST_BYTES = 16 << 10 };
+    enum { PROGRAMS = 4, MAX_BYTES = 16 << 10 };
     static const char source[] = "#include <ndr/ndr.clh>\nkernel void k(global int *x, NDR_RANGE(1)) { x[0] = N; }\n";
     for (int i = 0; i <= PROGRAMS; ++i) {
         char options[16];
@@ -287,7 +287,7 @@ static void test_kernel__leaves_no_text_behind(void **state)
         const size_t before = bytes_held;
         (void)get((ndr_kernel_desc){ .name = "k", .source = source, .options = options });
         const size_t more = bytes_held - before;
-        if (i > 0) assert_in_range(more, 1, MOST_BYTES); /* the first may bring the device's own things along */
+        if (i > 0) assert_in_range(more, 1, MAX_BYTES); /* the first may bring the device's own things along */
     }
 }
 

@@ -1,4 +1,4 @@
-/* test_launch.c - kernels run: every item once, every argument checked, and nothing happens when one is refused. */
+/* test_launch.c - launches: every item runs once, every argument is checked, and a refusal enqueues nothing. */
 #include "support.h"
 
 #include "driver_faults.h"

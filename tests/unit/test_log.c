@@ -1,4 +1,4 @@
-/* test_log.c - what libndr tells of its work: how much, to whom, and nothing unless asked. */
+/* test_log.c - logging: levels, the callback, and silence by default. */
 #include "support.h"
 
 #include <pthread.h>

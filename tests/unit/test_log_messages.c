@@ -1,4 +1,4 @@
-/* test_log_messages.c - the messages of docs/logging.md, each where it belongs and naming what it is about. */
+/* test_log_messages.c - the messages of docs/logging.md: when each is printed and what it names. */
 #include "support.h"
 
 #include "device/device.h"

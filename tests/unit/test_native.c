@@ -1,4 +1,4 @@
-/* test_native.c - OpenCL's own handles: out of our objects, and in from a program's. */
+/* test_native.c - OpenCL handles: taken out of libndr's objects, and made into them. */
 #include "support.h"
 
 #include <sched.h>
@@ -27,7 +27,7 @@ static cl_uint queue_references(cl_command_queue cl)
 /* What they come to: drivers let go of work, and it of its queue, after they have woken whoever waits for it. */
 static cl_uint references_come_to(cl_command_queue cl, cl_uint wanted)
 {
-    for (size_t looks = 0; looks < 1000000 && queue_references(cl) != wanted; ++looks) sched_yield();
+    for (size_t polls = 0; polls < 1000000 && queue_references(cl) != wanted; ++polls) sched_yield();
     return queue_references(cl);
 }
 
@@ -681,7 +681,7 @@ static void test_kernel_from_cl__refuses_null(void **state)
     assert_null(kernel);
 }
 
-/* Two of our buffers over one memory object look apart to us; the driver knows better. */
+/* libndr takes two of its buffers over one memory object for different ones; the driver does not. */
 static void test_native__what_the_driver_refuses_keeps_its_code(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_os.c - what is asked of the operating system: the environment, but of no program with more rights than its
+/* test_os.c - the operating system: the environment, which is ignored in a program with more rights than its
  * caller; the text of an errno, from any thread. */
 #define _GNU_SOURCE
 #include "support.h"

@@ -1,4 +1,4 @@
-/* test_queue.c - lines of work: one piece after the other. */
+/* test_queue.c - queues: commands run one after the other; marks; launches after events. */
 #include "support.h"
 
 #include "launch/launch.h"

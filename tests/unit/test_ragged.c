@@ -16,8 +16,8 @@ static unsigned below(unsigned n) { return (unsigned)(random_bits(&seed) >> 33) 
 
 /* ---- kinds of kernels ---- */
 
-/* How a kernel begins and ends; @ is its number of dimensions, # its own number. Those that wait have one, and look what
- * another item of the group has written. */
+/* How a kernel begins and ends; @ is its number of dimensions, # its own number. Those that wait have one, and check
+ * what another item of the group has written. */
 typedef struct kind {
     const char *start, *end;
     bool is_guarded, counts_ahead, waits;
@@ -25,7 +25,7 @@ typedef struct kind {
 
 #define ITEM "const ndr_item it = NDR_ITEM(@);\n    const size_t id = ndr_global_linear_id(it);"
 #define AHEAD "atomic_inc(&ahead[own_id(@, o0, o1, o2, n1, n2)]);"
-#define LOOK                                                                                                   \
+#define CHECK_NEXT                                                                                                   \
     "const uint p = (uint)id - (uint)get_local_id(0) + (uint)((get_local_id(0) + 1) % get_local_size(0));\n"   \
     "    ahead[id] = value[p] == of_#(p);"
 
@@ -36,7 +36,7 @@ static const kind kinds[] = {
     { "const size_t id = ndr_global_linear_id(NDR_ITEM(@)) + 0 * " AHEAD, "", false, true, false },
     { "START(NDR_ITEM(@))\n    const size_t id = ndr_global_linear_id(it);", "", false, true, false },
     { AHEAD ITEM, "", false, true, false },
-    { ITEM, "barrier(CLK_GLOBAL_MEM_FENCE);\n    " LOOK, false, true, true },
+    { ITEM, "barrier(CLK_GLOBAL_MEM_FENCE);\n    " CHECK_NEXT, false, true, true },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -44,7 +44,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 static const kind beside_waiting[] = {
     { ITEM, "", false, false, false },
     { ITEM, "WAIT;\n    ahead[id] = value[id] == of_#((uint)id);", false, true, false },
-    { ITEM, "WAIT;\n    " LOOK, false, true, true },
+    { ITEM, "WAIT;\n    " CHECK_NEXT, false, true, true },
 };
 
 static const struct {

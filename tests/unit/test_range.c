@@ -57,8 +57,8 @@ static void assert_sizes(const size_t sizes[3], size_t a, size_t b, size_t c)
 
 /* ---- the judge: walk every item of every piece ---- */
 
-enum { MOST_ITEMS = 1 << 16 };
-static unsigned char seen[MOST_ITEMS];
+enum { MAX_ITEMS = 1 << 16 };
+static unsigned char seen[MAX_ITEMS];
 
 /* What A29 and A30 of the OpenCL specification say of one item along one dimension. */
 static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step,
@@ -116,7 +116,7 @@ static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const n
                         : range->global.size[d];
         items *= extent[d];
     }
-    assert_in_range(items, 1, MOST_ITEMS);
+    assert_in_range(items, 1, MAX_ITEMS);
     memset(seen, 0, items);
     for (unsigned i = 0; i < plan->piece_count; ++i) {
         const ndr_piece *piece = &plan->pieces[i];

@@ -277,7 +277,7 @@ static void test_include__of_an_empty_file_adds_nothing(void **state)
         "#line 1 \"sub/main.cl\"\n\n\n");
 }
 
-/* ---- where the preprocessor would look twice ---- */
+/* ---- text that the preprocessor evaluates twice ---- */
 
 static void test_include__that_may_be_skipped_is_pasted_again_behind(void **state)
 {

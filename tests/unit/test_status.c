@@ -1,4 +1,4 @@
-/* test_status.c - codes to branch on, sentences to read: one of each for every thread. */
+/* test_status.c - status codes and error sentences: one of each for every thread. */
 #include "support.h"
 
 #include <pthread.h>

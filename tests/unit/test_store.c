@@ -1,4 +1,4 @@
-/* test_store.c - what a context keeps: found whatever else is kept, and as fast. */
+/* test_store.c - the kernels and programs that a context keeps: found among many, and as fast. */
 #include "support.h"
 
 #include "program/program.h"

@@ -1,4 +1,4 @@
-/* test_submit.c - commands on their way to the driver: each waits for its list and gives its event. */
+/* test_submit.c - commands: each waits for its list and gives its event. */
 #include "faults/between.h"
 
 #include "program/program.h"

@@ -1,4 +1,4 @@
-/* test_text.c - growing strings, sizes as sentences print them, sums that say when they do not fit. */
+/* test_text.c - growing strings, sizes as sentences print them, sums that report overflow. */
 #include "support.h"
 
 #include "base/base.h"

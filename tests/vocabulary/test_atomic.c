@@ -5,14 +5,14 @@
 
 #include "reference.h"
 
-/* ---- the cells that all items meet at ---- */
+/* ---- the cells that all items change ---- */
 
 enum { ADD, SUB, MIN, MAX, EXCHANGE, TICKET, LOADED, STORED, AND, OR, XOR, CELLS };
 
-/* meet_T lets every item change cells in global memory; its own v[i] goes in, before[i] and ticket[i] come out.
- * gather_T does the same to cells in local memory and copies them out, CELLS for each group. ticket[i] is what
- * an increment by hand found: load, then compare_exchange until it holds. */
-#define MEETING(space)                                                                                        \
+/* In change_T every item changes cells in global memory: v[i] is its input, before[i] and ticket[i] are its results.
+ * gather_T does the same in local memory and copies the cells out, CELLS for each group. ticket[i] is the value that an
+ * increment by hand replaced: load, then compare_exchange until it succeeds. */
+#define CHANGER(space)                                                                                        \
     "#define CHANGE_" space "(T) \\\n"                                                                        \
     "    static void change_" space "_##T(volatile " space " T *cells, T v, global T *before, global T *ticket) \\\n" \
     "    { \\\n"                                                                                              \
@@ -34,16 +34,16 @@ enum { ADD, SUB, MIN, MAX, EXCHANGE, TICKET, LOADED, STORED, AND, OR, XOR, CELLS
     "        ndr_atomic_fetch_xor(&cells[10], v); \\\n"                                                       \
     "    }\n"
 
-static const char meetings[] =
+static const char changers[] =
     "#include <ndr/nd_item.clh>\n"
-    "#include <ndr/atomic.clh>\n" MEETING("global") MEETING("local")
+    "#include <ndr/atomic.clh>\n" CHANGER("global") CHANGER("local")
     "#define CHANGES(T) CHANGE_global(T) CHANGE_local(T)\n"
     "#define CHANGES_BITS(T) CHANGE_BITS_global(T) CHANGE_BITS_local(T)\n"
     "#define NO_BITS(T) \\\n"
     "    static void change_bits_global_##T(volatile global T *cells, T v) { } \\\n"
     "    static void change_bits_local_##T(volatile local T *cells, T v) { }\n"
-    "#define MEET(T) CHANGES(T) \\\n"
-    "    kernel void meet_##T(global T *cells, global const T *v, global T *before, global T *ticket, \\\n"
+    "#define KERNELS(T) CHANGES(T) \\\n"
+    "    kernel void change_##T(global T *cells, global const T *v, global T *before, global T *ticket, \\\n"
     "                         NDR_ND_RANGE(1)) \\\n"
     "    { \\\n"
     "        const ndr_nd_item it = NDR_ND_ITEM(1); \\\n"
@@ -69,31 +69,32 @@ static const char meetings[] =
     "    }\n";
 
 /* Apart, as a device may have 32 bits only. */
-static const char of_32_bits[] = "CHANGES_BITS(int) MEET(int)\n"
-                                 "CHANGES_BITS(uint) MEET(uint)\n"
-                                 "NO_BITS(float) MEET(float)\n";
-static const char of_64_bits[] = "CHANGES_BITS(long) MEET(long)\n"
-                                 "CHANGES_BITS(ulong) MEET(ulong)\n"
+static const char of_32_bits[] = "CHANGES_BITS(int) KERNELS(int)\n"
+                                 "CHANGES_BITS(uint) KERNELS(uint)\n"
+                                 "NO_BITS(float) KERNELS(float)\n";
+static const char of_64_bits[] = "CHANGES_BITS(long) KERNELS(long)\n"
+                                 "CHANGES_BITS(ulong) KERNELS(ulong)\n"
                                  "#if NDR_HAS_F64_\n"
-                                 "NO_BITS(double) MEET(double)\n"
+                                 "NO_BITS(double) KERNELS(double)\n"
                                  "#endif\n";
 
-static ndr_kernel *meeting(const char *rest, const char *name)
+static ndr_kernel *kernel_for(const char *rest, const char *name)
 {
     char source[8192];
-    assert_true((size_t)snprintf(source, sizeof source, "%s%s", meetings, rest) < sizeof source);
+    assert_true((size_t)snprintf(source, sizeof source, "%s%s", changers, rest) < sizeof source);
     return kernel_of(source, name);
 }
 
-/* ---- what must come of it ---- */
+/* ---- the expected results ---- */
 
-typedef struct party {
+/* The items that share a set of cells. */
+typedef struct sharers {
     ndr_dtype dtype;
-    size_t items, first;         /* who met, and the number of the first of them */
-    const void *v;               /* what each brought */
-    const void *before, *ticket; /* what each was given */
-    const void *cells;           /* what was left */
-} party;
+    size_t items, first;         /* how many, and the number of the first of them */
+    const void *v;               /* the input of each */
+    const void *before, *ticket; /* the results of each */
+    const void *cells;           /* at the end */
+} sharers;
 
 /* Where the cells start. The loaded one is 41 and grows by one; the stored one is overwritten. */
 static void start_cells(ndr_dtype dtype, void *cells, size_t from)
@@ -107,7 +108,7 @@ static void start_cells(ndr_dtype dtype, void *cells, size_t from)
     if (!is_float(dtype)) number_set(dtype, cells, from + AND, number_of(dtype, -1));
 }
 
-static void check_cell(const party *p, unsigned cell, number wanted)
+static void check_cell(const sharers *p, unsigned cell, number wanted)
 {
     const number got = number_get(p->dtype, p->cells, cell);
     if (number_equal(p->dtype, got, wanted)) return;
@@ -116,8 +117,8 @@ static void check_cell(const party *p, unsigned cell, number wanted)
     fail();
 }
 
-/* The answers of an exchange and what it left are what went in and what was there. */
-static void check_exchanged(const party *p)
+/* The results of the exchanges and the final value are the inputs and the start value, in some order. */
+static void check_exchanged(const sharers *p)
 {
     const size_t size = ndr_dtype_size(p->dtype);
     char *in = malloc((p->items + 1) * size), *out = malloc((p->items + 1) * size);
@@ -135,8 +136,8 @@ static void check_exchanged(const party *p)
     free(out);
 }
 
-/* Each drew a number of its own, from 0 on. */
-static void check_tickets(const party *p)
+/* Each item has a number of its own, from 0. */
+static void check_tickets(const sharers *p)
 {
     unsigned char *drawn = calloc(p->items, 1);
     for (size_t i = 0; i < p->items; ++i) {
@@ -150,7 +151,7 @@ static void check_tickets(const party *p)
     free(drawn);
 }
 
-static void check_bits(const party *p)
+static void check_bits(const sharers *p)
 {
     uint64_t all = UINT64_MAX, any = 0, odd = 0;
     for (size_t i = 0; i < p->items; ++i) {
@@ -164,7 +165,7 @@ static void check_bits(const party *p)
     check_cell(p, XOR, (number){ .u64 = odd });
 }
 
-static void check_party(const party *p)
+static void check_cells(const sharers *p)
 {
     const number sum = reference_reduce(p->dtype, NDR_OP_SUM, p->v, p->items);
     number negative = sum;
@@ -182,12 +183,12 @@ static void check_party(const party *p)
     if (!is_float(p->dtype)) check_bits(p);
 }
 
-/* ---- meeting ---- */
+/* ---- running ---- */
 
 enum { GROUP = 32 };
 
 /* Integers of all bits; whole floats, whose sum is exact in any order. */
-static void bring(ndr_dtype dtype, void *v, size_t items)
+static void fill_values(ndr_dtype dtype, void *v, size_t items)
 {
     uint64_t seed = 1;
     for (size_t i = 0; i < items; ++i)
@@ -195,23 +196,23 @@ static void bring(ndr_dtype dtype, void *v, size_t items)
                                                 : random_number(dtype, &seed));
 }
 
-/* `parties` groups of cells for `items` items, each party the same number of them. */
-static void check_meeting(ndr_dtype dtype, ndr_kernel *kernel, size_t items, size_t parties)
+/* `items` items share `sets` sets of cells, each set the same number of items. */
+static void check_changes(ndr_dtype dtype, ndr_kernel *kernel, size_t items, size_t sets)
 {
     const size_t size = ndr_dtype_size(dtype);
     char *v = malloc(items * size), *before = malloc(items * size), *ticket = malloc(items * size);
-    char *cells = malloc(parties * CELLS * size);
-    bring(dtype, v, items);
-    for (size_t i = 0; i < parties; ++i) start_cells(dtype, cells, i * CELLS);
-    ndr_buffer *on[] = { buffer_of(parties * CELLS * size, cells), buffer_of(items * size, v),
+    char *cells = malloc(sets * CELLS * size);
+    fill_values(dtype, v, items);
+    for (size_t i = 0; i < sets; ++i) start_cells(dtype, cells, i * CELLS);
+    ndr_buffer *on[] = { buffer_of(sets * CELLS * size, cells), buffer_of(items * size, v),
                          buffer_of(items * size, NULL), buffer_of(items * size, NULL) };
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, GROUP), on[0], on[1], on[2], on[3]));
-    read_buffer(on[0], cells, parties * CELLS * size);
+    read_buffer(on[0], cells, sets * CELLS * size);
     read_buffer(on[2], before, items * size);
     read_buffer(on[3], ticket, items * size);
-    const size_t each = items / parties;
-    for (size_t i = 0; i < parties; ++i)
-        check_party(&(party){ dtype, each, i * each, v + i * each * size, before + i * each * size,
+    const size_t each = items / sets;
+    for (size_t i = 0; i < sets; ++i)
+        check_cells(&(sharers){ dtype, each, i * each, v + i * each * size, before + i * each * size,
                               ticket + i * each * size, cells + i * CELLS * size });
     for (size_t i = 0; i < 4; ++i) ndr_buffer_destroy(on[i]);
     free(v);
@@ -224,12 +225,12 @@ static void check_type(ndr_dtype dtype, const char *cl_name)
 {
     const char *rest = ndr_dtype_size(dtype) == 4 ? of_32_bits : of_64_bits;
     char name[32];
-    snprintf(name, sizeof name, "meet_%s", cl_name);
-    check_meeting(dtype, meeting(rest, name), GROUP, 1);
-    check_meeting(dtype, meeting(rest, name), GROUP * (quick() ? 3 : 64), 1);
+    snprintf(name, sizeof name, "change_%s", cl_name);
+    check_changes(dtype, kernel_for(rest, name), GROUP, 1);
+    check_changes(dtype, kernel_for(rest, name), GROUP * (quick() ? 3 : 64), 1);
     snprintf(name, sizeof name, "gather_%s", cl_name);
     const size_t groups = quick() ? 3 : 64;
-    check_meeting(dtype, meeting(rest, name), GROUP * groups, groups);
+    check_changes(dtype, kernel_for(rest, name), GROUP * groups, groups);
 }
 
 static void test_atomic__on_int_loses_nothing(void **state)

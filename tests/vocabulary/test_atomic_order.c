@@ -192,7 +192,7 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
         "        out[ndr_group_id(it, 0)] = sum;\n"
         "    }\n"
         "}\n";
-    static const char *const arrivals[] = {
+    static const char *const arrive_forms[] = {
         "#define ARRIVE const int arrived = ndr_atomic_fetch_add(tile + n, 1, NDR_ACQ_REL, NDR_SCOPE_WORK_GROUP);\n",
         "#define ARRIVE ndr_atomic_fence(NDR_RELEASE, NDR_SCOPE_WORK_GROUP); \\\n"
         "    const int arrived = ndr_atomic_fetch_add(tile + n, 1);          \\\n"
@@ -201,9 +201,9 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
     enum { MANY = 40, LARGEST = 64 };
     int32_t out[MANY];
     ndr_buffer *far = buffer_of(MANY * LARGEST * sizeof(int32_t), NULL), *result = buffer_of(sizeof out, NULL);
-    for (int way = 0; way < 2; ++way) {
+    for (int form = 0; form < 2; ++form) {
         char text[2048];
-        snprintf(text, sizeof text, "%s%s", arrivals[way], source);
+        snprintf(text, sizeof text, "%s%s", arrive_forms[form], source);
         ndr_kernel *kernel = kernel_of(text, "last");
         const size_t n = fitting_group(kernel, LARGEST);
         for (int run = 0; run < 5; ++run) {

@@ -1,4 +1,4 @@
-/* test_family.c - kernels made up at random, of group functions one behind the other, against a model on the host.
+/* test_family.c - random kernels of several group functions, compared with a model on the host.
  *
  * A compiler that turns items into a loop has to keep, for each item, what is used again behind a barrier. Which
  * values those are depends on the whole kernel, so kernels are generated: two to four group functions, whose operands
@@ -14,10 +14,10 @@ enum {
     VARS = 4,
     FLAGS = 3,
     MODES = 3,      /* arguments of the kernel that choose what it does */
-    MOST_ITEMS = 64, /* of a group */
+    MAX_ITEMS = 64, /* of a group */
     GROUPS = 2,
     PER_PROGRAM = 6, /* kernels: building a program costs more than building a kernel */
-    MOST_NODES = 4096
+    MAX_NODES = 4096
 };
 
 static uint64_t seed;
@@ -51,13 +51,13 @@ typedef struct node {
     struct node *kid[3];
 } node;
 
-static node nodes[MOST_NODES];
+static node nodes[MAX_NODES];
 static size_t node_count;
 static bool in_loop;
 
 static node *make(node_kind kind, uint32_t value, node *a, node *b, node *c)
 {
-    assert_true(node_count < MOST_NODES);
+    assert_true(node_count < MAX_NODES);
     nodes[node_count] = (node){ kind, value, { a, b, c } };
     return &nodes[node_count++];
 }
@@ -151,7 +151,7 @@ static node *condition_of_few(void)
     return make(OR, 0, first, make(AND, 0, second, third, NULL), NULL);
 }
 
-/* What an operand looks like most of the time: x where a condition holds that was found before, and else nothing. */
+/* The usual operand: x where an earlier condition holds, and 0 elsewhere. */
 static node *operand(void)
 {
     if (below(4) == 0) return value(2);
@@ -352,7 +352,7 @@ static void write_call(const call *c, uint32_t target, const node *x)
 /* The answers for `count` items in their order; x is what each of them gives. */
 static void model_call(const call *c, size_t count, const uint32_t *x, uint32_t *answer)
 {
-    int64_t sum[MOST_ITEMS]; /* of the items up to this one */
+    int64_t sum[MAX_ITEMS]; /* of the items up to this one */
     uint32_t holds = 0;
     for (size_t i = 0; i < count; ++i) {
         const int64_t mine = as_element(c->of, x[i]);
@@ -498,7 +498,7 @@ static void run_joint(const statement *s, item *items, size_t count, const uint3
 /* Over the items of these numbers, in this order. */
 static void run_call_of(const statement *s, item *items, const size_t *who, size_t count)
 {
-    uint32_t x[MOST_ITEMS], answer[MOST_ITEMS];
+    uint32_t x[MAX_ITEMS], answer[MAX_ITEMS];
     for (size_t i = 0; i < count; ++i) x[i] = evaluate(s->value, &items[who[i]]);
     model_call(&s->call, count, x, answer);
     for (size_t i = 0; i < count; ++i) items[who[i]].var[s->target] = answer[i];
@@ -511,7 +511,7 @@ static void run_call(const statement *s, item *items, size_t count, const uint32
         return;
     }
     for (uint32_t part = 0; part < (s->call.over_sub_group ? count : 1); ++part) {
-        size_t who[MOST_ITEMS] = { 0 }, members = 0;
+        size_t who[MAX_ITEMS] = { 0 }, members = 0;
         for (size_t i = 0; i < count; ++i) {
             if (s->call.over_sub_group && items[i].sub_group != part) continue;
             who[s->call.over_sub_group ? items[i].lane : i] = i;
@@ -601,7 +601,7 @@ static void write_kernel(const family_member *f)
                "    const uint l = (uint)ndr_local_linear_id(g), n = (uint)ndr_local_linear_range(g);\n"
                "    const uint w = (uint)ndr_group_linear_id(it), i = w * n + l, all = %u * n;\n"
                "    local uint t[%u];\n",
-               (unsigned long long)f->seed, f->of.dims, f->of.dims, GROUPS, MOST_ITEMS);
+               (unsigned long long)f->seed, f->of.dims, f->of.dims, GROUPS, MAX_ITEMS);
     write_text("    uint v0 = 0, v1 = 0, v2 = 0, v3 = 0;\n    bool c0 = false, c1 = false, c2 = false;\n");
     for (uint32_t k = 0; k < VARS + FLAGS; ++k) {
         write_text("    %c%u = ", k < VARS ? 'v' : 'c', k < VARS ? k : k - VARS);
@@ -617,7 +617,7 @@ static void model(const family_member *f, const uint32_t *data, const uint32_t *
 {
     const size_t count = items_of(&f->of);
     for (uint32_t w = 0; w < GROUPS; ++w) {
-        item items[MOST_ITEMS] = { 0 };
+        item items[MAX_ITEMS] = { 0 };
         for (uint32_t l = 0; l < count; ++l) {
             const size_t i = w * count + l;
             items[l] = (item){ .data = data[i], .local = l, .group = w,
@@ -646,8 +646,8 @@ static ndr_nd_range range_of(const shape *of)
 static bool agrees(const family_member *f, ndr_kernel *kernel, const uint32_t *m)
 {
     const size_t count = GROUPS * items_of(&f->of);
-    uint32_t data[GROUPS * MOST_ITEMS], place[2 * GROUPS * MOST_ITEMS];
-    uint32_t got[VARS * GROUPS * MOST_ITEMS], wanted[VARS * GROUPS * MOST_ITEMS];
+    uint32_t data[GROUPS * MAX_ITEMS], place[2 * GROUPS * MAX_ITEMS];
+    uint32_t got[VARS * GROUPS * MAX_ITEMS], wanted[VARS * GROUPS * MAX_ITEMS];
     for (size_t i = 0; i < count; ++i) data[i] = (uint32_t)(i * 7 + i * i % 5) % 13;
     ndr_buffer *x = buffer_of(count * sizeof data[0], data), *out = buffer_of(count * VARS * sizeof got[0], NULL);
     ndr_buffer *where = buffer_of(2 * count * sizeof place[0], NULL);
@@ -781,7 +781,7 @@ static const char in_a_row[] =
 
 static void check_in_a_row(ndr_kernel *kernel, size_t count, uint32_t mode)
 {
-    uint32_t x[MOST_ITEMS], got[3 * MOST_ITEMS], sum = 0, holds = 0, scan = 0;
+    uint32_t x[MAX_ITEMS], got[3 * MAX_ITEMS], sum = 0, holds = 0, scan = 0;
     for (size_t i = 0; i < count; ++i) x[i] = (uint32_t)i * 7 % 13;
     ndr_buffer *in = buffer_of(count * sizeof x[0], x), *out = buffer_of(3 * count * sizeof x[0], NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(count, count), in, out, mode));

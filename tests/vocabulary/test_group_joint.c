@@ -1,4 +1,4 @@
-/* test_group_joint.c - what a group finds out about n elements that it shares, against plain loops. */
+/* test_group_joint.c - joint group functions over n elements, compared with plain loops. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_group_scan.c - what a group combines, scans, hands round and agrees on, against plain loops. */
+/* test_group_scan.c - group scans, broadcasts and predicates, compared with plain loops. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_hierarchy.c - kernels that read from the outside in: group scope, item scopes, logical ranges. */
+/* test_hierarchy.c - hierarchical kernels: group scope, item scopes, logical ranges. */
 #include "support.h"
 
 #define HIERARCHY "#include \"ndr/hierarchy.clh\"\n"

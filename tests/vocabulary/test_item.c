@@ -1,4 +1,4 @@
-/* test_item.c - ndr/item.clh: what items of a range know about themselves, and what they cannot do. */
+/* test_item.c - ndr/item.clh: the functions of an item of a range, and what does not compile. */
 #include "support.h"
 
 #include "launch/launch.h"

@@ -486,7 +486,7 @@ static const char local_kernels[] =
     "    x[ndr_global_linear_id(it)] = t[ndr_at(rows, cols, planes - 1 - i, rows - 1 - j, cols - 1 - k)];\n"
     "}\n"
     "\n"
-    "/* Everyone signs local memory with the group's number and looks at what the others signed with. */\n"
+    "/* Each item writes the group's number to local memory and checks what the others wrote. */\n"
     "kernel void sign_in(global int *strangers, NDR_ND_RANGE(1))\n"
     "{\n"
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"

@@ -1,4 +1,4 @@
-/* test_sub_group.c - sub-groups: who is in them, and what they hand each other.
+/* test_sub_group.c - sub-groups: their members, and the values they exchange.
  *
  * The same tests for whatever kind of sub-group the device has, and for several sizes asked for, where it can have
  * them. Which items are in which sub-group is read from the device, checked, and then taken for granted by the

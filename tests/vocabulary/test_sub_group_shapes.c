@@ -1,4 +1,4 @@
-/* test_sub_group_shapes.c - sub-groups of groups of every shape: what items and host are told is what there is.
+/* test_sub_group_shapes.c - sub-groups in groups of every shape: items and host report the same sizes.
  *
  * A case is a shape of 1 to 3 dimensions and up to 64 items, and a size asked for. Where the device has sub-groups of its
  * own it runs twice, the second time without the driver's shuffles: items then hand over through the scratch.
