@@ -80,7 +80,7 @@ static void test_unload__gives_back_its_key(void **state)
     }
 }
 
-/* Drivers have threads of their own, which outlive whoever opened their loader. */
+/* Drivers have threads of their own, which run on after the library that opened the loader is gone. */
 static void test_unload__leaves_the_loader_open(void **state)
 {
     (void)state;

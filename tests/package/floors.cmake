@@ -13,7 +13,7 @@ set(submitter device/submit.c) # alone enqueues
 set(system base/os.h base/os.c) # alone use the operating system
 set(wrong "")
 
-# Types of the public headers are known on every floor, whoever has their struct.
+# Types of the public headers are known on every floor, wherever their struct is.
 file(GLOB headers "${SRC}/../include/ndr/*.h")
 set(public "")
 foreach(header IN LISTS headers)

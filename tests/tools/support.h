@@ -36,7 +36,7 @@ void assert_ok_(ndr_status status, const char *call, const char *file, int line)
 void assert_refused_(ndr_status wanted, ndr_status status, const char *call, const char *file, int line,
                      const char *const *parts);
 
-/* The test ends as skipped, saying which capability query said no. */
+/* The test ends as skipped, saying which capability is missing. */
 #define skip_without(capability, why)                    \
     do {                                                 \
         if (!(capability)) {                             \

@@ -604,7 +604,7 @@ static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **stat
     assert_holds_and_destroy(buffer, counting, BYTES);
 }
 
-/* What a count comes to: PoCL 3.1 counts a mapping off after it has woken whoever waits for the unmapping. */
+/* The final count: PoCL 3.1 decrements it after it has woken the thread that waits for the unmapping. */
 static cl_uint count_of(cl_mem cl, cl_mem_info what, cl_uint wanted)
 {
     cl_uint count = 0;

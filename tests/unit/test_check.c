@@ -751,7 +751,7 @@ static void test_check__descriptor_chooses_a_device(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(NULL, NULL), "context is NULL");
 }
 
-/* Handles of an unchecked context are not listed, and are left in peace. */
+/* Handles of an unchecked context are not listed and not checked. */
 static void test_check__leaves_other_contexts_alone(void **state)
 {
     (void)state;

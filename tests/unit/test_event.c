@@ -30,7 +30,7 @@ static void assert_state(ndr_event *event, ndr_event_state wanted)
     assert_int_equal(how_far, wanted);
 }
 
-/* Of work before another that has ended: drivers may say so a moment after they have woken whoever waits for that. */
+/* Of work before another that has ended: drivers may report it a moment after they have woken the thread that waits. */
 static void assert_complete_too(ndr_event *event)
 {
     ndr_event_state how_far = NDR_EVENT_QUEUED;

@@ -469,7 +469,7 @@ static void test_kernel__whose_include_does_not_compile_names_the_include(void *
                 "\"includes_broken.cl\" did not build", "include/broken.clh:2:");
 }
 
-static void test_kernel__that_forgot_the_include_is_told(void **state)
+static void test_kernel__names_a_missing_include(void **state)
 {
     (void)state;
     get_refused(NDR_BUILD_FAILED, DESC(.name = "k", .source = "kernel void k(global int *x, NDR_RANGE(1)) {}\n"),
@@ -478,7 +478,7 @@ static void test_kernel__that_forgot_the_include_is_told(void **state)
                 "NDR_ND_RANGE is declared in ndr/nd_item.clh: #include");
 }
 
-static void test_kernel__that_has_the_include_is_not_told(void **state)
+static void test_kernel__names_no_include_that_is_there(void **state)
 {
     (void)state;
     get_refused(
@@ -828,8 +828,8 @@ int main(void)
         cmocka_unit_test(test_kernel__that_does_not_compile_names_label_and_line),
         cmocka_unit_test(test_kernel__that_does_not_compile_names_file_and_line),
         cmocka_unit_test(test_kernel__whose_include_does_not_compile_names_the_include),
-        cmocka_unit_test(test_kernel__that_forgot_the_include_is_told),
-        cmocka_unit_test(test_kernel__that_has_the_include_is_not_told),
+        cmocka_unit_test(test_kernel__names_a_missing_include),
+        cmocka_unit_test(test_kernel__names_no_include_that_is_there),
         cmocka_unit_test(test_kernel__that_does_not_compile_is_not_kept),
         cmocka_unit_test(test_kernel__whose_types_need_a_second_build_leaves_the_sentence_alone),
         cmocka_unit_test(test_kernel__tells_its_form_by_its_record),

@@ -24,7 +24,7 @@ static cl_uint queue_references(cl_command_queue cl)
     return count;
 }
 
-/* What they come to: drivers let go of work, and it of its queue, after they have woken whoever waits for it. */
+/* The final count: drivers release work, and with it its queue, after they have woken the thread that waits. */
 static cl_uint references_come_to(cl_command_queue cl, cl_uint wanted)
 {
     for (size_t polls = 0; polls < 1000000 && queue_references(cl) != wanted; ++polls) sched_yield();

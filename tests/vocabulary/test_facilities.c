@@ -65,7 +65,7 @@ static const char kernels[] =
     "    if (ndr_leader(g)) ticket[ndr_group_id(g, 0)] = ndr_atomic_fetch_add(next, 1);\n"
     "}\n"
     "\n"
-    "/* Each item writes a letter, then its flag; whoever sees the flag must find the letter. Nobody waits for a flag. */\n"
+    "/* Each item writes a letter, then its flag; an item that sees the flag must see the letter. No item waits for a flag. */\n"
     "kernel void post(global int *letter, global int *flag, global int *lost, NDR_ND_RANGE(1))\n"
     "{\n"
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"

@@ -278,7 +278,7 @@ static void test_seeds__e04_refuses_groups_that_its_array_is_not_for(void **stat
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, kernel, ndr_nd_range_1d(10, 5), buffer),
                    "requires the local size 10", "not 5");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, kernel, ndr_range_1d(10), buffer), "add_reversed");
-    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(10, 0), buffer)); /* whoever leaves it open gets ten */
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(10, 0), buffer)); /* without a local size, the group has ten */
     read_buffer(buffer, x, sizeof x);
     ndr_buffer_destroy(buffer);
 }

@@ -1,7 +1,7 @@
 /* test_sub_group_shapes.c - sub-groups in groups of every shape: items and host report the same sizes.
  *
  * A case is a shape of 1 to 3 dimensions and up to 64 items, and a size asked for. Where the device has sub-groups of its
- * own it runs twice, the second time without the driver's shuffles: items then hand over through the scratch.
+ * own it runs twice, the second time without the driver's shuffles: items then exchange values through the scratch.
  *
  * A run takes 30 cases at random; the seed is printed, and NDR_TEST_SEED=n chooses another. NDR_TEST_LONG=1 runs all. */
 #include "support.h"
