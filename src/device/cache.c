@@ -41,6 +41,7 @@ static ndr_text key_of(const ndr_context *context, const char *question)
 
 bool ndr_cache_get(ndr_context *context, const char *question, ndr_text *value)
 {
+    if (!context->disk.folder.chars) return false;
     ndr_text key = key_of(context, question);
     const bool is_found = !key.failed && ndr_disk_get(&context->disk, key.chars, value);
     ndr_text_free(&key);
@@ -49,6 +50,7 @@ bool ndr_cache_get(ndr_context *context, const char *question, ndr_text *value)
 
 bool ndr_cache_put(ndr_context *context, const char *question, const void *value, size_t value_bytes)
 {
+    if (!context->disk.folder.chars) return false;
     ndr_text key = key_of(context, question);
     const bool is_kept = !key.failed && ndr_disk_put(&context->disk, key.chars, value, value_bytes);
     ndr_text_free(&key);

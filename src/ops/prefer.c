@@ -152,7 +152,7 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
     char question[QUESTION_SIZE];
     ndr_text text = { 0 };
     NDR_TRY(get_choices(context, &c));
-    const size_t count = atomic_load_explicit(&c->count, memory_order_acquire);
+    const size_t count = context->disk.folder.chars ? atomic_load_explicit(&c->count, memory_order_acquire) : 0;
     for (preference *p = c->preferences; p < c->preferences + count; ++p) {
         const ndr_op_row *row = atomic_load(&p->row);
         if (p->operation == operation && p->request_class < NDR_EVERY_CLASS && row)

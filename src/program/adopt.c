@@ -31,14 +31,23 @@ static ndr_status read_name(cl_kernel cl, char **name)
     return NDR_OK;
 }
 
-static ndr_status fill_foreign_kernel(cl_kernel cl, ndr_kernel *made)
+/* A driver may know nothing of the parameters where libndr took the program from a binary. */
+static ndr_status read_signature(ndr_store *store, ndr_kernel *made)
+{
+    cl_program program;
+    NDR_TRY_CL(clGetKernelInfo(made->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    const ndr_program *own = ndr_store_find_cl(store, program);
+    return own && own->kernels.chars ? ndr_binary_read_kernel(own, made) : ndr_signature_read(made, NULL, NULL);
+}
+
+static ndr_status fill_foreign_kernel(ndr_store *store, cl_kernel cl, ndr_kernel *made)
 {
     NDR_TRY_CL(clRetainKernel(cl));
     made->cl = cl; /* released with the kernel in every case */
     made->sub_groups = made->context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     atomic_store(&made->native_handle_exposed, true);
     NDR_TRY(read_name(cl, &made->name));
-    return ndr_signature_read(made, NULL, NULL);
+    return read_signature(store, made);
 }
 
 /* The caller holds the build lock. The key is the address: the store's reference prevents its reuse. */
@@ -49,7 +58,7 @@ static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kerne
     if (*kernel) return NDR_OK;
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
-    ndr_status status = fill_foreign_kernel(cl, made);
+    ndr_status status = fill_foreign_kernel(store, cl, made);
     if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);

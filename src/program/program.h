@@ -118,6 +118,7 @@ ndr_status ndr_store_get(ndr_context *context, ndr_store **store);
 /* The kept one, or NULL. */
 ndr_program *ndr_store_find(ndr_store *store, ndr_hash key);
 ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key);
+const ndr_program *ndr_store_find_cl(ndr_store *store, cl_program cl);
 
 /* Pass ownership to the store. If that fails for lack of memory, the caller keeps it. */
 ndr_status ndr_store_keep(ndr_store *store, ndr_program *program);

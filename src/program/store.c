@@ -133,6 +133,18 @@ ndr_program *ndr_store_find(ndr_store *store, ndr_hash key) { return find_in(sto
 
 ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find_in(store, &store->kernels, key); }
 
+const ndr_program *ndr_store_find_cl(ndr_store *store, cl_program cl)
+{
+    const ndr_program *found = NULL;
+    ndr_mutex_lock(&store->lock);
+    for (size_t i = 0; i < store->programs.capacity && !found; ++i) {
+        found = store->programs.slots[i].value;
+        if (found && found->cl != cl) found = NULL;
+    }
+    ndr_mutex_unlock(&store->lock);
+    return found;
+}
+
 static ndr_status keep_in(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
 {
     ndr_mutex_lock(&store->lock);

@@ -4,6 +4,8 @@
 
 #include "program/program.h"
 
+#include "ndr/ndr_cl.h"
+
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -325,6 +327,34 @@ static void test_binary__has_the_log_of_its_build(void **state)
         ndr_context_destroy(made);
     }
     assert_string_equal(cold, warm);
+}
+
+static cl_int CL_API_CALL tell_no_arguments(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, size_t bytes,
+                                            void *value, size_t *needed)
+{
+    (void)kernel, (void)index, (void)what, (void)bytes, (void)value, (void)needed;
+    return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+}
+
+/* As some drivers do for a binary: all of it is on disk, also for a kernel that comes back from OpenCL. */
+static void test_binary__does_not_ask_for_arguments(void **state)
+{
+    (void)state;
+    static const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    __typeof__(clGetKernelArgInfo) *const real_info = ndr_cl.clGetKernelArgInfo;
+    ndr_kernel *again = NULL;
+    ndr_context *first = open_context();
+    get(first, &desc);
+    ndr_context_destroy(first);
+    ndr_context *second = open_context();
+    ndr_cl.clGetKernelArgInfo = tell_no_arguments;
+    ndr_kernel *warm = get(second, &desc);
+    const ndr_status status = ndr_kernel_from_cl(second, ndr_kernel_cl(warm), &again);
+    ndr_cl.clGetKernelArgInfo = real_info;
+    assert_ok(status);
+    assert_ptr_not_equal(warm, again);
+    assert_same_kernel(warm, again);
+    ndr_context_destroy(second);
 }
 
 /* ---- anything different ---- */
@@ -652,6 +682,7 @@ int main(int argc, char **argv)
         TEST(test_binary__refuses_to_tell_nothing_of_nothing),
         TEST(test_binary__keeps_nothing_where_the_store_is_off),
         TEST(test_binary__knows_of_each_kernel_what_its_source_tells),
+        TEST(test_binary__does_not_ask_for_arguments),
         TEST(test_binary__has_the_log_of_its_build),
         TEST(test_binary__is_for_one_source_and_its_options),
         TEST(test_binary__is_for_one_setting_of_the_driver),
