@@ -196,8 +196,8 @@ void ndr_disk_open(ndr_disk *disk);
 /* Remove what was not used for longest if all files together exceed the limit. */
 void ndr_disk_close(ndr_disk *disk);
 
-/* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there, the
- * log has the reason. */
+/* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there,
+ * the log has the reason. */
 bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
 
 /* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */

@@ -2,12 +2,13 @@
 #include "device/device.h"
 
 /* Settings of drivers and compilers that change the code that they make. */
-static const char *const settings[] = { "POCL_", "OCLGRIND_", "RUSTICL_", "LP_", "GALLIVM_", "CL_CONFIG_", "IGC_",
-                                        "NEO",   "CUDA_",     NULL };
+static const char *const settings[] = { "POCL_",      "OCLGRIND_", "RUSTICL_", "LP_",   "GALLIVM_",
+                                        "CL_CONFIG_", "IGC_",      "NEO",      "CUDA_", NULL };
 
 static void add_hash(ndr_text *out, const char *what, ndr_hash hash)
 {
-    ndr_text_add(out, "%s %016llx%016llx\n", what, (unsigned long long)hash.words[0], (unsigned long long)hash.words[1]);
+    ndr_text_add(out, "%s %016llx%016llx\n", what, (unsigned long long)hash.words[0],
+                 (unsigned long long)hash.words[1]);
 }
 
 void ndr_cache_open(ndr_context *context, cl_platform_id platform)
@@ -18,8 +19,8 @@ void ndr_cache_open(ndr_context *context, cl_platform_id platform)
     if (!context->disk.folder.chars) return;
     context->cache_key.failed =
         ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) != CL_SUCCESS;
-    ndr_text_add(&context->cache_key, "%s\n%s\n%s\n%s\n%s\n%s\n%u bits, C %u, without %x\n", device->name, device->vendor,
-                 device->driver, device->opencl, device->platform, version, device->address_bits,
+    ndr_text_add(&context->cache_key, "%s\n%s\n%s\n%s\n%s\n%s\n%u bits, C %u, without %x\n", device->name,
+                 device->vendor, device->driver, device->opencl, device->platform, version, device->address_bits,
                  context->caps.c_version, context->caps.disabled);
     add_hash(&context->cache_key, "cpu", ndr_cpu_hash());
     add_hash(&context->cache_key, "settings", ndr_environment_hash(settings));

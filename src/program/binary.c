@@ -47,7 +47,8 @@ ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
 {
     const size_t length = strlen(k->name);
     const char *line = program->kernels.chars;
-    while (line && !(strncmp(line, "kernel ", 7) == 0 && strncmp(line + 7, k->name, length) == 0 && line[7 + length] == ' '))
+    while (line
+           && !(strncmp(line, "kernel ", 7) == 0 && strncmp(line + 7, k->name, length) == 0 && line[7 + length] == ' '))
         line = next_line(line);
     NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
     int form = 0, has_scratch = 0, is_guarded = 0;

@@ -12,8 +12,8 @@
 
 /* ---- inline PTX ---- */
 
-/* Whether inline PTX builds on this device. Probed once, with the build lock held; the answer is kept in the context and
- * on disk. A failure of the driver is not kept. */
+/* Whether inline PTX builds on this device. Probed once, with the build lock held; the answer is kept in the context
+ * and on disk. A failure of the driver is not kept. */
 static ndr_status probe_ptx(ndr_context *context, bool *supports)
 {
     ndr_store *store;

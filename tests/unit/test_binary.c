@@ -1,5 +1,5 @@
-/* test_binary.c - programs that are kept on disk: the same from there as from their sources, and from their sources when
- * anything is different or wrong. */
+/* test_binary.c - programs that are kept on disk: the same from there as from their sources, and from their sources
+ * when anything is different or wrong. */
 #include "support.h"
 
 #include "program/program.h"
@@ -14,7 +14,7 @@
 /* ---- contexts with a store of their own ---- */
 
 static char folder[1024];
-static ndr_text heard; /* "id: text\n" */
+static ndr_text heard;           /* "id: text\n" */
 static unsigned compiled, taken; /* programs that were made of a text, and of a binary */
 static __typeof__(clCreateProgramWithSource) *real_source;
 static __typeof__(clCreateProgramWithBinary) *real_binary;
@@ -31,8 +31,8 @@ static bool has_heard(const char *id, const char *part)
     return at && strstr(at, part);
 }
 
-#define assert_heard(id, part)                                                                       \
-    do {                                                                                             \
+#define assert_heard(id, part)                                                                                    \
+    do {                                                                                                          \
         if (!has_heard(id, part)) fail_msg("no %s with \"%s\" in: %s", id, part, heard.chars ? heard.chars : ""); \
     } while (0)
 
@@ -445,8 +445,8 @@ static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
     ndr_kernel *kernel;
     for (int i = 0; i < 2; ++i) {
         ndr_context *made = open_context();
-        assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = plus }, &kernel),
-                       "STEP");
+        assert_refused(NDR_BUILD_FAILED,
+                       ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = plus }, &kernel), "STEP");
         assert_true(compiled > 0);
         ndr_context_destroy(made);
         assert_int_equal(count_entries(NULL, 0), 0);

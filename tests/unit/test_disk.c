@@ -142,9 +142,9 @@ static void run_without_rights(void (*run)(void))
 }
 
 /* For children: CMocka's own assertions would go on with the parent's other tests. */
-#define REQUIRE(condition, status)          \
-    do {                                    \
-        if (!(condition)) _exit((status));  \
+#define REQUIRE(condition, status)         \
+    do {                                   \
+        if (!(condition)) _exit((status)); \
     } while (0)
 
 /* ---- finding ---- */
@@ -436,7 +436,8 @@ static void test_disk__takes_a_path_that_is_too_long(void **state)
 
 /* ---- a disk that is full ---- */
 
-/* What the next calls of write() do: -1 passes all; otherwise so many bytes pass, in parts, and then the disk is full. */
+/* What the next calls of write() do: -1 passes all; otherwise so many bytes pass, in parts, and then the disk is
+ * full. */
 static ssize_t bytes_left = -1;
 static bool fails_at_close;
 ssize_t __real_write(int file, const void *bytes, size_t count);
@@ -628,8 +629,8 @@ static bool has(const char *key)
 static void test_disk__removes_what_was_not_used_for_longest(void **state)
 {
     (void)state;
-    static const char *const others[] = { "ndr-of-the-user-in-32-characters-xyz", "ndr-0123456789abcdef0123456789abcdefx",
-                                          "ndr-notes", "data" };
+    static const char *const others[] = { "ndr-of-the-user-in-32-characters-xyz",
+                                          "ndr-0123456789abcdef0123456789abcdefx", "ndr-notes", "data" };
     char path[2048];
     put_aged("c", 30);
     put_aged("a", 50);
