@@ -8,7 +8,7 @@
 #define LANES 16 /* elements of a vector register */
 #endif
 #ifndef BLOCKS
-#define BLOCKS 1 /* of C in an item, one below the other */
+#define BLOCKS 1 /* of C in an item, side by side */
 #endif
 #include "matmul/blocks.clh"
 
@@ -61,16 +61,16 @@ static inline void multiply_block(const target *to, global const T *a, ulong a_p
     store_block(to, sum);
 }
 
-/* Over (rows of BLOCKS blocks, columns of blocks) groups. */
+/* Over (rows of blocks, columns of BLOCKS blocks) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
             ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
-    const ulong first = ndr_group_id(it, 0) * BLOCKS * MR, col = ndr_group_id(it, 1) * NR;
+    const ulong row = ndr_group_id(it, 0) * MR, first = ndr_group_id(it, 1) * BLOCKS * NR;
     for (uint i = 0; i < BLOCKS; ++i) {
-        const ulong row = first + i * MR;
-        if (row >= m) return;
+        const ulong col = first + i * NR;
+        if (col >= n) return;
         const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
                             (uint)min((ulong)NR, n - col), alpha, beta };
         multiply_block(&to, a + a_offset + row * a_pitch, a_pitch, m - row, b + b_offset + col, b_pitch, k);

@@ -555,10 +555,10 @@ static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
 /* ---- for the vector registers of other CPUs ---- */
 
 /* Edges of blocks of 4 and 8 rows, of 8, 12, 24 and 48 columns; several passes along k; many panels; several items with
- * up to 12 blocks of 4 rows. */
+ * up to 12 blocks. */
 static const shape block_shapes[] = { { 1, 1, 1 },   { 3, 11, 9 },  { 4, 8, 16 },    { 5, 13, 8 },     { 7, 12, 33 },
                                       { 8, 25, 7 },  { 9, 24, 17 }, { 13, 49, 650 }, { 41, 26, 1300 }, { 5, 401, 19 },
-                                      { 101, 13, 5 } };
+                                      { 13, 101, 5 } };
 
 static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
 {

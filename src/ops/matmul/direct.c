@@ -15,11 +15,11 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
     const unsigned blocks = blocks_for(r);
-    const size_t rows = (size_t)blocks * ndr_matmul_choose_block(r).rows;
+    const size_t cols = blocks * ndr_matmul_block_cols(r);
     *plan = (ndr_op_plan){ .file = "matmul/direct.cl",
                            .kernel = "gemm_direct",
-                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, rows),
-                                                    ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(r)), 1, 1) };
+                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, ndr_matmul_choose_block(r).rows),
+                                                    ndr_ceil_div(r->c.cols, cols), 1, 1) };
     snprintf(plan->options, sizeof plan->options, "%s -DBLOCKS=%u", ndr_matmul_print_block(caps, r).chars, blocks);
 }
 
