@@ -3,6 +3,7 @@
  * Floats are added in that order: the last bits of a sum may differ from run to run. */
 #include "reduce/last_group.clh"
 #include "reduce/cell.clh"
+#include "reduce/chunks.clh"
 
 /* With one group there is no workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

@@ -3,6 +3,7 @@
  * For devices that do not order memory between groups: a second launch reads the cell into which the groups of the
  * first one combined. Floats are added in the order of arrival: the last bits of a sum may differ from run to run. */
 #include "reduce/cell.clh"
+#include "reduce/chunks.clh"
 
 /* With one group, stores the result in `output`, and there is no workspace; otherwise in the cell of the slot. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

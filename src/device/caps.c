@@ -194,6 +194,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
         read.info.has_sub_groups = false;
         read.info.warp_size = 0;
     }
+    if (read.info.warp_size > 0 && !(read.disabled & NDR_DISABLE_PTX)) read.orders_device = true;
     if (read.disabled & NDR_DISABLE_MEMORY_ORDER) read.orders_device = false;
     if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
     *caps = read;

@@ -151,7 +151,8 @@ typedef struct ndr_caps {
     ndr_device_info info;
     unsigned c_version; /* version of OpenCL C if the user's options name none: 120 or 300 */
     size_t align_bytes; /* of sub-buffers and of host memory used in place */
-    bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope */
+    bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
+                         * a device with warps should accept; a kernel that needs it proves it when it builds */
     bool wait_sleeps;   /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
     unsigned disabled;  /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
 } ndr_caps;

@@ -10,7 +10,8 @@ static const struct {
     const char *what; /* "it needs ..." */
     bool (*is_met)(const ndr_caps *caps);
 } needs[] = {
-    { NDR_NEEDS_DEVICE_ORDER, "memory order between groups (OpenCL 3.0's acq_rel at device scope)", has_device_order },
+    { NDR_NEEDS_DEVICE_ORDER, "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)",
+      has_device_order },
 };
 enum { NEEDS = sizeof needs / sizeof needs[0] };
 

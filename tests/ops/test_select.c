@@ -86,7 +86,7 @@ static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void
     assert_false(u.context->caps.orders_device);
     for (size_t i = 0; i < 2; ++i)
         assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
-                       " needs memory order between groups (OpenCL 3.0's acq_rel at device scope), which device \"",
+                       " needs memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX), which device \"",
                        device.name);
     check_sum(&u, NDR_REDUCE_TREE);
     check_sum(&u, NDR_REDUCE_ATOMIC);

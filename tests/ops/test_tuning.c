@@ -122,8 +122,9 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_takes_sum("tree_chunks", &on_cpu, 1000, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_chunks", &on_cpu, 1000, NDR_REDUCE_ATOMIC);
     assert_takes_sum("recursive", &on_cpu, 1000, NDR_REDUCE_RECURSIVE);
-    assert_takes_sum("tree_groups", &on_gpu, 1000, NDR_REDUCE_TREE);
-    assert_takes_sum("atomic_groups", &on_gpu, 1000, NDR_REDUCE_ATOMIC);
+    assert_takes_sum("tree_groups", &on_gpu, 4096, NDR_REDUCE_TREE); /* one group has it all */
+    assert_takes_sum("tree_groups_one_launch", &on_gpu, 4097, NDR_REDUCE_TREE);
+    assert_takes_sum("atomic_groups_one_launch", &on_gpu, 1000, NDR_REDUCE_ATOMIC);
     assert_takes_sum("recursive", &on_gpu, 1000, NDR_REDUCE_RECURSIVE);
     assert_takes_product("blocked", &on_gpu, 64, 64, 64);
     assert_takes_product("blocked", &on_gpu, 4096, 4096, 4096);
@@ -145,6 +146,9 @@ static void test_tuning__takes_two_launches_where_groups_see_no_order(void **sta
     caps.orders_device = false;
     assert_takes_sum("tree_chunks_two_launches", &caps, 1000, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_chunks_two_launches", &caps, 1000, NDR_REDUCE_ATOMIC);
+    caps.info = gpu;
+    assert_takes_sum("tree_groups", &caps, 1000003, NDR_REDUCE_TREE);
+    assert_takes_sum("atomic_groups", &caps, 1000003, NDR_REDUCE_ATOMIC);
 }
 
 /* Its registers hold items side by side, as a GPU's do. */
@@ -154,7 +158,7 @@ static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void 
     ndr_caps some = caps_of(&cpu);
     for (some.info.native_f32_width = 0; some.info.native_f32_width < 3; ++some.info.native_f32_width) {
         const bool has_vectors = some.info.native_f32_width == 2;
-        assert_takes_sum(has_vectors ? "tree_chunks" : "tree_groups", &some, 1000, NDR_REDUCE_TREE);
+        assert_takes_sum(has_vectors ? "tree_chunks" : "tree_groups_one_launch", &some, 1000003, NDR_REDUCE_TREE);
         assert_takes_product(has_vectors ? "direct" : "tiled", &some, 64, 64, 64);
     }
 }
@@ -191,6 +195,8 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
+#define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
+
 static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
 {
     (void)state;
@@ -207,11 +213,12 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
     assert_explains(&ndr_reduce_operation, &unordered, NULL, &sum,
-                    "reduce: tree_chunks_two_launches; not tree_chunks: the device lacks memory order between groups "
-                    "(OpenCL 3.0's acq_rel at device scope); not tree_groups: it comes later in the list; not "
-                    "atomic_chunks: the device lacks memory order between groups (OpenCL 3.0's acq_rel at device scope); "
-                    "not atomic_chunks_two_launches: the call asks for another method; not atomic_groups: the call asks "
-                    "for another method; not recursive: the call asks for another method");
+                    "reduce: tree_chunks_two_launches; not tree_chunks: the device lacks " ORDER
+                    "; not tree_groups_one_launch: the device lacks " ORDER
+                    "; not tree_groups: it comes later in the list; not atomic_chunks: the device lacks " ORDER
+                    "; not atomic_chunks_two_launches: the call asks for another method; not atomic_groups_one_launch: the "
+                    "device lacks " ORDER "; not atomic_groups: the call asks for another method; not recursive: the call "
+                    "asks for another method");
 }
 
 /* ---- sizes ---- */
@@ -357,6 +364,32 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
         }
 }
 
+/* A tile is 16 KiB for groups of 256. docs/numerics.md needs the limits up to 2^34 elements. */
+static void check_shares(const ndr_caps *caps, size_t count, ndr_reduce_method method, ndr_dtype dtype)
+{
+    const ndr_reduce_request sum = sum_of(count, method, dtype);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, &sum);
+    const size_t tile = (16 << 10) / ndr_dtype_size(dtype), tiles = count / tile + (count % tile > 0);
+    const size_t each = tiles / groups.count + (tiles % groups.count > 0);
+    assert_int_equal(groups.size, 256);
+    assert_in_range(groups.count, 1, method == NDR_REDUCE_TREE ? 4096 : 2048);
+    assert_true(tiles < 2 || (groups.count - 1) * each < tiles);
+    if (count <= ((size_t)1 << 34) + 1) assert_true(each <= 8192);
+    if (count == 1000003) assert_int_equal(groups.count, tiles);
+    if (count == (size_t)1 << 28) assert_true(groups.count > 792);
+}
+
+static void test_tuning__of_groups_shares_the_tiles_out_evenly(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_of(&gpu);
+    for (size_t i = 0; i < COUNT_OF(counts); ++i)
+        for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
+            check_shares(&caps, counts[i], NDR_REDUCE_TREE, dtype);
+            check_shares(&caps, counts[i], NDR_REDUCE_ATOMIC, dtype);
+        }
+}
+
 static void assert_same_plan(const ndr_op_row *row, const ndr_caps *a, const ndr_caps *b, const void *request)
 {
     ndr_op_plan plans[2];
@@ -368,10 +401,9 @@ static void assert_same_plan(const ndr_op_row *row, const ndr_caps *a, const ndr
     assert_int_equal(plans[0].range.local.size[0], plans[1].range.local.size[0]);
 }
 
-static void test_tuning__of_a_reduction_does_not_look_at_compute_units(void **state)
+static void check_compute_units(const ndr_device_info *info)
 {
-    (void)state;
-    const ndr_caps few = caps_of(&cpu);
+    const ndr_caps few = caps_of(info);
     ndr_caps many = few;
     many.info.compute_units = 96;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
@@ -381,6 +413,13 @@ static void test_tuning__of_a_reduction_does_not_look_at_compute_units(void **st
             assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &many, 0, NULL, &sum), row);
             assert_same_plan(row, &few, &many, &sum);
         }
+}
+
+static void test_tuning__of_a_reduction_does_not_look_at_compute_units(void **state)
+{
+    (void)state;
+    check_compute_units(&cpu);
+    check_compute_units(&gpu);
 }
 
 static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
@@ -410,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_tuning__of_products_fits_the_caches),
         cmocka_unit_test(test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache),
         cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),
+        cmocka_unit_test(test_tuning__of_groups_shares_the_tiles_out_evenly),
         cmocka_unit_test(test_tuning__of_a_reduction_does_not_look_at_compute_units),
         cmocka_unit_test(test_tuning__lets_few_chunks_meet_in_one_atomic),
     };

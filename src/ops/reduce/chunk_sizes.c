@@ -16,12 +16,20 @@ ndr_reduce_chunks ndr_reduce_chunks_for(size_t elements, size_t max_chunks)
     return (ndr_reduce_chunks){ chunk, ndr_max_size(ndr_ceil_div(elements, chunk), 1) };
 }
 
-/* Enough groups for the largest device, but not more than there is work for. */
-ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, size_t elements)
+/* One wave of groups keeps the memory of the largest GPUs busy. All groups take about the same number of tiles. Where
+ * those are many, there are more waves: a group that is slower than others then delays the end less. */
+ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_request *request)
 {
-    enum { PREFERRED_GROUP = 256, ELEMENTS_PER_ITEM = 8, MAX_GROUPS = 512 };
+    enum { PREFERRED_GROUP = 256, ITEMS_OF_A_WAVE = 792 * PREFERRED_GROUP };
+    enum { MAX_PARTIALS = 1 << 12, MAX_ATOMICS = 1 << 11 /* the groups combine into one cell, in one long row */ };
     const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
-    const size_t size = ndr_min_size(PREFERRED_GROUP, limit);
-    const size_t wanted = ndr_ceil_div(elements ? elements : 1, size * ELEMENTS_PER_ITEM);
-    return (ndr_reduce_groups){ size, ndr_min_size(wanted, MAX_GROUPS) };
+    size_t size = PREFERRED_GROUP;
+    while (size > limit) size /= 2;
+    const size_t tile = size * NDR_TILE_VECTORS * (NDR_TILE_VECTOR_BYTES / ndr_dtype_size(request->dtype));
+    const size_t tiles = ndr_max_size(ndr_ceil_div(request->input.cols, tile), 1);
+    const size_t most = request->method == NDR_REDUCE_ATOMIC ? MAX_ATOMICS : MAX_PARTIALS;
+    const size_t wave = ndr_min_size(ITEMS_OF_A_WAVE / size, most);
+    const size_t waves = clamp(ndr_ceil_div(tiles, wave * NDR_TILE_ROW), 1, most / wave);
+    const size_t tiles_each = ndr_ceil_div(tiles, wave * waves);
+    return (ndr_reduce_groups){ size, ndr_ceil_div(tiles, tiles_each) };
 }

@@ -6,7 +6,7 @@ void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *requ
 {
     const size_t chunks = ndr_reduce_chunks_for(request->input.cols, max_chunks).count;
     plan->range = ndr_nd_range_1d(chunks, 1);
-    ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU, plan->options);
+    ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU ? "-DFETCH_AHEAD=1" : "", plan->options);
     if (chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, chunks * partials_each);
 }
 
@@ -14,13 +14,7 @@ ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t 
                                     unsigned *slot)
 {
     const ndr_reduce_request *r = job->request;
-    *workspace = ndr_null;
-    *slot = 0;
-    if (job->plan.workspace_bytes) {
-        NDR_TRY(ndr_op_borrow(job));
-        *workspace = ndr_arg_of(ndr_workspace_buffer(job->workspace));
-        *slot = ndr_workspace_take_slot(job->workspace);
-    }
+    NDR_TRY(ndr_reduce_take_slot(job, workspace, slot));
     return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
                          ndr_reduce_chunks_for(r->input.cols, max_chunks).elements, *workspace, *slot,
                          r->output.buffer, r->output.offset);

@@ -38,7 +38,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
         .local_bytes = s.group_size * r->input.element_bytes,
         .workspace_bytes = s.elements ? ndr_reduce_workspace_bytes(r, s.elements) : 0,
     };
-    ndr_reduce_print_options(r, false, plan->options);
+    ndr_reduce_print_options(r, "", plan->options);
 }
 
 static ndr_status fold_groups(ndr_op_job *job, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output)

@@ -5,12 +5,19 @@
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_reduce_tree_chunks, ndr_reduce_tree_chunks_two_launches, ndr_reduce_tree_groups,
-    ndr_reduce_atomic_chunks, ndr_reduce_atomic_chunks_two_launches, ndr_reduce_atomic_groups, ndr_reduce_recursive;
+extern const ndr_op_row ndr_reduce_tree_chunks, ndr_reduce_tree_chunks_two_launches, ndr_reduce_tree_groups_one_launch,
+    ndr_reduce_tree_groups, ndr_reduce_atomic_chunks, ndr_reduce_atomic_chunks_two_launches,
+    ndr_reduce_atomic_groups_one_launch, ndr_reduce_atomic_groups, ndr_reduce_recursive;
 
 static const ndr_op_row *const rows[] = {
-    &ndr_reduce_tree_chunks,   &ndr_reduce_tree_chunks_two_launches,   &ndr_reduce_tree_groups,
-    &ndr_reduce_atomic_chunks, &ndr_reduce_atomic_chunks_two_launches, &ndr_reduce_atomic_groups,
+    &ndr_reduce_tree_chunks,
+    &ndr_reduce_tree_chunks_two_launches,
+    &ndr_reduce_tree_groups_one_launch,
+    &ndr_reduce_tree_groups,
+    &ndr_reduce_atomic_chunks,
+    &ndr_reduce_atomic_chunks_two_launches,
+    &ndr_reduce_atomic_groups_one_launch,
+    &ndr_reduce_atomic_groups,
     &ndr_reduce_recursive,
 };
 
@@ -41,11 +48,22 @@ size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elem
     return NDR_WORKSPACE_HEAD_BYTES + elements * ndr_dtype_size(request->dtype);
 }
 
-void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE])
+void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
     static const char *const names[] = { [NDR_OP_SUM] = "SUM", [NDR_OP_MIN] = "MIN", [NDR_OP_MAX] = "MAX" };
-    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DFETCH_AHEAD=%d",
-             ndr_dtype_describe(request->dtype)->cl_name, names[request->op], fetches_ahead);
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s", ndr_dtype_describe(request->dtype)->cl_name,
+             names[request->op], more);
+}
+
+ndr_status ndr_reduce_take_slot(ndr_op_job *job, ndr_arg *workspace, unsigned *slot)
+{
+    *workspace = ndr_null;
+    *slot = 0;
+    if (!job->plan.workspace_bytes) return NDR_OK;
+    NDR_TRY(ndr_op_borrow(job));
+    *workspace = ndr_arg_of(ndr_workspace_buffer(job->workspace));
+    *slot = ndr_workspace_take_slot(job->workspace);
+    return NDR_OK;
 }
 
 /* ---- checks ---- */

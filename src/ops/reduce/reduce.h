@@ -4,6 +4,8 @@
 
 #include "ops/ops.h"
 
+#include "shared/tiles.h"
+
 /* A checked reduction. Plans read no buffers. */
 typedef struct ndr_reduce_request {
     ndr_dtype dtype;
@@ -25,8 +27,11 @@ const char *ndr_reduce_method_mismatch(const ndr_reduce_request *request, ndr_re
 /* Pure: the bytes of the head and of so many elements. */
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements);
 
-/* Pure: the build options of all kernels of kernels/reduce/. */
-void ndr_reduce_print_options(const ndr_reduce_request *request, bool fetches_ahead, char options[NDR_OPTIONS_SIZE]);
+/* Pure: the build options of all kernels of kernels/reduce/, and those of a row. */
+void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
+
+/* Borrow the plan's workspace, and take a slot of it. `*workspace` receives ndr_null if the plan needs none. */
+ndr_status ndr_reduce_take_slot(ndr_op_job *job, ndr_arg *workspace, unsigned *slot);
 
 /* ---- chunk_sizes.c ---- */
 
@@ -43,7 +48,7 @@ typedef struct ndr_reduce_groups {
 /* Pure. They depend on the number of elements and on limits of the device alone, never on the number of compute units:
  * the tree's bits must be the same on every device of a kind. */
 ndr_reduce_chunks ndr_reduce_chunks_for(size_t elements, size_t max_chunks);
-ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, size_t elements);
+ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_request *request);
 
 /* ---- chunks.c ---- */
 
@@ -59,5 +64,15 @@ ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t 
 
 /* run() of the rows with one launch. */
 ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t max_chunks);
+
+/* ---- groups.c ---- */
+
+/* Pure: complete a plan, whose file and kernel are set, with groups of many items. If there are several groups, the
+ * workspace holds its head and, for the tree, a partial of each group. */
+void ndr_reduce_plan_groups(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan);
+
+/* As for chunks. */
+ndr_status ndr_reduce_launch_groups(ndr_op_job *job, ndr_kernel *kernel, ndr_arg *workspace, unsigned *slot);
+ndr_status ndr_reduce_run_groups(ndr_op_job *job);
 
 #endif

@@ -1,17 +1,13 @@
-/* tree_groups.c - the tree by groups of many items: one partial for each group, then one group combines them. */
+/* tree_groups.c - the tree by groups of many items on devices that do not order memory between groups: a second launch
+ * combines the partials. */
 #include "ops/reduce/reduce.h"
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    const ndr_reduce_request *r = request;
-    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, r->input.cols);
-    *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl",
-                           .kernel = "reduce_tree",
-                           .range = ndr_nd_range_1d(groups.count * groups.size, groups.size) };
-    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(r, groups.count);
-    ndr_reduce_print_options(r, false, plan->options);
+    *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl", .kernel = "reduce_tree" };
+    ndr_reduce_plan_groups(caps, request, plan);
 }
 
 /* One launch that stores one element for each of its groups. */
@@ -28,7 +24,7 @@ static ndr_status run(ndr_op_job *job)
     const ndr_reduce_request *r = job->request;
     ndr_kernel *kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    const size_t groups = ndr_reduce_groups_for(job->caps, r->input.cols).count;
+    const size_t groups = job->plan.range.global.size[0] / job->plan.range.local.size[0];
     if (groups == 1) return fold(job, kernel, &r->input, &r->output, 1);
     NDR_TRY(ndr_op_borrow(job));
     const ndr_operand partials =

@@ -1,0 +1,31 @@
+/* tree_groups_one_launch.cl - reduces with groups of many items in one launch; every run gives the same bits.
+ *
+ * Each group stores one partial. The last group to arrive combines them. */
+#include "reduce/last_group.clh"
+#include "reduce/tiles.clh"
+
+/* The partials are behind the workspace's head. All groups call all barriers: PoCL compiles a barrier behind an `if` or
+ * a `return` wrongly, or crashes on it. */
+kernel void reduce_groups(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
+                          global T *output, ulong output_offset, NDR_ND_RANGE(1))
+{
+    local T scratch[GROUP], last_scratch[GROUP]; /* with one for both, PoCL 3.1 gives wrong sums */
+    local uint is_last[1]; /* an array: clang takes a variable for uninitialised */
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const ulong group = ndr_group_id(g, 0), groups = ndr_group_range(g, 0);
+    global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
+    const T own = reduce_own_tiles(g, scratch, input + offset, count);
+    if (ndr_leader(g)) {
+        if (group == 0) clear_next_slot(workspace, slot);
+        partials[group] = own;
+        is_last[0] = is_last_group(g, slot_at(workspace, slot));
+    }
+    ndr_group_barrier(g);
+
+    T share = NDR_NEUTRAL(T, OP);
+    if (is_last[0])
+        for (ulong i = ndr_local_id(g, 0); i < groups; i += GROUP) share = ndr_combine(share, partials[i], OP);
+    const T all = reduce_shares(ndr_local_id(g, 0), last_scratch, share);
+    if (ndr_leader(g) && is_last[0]) output[output_offset] = count > 0 ? all : NDR_IDENTITY(T, OP);
+}

@@ -1,0 +1,19 @@
+/* atomic_groups_one_launch.c - the atomic method by groups of many items in one launch: the last group to finish
+ * stores the combined value. */
+#include "ops/reduce/reduce.h"
+
+static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    *plan = (ndr_op_plan){ .file = "reduce/atomic_groups_one_launch.cl", .kernel = "reduce_groups_atomic" };
+    ndr_reduce_plan_groups(caps, request, plan);
+}
+
+const ndr_op_row ndr_reduce_atomic_groups_one_launch = {
+    .name = "atomic_groups_one_launch",
+    .needs = NDR_NEEDS_DEVICE_ORDER,
+    .cannot = cannot,
+    .plan = plan,
+    .run = ndr_reduce_run_groups,
+};
