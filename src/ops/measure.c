@@ -39,14 +39,12 @@ static ndr_status time_runs(const tuning *t, const ndr_op_row *row, const void *
 /* Build the row's kernels, and estimate the seconds of the whole from its part: the least of a few short runs. */
 static ndr_status estimate(const tuning *t, const ndr_op_row *row, double *seconds)
 {
-    enum { RUNS = 5 };
-    const double enough = 10e-3;
-    double run = 0, sum = 0;
+    enum { RUNS = 3 };
+    double run = 0;
     *seconds = HUGE_VAL;
     NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
-    for (size_t i = 0; i < RUNS && sum < enough; ++i) {
+    for (size_t i = 0; i < RUNS; ++i) {
         NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
-        sum += run;
         if (run < *seconds) *seconds = run;
     }
     *seconds *= (double)t->sample->part_count;
