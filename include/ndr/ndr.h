@@ -390,7 +390,9 @@ NDR_MUST_CHECK ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *b
 NDR_MUST_CHECK ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                                 size_t size_bytes, void *host, ndr_event **event);
 
-/** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. */
+/** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. A fill that ends more
+ * than 2^31 - 1 patterns from the start of the buffer waits for earlier commands where it does not begin and end at a
+ * multiple of 128 bytes. */
 NDR_MUST_CHECK ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                           size_t size_bytes, const void *pattern, size_t pattern_bytes,
                                           ndr_event **event);

@@ -43,12 +43,51 @@ ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offs
     return NDR_OK;
 }
 
-ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
-                           size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+/* ---- fills ---- */
+
+static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
+                       size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
     NDR_TRY_CL(clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(waits), done));
     ndr_log(NDR_LOG_DEBUG, "command", "fill of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
+}
+
+enum { WIDEST = 128 /* bytes: the largest pattern of OpenCL */ };
+
+/* Fill [begin, end), both multiples of WIDEST, and write the `tail_bytes` behind it, which are fewer. */
+static ndr_status fill_and_write(cl_command_queue queue, cl_mem to, const unsigned char *wide, size_t begin, size_t end,
+                                 size_t tail_bytes, const ndr_wait_list *waits, cl_event *done)
+{
+    cl_event filled;
+    if (tail_bytes == 0) return fill(queue, to, wide, WIDEST, begin, end - begin, waits, done);
+    NDR_TRY(fill(queue, to, wide, WIDEST, begin, end - begin, waits, &filled));
+    const ndr_status status =
+        ndr_submit_write(queue, to, true, end, tail_bytes, wide, &(ndr_wait_list){ 1, &filled }, done);
+    (void)ndr_cl.clReleaseEvent(filled);
+    return status;
+}
+
+/* By a pattern of WIDEST bytes. What is outside its multiples is written, and the host waits for that. */
+static ndr_status fill_wide(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
+                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+{
+    unsigned char wide[3 * WIDEST];
+    for (size_t i = 0; i < sizeof wide; ++i) wide[i] = ((const unsigned char *)pattern)[i % pattern_bytes];
+    const unsigned char *const head = wide + offset_bytes % WIDEST;
+    const size_t end = offset_bytes + size_bytes, head_bytes = (WIDEST - offset_bytes % WIDEST) % WIDEST;
+    if (size_bytes < 2 * WIDEST) return ndr_submit_write(queue, to, true, offset_bytes, size_bytes, head, waits, done);
+    if (head_bytes) NDR_TRY(ndr_submit_write(queue, to, true, offset_bytes, head_bytes, head, waits, NULL));
+    return fill_and_write(queue, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST, waits, done);
+}
+
+/* Some drivers count patterns from the start of the buffer in 31 bits, and write elsewhere or break the queue where
+ * there are more (NVIDIA 580: a pattern of one byte at 2 GiB, one of 4 bytes at 8 GiB). */
+ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
+                           size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+{
+    const bool is_counted = (offset_bytes + size_bytes) / pattern_bytes <= INT32_MAX;
+    return (is_counted ? fill : fill_wide)(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, waits, done);
 }
 
 ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,

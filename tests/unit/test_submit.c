@@ -128,6 +128,74 @@ static void test_submit__needs_neither_list_nor_event(void **state)
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
 }
 
+/* ---- large fills: recorded, not done ---- */
+
+static struct {
+    size_t next, commands; /* the byte that the next command must begin at */
+    size_t pattern_bytes;
+    const unsigned char *pattern;
+} filling;
+
+static void expect_bytes(const unsigned char *bytes, size_t count, size_t offset, size_t size)
+{
+    assert_true(offset == filling.next);
+    for (size_t i = 0; i < count; ++i)
+        assert_int_equal(bytes[i], filling.pattern[(offset + i) % filling.pattern_bytes]);
+    filling.next += size;
+    ++filling.commands;
+}
+
+static cl_int CL_API_CALL record_fill(cl_command_queue on, cl_mem buffer, const void *pattern, size_t pattern_bytes,
+                                      size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
+{
+    (void)on, (void)buffer, (void)count, (void)waits;
+    assert_true(offset % pattern_bytes == 0 && size % pattern_bytes == 0 && size > 0);
+    assert_true((offset + size) / pattern_bytes <= INT32_MAX);
+    expect_bytes(pattern, pattern_bytes, offset, size);
+    if (done) *done = NULL;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL record_write(cl_command_queue on, cl_mem buffer, cl_bool blocks, size_t offset, size_t size,
+                                       const void *bytes, cl_uint count, const cl_event *waits, cl_event *done)
+{
+    (void)on, (void)buffer, (void)count, (void)waits;
+    assert_true(blocks);
+    assert_in_range(size, 1, 255);
+    expect_bytes(bytes, size, offset, size);
+    if (done) *done = NULL;
+    return CL_SUCCESS;
+}
+
+static void test_submit__fill_counts_patterns_in_31_bits(void **state)
+{
+    (void)state;
+    if (sizeof(size_t) < 8) skip();
+    unsigned char pattern[128];
+    for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = (unsigned char)(i * 37 + 1);
+    __typeof__(clEnqueueFillBuffer) *const real_fill = ndr_cl.clEnqueueFillBuffer;
+    __typeof__(clEnqueueWriteBuffer) *const real_write = ndr_cl.clEnqueueWriteBuffer;
+    ndr_cl.clEnqueueFillBuffer = record_fill;
+    ndr_cl.clEnqueueWriteBuffer = record_write;
+    for (size_t bytes = 1; bytes <= 32; bytes *= 2) {
+        const size_t most = (size_t)INT32_MAX * bytes;
+        const size_t offsets[] = { 0, bytes, 3 * bytes, 128, most - bytes, most, most + bytes, most + 128 };
+        const size_t sizes[] = { bytes, 2 * bytes, 128, 192, 256, 320, most - bytes, most, most + bytes, 2 * most };
+        for (size_t o = 0; o < sizeof offsets / sizeof offsets[0]; ++o)
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+                filling.next = offsets[o];
+                filling.commands = 0;
+                filling.pattern = pattern;
+                filling.pattern_bytes = bytes;
+                assert_ok(ndr_submit_fill(queue->cl, to->cl, pattern, bytes, offsets[o], sizes[s], NULL, NULL));
+                assert_true(filling.next == offsets[o] + sizes[s]);
+                if (filling.next <= most) assert_int_equal(filling.commands, 1);
+            }
+    }
+    ndr_cl.clEnqueueFillBuffer = real_fill;
+    ndr_cl.clEnqueueWriteBuffer = real_write;
+}
+
 static void submit_each(const ndr_wait_list *waits, cl_uint count, const cl_event *events)
 {
     for (size_t i = 0; i < COMMANDS; ++i) {
@@ -170,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_submit__waits_for_each_event_of_the_list),
         cmocka_unit_test(test_submit__gives_the_driver_its_list),
+        cmocka_unit_test(test_submit__fill_counts_patterns_in_31_bits),
         cmocka_unit_test(test_submit__needs_neither_list_nor_event),
         cmocka_unit_test(test_submit__names_the_call_that_a_driver_refused),
     };

@@ -43,14 +43,16 @@ static const char *cannot(const void *request)
     return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
-/* Copying pays off only if b exceeds half of a core's second cache, and with enough rows to reuse the copy. */
+/* Copying pays off only if b exceeds half of a core's second cache, and with enough rows for each core to reuse the
+ * copy. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
-    enum { ABOVE_ROWS = 32 };
+    enum { ABOVE_ROWS = 32, ABOVE_ROWS_EACH = 16 };
     const ndr_matmul_request *r = request;
     const char *reason = ndr_op_lacks_vectors(caps, r);
     if (reason) return reason;
-    if (r->c.rows <= ABOVE_ROWS) return "c has too few rows for a copy of b";
+    const size_t above_rows = ndr_max_size(ABOVE_ROWS, (size_t)ABOVE_ROWS_EACH * caps->info.compute_units);
+    if (r->c.rows <= above_rows) return "c has too few rows for a copy of b";
     return ndr_matmul_b_bytes(r) > r->core.second_cache_bytes / 2 ? NULL : "b stays in the caches without a copy";
 }
 
