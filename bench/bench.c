@@ -25,7 +25,7 @@ static const char help[] =
     "  --csv FILE      write the table as CSV, too\n"
     "  --core NAME     code for a CPU with fewer instructions, PoCL's and OpenBLAS's: avx512, avx2 or sse2\n"
     "  --one-thread    each library on one thread, by CPU time: a busy machine does not matter much\n"
-    "  --rival NAME    beside this library alone\n"
+    "  --rival NAME    compare with this library only\n"
     "  --clblast FILE  run CLBlast with the parameters that its tuner left in FILE\n"
     "  --device TEXT   the device, as for ndr_context_create(); default: Portable Computing Language\n"
     "  --seed N        for operands and order; default: the time\n"
@@ -33,7 +33,7 @@ static const char help[] =
     "  --help          print this and stop\n"
     "\n"
     "Exit status: 0 all goals reached, 1 a goal was missed or a result was wrong, 2 the bench itself failed,\n"
-    "3 PoCL does not make code for the core of --core here.\n";
+    "3 PoCL cannot generate code for the core of --core here.\n";
 
 static void refuse(const char *what, const char *argument)
 {
@@ -142,7 +142,7 @@ static int bench(const options *o)
     machine_describe();
     if (o->clblast) rival_tune("CLBlast", o->clblast);
     printf("rounds    %zu", o->settings.rounds);
-    if (o->settings.row_s > 0) printf(", or as many as %.0f s hold", o->settings.row_s);
+    if (o->settings.row_s > 0) printf(", or as many as fit in %.0f s", o->settings.row_s);
     printf(", seed %llu\n", (unsigned long long)o->settings.seed);
     report_head();
     for_each_row(o, measure_and_report);

@@ -6,7 +6,7 @@
  *   machine.c     environment, clock, random numbers   rows_launch.c    /
  *   memory.c      device, operands, failing calls      rows_cold.c      first calls with an empty cache
  *   first_call.c  first calls, in child processes      rows_get.c       kernels obtained from one source
- *   core.c        code for other CPUs                multiply.c       a ceiling, for each of them
+ *   core.c        code for other CPUs           multiply.c       the ceiling of multiply-add, for each of these CPUs
  *   launches.c    counts all kernel launches
  *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
  */
@@ -34,7 +34,7 @@ typedef struct contender {
 
 /* What the rows of one kind have in common. A job is the operands and results of one row. */
 typedef struct work {
-    const contender *own;                     /* those that need no library, ended by one without a name; [0] is ours */
+    const contender *own;                     /* need no library; [0] is libndr or the host; ended by one without a name */
     void *(*begin)(const void *shape);        /* NULL: the shape is the job. The functions below may be NULL, too */
     void (*end)(void *job);
     void (*refill)(void *job, uint64_t seed); /* new operands */
@@ -78,7 +78,7 @@ typedef struct bench_row {
     double amount;     /* of one call, in the unit without its scale: flop, bytes, launches */
     const unit *unit;
     row_rival rivals[8]; /* ended by one without a name and without a goal */
-    size_t max_launches; /* of one call of ours; 0: any number */
+    size_t max_launches; /* of one call of libndr; 0: any number */
     size_t max_rounds;   /* 0: any number */
     bool alternates;     /* all contenders in one timing, call by call: for rivals that differ by a few per cent */
 } bench_row;
@@ -128,14 +128,14 @@ typedef struct bench_settings {
     double shortest_s; /* of one timing: faster calls are repeated */
     double slow_s;     /* a contender whose call takes longer is timed in the first `slow_rounds` only */
     size_t slow_rounds;
-    double settle_s; /* sleep before each timing, until the idle threads of all libraries sleep, too */
+    double settle_s; /* sleep before each timing, so that the idle threads of all libraries sleep too */
     double warm_up_s; /* calls before each timing that do not count */
 } bench_settings;
 
 typedef struct measurement {
     const contender *who;
     size_t repeats, launches;   /* launches of one call */
-    size_t rounds, max_rounds;  /* rounds so far; at the end */
+    size_t rounds, max_rounds;  /* rounds so far; the limit */
     bool is_slow;               /* too slow to warm up before each timing */
     double seconds[MAX_ROUNDS]; /* of one call, in each round */
     bool is_correct;
@@ -187,17 +187,17 @@ void machine_describe(void);
 
 extern const char *the_core; /* the argument of --core, or NULL */
 
-/* Set the environment for the core of that name. `cache` is the path of PoCL's cache for others. */
+/* Set the environment for the core of that name. PoCL's cache is `cache` with the name added. */
 void core_prepare(const char *name, const char *cache);
 
 /* End the bench, with status 3, if the device's code is not for that core. */
 void core_check(const char *name);
 
-/* Multiplications and additions in all registers of a core: that of the name, or this machine's own. */
+/* Multiplies and adds in all registers of the named core; NULL: of this machine's own. */
 typedef struct multiplier {
     const char *name;
-    double (*multiply)(size_t steps); /* 1 */
-    double (*flop)(size_t steps);
+    double (*multiply)(size_t steps); /* returns 1, to be checked */
+    double (*flop)(size_t steps);     /* how many operations that takes */
 } multiplier;
 const multiplier *core_multiplier(const char *name);
 
@@ -255,12 +255,12 @@ enum { CACHE_PATH_SIZE = 32 };
 
 /* The path of a new, empty cache folder for PoCL. */
 void make_cache(char path[CACHE_PATH_SIZE]);
-size_t remove_cache(const char *path); /* how many programs it held */
+size_t remove_cache(const char *path); /* returns how many programs it held */
 
 /* Seconds of the call, in a child with this cache. */
 double first_call_s(const first_call *call, const char *cache);
 
-/* The same with an empty cache; how many programs the child built, where `programs` is not NULL. */
+/* The same with an empty cache. `programs`, unless NULL, gets the number of programs that the child built. */
 double cold_call_s(const first_call *call, size_t *programs);
 
 #endif

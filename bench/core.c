@@ -1,5 +1,5 @@
-/* core.c - the microarchitectures that a CPU can stand in for: PoCL makes code, and OpenBLAS takes kernels, for one with
- * fewer instructions. */
+/* core.c - microarchitectures with fewer instructions than this CPU: PoCL generates code for them, and OpenBLAS uses
+ * their kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -11,7 +11,7 @@ const char *the_core;
 
 enum { AVX512F = 1, AVX2 = 2, FMA = 4 };
 
-/* `instructions` of these three are what PoCL's code then has. */
+/* `instructions`: which of these three PoCL's code for the core uses. */
 static const struct {
     const char *name; /* as in POCL_KERNELLIB_NAME */
     const char *openblas;
@@ -66,7 +66,7 @@ static unsigned instructions_of_device(void)
 void core_check(const char *name)
 {
     if (instructions_of_device() == cores[find(name)].instructions) return;
-    fprintf(stderr, "bench: %s is not reached here: the device's code has other instructions\n", name);
+    fprintf(stderr, "bench: PoCL generates no code for %s here: its code has other instructions\n", name);
     exit(3);
 }
 

@@ -65,7 +65,7 @@ void machine_prepare(char **argv, const char *core)
     if (getenv("NDR_BENCH_PREPARED")) return;
     forget_pocl_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
-    setenv("NDR_CACHE", "off", 1); /* first calls build, and nothing that was tuned changes a row */
+    setenv("NDR_CACHE", "off", 1); /* first calls compile, and no stored tuning changes a row */
     if (the_one_thread) {
         setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
         setenv("OPENBLAS_NUM_THREADS", "1", 1);

@@ -56,7 +56,7 @@ static void calibrate(const bench_row *row, void *job, const bench_settings *set
 {
     m->repeats = 1;
     m->max_rounds = row->max_rounds ? row->max_rounds : MAX_ROUNDS;
-    if (m->who->time) return; /* which does both itself */
+    if (m->who->time) return; /* time() does both itself */
     prepare(row->work, job, m->who);
     (void)time_calls(m->who, job, 1);
     for (;;) {
@@ -147,7 +147,7 @@ static void take_turn_together(const bench_row *row, void *job, const bench_sett
     }
 }
 
-/* One round; false if no contender had a turn left. */
+/* One round; false if all contenders have had all their rounds. */
 static bool take_turns(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
                        uint64_t *state)
 {

@@ -1,4 +1,4 @@
-/* memory.c - the device, and operands that host and device share. The calls here end the bench where they fail. */
+/* memory.c - the device, and operands that host and device share. The calls here end the bench if they fail. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 

@@ -9,7 +9,7 @@ enum { BYTES = 32 };
 #else
 enum { BYTES = 16 };
 #endif
-/* They keep two units of 4 or 5 cycles busy, and leave registers for the two operands. */
+/* 12 accumulators keep two units with a latency of 4 or 5 cycles busy, and leave registers for two operands. */
 enum { LANES = BYTES / sizeof(float), ACCUMULATORS = 12 };
 
 typedef float vector __attribute__((vector_size(BYTES)));

@@ -1,4 +1,4 @@
-/* rows_ceiling.c - what the machine itself reaches: reading memory, multiplying and adding (multiply.c).
+/* rows_ceiling.c - the machine's own limits: reading memory, multiplying and adding (multiply.c).
  *
  * Compiled with -O3 -march=native -ffp-contract=fast; vectors are those of GCC and Clang, 64 bytes wide, which the
  * compiler splits into the machine's. */

@@ -48,7 +48,7 @@ static double time_cold(void *job) { return cold_call_s(job, NULL); }
 static const contender cold_own[] = { { .name = "libndr", .time = time_cold }, { 0 } };
 static const work cold_work = { .own = cold_own };
 
-/* Over all first calls. A count, although the harness calls it seconds. */
+/* Programs that were built but not used, over all first calls. A count, which the harness treats as seconds. */
 static double count_unused(void *job)
 {
     (void)job;

@@ -1,4 +1,4 @@
-/* rows_get.c - what it costs to get many kernels of one source, each with a parameter of another type, beside plain
+/* rows_get.c - the time to get many kernels of one source, whose parameters are of two types, beside plain
  * OpenCL: with an empty cache, and with one that an earlier process has filled. */
 #include "bench.h"
 

@@ -9,7 +9,7 @@ typedef struct reduce_shape {
     ndr_op op;
     ndr_reduce_method method; /* of libndr */
     size_t count;
-    size_t copies; /* of the input, one after the other; each call takes the next. With many it comes from memory */
+    size_t copies; /* of the input, one after the other; each call takes the next. Many do not fit in caches */
 } reduce_shape;
 
 typedef struct reduction {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OpenBLAS 0.3.21 takes a CPU newer than itself for a Prescott of 2004. This is the best of its cores that such a CPU
- * can run; NULL where OpenBLAS knows the CPU. */
+/* OpenBLAS 0.3.21 uses the kernels of a Prescott (2004) on a CPU that it does not recognise. This is the best of its
+ * cores for such a CPU; NULL if OpenBLAS recognises the CPU. */
 static const char *replacement_core(void)
 {
 #ifdef __x86_64__

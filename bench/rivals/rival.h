@@ -2,7 +2,7 @@
  *
  * Each library has a file here, which defines `const rival rival_<id>`; no other file includes the library's headers.
  * CMakeLists.txt compiles it where the library is found, and lists its id in found_rivals.inc. Rows find its contenders
- * by their names. To add a library: its file, its part of CMakeLists.txt, and its name in the rows that it runs in. */
+ * by their names. To add a library, write its file, its part of CMakeLists.txt, and its name in its rows. */
 #ifndef RIVAL_H
 #define RIVAL_H
 
