@@ -22,8 +22,8 @@
  *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *
- * The library never exits, aborts, installs a handler or calls OpenCL when the process ends, and prints only where NDR_LOG
- * or ndr_log_set() asks for it.
+ * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG
+ * or ndr_log_set() enables it.
  */
 #ifndef NDR_NDR_H
 #define NDR_NDR_H
@@ -98,29 +98,29 @@ NDR_API const char *ndr_last_build_log(void);
 
 /* ---- logging ------------------------------------------------------------------------------------- */
 
-/** How much libndr tells while it works. Each level includes those before it. */
+/** How much libndr logs. Each level includes those before it. */
 typedef enum ndr_log_level {
-    NDR_LOG_DEFAULT = 0, /**< What the environment variable NDR_LOG says: error, warn, info, debug or off; off if unset. */
+    NDR_LOG_DEFAULT = 0, /**< As the environment variable NDR_LOG: error, warn, info, debug or off; off if unset. */
     NDR_LOG_OFF = 1,     /**< Nothing. */
     NDR_LOG_ERROR = 2,   /**< Calls that fail, with their sentences. */
-    NDR_LOG_WARN = 3,    /**< What is left out, such as a device that cannot be asked. */
+    NDR_LOG_WARN = 3,    /**< What is left out, such as a device that cannot be queried. */
     NDR_LOG_INFO = 4,    /**< What happens once: the OpenCL library, devices, builds. */
     NDR_LOG_DEBUG = 5    /**< Each launch, each other command, and how each operation is done. */
 } ndr_log_level;
 
-/** Receives one message. `id` says which message it is: docs/logging.md lists all ids, and a later version changes or
+/** Receives one message. `id` identifies the message: docs/logging.md lists all ids, and a later version changes or
  * removes none. `text` is for people: its words may change. Both are valid during the call only.
  *
  * Messages come one at a time, from any thread that calls libndr, during its call. libndr may hold locks meanwhile: the
- * callback may call ndr_log_set(), ndr_status_name() and ndr_version(), but no other function of libndr, and must not wait
- * for a thread that calls one. What it calls is not logged. */
+ * callback may call ndr_log_set(), ndr_status_name() and ndr_version(), but no other function of libndr. It must not
+ * wait for a thread that calls libndr. Its own calls are not logged. */
 typedef void ndr_log_callback(ndr_log_level level, const char *id, const char *text, void *user);
 
-/** Choose what is logged in this process, and where to: `callback` (NULL: stderr) receives each message up to `level`, with
- * `user`. Replaces what was chosen before, NDR_LOG included; ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) returns to NDR_LOG,
- * which the next message reads again. Any thread may call it at any time. Once it has returned, the callback before is not
- * running (unless this is it) and is not called again: whatever `user` points to may go. Unload the code of a callback only
- * after that. Refuses a level that is not valid. */
+/** Choose what is logged in this process, and where: `callback` (NULL: stderr) receives each message up to `level`,
+ * with `user`. Replaces the earlier choice, NDR_LOG included; ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) returns to NDR_LOG,
+ * which the next message reads again. Any thread may call it at any time. After it returns, the earlier callback is not
+ * running (unless it made this call) and is not called again: you may free what its `user` points to, and unload its
+ * code. Refuses a level that is not valid. */
 NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *callback, void *user);
 
 /* ---- element types ------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ typedef struct ndr_device_info {
     size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
                                          pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
-    uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not say. */
+    uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not report it. */
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
@@ -181,7 +181,7 @@ typedef struct ndr_device_info {
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
     unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
     size_t sub_group_sizes[16];     /**< Those sizes. */
-    unsigned warp_size;             /**< Items that the hardware runs in step; 0 where the driver does not say. */
+    unsigned warp_size;             /**< Items that the hardware runs in step; 0 where the driver does not report it. */
     unsigned preferred_f32_width;   /**< The float vector width that the driver prefers. */
     unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 where there is no vector
                                          register, or where each of its floats belongs to another work-item. */
@@ -202,8 +202,8 @@ typedef struct ndr_context ndr_context;
 
 /** Open a device. `device` is a type ("gpu", "cpu", "accelerator"), an index in ndr_device_list(), or
  * part of a device's or platform's name. Case does not matter. A type is never looked up as a name. NULL
- * means the text of the environment variable NDR_DEVICE. Where that is unset or empty, or `device` is "",
- * the default is the first GPU, else the first accelerator, else the first CPU.
+ * means the text of the environment variable NDR_DEVICE. If that is unset or empty, or `device` is "", the
+ * default is the first GPU, else the first accelerator, else the first CPU, else the first device.
  * There is no fallback if the device that was asked for is unavailable: the call fails. */
 NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **context);
 
@@ -250,9 +250,9 @@ NDR_MUST_CHECK ndr_status ndr_context_get_device(const ndr_context *context, ndr
 
 /** What the store on disk did for a context: docs/cache.md. */
 typedef struct ndr_cache_info {
-    const char *folder; /**< Where it is, whether or not the folder can be used; lives with the context. NULL: it is off. */
+    const char *folder; /**< Where it is, usable or not; valid as long as the context. NULL: the store is off. */
     size_t hits;        /**< Programs that were taken from it. */
-    size_t misses;      /**< Programs that were built from their sources; NDR_LOG=info tells why. */
+    size_t misses;      /**< Programs that were built from their sources; NDR_LOG=info prints why. */
 } ndr_cache_info;
 
 /** Counts of programs since the context was created. A program is one source with its options. */
@@ -518,7 +518,7 @@ typedef enum ndr_edge {
  * Three forms, distinguished by `local`:
  *   local.dims == 0        a range: no groups; the library divides it as it likes.
  *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
- *   local.size given       groups of that size; `edge` says what happens where they do not divide. */
+ *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
     ndr_range global; /**< All work-items. */
     ndr_range local;  /**< Those of one group; as many dimensions as `global`. */
@@ -659,7 +659,7 @@ typedef enum ndr_op {
 /** The method of a reduction. */
 typedef enum ndr_reduce_method {
     NDR_REDUCE_TREE = 0,     /**< Two stages in a fixed order: the same bits on every run. */
-    NDR_REDUCE_ATOMIC = 1,   /**< One stage; groups combine in one atomic. Float sums may differ in their last
+    NDR_REDUCE_ATOMIC = 1,   /**< One stage; groups combine by one atomic. Float sums may differ in their last
                                   bits from run to run. */
     NDR_REDUCE_RECURSIVE = 2 /**< A small tree in each group, launched until one group is left, as in
                                   textbooks. The same bits on every run. */
