@@ -1,4 +1,4 @@
-/* core.cl - what instructions the device's compiler uses, as far as its predefined macros tell. It is built and never
+/* core.cl - what instructions the device's compiler uses, as far as its predefined macros show. It is built and never
  * launched: the host reads the required local size, which is the bits of shared/core.h, plus 1. */
 #include "shared/core.h"
 
@@ -38,7 +38,7 @@
 #define AARCH64 0
 #endif
 
-/* The parameter is for compilers that refuse a kernel with this attribute and none. */
+/* The parameter is there because some compilers refuse a kernel that has this attribute and no parameter. */
 kernel __attribute__((reqd_work_group_size(1 + AVX512F + AVX2 + FMA + AVX + SSE2 + NEON + AARCH64, 1, 1))) void
 probe_core(global uint *unused)
 {

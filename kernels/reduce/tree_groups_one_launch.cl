@@ -4,13 +4,13 @@
 #include "reduce/last_group.clh"
 #include "reduce/tiles.clh"
 
-/* The partials are behind the workspace's head. All groups call all barriers: PoCL compiles a barrier behind an `if` or
- * a `return` wrongly, or crashes on it. */
+/* The partials follow the workspace's head. All groups call all barriers: PoCL compiles a barrier after an `if` or a
+ * `return` wrongly, or crashes on it. */
 kernel void reduce_groups(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
                           global T *output, ulong output_offset, NDR_ND_RANGE(1))
 {
     local T scratch[GROUP], last_scratch[GROUP]; /* with one for both, PoCL 3.1 gives wrong sums */
-    local uint is_last[1]; /* an array: clang takes a variable for uninitialised */
+    local uint is_last[1]; /* an array: clang reports a variable as uninitialised */
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const ulong group = ndr_group_id(g, 0), groups = ndr_group_range(g, 0);

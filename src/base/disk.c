@@ -1,7 +1,7 @@
 /* disk.c - the store on disk: bytes by key, in files of one folder, kept between processes.
  *
  * An entry is one file. Processes and threads share the folder without a lock: a file appears whole, because it is
- * renamed, and is checked before it is used. Nothing fails for the caller: the reason is logged. */
+ * renamed, and is checked before it is used. A failure is logged; the caller then works without the entry. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void ndr_disk_open(ndr_disk *disk)
     if (off) ndr_log(NDR_LOG_INFO, "cache.off", "nothing is kept on disk: %s", off);
 }
 
-/* 0, or an errno. Where others can write, they would choose the code that runs here. */
+/* 0, or an errno. Other users who may write to the folder could choose the code that runs here. */
 static int check_folder(const ndr_disk *disk)
 {
     ndr_file_info info;
@@ -47,7 +47,7 @@ static int check_folder(const ndr_disk *disk)
 
 /* ---- entries ---- */
 
-/* Of a file; the key and the value follow. The checksum covers all that is behind it. */
+/* The start of a file; the key and the value follow. The checksum covers everything after it. */
 typedef struct header {
     char magic[8];
     uint64_t checksum, key_bytes, value_bytes;
@@ -61,7 +61,7 @@ static uint64_t checksum_of(const ndr_text *entry)
     return ndr_hash_bytes(entry->chars + CHECKED_FROM, entry->length - CHECKED_FROM).words[0];
 }
 
-/* A key with the build of libndr, whose entries no other build finds, and its file. */
+/* A key with the build of libndr, so that other builds do not find the entry, and the path of its file. */
 typedef struct place {
     ndr_text key, path;
 } place;
@@ -131,7 +131,7 @@ bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value)
     place p;
     if (check_folder(disk) != 0) return false;
     const bool is_found = find_place(disk, key, &p) && read_entry(&p, value);
-    if (is_found) ndr_file_touch(p.path.chars); /* those not used for longest go first */
+    if (is_found) ndr_file_touch(p.path.chars); /* the least recently used are removed first */
     free_place(&p);
     return is_found;
 }
@@ -157,7 +157,7 @@ bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t val
 
 /* ---- the limit ---- */
 
-/* At most so many files at a time: each takes a look at all of them. */
+/* Limits the work when a context ends: each removal reads the whole folder. */
 enum { MAX_REMOVED = 500 };
 
 typedef struct sweep {
@@ -166,7 +166,7 @@ typedef struct sweep {
     ndr_text oldest; /* its path */
 } sweep;
 
-/* The folder may hold files of the user. Ours are "ndr-", 32 digits, and more if a process ended while it wrote. */
+/* The user may have other files there. libndr's are "ndr-", 32 digits, and more if a process ended while it wrote. */
 static bool is_ours(const char *name)
 {
     return strncmp(name, "ndr-", 4) == 0 && 4 + strspn(name + 4, "0123456789abcdef") == NAME_LENGTH
@@ -191,7 +191,7 @@ static bool add_file(void *visitor, const char *name)
     return true;
 }
 
-/* Whether there was one to remove. */
+/* Returns whether there was one to remove. */
 static bool remove_oldest(const ndr_disk *disk)
 {
     sweep s = { .folder = disk->folder.chars, .oldest_ns = INT64_MAX };

@@ -1,4 +1,4 @@
-/* cache.c - what a context keeps on disk: answers about its device, under all that they depend on. */
+/* cache.c - what a context keeps on disk: answers about its device, with a key of everything that they depend on. */
 #include "device/device.h"
 
 /* Settings of drivers and compilers that change the code that they make. */

@@ -12,7 +12,7 @@ static const struct {
     { NDR_CORE_AVX | NDR_CORE_FMA, 32, 16, true },
     { NDR_CORE_AVX, 32, 16, false },
     { NDR_CORE_NEON | NDR_CORE_AARCH64, 16, 32, true },
-    { 0, 16, 16, false }, /* SSE2, and what every CPU is assumed to have */
+    { 0, 16, 16, false }, /* SSE2; also assumed for unknown CPUs */
 };
 
 ndr_core ndr_core_of(unsigned features)
@@ -53,8 +53,8 @@ static bool is_the_host(const ndr_caps *caps)
     return caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.shares_host_memory;
 }
 
-/* The compiler's macros say what it uses, which may be less than the CPU has. Compilers that go through SPIR-V have
- * none: then the host's CPU counts, if it is the device. */
+/* The compiler's macros say what it uses, which may be less than the CPU has. Compilers that go through SPIR-V
+ * define none: then the features are those of the host's CPU, if it is the device. */
 static ndr_status probe(ndr_context *context, unsigned *features)
 {
     ndr_kernel *kernel;
@@ -68,7 +68,7 @@ static ndr_status probe(ndr_context *context, unsigned *features)
     return NDR_OK;
 }
 
-/* Threads that come at a time find the same. */
+/* Threads that probe at the same time get the same result. */
 static ndr_status get_features(ndr_context *context, unsigned *features)
 {
     probed_core *state;

@@ -8,7 +8,7 @@ enum { MAX_ROWS = 16, ROUNDS = 9, MIN_ROUNDS = 3 };
 
 typedef struct candidate {
     const ndr_op_row *row;
-    double seconds[ROUNDS]; /* of one run of the whole */
+    double seconds[ROUNDS]; /* of one run of the whole sample */
     size_t rounds;
 } candidate;
 
@@ -99,7 +99,7 @@ static void add_others(tuning *t, double listed_seconds)
 
 /* ---- measuring ---- */
 
-/* Enough runs to last long compared with the resolution of the clock and a wake-up. */
+/* Enough runs to last long compared with the clock's resolution and the time to wake a thread. */
 static size_t runs_for(double seconds)
 {
     enum { MAX_RUNS = 1000 };
@@ -131,10 +131,10 @@ static double median(candidate *c)
     return c->seconds[c->rounds / 2];
 }
 
-/* The first one stays unless another is clearly faster. */
+/* The first candidate is kept unless another is clearly faster. */
 static void choose(tuning *t, ndr_op_winner *winner)
 {
-    const double margin = 0.97; /* of noise */
+    const double margin = 0.97; /* smaller differences are noise */
     *winner = (ndr_op_winner){ .row = t->candidates[0].row, .listed = t->candidates[0].row };
     if (t->candidates[0].rounds) winner->seconds = winner->listed_seconds = median(&t->candidates[0]);
     for (size_t i = 1; i < t->count && t->candidates[i].rounds >= MIN_ROUNDS; ++i) {

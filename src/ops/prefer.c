@@ -1,5 +1,5 @@
-/* prefer.c - what a context has learned of rows: those that tests force, those that ndr_tune() found fastest, and
- * the needs that its device does not meet. */
+/* prefer.c - what a context keeps about rows: those that tests force, those that ndr_tune() found fastest, and the
+ * needs whose kernels did not build on its device. */
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { MAX_PREFERENCES = 64 };
 typedef struct preference {
     const ndr_operation *operation;
     uint32_t request_class;        /* NDR_EVERY_CLASS, or one that was tuned */
-    const ndr_op_row *_Atomic row; /* NULL: none any more */
+    const ndr_op_row *_Atomic row; /* NULL: no preference now */
 } preference;
 
 typedef struct choices {
@@ -129,7 +129,7 @@ static void add_lines(choices *c, const ndr_operation *operation, char *text)
     }
 }
 
-/* Read what earlier processes have tuned. The entry for every class says that this was done. */
+/* Read what earlier processes have tuned. The preference for every class marks that this was done. */
 static ndr_status load(ndr_context *context, choices *c, const ndr_operation *operation)
 {
     char question[QUESTION_SIZE];
@@ -164,7 +164,7 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
     return NDR_OK;
 }
 
-/* ---- what the operations ask ---- */
+/* ---- what the operations read ---- */
 
 ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, const void *request,
                                 const ndr_op_row **row, unsigned *lacks)

@@ -1,7 +1,7 @@
 /* binary.c - keeps built programs on disk with what is known of their kernels: the next process compiles nothing.
  *
- * A program is written when its context ends: some drivers add code to a binary at the first launches, and make it
- * whole, which takes time, when it is first asked for. */
+ * A program is written when its context ends. Some drivers add code to a binary at the first launches, and complete it
+ * when it is first requested, which takes time. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -82,7 +82,7 @@ static void add_part(ndr_text *out, const void *bytes, size_t count)
     ndr_text_add_chars(out, bytes, count);
 }
 
-/* Of a value whose checksum was right, and which this build of libndr wrote. */
+/* The value's checksum was right, and this build of libndr wrote it. */
 static void read_parts(const ndr_text *value, part parts[PARTS])
 {
     const char *at = value->chars;
@@ -95,7 +95,7 @@ static void read_parts(const ndr_text *value, part parts[PARTS])
 
 /* ---- finding ---- */
 
-/* Whether the text is all that the compiler reads: another file may change unseen. */
+/* Whether the compiler reads nothing but the text: a change in another file would not be noticed. */
 static bool is_whole(const char *text, const char *options)
 {
     ndr_code code;

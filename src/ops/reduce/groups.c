@@ -1,4 +1,4 @@
-/* groups.c - shared by the reductions by groups of many items, which share out tiles. */
+/* groups.c - shared by the reductions with groups of many items, which divide the input into tiles. */
 #include "ops/reduce/reduce.h"
 
 #include <stdio.h>

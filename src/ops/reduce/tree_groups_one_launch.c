@@ -4,7 +4,7 @@
 
 static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
 
-/* For one group, the row with two launches makes one and stores no partials. */
+/* With one group, tree_groups needs only one launch too, and stores no partials. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     return ndr_reduce_groups_for(caps, request).count > 1 ? NULL : "one group combines all elements";
