@@ -1,9 +1,9 @@
 # Turn every file under kernels/ into one row of a C table, { name, text, length }.
 #
-# Included by CMakeLists.txt it offers ndr_embed_kernels(ROOT OUT), which adds the rule; the rule runs the
+# Included by CMakeLists.txt, it offers ndr_embed_kernels(ROOT OUT), which adds the rule. The rule runs the
 # same file as a script: cmake -D ROOT=<kernels folder> -D OUT=<file.c> -P embed_kernels.cmake
 #
-# Bytes rather than string literals: ISO C promises only 4095 characters for each of those.
+# Bytes instead of string literals: ISO C guarantees only 4095 characters for a string literal.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(ndr_embed_script ${CMAKE_CURRENT_LIST_FILE})

@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ndr)
 
-# Two export files: who uses the shared library need not find threads.
+# Two export files, because only the static library needs threads.
 install(TARGETS ndr EXPORT ndr-targets)
 install(TARGETS ndr_static EXPORT ndr-static-targets)
 install(EXPORT ndr-targets NAMESPACE ndr:: DESTINATION ${config_dir})
@@ -18,8 +18,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake
   DESTINATION ${config_dir})
 
-# They find their prefix from where they lie, so that an installed tree may be moved. ndr-static names the file: -lndr
-# means the shared library wherever there is one, with pkg-config --static as without.
+# The .pc files compute their prefix from their own place, so that an installed tree may be moved. ndr-static names the
+# file libndr.a: if both libraries are installed, -lndr selects the shared one, also with pkg-config --static.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(pc_prefix ${CMAKE_INSTALL_PREFIX})
   set(pc_libdir ${CMAKE_INSTALL_LIBDIR})

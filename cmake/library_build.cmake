@@ -1,7 +1,7 @@
-# Give the library a name for its build: the version and a hash of its sources. Files that another build kept are not read.
+# Name the library's build: its version and a hash of its sources. The store on disk ignores entries of other builds.
 #
-# Included by CMakeLists.txt it offers ndr_library_build(ROOT VERSION OUT), which adds the rule; the rule runs the same file
-# as a script: cmake -D ROOT=<project> -D VERSION=... -D OUT=<file.c> -P library_build.cmake
+# Included by CMakeLists.txt, it offers ndr_library_build(ROOT VERSION OUT), which adds the rule. The rule runs the same
+# file as a script: cmake -D ROOT=<project> -D VERSION=... -D OUT=<file.c> -P library_build.cmake
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(ndr_library_build_script ${CMAKE_CURRENT_LIST_FILE})
