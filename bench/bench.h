@@ -34,7 +34,7 @@ typedef struct contender {
 
 /* What the rows of one kind have in common. A job is the operands and results of one row. */
 typedef struct work {
-    const contender *own;                     /* need no library; [0] is libndr or the host; ended by one without a name */
+    const contender *own;                     /* need no library; [0] is libndr or the host; a nameless one ends them */
     void *(*begin)(const void *shape);        /* NULL: the shape is the job. The functions below may be NULL, too */
     void (*end)(void *job);
     void (*refill)(void *job, uint64_t seed); /* new operands */

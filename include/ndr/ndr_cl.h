@@ -2,7 +2,7 @@
  * Native OpenCL handles in and out, for programs that also call OpenCL themselves.
  *
  * Include it after setting CL_TARGET_OPENCL_VERSION as you like; ndr.h alone needs no OpenCL header. Such a program
- * must link OpenCL itself (-lOpenCL, OpenCL::OpenCL). libndr opens the same library when it first needs a device, unless
+ * must link OpenCL itself (-lOpenCL, OpenCL::OpenCL). libndr opens the same library when it needs a device, unless
  * NDR_OPENCL names another. Leave NDR_OPENCL unset if handles pass between the two. */
 #ifndef NDR_NDR_CL_H
 #define NDR_NDR_CL_H
