@@ -118,9 +118,9 @@ typedef void ndr_log_callback(ndr_log_level level, const char *id, const char *t
 
 /** Choose what is logged in this process, and where: `callback` (NULL: stderr) receives each message up to `level`,
  * with `user`. Replaces the earlier choice, NDR_LOG included. ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) returns to
- * NDR_LOG, which the next message reads again. Any thread may call it at any time. After it returns, the earlier callback is not
- * running (unless it made this call) and is not called again: you may free what its `user` points to, and unload its
- * code. Refuses a level that is not valid. */
+ * NDR_LOG, which the next message reads again. Any thread may call it at any time. After it returns, the earlier
+ * callback is not running (unless it made this call) and is not called again: you may free what its `user` points to,
+ * and unload its code. Refuses a level that is not valid. */
 NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *callback, void *user);
 
 /* ---- element types ------------------------------------------------------------------------------- */
