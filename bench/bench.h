@@ -157,7 +157,7 @@ double quantile(const double *values, size_t count, double q); /* 0.5: the media
 
 /* ---- report.c ---- */
 
-/* libndr beside one rival. Ratios are of rates or of times, as the goal says. */
+/* libndr beside one rival. Ratios are of rates or of times, by the kind of goal. */
 typedef struct comparison {
     double ours, theirs;                         /* medians, in the row's unit; theirs 0 without a rival */
     double median, quarter, three_quarters, p90; /* of the ratios of each round; p90 is the ratio of p90 rates */

@@ -1,4 +1,4 @@
-"""PyOpenCL's ReductionKernel, for pyopencl.c: each line on stdin asks for one measurement.
+"""PyOpenCL's ReductionKernel, for pyopencl.c: each line on stdin requests one measurement.
 
 In:   f32 sum 1000000    Out:   0.000123   seconds of one finished call, after warm-up, on new operands
 """
