@@ -218,7 +218,7 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
  * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. */
 typedef enum ndr_check_mode {
-    NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK says: 1 is on; 0, empty or unset is off. */
+    NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK: 1 is on; 0, empty or unset is off. */
     NDR_CHECK_ON = 1,      /**< Checked. */
     NDR_CHECK_OFF = 2      /**< Not checked: launches do not block. */
 } ndr_check_mode;
@@ -226,7 +226,7 @@ typedef enum ndr_check_mode {
 /** Options of a context. */
 typedef struct ndr_context_desc {
     const char *device;   /**< As in ndr_context_create(); NULL: as there. */
-    ndr_check_mode check; /**< Default: as NDR_CHECK says. */
+    ndr_check_mode check; /**< Default: as NDR_CHECK. */
 } ndr_context_desc;
 
 /** Open a device as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
@@ -339,7 +339,7 @@ typedef struct ndr_event_times {
 NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
 
 /** Enqueue a marker, and get an event that completes when everything enqueued before it has ended. In an empty queue it
- * completes at once. It does not wait for work enqueued later or for other queues. The event does not tell
+ * completes at once. It does not wait for work enqueued later or for other queues. The event does not show
  * whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued. */
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 

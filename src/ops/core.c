@@ -53,7 +53,7 @@ static bool is_the_host(const ndr_caps *caps)
     return caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.shares_host_memory;
 }
 
-/* The compiler's macros say what it uses, which may be less than the CPU has. Compilers that go through SPIR-V
+/* The compiler's macros show what it uses, which may be less than the CPU has. Compilers that go through SPIR-V
  * define none: then the features are those of the host's CPU, if it is the device. */
 static ndr_status probe(ndr_context *context, unsigned *features)
 {
