@@ -8,9 +8,9 @@
  *   Order     Parameters are the object acted on, then inputs, then outputs.
  *   Errors    A call that can fail returns ndr_status, 0 on success. On failure outputs are unchanged,
  *             nothing was enqueued or written unless the sentence says so, every object still works, and
- *             ndr_last_error() says in one sentence what went wrong. The compiler warns where a status is
+ *             ndr_last_error() says in one sentence what went wrong. The compiler warns if a status is
  *             ignored; NDR_IGNORE() marks one that is ignored on purpose.
- *   NULL      A required object or output that is NULL is refused with NDR_BAD_ARGUMENT. Where NULL is
+ *   NULL      A required object or output that is NULL is refused with NDR_BAD_ARGUMENT. If NULL is
  *             allowed, the comment says what it means.
  *   Owning    You pass what ndr_X_create returns to ndr_X_destroy, in any order. ndr_X_destroy takes NULL,
  *             and may be called while queued work still uses the object. You do not own what a `get` returns.
@@ -38,7 +38,7 @@
 #define NDR_API /**< Marks an exported function. */
 #endif
 
-/** Marks an exported function whose status must be checked: the compiler warns where it is not. */
+/** Marks an exported function whose status must be checked: the compiler warns if it is not. */
 #define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
 
 /** Say that the status of `call` is ignored on purpose: NDR_IGNORE(ndr_queue_flush(queue)). */
@@ -87,12 +87,12 @@ NDR_API const char *ndr_status_name(ndr_status status);
  * the next failing call on the same thread. A call that succeeds does not change it. */
 NDR_API const char *ndr_last_error(void);
 
-/** The OpenCL code of the latest failed call on this thread, such as -54; 0 where libndr refused the call
+/** The OpenCL code of the latest failed call on this thread, such as -54; 0 if libndr refused the call
  * without calling OpenCL. */
 NDR_API int32_t ndr_last_cl_error(void);
 
 /** The compiler's whole log, if the latest failed call on this thread failed in a build: ndr_last_error() shows only
- * the first errors. "" where that call built nothing or there is no log. Never NULL; valid as long as the text of
+ * the first errors. "" if that call built nothing or there is no log. Never NULL; valid as long as the text of
  * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
 
@@ -173,7 +173,7 @@ typedef struct ndr_device_info {
     size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
                                          pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
-    uint64_t global_cache_bytes;    /**< 0 where there is none or the driver does not report it. */
+    uint64_t global_cache_bytes;    /**< 0 if there is none or the driver does not report it. */
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
@@ -181,10 +181,10 @@ typedef struct ndr_device_info {
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
     unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
     size_t sub_group_sizes[16];     /**< Those sizes. */
-    unsigned warp_size;             /**< Items that the hardware runs in step; 0 where the driver does not report it. */
+    unsigned warp_size;             /**< Items that the hardware runs in step; 0 if the driver does not report it. */
     unsigned preferred_f32_width;   /**< The float vector width that the driver prefers. */
-    unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 where there is no vector
-                                         register, or where each of its floats belongs to another work-item. */
+    unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 if there is no vector
+                                         register, or if each of its floats belongs to another work-item. */
 } ndr_device_info;
 
 /** "cpu", "gpu", "accelerator" or "other". Never NULL. */
@@ -300,7 +300,7 @@ NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /** One piece of enqueued work. A launch that was split counts as one, from its first start to its last
- * end. Where an event is an output, NULL means that you do not want one. */
+ * end. For an output event, NULL means that you do not want one. */
 typedef struct ndr_event ndr_event;
 
 /** The state of a piece of work. */
@@ -312,14 +312,14 @@ typedef enum ndr_event_state {
     NDR_EVENT_FAILED = 4     /**< Failed; ndr_event_wait() says why. */
 } ndr_event_state;
 
-/** Wait until the work has ended; an error if the work failed. Where the wait itself fails and the work may still be
+/** Wait until the work has ended; an error if the work failed. If the wait itself fails and the work may still be
  * running, the sentence says so. */
 NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 
 /** Get the state, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
-/** Wait, then return how long the work ran on the device: ended_ns - started_ns of ndr_event_get_times(), or 0 where
+/** Wait, then return how long the work ran on the device: ended_ns - started_ns of ndr_event_get_times(), or 0 if
  * the driver reports an end before the start. The queue must have been made with `profiling`. */
 NDR_MUST_CHECK ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
 
@@ -333,7 +333,7 @@ typedef struct ndr_event_times {
 } ndr_event_times;
 
 /** Wait, then return the work's times. For work in several pieces, such as a split launch or a reduction, the first
- * three are those of the first piece and `ended_ns` is that of the last. NDR_BAD_ARGUMENT where the queue was made
+ * three are those of the first piece and `ended_ns` is that of the last. NDR_BAD_ARGUMENT if the queue was made
  * without `profiling`. Work that failed has no times. The times are the driver's; some drivers report one time for
  * several stages. */
 NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
@@ -360,7 +360,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create(ndr_context *context, size_t size_by
 NDR_MUST_CHECK ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host,
                                                  ndr_buffer **buffer);
 
-/** Make a buffer over `size_bytes` bytes at `host`, without a copy where the device shares the host's
+/** Make a buffer over `size_bytes` bytes at `host`, without a copy if the device shares the host's
  * memory. The memory must outlive the buffer and the work that uses it. The host may access it only
  * between ndr_buffer_map() and ndr_buffer_unmap(). Page-aligned memory is best for most drivers. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
@@ -391,7 +391,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *bu
                                                 size_t size_bytes, void *host, ndr_event **event);
 
 /** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. A fill that ends more
- * than 2^31 - 1 patterns from the start of the buffer waits for earlier commands where it does not begin and end at a
+ * than 2^31 - 1 patterns from the start of the buffer waits for earlier commands if it does not begin and end at a
  * multiple of 128 bytes. */
 NDR_MUST_CHECK ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                           size_t size_bytes, const void *pattern, size_t pattern_bytes,
@@ -410,7 +410,7 @@ typedef enum ndr_map_access {
 } ndr_map_access;
 
 /** Map a span of the buffer for the host, after all work before it; `host` gets its address. Copies
- * nothing where the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
+ * nothing if the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
  * buffer is refused, unless both only read. A span of 0 bytes is refused: it has no address. */
 NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
@@ -432,7 +432,7 @@ typedef struct ndr_kernel_desc {
                               for each context. A relative path starts at the working directory. */
     const char *bundled; /**< The name of one of the library's own files, such as "reduce/tree_groups.cl". */
     const char *options; /**< Build options such as "-DTILE=16"; NULL for none. Without -cl-std= the
-                              library passes CL3.0 where the device has it, otherwise CL1.2. If a build as
+                              library passes CL3.0 if the device has it, otherwise CL1.2. If a build as
                               CL3.0 fails and the text uses a name that versions after 1.2 reserve, such as
                               `pipe`, the library builds it as CL1.2. The vocabulary needs CL1.2: an older
                               version is refused. */
@@ -467,8 +467,8 @@ typedef struct ndr_kernel_info {
 NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
 
 /** The compiler's log of the build that a kernel comes from: its warnings, in the driver's words, with files and lines
- * of the source as written. The kernels of one build share the log. It is empty where there were no warnings, and with
- * some drivers where the driver took the program from its cache.
+ * of the source as written. The kernels of one build share the log. It is empty if there were no warnings, and with
+ * some drivers if they took the program from their cache.
  *
  * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
  * NULL) gets the length of the whole log, without the 0. */
@@ -492,7 +492,7 @@ typedef enum ndr_sub_group_kind {
 /** A kernel's sub-groups for one local size, as the kernel will see them. */
 typedef struct ndr_sub_group_info {
     ndr_sub_group_kind kind; /**< Where they come from. */
-    size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; where the driver divides
+    size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; if the driver divides
                                   each row of a group separately, so may the last of each row. The kernel can
                                   query the true size. */
     size_t count;            /**< Sub-groups of one group. count * max_size may be more than the group has items. */
@@ -606,7 +606,7 @@ typedef enum ndr_arg_kind {
 /** One argument of a launch. It contains a number, and points to a struct. */
 typedef struct ndr_arg {
     ndr_arg_kind kind; /**< Which member of `as` is set. */
-    ndr_dtype dtype;   /**< Of a number, or of local memory's elements; NDR_DTYPE_NONE where unknown. */
+    ndr_dtype dtype;   /**< Of a number, or of local memory's elements; NDR_DTYPE_NONE if unknown. */
     size_t size_bytes; /**< Of a struct, or of one element of local memory. */
     union {
         int64_t i;          /**< NDR_ARG_SIGNED */

@@ -288,7 +288,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 #else /* C++ */
 
-extern "C++" { /* also where the header is included inside extern "C", which has neither overloads nor templates */
+extern "C++" { /* needed if the header is included inside extern "C", which has neither overloads nor templates */
 
 inline ndr_arg ndr_arg_of(ndr_arg arg) { return arg; }
 inline ndr_arg ndr_arg_of(ndr_buffer *buffer) { return ndr_arg_buffer_(buffer); }

@@ -48,7 +48,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, nd
  * kernel.
  *
  * A launch always checks the range, the number of arguments, local memory, and that buffers belong to this context and
- * are not mapped. It checks the kinds and types of arguments only where the program was built with -cl-kernel-arg-info.
+ * are not mapped. It checks the kinds and types of arguments only if the program was built with -cl-kernel-arg-info.
  * Even then it does not check a struct, a typedef, or a vector under a name of its own, passed by value.
  *
  * An argument whose parameter is not known goes to the driver as it is given: an int as 4 bytes, a double as 8. If the

@@ -198,7 +198,7 @@ static inline ndr_range ndr_range_round_up(ndr_range range, ndr_range local)
     return up;
 }
 
-/** The number of groups [nd_range::get_group_range()], edge groups included; 0 dimensions where the library chooses the
+/** The number of groups [nd_range::get_group_range()], edge groups included; 0 dimensions if the library chooses the
  * local size. */
 static inline ndr_range ndr_nd_range_groups(ndr_nd_range range)
 {
