@@ -38,7 +38,7 @@ typedef struct work {
     void *(*begin)(const void *shape);        /* NULL: the shape is the job. The functions below may be NULL, too */
     void (*end)(void *job);
     void (*refill)(void *job, uint64_t seed); /* new operands */
-    void (*reset)(void *job);                 /* results as before the first call; NaN where they are only written */
+    void (*reset)(void *job);                 /* results as before the first call; NaN if they are only written */
     void (*hand_over)(void *job, bool to_device);
     bool (*check)(void *job, const contender *who, size_t calls, bool thoroughly); /* after `calls` runs since reset */
 } work;
