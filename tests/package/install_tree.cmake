@@ -8,7 +8,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} C
 file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
 foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
         "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "share/ndr/kernels/ndr/.*\\.clh"
-        "share/ndr/kernels/ndr/detail/.*\\.inc"
+        "share/ndr/kernels/ndr/detail/.*\\.inc" "share/ndr/kernels/ndr/detail/launch_record\\.h"
         "LICENSE" "docs/ranges\\.md" "examples/CMakeLists\\.txt" "examples/common/example\\.h" "examples/reduction/reduction\\.cl"
         "examples/vector_add/main\\.c")
   set(found ${installed})
