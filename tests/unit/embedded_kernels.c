@@ -40,7 +40,7 @@ static int same(const char *path, const ndr_source_file *embedded)
     return ended && at == embedded->length && embedded->text[at] == '\0';
 }
 
-/* Compare the kernels in `root`/`folder` and below; give their number, or -1 after saying what is wrong. */
+/* Compare the kernels in `root`/`folder` and below; return their number, or -1 after printing what is wrong. */
 static int compare(const char *root, const char *folder)
 {
     char path[4096];

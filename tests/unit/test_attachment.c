@@ -92,7 +92,7 @@ static void test_attachment__that_has_no_memory_is_refused(void **state)
 
 static pthread_barrier_t all_are_making;
 
-/* Each thread makes one before any of them puts its own into the list. */
+/* Every thread creates its data before any thread adds its data to the list. */
 static void open_together(ndr_attachment *made)
 {
     open_numbered(made);
@@ -128,7 +128,7 @@ static void test_attachment__is_the_same_for_all_threads(void **state)
     for (size_t t = 0; t < THREADS; ++t) assert_ptr_equal(seekers[t].found, atomic_load(&list));
     assert_null(atomic_load(&list)->next);
     assert_int_equal(opened_count, THREADS);
-    assert_int_equal(closed_count, THREADS - 1); /* those made in vain */
+    assert_int_equal(closed_count, THREADS - 1); /* all but the one in the list */
     ndr_attachments_free(&list);
     assert_int_equal(closed_count, THREADS);
 }

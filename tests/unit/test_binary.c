@@ -1,5 +1,5 @@
-/* test_binary.c - programs that are kept on disk: the same from there as from their sources, and from their sources
- * when anything is different or wrong. */
+/* test_binary.c - programs kept on disk: loading gives the same program as compiling. Anything different or damaged
+ * makes libndr compile the source. */
 #include "support.h"
 
 #include "program/program.h"
@@ -15,7 +15,7 @@
 
 static char folder[1024];
 static ndr_text heard;           /* "id: text\n" */
-static unsigned compiled, taken; /* programs that were made of a text, and of a binary */
+static unsigned compiled, taken; /* programs created from source, and from a binary */
 static __typeof__(clCreateProgramWithSource) *real_source;
 static __typeof__(clCreateProgramWithBinary) *real_binary;
 
@@ -51,7 +51,7 @@ static cl_program CL_API_CALL count_binary(cl_context c, cl_uint count, const cl
     return real_binary(c, count, devices, lengths, binaries, status, error);
 }
 
-/* Without warps, which would be probed: one more program, and one more entry on disk. */
+/* Without warps: probing for them would add one program and one entry on disk. */
 static ndr_context *open_context(void)
 {
     ndr_context *made;
@@ -145,7 +145,7 @@ static int run(ndr_context *in, ndr_kernel *kernel)
     return value - 100;
 }
 
-/* Get `plus` in a context of its own and run it; the counts tell where it came from. */
+/* Get `plus` in a context of its own and run it. The counts show whether it was compiled or loaded. */
 static int add_in_a_context(const char *options)
 {
     ndr_context *made = open_context();
@@ -154,7 +154,7 @@ static int add_in_a_context(const char *options)
     return step;
 }
 
-/* Whether the driver gives binaries: what is kept after a first context. */
+/* Check that a first context keeps the program on disk. */
 static void fill_store(void)
 {
     assert_int_equal(add_in_a_context("-DSTEP=3"), 3);
@@ -173,7 +173,7 @@ static void assert_taken(int step)
     assert_int_equal(taken, 1);
     assert_heard("cache.hit", "\"source\" in ");
     assert_false(has_heard("program.built", ""));
-    assert_false(has_heard("cache.kept", "")); /* once is enough */
+    assert_false(has_heard("cache.kept", "")); /* it is not kept a second time */
 }
 
 static void assert_built(int step)
@@ -201,7 +201,7 @@ static void test_binary__counts_hits_and_misses(void **state)
     assert_counts(first, 0, 0);
     get(first, &three);
     assert_counts(first, 0, 1);
-    get(first, &three); /* is there already */
+    get(first, &three); /* already built in this context */
     assert_counts(first, 0, 1);
     ndr_context_destroy(first);
     ndr_context *second = open_context();
@@ -234,7 +234,7 @@ static void test_binary__keeps_nothing_where_the_store_is_off(void **state)
     assert_int_equal(access(folder, F_OK), -1);
 }
 
-/* ---- what is known of the kernels ---- */
+/* ---- what is known about the kernels ---- */
 
 static const char many[] =
     "#include <ndr/nd_item.clh>\n"
@@ -288,7 +288,7 @@ static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state
     ndr_kernel_desc desc = { .source = many, .options = "-Ddouble4_or=int4" };
     ndr_kernel *cold[COUNT], *warm[COUNT], *other;
     ndr_context *first = open_context();
-    desc.name = "spaces"; /* the others are kept unasked */
+    desc.name = "spaces"; /* the others are kept without a request */
     get(first, &desc);
     ndr_context_destroy(first);
     ndr_context *second = open_context();
@@ -338,7 +338,7 @@ static cl_int CL_API_CALL tell_no_arguments(cl_kernel kernel, cl_uint index, cl_
     return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
 }
 
-/* As some drivers do for a binary: all of it is on disk, also for a kernel that comes back from OpenCL. */
+/* Some drivers report no arguments for a binary. They are on disk, also for a kernel that comes back from OpenCL. */
 static void test_binary__does_not_ask_for_arguments(void **state)
 {
     (void)state;
@@ -385,14 +385,14 @@ static void test_binary__is_for_one_setting_of_the_driver(void **state)
     assert_built(add_in_a_context("-DSTEP=3"));
     unsetenv("POCL_TEST_SETTING");
     assert_int_equal(taken, 0);
-    setenv("POCL_TEST_CACHE_FOLDER", "1", 1); /* where something is kept makes no difference */
+    setenv("POCL_TEST_CACHE_FOLDER", "1", 1); /* the location of a cache makes no difference */
     setenv("OTHER_POCL_SETTING", "1", 1);
     assert_taken(add_in_a_context("-DSTEP=3"));
     unsetenv("POCL_TEST_CACHE_FOLDER");
     unsetenv("OTHER_POCL_SETTING");
 }
 
-/* The number that a file gives a kernel which includes it by its name, or by a macro. */
+/* The number that a kernel gets from a file, which it includes by name or through a macro. */
 static int included_number(const char *including, bool *is_taken)
 {
     const char *dirs[] = { ".", NULL };
@@ -485,7 +485,7 @@ static void test_binary__shows_the_driver_no_damaged_entry(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 
-/* Where a driver refuses a binary: at once, for its device, when it is built, when a kernel of it is made. */
+/* When a driver refuses a binary: at creation, in its device's status, in the build, when a kernel is created. */
 typedef enum place { AT_ONCE, FOR_THE_DEVICE, WHEN_BUILT, WHEN_ASKED, PLACES } place;
 static place refusing;
 static __typeof__(clBuildProgram) *real_build;
@@ -539,7 +539,7 @@ static void test_binary__builds_what_the_driver_refuses(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 
-/* The answer to a probe, of a device that is made to look as if inline PTX could work. */
+/* The result of a probe, on a device that the test makes look as if it could run inline PTX. */
 static unsigned builds;
 static bool builds_first;
 
@@ -640,7 +640,7 @@ static void test_binary__is_shared_by_contexts_in_threads(void **state)
     (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    ndr_cl.clCreateProgramWithSource = real_source; /* the counts are not for threads */
+    ndr_cl.clCreateProgramWithSource = real_source; /* the counts are not thread-safe */
     ndr_cl.clCreateProgramWithBinary = real_binary;
     for (int round = 0; round < 2; ++round) {
         for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, add_in_a_thread, NULL), 0);

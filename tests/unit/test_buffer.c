@@ -53,7 +53,7 @@ static void test_buffer__starts_as_a_copy(void **state)
     unsigned char host[BYTES];
     memcpy(host, counting, BYTES);
     ndr_buffer *buffer = buffer_of(BYTES, host);
-    memset(host, 0xff, BYTES); /* whose original is free again */
+    memset(host, 0xff, BYTES); /* the buffer has its own copy */
     assert_holds_and_destroy(buffer, counting, BYTES);
 }
 
@@ -210,7 +210,7 @@ static void test_buffer__destroyed_early_is_kept_by_its_work(void **state)
     assert_memory_equal(got, counting, BYTES);
 }
 
-/* ---- spans of nothing ---- */
+/* ---- empty spans ---- */
 
 static void test_buffer__transfers_of_0_bytes_do_nothing(void **state)
 {
@@ -600,11 +600,11 @@ static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **stat
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, (char *)host + 1), "is not where");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, NULL), "is not where");
     assert_ok(ndr_buffer_unmap(queue, buffer, host));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, host), "is not where"); /* any more */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, host), "is not where"); /* it was unmapped */
     assert_holds_and_destroy(buffer, counting, BYTES);
 }
 
-/* The final count: PoCL 3.1 decrements it after it has woken the thread that waits for the unmapping. */
+/* The final count. PoCL 3.1 decrements it only after waking the thread that waits for the unmapping. */
 static cl_uint count_of(cl_mem cl, cl_mem_info what, cl_uint wanted)
 {
     cl_uint count = 0;
@@ -653,10 +653,10 @@ typedef struct mapper {
     ndr_buffer *buffer;
     ndr_queue *line;
     size_t rounds, share; /* the thread's own bytes of the buffer */
-    const char *wrong;    /* what went wrong first; CMocka's checks are the main thread's */
+    const char *wrong;    /* the first failure; only the main thread may use CMocka's checks */
 } mapper;
 
-/* The bytes that nobody writes, which all threads map at one address. */
+/* Bytes that no thread writes. All threads map them at one address. */
 static const char *look_at_the_last(const mapper *m)
 {
     void *host = NULL;
@@ -667,7 +667,7 @@ static const char *look_at_the_last(const mapper *m)
     return same ? NULL : "bytes that are not the buffer's";
 }
 
-/* Every byte of the thread's own share was `before`, and is one more afterwards. */
+/* Every byte of the thread's share must be `before`. Add one to each. */
 static const char *count_up_its_share(const mapper *m, unsigned char before)
 {
     unsigned char *host = NULL;
@@ -689,7 +689,7 @@ static void *map_again_and_again(void *given)
     return NULL;
 }
 
-/* Two of them share a queue, the others have their own. */
+/* Two threads share a queue, the others have their own. */
 static void test_buffer__is_mapped_by_several_threads_at_a_time(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* test_catalog.c - devices chosen from made-up lists, and machines without a driver or a device.
  *
- * The loader looks for drivers once in a process; so each such machine is a child of its own. */
+ * The loader looks for drivers only once per process, so each such machine is a child process. */
 #include "support.h"
 
 #include <sys/stat.h>
@@ -99,7 +99,7 @@ static void test_catalog__finds_part_of_a_platform_s_name(void **state)
 {
     (void)state;
     assert_int_equal(chosen("portable"), 0);
-    assert_int_equal(chosen("accelerated"), 2); /* which no type word is */
+    assert_int_equal(chosen("accelerated"), 2); /* this is not the name of a type */
     assert_int_equal(chosen("CPU emulator"), 4);
 }
 
@@ -182,7 +182,7 @@ static void test_disable__refuses_a_word_it_does_not_know(void **state)
 
 /* ---- other machines ---- */
 
-/* What a child saw. */
+/* What a child process reported. */
 typedef struct answer {
     ndr_status status, create_status;
     int32_t cl_error;
@@ -245,7 +245,7 @@ static const char *empty_folder(void)
 
 static answer ask_bare_machine(void) { return ask_machine(empty_folder(), NULL, NULL, NULL); }
 
-/* One that has only the stub: named by folder, as every loader in Debian knows, or by file, as old ones of Khronos. */
+/* A machine with only the stub driver. Debian's loaders take its folder, old Khronos loaders take its file. */
 static answer ask_stub_machine(const char *platforms, const char *error)
 {
     const answer said = ask_machine(STUB_ICD, NULL, platforms, error);
@@ -267,7 +267,7 @@ static void test_catalog__without_a_driver_no_context_is_made(void **state)
 {
     (void)state;
     const answer said = ask_bare_machine();
-    assert_int_equal(said.create_status, NDR_NO_DRIVER); /* rather than that no device is a GPU */
+    assert_int_equal(said.create_status, NDR_NO_DRIVER); /* not the sentence that no device is a GPU */
     assert_string_equal(said.create_sentence, said.sentence);
 }
 

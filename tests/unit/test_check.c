@@ -1,8 +1,8 @@
 /* test_check.c - NDR_CHECK: writes outside a buffer are reported exactly, correct programs are not reported, and
- * a handle that is none is refused.
+ * an invalid handle is refused.
  *
- * All contexts here but those of one test are checked: while an unchecked one is open, a pointer that is not known may
- * be one of its handles. */
+ * All contexts here are checked, except in one test. While an unchecked context is open, an unknown pointer may be one
+ * of its handles. */
 #include "support.h"
 
 #include <pthread.h>
@@ -207,7 +207,7 @@ static void test_check__finds_a_range_larger_than_the_buffer_in_each_form(void *
                        found_in(BYTES, sizeof(float), cases[i].more * sizeof(float)));
 }
 
-/* Of a float that is doubled only the upper bytes change. */
+/* Doubling a float changes only its upper bytes. */
 static void test_check__names_the_element(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_check__of_a_refused_launch_hands_out_no_event(void **state)
     assert_ok(ndr_launch_event(queue, get("fill_1d"), &event, ndr_range_1d(N), x));
     ndr_event_state how;
     assert_ok(ndr_event_get_state(event, &how));
-    assert_int_equal(how, NDR_EVENT_COMPLETE); /* it was waited for */
+    assert_int_equal(how, NDR_EVENT_COMPLETE); /* the launch has been waited for */
     ndr_event_destroy(event);
     ndr_buffer_destroy(x);
 }
@@ -336,7 +336,7 @@ static void test_check__finds_every_write_at_the_byte(void **state)
     }
 }
 
-/* ---- what is right ---- */
+/* ---- correct programs ---- */
 
 static void test_check__lets_correct_kernels_pass(void **state)
 {
@@ -429,7 +429,7 @@ static void test_check__says_when_the_host_leaves_what_it_has_mapped(void **stat
     ndr_buffer *buffer = buffer_of(4097, NULL);
     unsigned char *mapped;
     assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ_WRITE, 0, 4097, (void **)&mapped));
-    /* Where mapping copies, the host does not meet the buffer's zones. */
+    /* If mapping makes a copy, the host cannot reach the buffer's zones. */
     if (device.shares_host_memory) mapped[4097] = 7;
     const ndr_status status = ndr_buffer_unmap(queue, buffer, mapped);
     if (device.shares_host_memory)
@@ -501,7 +501,7 @@ static void test_check__reports_what_it_cannot_check_once(void **state)
         "checking is on: 0 launches were checked, 1 buffers have guard zones now\n"
         "unchecked: 2 of the buffers made by ndr_buffer_create_over(); the first is number 2, of 4096 bytes\n");
     assert_ok(ndr_buffer_from_cl(context, ndr_buffer_cl(guarded), &foreign));
-    (void)ndr_buffer_cl(guarded); /* is listed already */
+    (void)ndr_buffer_cl(guarded); /* it is already listed */
     assert_string_equal(
         report(), "checking is on: 0 launches were checked, 0 buffers have guard zones now\n"
                   "unchecked: 2 of the buffers made by ndr_buffer_create_over(); the first is number 2, of 4096 bytes\n"
@@ -594,7 +594,7 @@ static void test_check__refuses_what_was_destroyed(void **state)
     ndr_buffer_destroy(live);
 }
 
-/* The last object of a context takes it along, and its kernels. */
+/* Destroying the last object of a context frees the context and its kernels. */
 static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state)
 {
     (void)state;
@@ -609,7 +609,7 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     ndr_context_destroy(made);
     assert_string_equal(ndr_last_error(),
                         "ndr_context_destroy: the handle to destroy is a context that was destroyed");
-    assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps them */
+    assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps the kernels alive */
     ndr_queue_destroy(line);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
@@ -623,7 +623,7 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer_destroy(buffer);
     assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is a buffer that was destroyed");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
-    ndr_buffer *other = buffer_of(64, NULL); /* not in the same place */
+    ndr_buffer *other = buffer_of(64, NULL); /* at another address */
     assert_ptr_not_equal(other, buffer);
     ndr_buffer_destroy(other);
 }
@@ -634,7 +634,7 @@ static void test_check__refuses_a_smashed_handle(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     char kept[8];
     memcpy(kept, buffer, sizeof kept);
-    memset(buffer, 0, sizeof kept); /* as one that takes a buffer for its memory */
+    memset(buffer, 0, sizeof kept); /* as a program does that confuses a buffer with its memory */
     assert_refused(NDR_BAD_ARGUMENT, put(buffer, 0, 1, 7),
                    "argument 0 \"x\" (uchar*) is a buffer whose handle was overwritten");
     ndr_buffer_destroy(buffer);
@@ -721,7 +721,7 @@ static void test_check__descriptor_stands_above_the_environment(void **state)
     set_env("NDR_CHECK", "0");
     assert_true(is_checked(NDR_CHECK_ON));
     set_env("NDR_CHECK", "what");
-    assert_true(is_checked(NDR_CHECK_ON)); /* not read */
+    assert_true(is_checked(NDR_CHECK_ON)); /* the variable is not read */
     restore_env();
 }
 

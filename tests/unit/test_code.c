@@ -15,7 +15,7 @@ static void test_code__has_no_comments_strings_and_directives(void **state)
     assert_true(ndr_code_read(text, &code));
     char *at = code.chars.chars, *end = at;
     for (; *at; ++at)
-        if (*at != ' ' || (end > code.chars.chars && end[-1] != ' ')) *end++ = *at; /* one blank for any number */
+        if (*at != ' ' || (end > code.chars.chars && end[-1] != ' ')) *end++ = *at; /* one blank replaces several */
     *end = '\0';
     assert_string_equal(code.chars.chars, "int a; int d; # char c[] = \"\", n = ''; # # # int r_r; ");
     assert_string_equal(code.macros.chars, "\nH(i) j  k\nO\ninclude\n\n");
@@ -38,7 +38,7 @@ static void assert_kernel(const char *text, const char *name, const char *list, 
     assert_memory_equal(found.name, name, strlen(name));
     assert_memory_equal(found.list, list, strlen(list));
     if (body) assert_memory_equal(found.body, body, strlen(body));
-    if (body) assert_int_equal(found.end - found.body, strlen(body) + 1); /* and a blank */
+    if (body) assert_int_equal(found.end - found.body, strlen(body) + 1); /* plus a blank */
     else assert_null(found.body);
     assert_false(ndr_code_next_kernel(&at, &found));
     ndr_code_free(&code);

@@ -15,7 +15,7 @@ static int list_devices(void **state)
     return -1;
 }
 
-/* Open it, and see which one it was. */
+/* Open the device that the words select, and return which device it is. */
 static ndr_device_info opened(const char *words)
 {
     ndr_context *made = NULL;
@@ -75,7 +75,7 @@ static void test_device_list__describes_each_device(void **state)
         assert_true(d->address_bits == 32 || d->address_bits == 64);
         assert_true(d->max_group_size >= 1);
         for (unsigned k = 0; k < 3; ++k) assert_true(d->max_local_size[k] >= 1);
-        assert_true(d->local_memory_bytes >= 16384); /* what OpenCL asks of every device, as the next two */
+        assert_true(d->local_memory_bytes >= 16384); /* OpenCL's minimum for every device, as in the next two */
         assert_true(d->max_argument_bytes >= 256);
         assert_true(d->max_buffer_bytes >= 1 << 20);
         assert_true(d->global_memory_bytes >= d->max_buffer_bytes);
@@ -201,7 +201,7 @@ static void test_context__describes_its_device_as_opencl_does(void **state)
     assert_int_equal(info.compute_units, units);
     assert_int_equal(info.local_memory_bytes, local);
     for (unsigned d = 0; d < 3; ++d)
-        assert_int_equal(info.max_local_size[d], sizes[2 - d]); /* ours is (planes, rows, cols) */
+        assert_int_equal(info.max_local_size[d], sizes[2 - d]); /* libndr's order is (planes, rows, cols) */
     ndr_context_destroy(made);
 }
 
@@ -254,7 +254,7 @@ static void test_context__needs_opencl_1_2(void **state)
     assert_null(made);
 }
 
-/* ---- living on ---- */
+/* ---- lifetimes ---- */
 
 static void test_context__destroyed_first_serves_what_was_made_of_it(void **state)
 {
@@ -277,7 +277,7 @@ static void test_context__destroyed_first_serves_what_was_made_of_it(void **stat
     assert_int_equal(x[3], 5);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(buffer);
-    assert_ok(ndr_event_wait(done)); /* the last to hold the context */
+    assert_ok(ndr_event_wait(done)); /* it holds the last reference to the context */
     ndr_event_destroy(done);
 }
 

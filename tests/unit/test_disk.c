@@ -1,4 +1,4 @@
-/* test_disk.c - the store on disk: what was put is found again, whole or not at all, and nothing in it can do harm. */
+/* test_disk.c - the store on disk: an entry is found whole or not at all, and a damaged store does no harm. */
 #include "support.h"
 
 #include "base/base.h"
@@ -18,7 +18,7 @@ enum { ANOTHER = 65534, HEADER = 32 };
 
 /* ---- a store of each test's own ---- */
 
-static char folder[1024]; /* of the test that runs; missing at its start */
+static char folder[1024]; /* of the current test; it does not exist at the start */
 static ndr_disk disk;
 static ndr_text heard; /* "id: text\n" */
 
@@ -124,7 +124,7 @@ static void write_bytes(const char *path, const unsigned char *bytes, size_t cou
     fclose(file);
 }
 
-/* Run in a child with the rights of another user where this one may do anything; its assertions are this test's. */
+/* Run in a child process, as an ordinary user if this user is root. A failure in the child fails this test. */
 static void run_without_rights(void (*run)(void))
 {
     if (geteuid() == 0) assert_int_equal(chown(folder, ANOTHER, ANOTHER), 0);
@@ -141,7 +141,7 @@ static void run_without_rights(void (*run)(void))
     assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
-/* For children: CMocka's own assertions would go on with the parent's other tests. */
+/* For child processes: after a failed CMocka assertion the child would continue with the parent's other tests. */
 #define REQUIRE(condition, status)         \
     do {                                   \
         if (!(condition)) _exit((status)); \
@@ -222,7 +222,7 @@ static void test_disk__ignores_an_entry_of_any_other_length(void **state)
     write_bytes(path, bytes, count + 1);
     assert_false(finds("key", ""));
     assert_heard("cache.ignored", "checksum");
-    put("key", "a value"); /* over it */
+    put("key", "a value"); /* replaces the entry */
     assert_true(finds("key", "a value"));
 }
 
@@ -244,7 +244,7 @@ static void test_disk__ignores_an_entry_with_any_bit_changed(void **state)
     assert_true(finds("key", "a value"));
 }
 
-/* The checksum of a changed entry, made right again. */
+/* Correct the checksum of a changed entry. */
 static void seal(unsigned char *bytes, size_t count)
 {
     const uint64_t checksum = XXH3_128bits(bytes + 16, count - 16).low64;
@@ -313,7 +313,7 @@ static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
     assert_false(finds("key", ""));
     assert_heard("cache.ignored", "others may have written it");
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* which nobody writes */
+    assert_int_equal(mkfifo(path, 0600), 0); /* no process writes to it */
     assert_false(finds("key", ""));
     assert_heard("cache.ignored", "others may have written it");
     assert_int_equal(unlink(path), 0);
@@ -322,7 +322,7 @@ static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
     assert_heard("cache.ignored", "");
     assert_false(ndr_disk_put(&disk, "key", "a value", 7));
     assert_heard("cache.not_kept", "directory");
-    assert_int_equal(count_files(NULL, 0), 1); /* nothing beside it */
+    assert_int_equal(count_files(NULL, 0), 1); /* no other file */
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -397,7 +397,7 @@ static void use_unreadable(void)
     ndr_text got = { 0 };
     REQUIRE(!ndr_disk_get(&disk, "key", &got), 10);
     REQUIRE(heard.chars && strstr(heard.chars, "cache.ignored") && strstr(heard.chars, "Permission denied"), 11);
-    REQUIRE(ndr_disk_put(&disk, "new", "value", 5), 12); /* it can be written to */
+    REQUIRE(ndr_disk_put(&disk, "new", "value", 5), 12); /* the folder is writable */
     ndr_disk_close(&disk);
 }
 
@@ -436,8 +436,7 @@ static void test_disk__takes_a_path_that_is_too_long(void **state)
 
 /* ---- a disk that is full ---- */
 
-/* What the next calls of write() do: -1 passes all; otherwise so many bytes pass, in parts, and then the disk is
- * full. */
+/* How many bytes the next calls of write() accept, in parts, before the disk is full. With -1 there is no limit. */
 static ssize_t bytes_left = -1;
 static bool fails_at_close;
 ssize_t __real_write(int file, const void *bytes, size_t count);
@@ -522,7 +521,7 @@ static void test_disk__respects_the_limit_of_a_process(void **state)
 
 enum { WRITERS = 4, WRITES = 60, LONGEST = 9973 };
 
-/* A value that shows whether it is whole: its length follows from its letter, which all of it is. */
+/* A value that shows whether it is whole: it repeats one letter, and the letter determines its length. */
 static size_t length_of(char letter) { return (size_t)(letter - 'a') * 919 % LONGEST; }
 
 static void write_many(ndr_disk *to, char letter)
@@ -550,7 +549,7 @@ static void test_disk__is_shared_by_processes(void **state)
     (void)state;
     fflush(NULL);
     for (int w = 0; w < WRITERS; ++w)
-        if (fork() == 0) { /* they use the store that their parent opened */
+        if (fork() == 0) { /* the children use the store that the parent opened */
             write_many(&disk, (char)('b' + w));
             _exit(heard.length ? 1 : 0);
         }

@@ -30,7 +30,7 @@ static void assert_state(ndr_event *event, ndr_event_state wanted)
     assert_int_equal(how_far, wanted);
 }
 
-/* Of work before another that has ended: drivers may report it a moment after they have woken the thread that waits. */
+/* For work enqueued before work that has ended: a driver may update its state shortly after waking the thread. */
 static void assert_complete_too(ndr_event *event)
 {
     ndr_event_state how_far = NDR_EVENT_QUEUED;
@@ -69,7 +69,7 @@ static void test_event__wait_ends_with_the_work(void **state)
     assert_ok(ndr_launch_event(queue, spin, &done, ndr_nd_range_1d(64, 16), x, quick() ? 10 : 1000000));
     assert_ok(ndr_event_wait(done));
     assert_state(done, NDR_EVENT_COMPLETE);
-    assert_ok(ndr_event_wait(done)); /* again, at once */
+    assert_ok(ndr_event_wait(done)); /* a second wait returns at once */
     ndr_event_destroy(done);
     ndr_buffer_destroy(x);
 }
@@ -147,7 +147,7 @@ static void test_event__is_not_complete_before_its_turn(void **state)
     cl_event gate = close_gate();
     assert_ok(ndr_launch_event(queue, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
     assert_ok(ndr_event_get_state(done, &how_far));
-    open_gate(gate); /* before it is asserted: a closed gate would block the next test */
+    open_gate(gate); /* before any assertion: a closed gate would block the next test */
     assert_true(how_far == NDR_EVENT_QUEUED || how_far == NDR_EVENT_SUBMITTED);
     assert_ok(ndr_event_wait(done));
     assert_state(done, NDR_EVENT_COMPLETE);
@@ -168,7 +168,7 @@ static void test_event__of_a_transfer_completes(void **state)
     assert_ok(ndr_buffer_read_async(queue, x, 0, sizeof out, out, &done[3]));
     assert_ok(ndr_event_wait(done[3]));
     for (int i = 0; i < 4; ++i) {
-        assert_complete_too(done[i]); /* in order: the last was */
+        assert_complete_too(done[i]); /* the queue is in order, and the last one has ended */
         ndr_event_destroy(done[i]);
     }
     assert_int_equal(out[1], 2);
@@ -212,7 +212,7 @@ static void test_event__of_an_empty_launch_waits_for_what_is_before(void **state
     ndr_buffer_destroy(x);
 }
 
-/* An event of ours round an OpenCL one that has failed. PoCL 3.1 aborts when real work waits for such a one. */
+/* A libndr event for an OpenCL event that has failed. PoCL 3.1 aborts if real work waits for such an event. */
 static ndr_event *failed_event(cl_int code)
 {
     ndr_event *made, *event = NULL;
@@ -259,10 +259,10 @@ static void test_event__tells_how_long_the_device_worked(void **state)
     ndr_buffer *x = zeros(64);
     ndr_event *brief, *longer;
     uint64_t brief_ns, longer_ns;
-    assert_ok(ndr_launch(queue, spin, ndr_nd_range_1d(64, 16), x, 1)); /* drivers may compile in the first one's time */
+    assert_ok(ndr_launch(queue, spin, ndr_nd_range_1d(64, 16), x, 1)); /* the first launch may include compiling */
     assert_ok(ndr_launch_event(queue, spin, &brief, ndr_nd_range_1d(64, 16), x, 1));
     assert_ok(ndr_launch_event(queue, spin, &longer, ndr_nd_range_1d(64, 16), x, quick() ? 2000 : 1000000));
-    assert_ok(ndr_event_elapsed_ns(longer, &longer_ns)); /* which waits */
+    assert_ok(ndr_event_elapsed_ns(longer, &longer_ns)); /* this waits */
     assert_state(longer, NDR_EVENT_COMPLETE);
     assert_ok(ndr_event_elapsed_ns(brief, &brief_ns));
     assert_true(longer_ns > brief_ns);
@@ -300,12 +300,12 @@ static cl_ulong time_of(cl_event cl, cl_profiling_info what)
     return time;
 }
 
-/* As the driver tells them: of the first piece, and the end of the last. */
+/* The times that the driver reports: those of the first piece, and the end of the last piece. */
 static void assert_times(ndr_event *event)
 {
     ndr_event_times times;
     uint64_t elapsed;
-    assert_ok(ndr_event_get_times(event, &times)); /* which waits */
+    assert_ok(ndr_event_get_times(event, &times)); /* this waits */
     assert_state(event, NDR_EVENT_COMPLETE);
     assert_int_equal(times.queued_ns, time_of(event->first, CL_PROFILING_COMMAND_QUEUED));
     assert_int_equal(times.submitted_ns, time_of(event->first, CL_PROFILING_COMMAND_SUBMIT));

@@ -1,4 +1,4 @@
-/* test_guard.c - which kernels can be launched over more items than the range has, as their text shows. */
+/* test_guard.c - which kernels can be launched over more items than the range has, judged by their text. */
 #include "faults/between.h"
 
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ static bool is_first_with(const char *text, const char *options) { return is_fir
 #define assert_first(text) assert_true(is_first_with(INCLUDE text, ""))
 #define assert_not_first(text) assert_false(is_first_with(INCLUDE text, ""))
 
-/* ---- plain to see ---- */
+/* ---- guarded ---- */
 
 static void test_guard__is_seen_where_the_item_is_first(void **state)
 {
@@ -53,7 +53,7 @@ static void test_guard__is_seen_through_blanks_and_comments(void **state)
     assert_first("kernel void k(global int *x, int n __attribute__((unused)), NDR_RANGE(1)) {" ITEM REST);
 }
 
-/* The vocabulary itself asks for what a kernel may not. */
+/* The vocabulary's own text has calls that a kernel may not have. */
 static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
     assert_true(is_first_in("kernels/ndr/mine.clh", INCLUDE PLAIN, "", "k"));
 }
 
-/* A folder of the program's may be called as ours is; what lies in it is still the program's own. */
+/* A program's folder may have the same name as the vocabulary's. Its files still belong to the program. */
 static void test_guard__is_not_looked_for_behind_our_names(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
     ndr_text_free(&expanded);
 
-    const char *const dirs[] = { "kernels/ndr", NULL }; /* found by way of a folder */
+    const char *const dirs[] = { "kernels/ndr", NULL }; /* found through an include folder */
     const ndr_source other = { .title = "main.cl", .text = "#include <item.clh>\n" PLAIN, .include_dirs = dirs };
     assert_ok(ndr_source_expand(&other, &expanded, NULL));
     assert_non_null(strstr(expanded.chars, "#define NDR_ITEM(dims) another"));
@@ -92,7 +92,7 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
     ndr_text_free(&expanded);
 }
 
-/* Without memory nothing is read, which is not to be taken for "not guarded". */
+/* Without memory the text cannot be read. The result must be an error and not "not guarded". */
 static void test_guard__without_memory_is_not_decided(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_guard__without_memory_is_not_decided(void **state)
     assert_true(refusals >= 2);
 }
 
-/* ---- not plain to see ---- */
+/* ---- not shown to be guarded ---- */
 
 static void test_guard__is_not_seen_behind_other_code(void **state)
 {
@@ -202,7 +202,7 @@ static void test_guard__is_seen_beside_attributes(void **state)
     assert_first(HEAD " __attribute__((vec_type_hint(int))) {" ITEM REST);
 }
 
-/* ---- what sees more items ---- */
+/* ---- functions whose result depends on the added items ---- */
 
 static const char *const odd[] = {
     "get_global_size(0)", "get_global_linear_id()", "get_local_size(0)", "get_local_id(0)", "get_group_id(0)",
@@ -246,7 +246,7 @@ static void test_guard__counts_beside_what_other_kernels_do(void **state)
     assert_first("#if A\n" OTHER "#endif\n" PLAIN);
 }
 
-/* Unless the kernel may call them, or it is hard to say where they end. */
+/* Other kernels do count if this kernel may call them, or if their end is not certain. */
 static void test_guard__does_not_count_beside_kernels_that_may_be_its_own(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* Entries on disk are found by it: another hash in a new version of its library would lose them all. */
+/* Entries on disk are found by their hash. If a new version of the hash library changed it, all would be lost. */
 static void test_hash__is_xxh3_of_128_bits(void **state)
 {
     (void)state;
@@ -35,7 +35,7 @@ static void test_hash__of_texts_that_differ_in_a_bit_differs(void **state)
         }
 }
 
-/* A hash is 128 bits: two that share either half are not equal. */
+/* A hash has 128 bits. Two hashes that share only one half are not equal. */
 static void test_hash__is_equal_in_both_words_only(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static void assert_id(ndr_id got, ndr_id wanted)
     assert_true(ndr_id_equal(got, wanted));
 }
 
-/* What makes no sense has no dimensions. */
+/* An invalid result has no dimensions. */
 static void assert_no_range(ndr_range got)
 {
     assert_int_equal(got.dims, 0);
@@ -57,7 +57,7 @@ static void test_index_range__is_equal_in_dimensions_and_sizes(void **state)
     assert_false(ndr_range_equal(r3(2, 3, 5), r3(1, 3, 5)));
     assert_false(ndr_range_equal(r2(4, 1), r1(4)));
 
-    ndr_range strange = r1(4); /* what is behind the last dimension does not count */
+    ndr_range strange = r1(4); /* values after the last dimension are ignored */
     strange.size[1] = 77;
     assert_true(ndr_range_equal(strange, r1(4)));
 }
@@ -176,7 +176,7 @@ static void test_arithmetic__takes_one_number_for_all_dimensions(void **state)
 
 static void test_arithmetic__mixes_ids_and_ranges(void **state)
 {
-    (void)state; /* group * size + place: an item's global id */
+    (void)state; /* group id * group size + local id: an item's global id */
     const ndr_id group = ndr_id_2d(3, 1), place = ndr_id_2d(2, 5), size = ndr_id_of_range(r2(4, 8));
     assert_id(ndr_id_add(ndr_id_mul(group, size), place), ndr_id_2d(14, 13));
     assert_id(ndr_id_div(ndr_id_2d(14, 13), size), group);
@@ -234,7 +234,7 @@ static void test_arithmetic__divided_by_0_makes_no_sense(void **state)
     assert_no_id(ndr_id_mod(ndr_id_1d(8), ndr_id_1d(0)));
 }
 
-/* So that a sum of differences needs one check at its end. */
+/* An invalid operand gives an invalid result, so a sum of differences needs only one check at its end. */
 static void test_arithmetic__with_no_sense_makes_no_sense(void **state)
 {
     (void)state;
@@ -354,7 +354,7 @@ static void test_id_at__is_the_way_back(void **state)
     assert_id(ndr_id_at(r2(2, 8), 13), ndr_id_2d(1, 5));
 }
 
-/* There and back through every element, whose neighbours along the last dimension are neighbours in memory. */
+/* Each element's id becomes a linear index and back. Neighbours along the last dimension are neighbours in memory. */
 static void check_round_trip(size_t dims, const size_t *extents)
 {
     size_t total = 1, before[5] = { 0 };

@@ -8,7 +8,7 @@
 
 #include "program/program.h"
 
-/* ---- the memory that libndr holds: the linker sends its calls here (tests/CMakeLists.txt), not the driver's ---- */
+/* ---- the memory that libndr holds: the linker sends libndr's calls here (tests/CMakeLists.txt) ---- */
 
 static atomic_size_t bytes_held;
 
@@ -38,7 +38,7 @@ void *__wrap_calloc(size_t count, size_t size_bytes) { return held(__real_calloc
 void *__wrap_realloc(void *memory, size_t size_bytes) { return held(__real_realloc(let_go(memory), size_bytes)); }
 void __wrap_free(void *memory) { __real_free(let_go(memory)); }
 
-/* Kernels of every sort, one source. */
+/* Kernels of every kind in one source. */
 static const char many[] =
     "#include \"ndr/group.clh\"\n"
     "typedef uint count_t;\n"
@@ -81,7 +81,7 @@ static ndr_kernel *get(const ndr_kernel_desc desc)
     return kernel;
 }
 
-/* A refusal leaves the output alone. */
+/* A refusal does not change the output. */
 #define get_refused(status, of, ...)                                                  \
     do {                                                                              \
         const ndr_kernel_desc desc_ = of;                                             \
@@ -105,7 +105,7 @@ static ndr_kernel_info info_of(const char *name)
     return info;
 }
 
-/* What one launch of (global int *) over one item leaves in x. */
+/* The value of x after one launch of a kernel (global int *x) over one item. */
 static int run(ndr_kernel *kernel, int x)
 {
     ndr_buffer *buffer = buffer_of(sizeof x, &x);
@@ -231,7 +231,7 @@ static void test_kernel__asked_for_again_is_the_same(void **state)
     ndr_kernel *first = kernel_of(many, "nd_2");
     const size_t before = program_count();
     char copy[sizeof many];
-    memcpy(copy, many, sizeof many); /* the text counts, not its address */
+    memcpy(copy, many, sizeof many); /* texts are compared, not addresses */
     assert_ptr_equal(kernel_of(copy, "nd_2"), first);
     assert_int_equal(program_count(), before);
 }
@@ -260,7 +260,7 @@ static void test_kernel__of_other_options_or_label_is_another(void **state)
     assert_ptr_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .options = "" }), bare);
 }
 
-/* Requests whose parts, one to a line, would read the same. */
+/* Different requests whose parts, each on its own line, form the same text. */
 static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
                          get((ndr_kernel_desc){ .name = "k", .source = source, .include_dirs = one_dir }));
 }
 
-/* Its text is some hundred KiB with the whole vocabulary, and a program that tunes itself has thousands of them. */
+/* A text with the whole vocabulary has some hundred KiB. A program that tunes itself has thousands of kernels. */
 static void test_kernel__leaves_no_text_behind(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_kernel__leaves_no_text_behind(void **state)
         const size_t before = bytes_held;
         (void)get((ndr_kernel_desc){ .name = "k", .source = source, .options = options });
         const size_t more = bytes_held - before;
-        if (i > 0) assert_in_range(more, 1, MAX_BYTES); /* the first may bring the device's own things along */
+        if (i > 0) assert_in_range(more, 1, MAX_BYTES); /* the first may also allocate the device's own data */
     }
 }
 
@@ -306,7 +306,7 @@ static void test_kernel__of_another_context_is_another(void **state)
 static const char wanted_by_many_threads[] = "kernel void wanted(global int *x) { x[0] = 5; }\n"
                                              "kernel void also(global int *x) { x[0] = 6; }\n";
 
-/* NULL where it was refused: CMocka's assertions belong to its own thread. */
+/* NULL if the request was refused. CMocka's assertions work in the main thread only. */
 static void *get_wanted(void *name)
 {
     ndr_kernel *kernel = NULL;
@@ -333,7 +333,7 @@ static void test_kernel__asked_for_by_many_threads_is_built_once(void **state)
     assert_int_equal(program_count(), before + 1);
 }
 
-/* ---- what is asked for makes no sense ---- */
+/* ---- invalid requests ---- */
 
 static void test_kernel__refuses_null(void **state)
 {
@@ -551,7 +551,7 @@ static void test_kernel_info__knows_limits(void **state)
 static void test_kernel_info__has_the_required_size_in_our_order(void **state)
 {
     (void)state;
-    const ndr_kernel_info info = info_of("required"); /* (8, 4, 1) in OpenCL's */
+    const ndr_kernel_info info = info_of("required"); /* (8, 4, 1) in OpenCL's order */
     assert_int_equal(info.required_local_size[0], 1);
     assert_int_equal(info.required_local_size[1], 4);
     assert_int_equal(info.required_local_size[2], 8);
@@ -625,7 +625,7 @@ static void test_signature__proves_what_typedefs_and_structs_are(void **state)
     }
 }
 
-/* The types in a text's kernels are asked for by kernels behind it, which are nobody's business. */
+/* libndr appends kernels to a text to find out its types. Users must not see these kernels. */
 static void test_signature__asks_for_types_unseen(void **state)
 {
     (void)state;
@@ -641,7 +641,7 @@ static void test_signature__asks_for_types_unseen(void **state)
     assert_null(strstr(log, "ndr_probe"));
 }
 
-/* Names that a program's own macros have, and others that they might; its kernel is written without them. */
+/* The names of libndr's probes are macros in this program, and so are other likely names. Its kernel avoids them. */
 static void test_signature__knows_types_whatever_macros_there_are(void **state)
 {
     (void)state;
@@ -667,7 +667,7 @@ static void test_signature__knows_types_whatever_macros_there_are(void **state)
     ndr_text_free(&text);
 }
 
-/* Texts whose end would take what follows along. */
+/* Texts whose last line would absorb the text that follows. */
 static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
 {
     (void)state;
@@ -680,7 +680,7 @@ static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
     }
 }
 
-/* Names that mean one thing in the parameter list and another elsewhere; all are types of raw OpenCL's kernels. */
+/* Names that mean one type in the parameter list and another one elsewhere. */
 static void test_signature__takes_names_for_what_they_are_in_the_kernel(void **state)
 {
     (void)state;
@@ -698,7 +698,7 @@ static void test_signature__takes_names_for_what_they_are_in_the_kernel(void **s
     for (size_t i = 4; i < 6; ++i) assert_int_equal(p[i].type.dtype, NDR_DTYPE_F32);
 }
 
-/* What is no buffer and no value whatever a typedef calls it: a buffer's or a struct's bytes in its place end the process. */
+/* Types that are neither buffers nor values, even behind a typedef. Passing a buffer or struct would crash. */
 static void test_signature__takes_images_and_samplers_for_what_they_are(void **state)
 {
     (void)state;
@@ -725,7 +725,7 @@ static void test_signature__takes_images_and_samplers_for_what_they_are(void **s
 static void test_signature__takes_queues_and_their_events_for_what_they_are(void **state)
 {
     (void)state;
-    /* rusticl 22.3, which has no queues on the device, ends the process on such a kernel, in plain OpenCL as well. */
+    /* rusticl 22.3 has no device queues. It crashes on such a kernel, in plain OpenCL as well. */
     cl_command_queue_properties own = 0;
     (void)clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof own, &own, NULL);
     skip_without(own != 0, "the device has no queues of its own");

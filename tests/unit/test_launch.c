@@ -7,7 +7,7 @@
 
 #include "launch/launch.h"
 
-/* What an item says of itself, for `dims` of its last three numbers each. */
+/* The numbers that an item reports about itself. The last four have one number for each of `dims` dimensions. */
 enum { SEEN, GLOBAL, GROUP = 4, LOCAL = 7, LOCAL_RANGE = 10, WORDS = 13 };
 
 /* Kernels whose items report where they are. */
@@ -41,7 +41,7 @@ static const char item_source[] =
     "    }\n"
     "ND_KERNEL(0)\nND_KERNEL(1)\nND_KERNEL(2)\nND_KERNEL(3)\n";
 
-/* Kernels that tell what they were given. */
+/* Kernels that report their arguments. */
 static const char source[] =
     "#include \"ndr/nd_item.clh\"\n"
     "#ifdef cl_khr_fp64\n"
@@ -165,7 +165,7 @@ static ndr_kernel *item_kernel(const char *name) { return kernel_of(item_source,
 
 /* ---- refusals ---- */
 
-/* What refused launches would have written to. */
+/* The buffer that refused launches would have written to. */
 enum { VICTIM = 8 };
 static ndr_buffer *victim;
 
@@ -230,7 +230,7 @@ static void test_launch__runs_saxpy(void **state)
     ndr_buffer_destroy(dy);
 }
 
-/* What OpenCL's kernel holds already is not set again: each of these changes one thing, or nothing. */
+/* An argument that OpenCL's kernel already holds is not set again. Each launch changes one argument or none. */
 static void test_launch__takes_its_own_arguments_after_any_others(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
     ndr_buffer *out = buffer_of(5 * sizeof(int), NULL);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
         const int zeros[5] = { 0 };
-        if (steps[i].buffer == RENEWED) { /* it may well get the handle of the one that goes */
+        if (steps[i].buffer == RENEWED) { /* the new buffer may get the old one's handle */
             ndr_buffer_destroy(out);
             out = buffer_of(5 * sizeof(int), NULL);
         } else if (steps[i].buffer == ANOTHER) {
@@ -296,7 +296,7 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* Bits that the kernel holds already are no pass for an argument of another kind, nor is a buffer for good. */
+/* A wrong argument is refused even if its bits equal those that the kernel holds. A mapped buffer is refused too. */
 static void test_launch__refuses_after_what_fits_what_does_not(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void test_launch__refuses_after_what_fits_what_does_not(void **state)
     const int seven = 7;
     int told;
     assert_ok(ndr_buffer_write(queue, out, 0, sizeof seven, &seven));
-    assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL)); /* and nothing of all this is held */
+    assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL)); /* no refused argument is held */
     read_buffer(out, &told, sizeof told);
     assert_int_equal(told, 0);
     assert_ok(ndr_launch(queue, put, one, out, 40, 2.0f, (int64_t)0));
@@ -336,7 +336,7 @@ static void test_launch__refuses_after_what_fits_what_does_not(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* What was planned for the launch before serves the next over the same range, and no other. */
+/* A launch reuses the plan of the previous one only if the range is the same. */
 static void test_launch__runs_over_its_own_range_after_any_other(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void test_launch__runs_over_its_own_range_after_any_other(void **state)
     };
     ndr_kernel *where = kernel_of(text, "where");
     ndr_buffer *out = buffer_of(sizeof steps[0].out, NULL);
-    const ndr_nd_range none = { .global = { .dims = 0 } }; /* also where none came before */
+    const ndr_nd_range none = { .global = { .dims = 0 } }; /* also as the first launch */
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, where, none, out), "1 to 3 dimensions");
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
         const cl_uint zeros[WORDS_OUT] = { 0 };
@@ -424,7 +424,7 @@ static size_t items_of(const ndr_range *range)
     return items;
 }
 
-/* One item as a plain loop expects it: the groups of `local`, or none where that is NULL. */
+/* The report that a plain loop expects of one item. `local` is the size of groups; NULL means no groups. */
 static void assert_item(const uint32_t *item, const ndr_nd_range *range, const ndr_range *local,
                         const size_t step[3])
 {
@@ -443,7 +443,7 @@ static void assert_item(const uint32_t *item, const ndr_nd_range *range, const n
 
 static void assert_items(const uint32_t *items, const ndr_nd_range *range, const ndr_range *local)
 {
-    size_t size[3] = { 1, 1, 1 }; /* padded behind, which changes no linear id */
+    size_t size[3] = { 1, 1, 1 }; /* padded at the end, so linear ids stay the same */
     for (unsigned d = 0; d < range->global.dims; ++d) size[d] = range->global.size[d];
     size_t at = 0;
     for (size_t i = 0; i < size[0]; ++i)
@@ -454,7 +454,7 @@ static void assert_items(const uint32_t *items, const ndr_nd_range *range, const
             }
 }
 
-/* Launch a kernel that reports, and judge what its items say; `runs` is how many must have run. */
+/* Launch a kernel whose items report, and check the reports. `runs` items must have run. */
 static void judge(const char *name, ndr_nd_range range, const ndr_range *local, size_t runs)
 {
     const size_t words = WORDS * items_of(&range.global);
@@ -590,7 +590,7 @@ static void test_launch__automatic_groups_know_their_ids(void **state)
         ndr_range local;
         assert_ok(ndr_kernel_suggest_local(item_kernel(names[i]), &globals[i], &local));
         const ndr_nd_range range = ndr_nd_range_of(globals[i], (ndr_range){ globals[i].dims, { 0, 0, 0 } });
-        judge(names[i], range, &local, items_of(&globals[i])); /* whose edges are split without a word */
+        judge(names[i], range, &local, items_of(&globals[i])); /* the edges are split without a request */
     }
 }
 
@@ -611,7 +611,7 @@ static void test_launch__may_count_groups(void **state)
     ndr_buffer_destroy(counter);
 }
 
-/* ---- nothing ---- */
+/* ---- empty ranges ---- */
 
 static void test_launch__of_nothing_succeeds_in_any_dimension(void **state)
 {
@@ -726,7 +726,7 @@ static void test_args__refuse_integers_that_do_not_fit(void **state)
     }
 }
 
-/* A bit pattern is taken once it has the parameter's sign; a value too wide for its bits gets no such advice. */
+/* The sentence suggests a cast if the value fits the parameter's bits. A wider value gets no such advice. */
 static void test_args__refuse_a_bit_pattern_of_the_other_sign_with_its_cast(void **state)
 {
     (void)state;
@@ -1024,7 +1024,7 @@ typedef float real_t;
 
 static const size_t CELLS = 6;
 
-/* The six of `cells`, of just its types. */
+/* The six arguments of `cells`, with exactly its types. */
 static void fill_cells(ndr_arg args[7])
 {
     args[0] = ndr_arg_of(victim);
@@ -1124,7 +1124,7 @@ static void test_args__local_memory_may_be_of_arrays(void **state)
                        wrong[i].place, wrong[i].why);
 }
 
-/* A struct whose name begins like void's is no void. */
+/* A struct whose name begins with "void" is not void. */
 static void test_args__know_a_pointer_to_void_by_its_whole_name(void **state)
 {
     (void)state;
@@ -1276,7 +1276,7 @@ static void test_args__take_vectors_under_every_name(void **state)
     restore_victim();
 }
 
-/* Typedefs of typedefs, by value and in local memory; the plain type is known, so another of the same size is not it. */
+/* Typedefs of typedefs, by value and in local memory. The plain type is known, so other types are refused. */
 static void test_args__take_vectors_through_typedefs(void **state)
 {
     (void)state;
@@ -1326,9 +1326,9 @@ static void test_args__refuse_vectors_of_another_type(void **state)
                    "is given a cl_double2; pass a cl_float3");
 }
 
-/* ---- types that cannot be known ---- */
+/* ---- types of unknown size ---- */
 
-/* The driver names the type, which ends with the parameter list. */
+/* The driver names the type, but its scope ends with the parameter list. */
 static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
 {
     (void)state;
@@ -1342,7 +1342,7 @@ static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
         ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(&too_large, sizeof too_large, "hidden"), 2.5f),
         "kernel \"k\", argument 1 \"h\" (struct hidden) is of a type whose size the driver's compiler does not report; declare a "
         "struct before the kernel, or pass it in a buffer");
-    assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other one is known all the same */
+    assert_int_equal(k->params[2].kind, NDR_PARAM_NUMBER); /* the other type is still known */
     assert_int_equal(k->params[2].type.dtype, NDR_DTYPE_F32);
 }
 
@@ -1386,7 +1386,7 @@ static void test_args__are_those_of_their_own_launch(void **state)
     ndr_buffer_destroy(buffer);
 }
 
-/* ---- their number ---- */
+/* ---- the number of arguments ---- */
 
 static void test_args__missing_are_listed(void **state)
 {
@@ -1427,7 +1427,7 @@ static void test_args__may_be_32(void **state)
     restore_victim();
 }
 
-/* What takes_33 and the like make of theirs. */
+/* The result of takes_33 and the other kernels of many arguments. */
 static int add_up(const int *values, size_t count)
 {
     uint32_t h = 0;
@@ -1467,7 +1467,7 @@ static void test_args__may_be_any_number_in_an_array(void **state)
         ndr_kernel *k = kernel_of_many(rows[r].name);
         assert_ok(ndr_launch_v(queue, k, &one, args, rows[r].count, NULL));
         assert_victim_is(add_up(values, rows[r].count - 1));
-        args[rows[r].count - 1] = ndr_arg_of(values[rows[r].count - 2] = 3); /* the last alone, the others held */
+        args[rows[r].count - 1] = ndr_arg_of(values[rows[r].count - 2] = 3); /* only the last one is new */
         assert_ok(ndr_launch_v(queue, k, &one, args, rows[r].count, NULL));
         assert_victim_is(add_up(values, rows[r].count - 1));
         restore_victim();
@@ -1524,7 +1524,7 @@ static void test_args__of_an_image_are_refused(void **state)
                    "\"i\" (image2d_t) is of a type that libndr cannot pass");
 }
 
-/* Buffers to types whose names only begin like those of images and the like. */
+/* Buffers of types whose names only begin like those of images or samplers. */
 static void test_args__of_names_like_an_images_are_buffers(void **state)
 {
     (void)state;
@@ -1552,7 +1552,7 @@ static void test_args__of_names_like_an_images_are_buffers(void **state)
     ndr_buffer_destroy(b);
 }
 
-/* Asked for before anything is built with one: some compilers end the process over it. */
+/* Check for pipes before building a kernel with one, because some compilers crash on it. */
 static bool has_pipes(void)
 {
     cl_uint count = 0;
@@ -1571,9 +1571,9 @@ static void test_args__of_a_pipe_are_refused(void **state)
                    "\"p\" (", "is of a type that libndr cannot pass");
 }
 
-/* ---- their bytes together ---- */
+/* ---- the total size of the arguments ---- */
 
-/* A kernel whose arguments have `bytes` bytes, all in one struct but a pointer and what libndr adds. */
+/* A kernel whose arguments have `bytes` bytes: a pointer, what libndr adds, and one struct with the rest. */
 static ndr_status get_kernel_of_bytes(size_t bytes, bool is_plain, size_t *struct_bytes, ndr_kernel **kernel)
 {
     char options[64];
@@ -1610,7 +1610,7 @@ static void test_args__are_refused_beyond_what_the_device_passes(void **state)
                            ndr_launch(queue, k, ndr_range_1d(1), victim, ndr_arg_struct_(words, bytes, "large")),
                            "kernel \"k\"", has);
         else assert_int_equal(built, NDR_BUILD_FAILED); /* NVIDIA's compiler refuses it before a launch can */
-        /* Less by 64, for some drivers have hidden arguments of their own. */
+        /* 64 bytes less, because some drivers add hidden arguments. */
         assert_ok(get_kernel_of_bytes(limit - 64, plain, &bytes, &k));
         words[0] = 3;
         words[bytes / 4 - 1] = 4;
@@ -1697,7 +1697,7 @@ static void test_launch__refused_leaves_its_event_alone(void **state)
 
 enum { THREADS = 8, LAUNCHES_EACH = 1000 };
 
-static pthread_barrier_t start; /* all at once, or the first are done before the last begin */
+static pthread_barrier_t start; /* all start at once, or the first would end before the last begin */
 
 typedef struct worker {
     ndr_queue *line;
@@ -1707,7 +1707,7 @@ typedef struct worker {
     bool failed;
 } worker;
 
-/* Its own cells of `out` get its own values, if no other thread's arguments come between. */
+/* The thread's cells of `out` get its values, unless another thread's arguments replace them. */
 static void *launch_many(void *argument)
 {
     worker *w = argument;

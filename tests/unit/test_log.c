@@ -191,7 +191,7 @@ static void test_log__lets_a_callback_change_what_is_logged(void **state)
 
 /* ---- threads ----
  *
- * A callback that gives its core away in the middle, so that another thread would come in if it could. */
+ * The callback yields its core halfway, so that another thread would enter it if that were possible. */
 
 enum { THREADS = 4, ROUNDS = 200 };
 

@@ -24,7 +24,7 @@ static cl_uint queue_references(cl_command_queue cl)
     return count;
 }
 
-/* The final count: drivers release work, and with it its queue, after they have woken the thread that waits. */
+/* The final count. A driver may release work and its queue only after it has woken the waiting thread. */
 static cl_uint references_come_to(cl_command_queue cl, cl_uint wanted)
 {
     for (size_t polls = 0; polls < 1000000 && queue_references(cl) != wanted; ++polls) sched_yield();
@@ -62,7 +62,7 @@ static cl_context new_context(void)
     return cl;
 }
 
-/* ---- out ---- */
+/* ---- handles out ---- */
 
 static void test_native__null_gives_null(void **state)
 {
@@ -163,7 +163,7 @@ static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void *
     assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 5, more));
     const cl_kernel cl = ndr_kernel_cl(put);
     const ndr_record record = { .global_range = { 1000 }, .dims = 1 };
-    for (int turn = 0; turn < 2; ++turn) { /* it may be set again at any time after it was asked for */
+    for (int turn = 0; turn < 2; ++turn) { /* a program may set arguments at any time once it has the handle */
         assert_int_equal(clSetKernelArg(cl, 1, sizeof other, &other), CL_SUCCESS);
         assert_int_equal(clSetKernelArg(cl, 2, sizeof much->cl, &much->cl), CL_SUCCESS);
         assert_int_equal(clSetKernelArg(cl, 3, sizeof record, &record), CL_SUCCESS);
@@ -426,7 +426,7 @@ static const char foreign_kernels[] =
     "}\n"
     "kernel void shift(global float *out, real by) { out[get_global_id(0)] += by; }\n";
 
-/* As another library makes it. */
+/* A program as another library creates it. */
 static cl_program foreign_program(cl_context owner, const char *options)
 {
     const char *text = foreign_kernels;
@@ -437,7 +437,7 @@ static cl_program foreign_program(cl_context owner, const char *options)
     return program;
 }
 
-/* A kernel, which keeps the program from here on. */
+/* A kernel. It keeps the program alive from here on. */
 static cl_kernel kernel_in(cl_program program, const char *name)
 {
     cl_int error;
@@ -452,7 +452,7 @@ static cl_kernel foreign_kernel(cl_context owner, const char *options, const cha
     return kernel_in(foreign_program(owner, options), name);
 }
 
-/* The same from a binary; NULL where the device gives none. */
+/* The same from a binary; NULL if the device gives no binary. */
 static cl_kernel kernel_from_binary(const char *options, const char *name)
 {
     const cl_program source = foreign_program(context->cl, options);
@@ -549,7 +549,7 @@ static void test_kernel_from_cl__checks_what_argument_info_tells(void **state)
                    ndr_launch(queue, blend, ndr_nd_range_1d(1, 1), x, ndr_local(int, 1), 1.0f, 300, 1,
                               ndr_struct(cl_float2, v), x),
                    "kernel \"blend\", argument 3 \"b\" (char) cannot hold 300");
-    assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, 2.5f)); /* a typedef, whose size no probe can tell */
+    assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, 2.5f)); /* a typedef; no probe can find its size */
     assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, ndr_struct(cl_float, 2.5f)));
     read_buffer(x, &out, sizeof out);
     assert_true(out == 5);
@@ -577,7 +577,7 @@ static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state
                    "kernel \"shift\", argument 1", "a number without a dtype");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, shift, ndr_nd_range_1d(10, 4), x, 1.0f), "kernel \"shift\"",
                    "not a multiple");
-    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 64, &host)); /* what the kernel does with it is not known */
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 64, &host)); /* libndr does not know how the kernel uses it */
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, 1.0f),
                    "kernel \"shift\", argument 0", "is a buffer that the host has mapped");
     assert_ok(ndr_buffer_unmap(queue, x, host));
@@ -586,7 +586,7 @@ static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state
     ndr_context_destroy(other);
 }
 
-/* Some drivers tell of parameters unasked, and then libndr knows better. */
+/* Some drivers describe parameters even if the build did not request it. libndr uses that. */
 static bool tells_unasked(cl_kernel cl)
 {
     size_t bytes = 0;
@@ -681,7 +681,7 @@ static void test_kernel_from_cl__refuses_null(void **state)
     assert_null(kernel);
 }
 
-/* libndr takes two of its buffers over one memory object for different ones; the driver does not. */
+/* libndr treats two of its buffers over one memory object as different. The driver does not. */
 static void test_native__what_the_driver_refuses_keeps_its_code(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* test_opencl.c - opening the ICD loader: none that opens, one that is too old, one that lacks what is newer than 1.2.
+/* test_opencl.c - opening the ICD loader: none can be opened, one is too old, one lacks the functions after 1.2.
  *
- * A loader that has opened stays open, so what is refused comes first. */
+ * A loader stays open once it has been opened, so the refusals are tested first. */
 #define _GNU_SOURCE /* dladdr() */
 #include "support.h"
 
@@ -88,7 +88,7 @@ static void test_opencl__keeps_the_loader_that_it_has(void **state)
     restore_env();
 }
 
-/* So that a program's own OpenCL objects and libndr's are the same ones'. */
+/* libndr uses the loader that the program has already opened, so that they can exchange OpenCL objects. */
 static void test_opencl__is_the_loader_that_the_program_is_linked_with(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ static void copy_of_this_program(const char *path)
     fclose(from);
 }
 
-/* A group that this user is in beside its own, or the one given. */
+/* Another group of this user, or the given group if there is no other. */
 static gid_t another_group(gid_t otherwise)
 {
     gid_t groups[64];
@@ -46,7 +46,7 @@ static gid_t another_group(gid_t otherwise)
     return otherwise;
 }
 
-/* Give the file to another user (root may) or group, and let it run as that one. */
+/* Give the file to another user (only root can) or group, and make it run as that user or group. */
 static bool takes_the_rights_of_another(const char *path)
 {
     enum { ANOTHER = 65534 };
@@ -60,7 +60,7 @@ enum { FOUND_NOTHING = 10, FOUND_A_VALUE, RAN_WITH_ITS_CALLERS_RIGHTS };
 static int look_from_the_copy(void)
 {
     if (getuid() == geteuid() && getgid() == getegid()) return RAN_WITH_ITS_CALLERS_RIGHTS;
-    ndr_disk disk; /* which takes its folder from HOME otherwise */
+    ndr_disk disk; /* its folder would otherwise come from HOME */
     ndr_disk_open(&disk);
     return ndr_environment("NDR_DEVICE") || ndr_environment("NDR_DISABLE") || disk.folder.chars ? FOUND_A_VALUE
                                                                                                 : FOUND_NOTHING;

@@ -52,7 +52,7 @@ static void add_condition(program *p, size_t file, const char *word)
     }
 }
 
-/* An #include of a file further on, so that all ends; those in a folder are found through it. */
+/* An #include of a later file, so that inclusion ends. Files in a folder are found through the folder. */
 static void add_include(program *p, size_t file)
 {
     const size_t next = file == FILES ? below(FILES) : file + 1 + below(FILES);
@@ -106,7 +106,7 @@ static void add_lines(program *p, size_t file, unsigned depth)
     }
 }
 
-/* A file with a guard, with #pragma once, that includes itself under a count or to be made twice, or with nothing. */
+/* A file of a random kind: with a guard, with #pragma once, including itself with a macro or counter, or plain. */
 static void add_file(program *p, size_t file)
 {
     const unsigned kind = below(6);
@@ -150,7 +150,7 @@ static void add_main(program *p)
 
 /* ---- both ways ---- */
 
-/* As a program without libndr builds and runs it; false where it does not build. */
+/* Build and run the program without libndr; false if it does not build. */
 static bool run_by_driver(const char *text, cl_int notes[NOTES])
 {
     cl_int error;
@@ -223,7 +223,7 @@ static void test_paste__makes_of_any_files_what_the_driver_makes_of_them(void **
     for (uint64_t i = from; i < from + count; ++i) compare(i);
 }
 
-/* ---- by hand ---- */
+/* ---- programs written by hand ---- */
 
 /* A kernel called k that writes one int. */
 static ndr_status run_file(ndr_context *of, const char *file, const char *options, cl_int *written)
@@ -257,7 +257,7 @@ static void assert_writes(const char *text, const char *options, cl_int wanted)
     assert_int_equal(got, wanted);
 }
 
-/* ndr/op.clh's guard tells that it is there. */
+/* The guard macro of ndr/op.clh shows that the file was pasted. */
 static void test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary(void *
                   NULL, 8);
 }
 
-/* As programs come that were written for OpenCL alone. A file that the compiler found by itself would be there twice. */
+/* Programs written for plain OpenCL. If the compiler also found a file by itself, its text would be there twice. */
 static void test_paste__through_an_option_knows_what_is_there_already(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_paste__through_an_option_knows_what_is_there_already(void **sta
     assert_writes("#include \"type.clh\"\n#include <uses.clh>\n" KERNEL, "-I of_program/of_include", 9);
 }
 
-/* The compiler has not seen that the file is pasted. */
+/* The compiler does not know that the file was pasted. */
 static void test_paste__of_a_once_file_that_a_macro_spells_too_is_explained(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void test_paste__of_a_once_file_that_a_macro_spells_too_is_explained(void
                    "another: write the name in both");
 }
 
-/* As a compiler reads it that has the files. */
+/* The same as a compiler that has the files. */
 static void test_paste__is_the_same_with_old_line_ends_and_system_headers(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_paste__is_the_same_with_old_line_ends_and_system_headers(void *
                   "-Werror", 500 + 40 + 5);
 }
 
-/* In a new context, for a context reads a file once; the driver may remember more. */
+/* In a new context, because a context reads a file only once. The driver may have its own cache. */
 static void test_paste__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
 {
     (void)state;

@@ -82,7 +82,7 @@ static void test_queue__flush_hands_work_to_the_device(void **state)
     assert_ok(ndr_launch_event(queue, add_one, &done, ndr_range_1d(1), x));
     assert_ok(ndr_queue_flush(queue));
     for (long polls = 0; how_far != NDR_EVENT_COMPLETE && polls < 100000000; ++polls)
-        assert_ok(ndr_event_get_state(done, &how_far)); /* nobody waits */
+        assert_ok(ndr_event_get_state(done, &how_far)); /* no call waits */
     assert_int_equal(how_far, NDR_EVENT_COMPLETE);
     ndr_event_destroy(done);
     ndr_buffer_destroy(x);
@@ -171,7 +171,8 @@ static void test_queue__mark_in_an_empty_queue_completes(void **state)
     ndr_queue_destroy(line);
 }
 
-/* A gate before it, a launch, the mark, another gate: open one and wait for the mark, with work behind still held back. */
+/* Enqueue a gate, a launch, the mark and a second gate. Open the first gate and wait for the mark while later work is
+ * held back. */
 static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(voi
     ndr_buffer_destroy(x);
 }
 
-/* y = x + 1 in two launches, the first behind a gate: nothing but the wait lists keeps their order. */
+/* y = x + 1 in two launches, the first behind a gate. Only the wait lists keep their order. */
 static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(voi
     const cl_event added = ndr_event_end(first);
     assert_ok(ndr_launch_after(line, copy, &one, (const ndr_arg[]){ ndr_arg_of(y), ndr_arg_of(x) }, 2,
                                &(ndr_wait_list){ 1, &added }, &second));
-    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* what is not held back would have run before this */
+    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* if not held back, it would have run before this */
     assert_ok(ndr_queue_finish(queue));
     const ndr_event_state states[] = { state_of(first), state_of(second) };
     clSetUserEventStatus(gate, CL_COMPLETE);

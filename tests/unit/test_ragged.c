@@ -1,8 +1,8 @@
 /* test_ragged.c - kernels over ranges that do not divide: nothing is written past the range, and each item runs once.
  *
  * Programs made up at random have a kernel of each kind below. They run in a checked context: a write outside a buffer
- * fails the launch, and one in another item's place shows in the counts. Values are compared with the same in C. The first
- * seed is printed. NDR_TEST_SEED=n begins with the program of seed n, NDR_TEST_LONG=1 makes 40 of them. */
+ * fails the launch, and a write in another item's place shows in the counts. Values are compared with the same in C.
+ * The first seed is printed. NDR_TEST_SEED=n begins with the program of seed n, NDR_TEST_LONG=1 makes 40 of them. */
 #include "support.h"
 
 #include "launch/launch.h"
@@ -16,8 +16,8 @@ static unsigned below(unsigned n) { return (unsigned)(random_bits(&seed) >> 33) 
 
 /* ---- kinds of kernels ---- */
 
-/* How a kernel begins and ends; @ is its number of dimensions, # its own number. Those that wait have one, and check
- * what another item of the group has written. */
+/* How a kernel begins and ends; @ is its number of dimensions, # its own number. Kernels that wait have one dimension
+ * and check what another item of the group has written. */
 typedef struct kind {
     const char *start, *end;
     bool is_guarded, counts_ahead, waits;
@@ -40,7 +40,7 @@ static const kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* The same where something waits that any of its kernels may call. */
+/* The same for programs with a helper, macro or kernel that waits and that any kernel may call. */
 static const kind beside_waiting[] = {
     { ITEM, "", false, false, false },
     { ITEM, "WAIT;\n    ahead[id] = value[id] == of_#((uint)id);", false, true, false },

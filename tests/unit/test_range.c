@@ -12,7 +12,7 @@ static ndr_range_rules rules_for(ndr_form form)
 
 static ndr_status plan_of(ndr_nd_range range, ndr_range_rules rules, ndr_range_plan *plan)
 {
-    memset(plan, 0xa5, sizeof *plan); /* whatever the plan does not say shows */
+    memset(plan, 0xa5, sizeof *plan); /* a field that the plan does not set shows */
     return ndr_range_make_plan(&range, &rules, plan);
 }
 
@@ -55,12 +55,12 @@ static void assert_sizes(const size_t sizes[3], size_t a, size_t b, size_t c)
     assert_int_equal(sizes[2], c);
 }
 
-/* ---- the judge: walk every item of every piece ---- */
+/* ---- checking a plan: walk every item of every piece ---- */
 
 enum { MAX_ITEMS = 1 << 16 };
 static unsigned char seen[MAX_ITEMS];
 
-/* What A29 and A30 of the OpenCL specification say of one item along one dimension. */
+/* What A29 and A30 of the OpenCL specification require of one item along one dimension. */
 static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step,
                       bool groups)
 {
@@ -68,7 +68,7 @@ static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsign
     const size_t s = step % piece->local[d];
     const size_t w = piece->first_group[d] + step / piece->local[d];
     assert_true(g >= plan->offset[d]);
-    if (!groups) return; /* whose edges are cut into single items, which have no groups to be true to */
+    if (!groups) return; /* the edges are cut into single items, and there are no groups to check */
     assert_int_equal(g, w * plan->local_range[d] + s + plan->offset[d]);
     assert_int_equal(w, (g - s - plan->offset[d]) / plan->local_range[d]);
     assert_true(w < plan->group_range[d]);
@@ -99,7 +99,7 @@ static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, cons
             }
 }
 
-/* The pieces cover the range, rounded up where that is asked for, exactly once; their groups fit. */
+/* The pieces cover the range exactly once, rounded up if the range requests it. Their groups fit the limits. */
 static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const ndr_range_rules *rules)
 {
     size_t extent[3] = { 1, 1, 1 }, items = 1, largest = 0;
@@ -232,7 +232,7 @@ static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(vo
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_3d(128, 1, 1, 128, 1, 1), rules, "local size (128, 1, 1)",
             "at most 64 in dimension 0", "at most 64");
     judged(ndr_nd_range_3d(1, 128, 1, 1, 128, 1), rules);
-    judged(ndr_nd_range_1d(128, 128), rules); /* whose one dimension is the contiguous one */
+    judged(ndr_nd_range_1d(128, 128), rules); /* its only dimension is the contiguous one */
     rules.max_local_size[2] = 32;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(128, 64), rules, "local size 64", "at most 32 in dimension 0");
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(128, 128, 2, 64), rules, "local size (2, 64)",
@@ -356,7 +356,7 @@ static void test_range__refuses_more_items_than_can_be_counted(void **state)
             "more work-items");
 }
 
-/* A count that a program computed, and that came out below 0. */
+/* A count that a program computed and that is below 0. */
 static void test_range__refuses_negative_numbers_in_every_place(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void test_range__refuses_negative_numbers_in_every_place(void **state)
     refused(NDR_BAD_RANGE, only(ndr_range_2d(0, minus_1)), rules_for(NDR_FORM_RANGE), "in dimension 1", "-1");
 }
 
-/* Drivers count groups in 32 bits, and end the process past that. */
+/* Drivers count groups in 32 bits, and crash above that. */
 static void test_range__refuses_more_groups_than_a_launch_can_count(void **state)
 {
     (void)state;
@@ -420,7 +420,7 @@ static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
             "rounded up");
 }
 
-/* ---- nothing ---- */
+/* ---- empty ranges ---- */
 
 static void test_range__of_nothing_has_no_pieces(void **state)
 {
@@ -446,7 +446,7 @@ static void test_range__of_nothing_needs_no_count_of_items(void **state)
     assert_int_equal(planned(only(ndr_range_3d(0, half, half)), rules_for(NDR_FORM_RANGE)).piece_count, 0);
 }
 
-/* Programs compute local = min(global, k): for a global size of 0 nothing runs and no local size is judged. */
+/* Programs compute local = min(global, k). For a global size of 0 nothing runs and no local size is checked. */
 static void test_range__of_nothing_takes_any_local_size(void **state)
 {
     (void)state;
@@ -554,7 +554,7 @@ static void test_range__is_rounded_up_in_one_piece(void **state)
     }
 }
 
-/* ---- so many groups ---- */
+/* ---- ranges given as a number of groups ---- */
 
 static void test_groups__are_counted_instead_of_items(void **state)
 {
@@ -732,7 +732,7 @@ static void test_automatic__rounding_up_keeps_groups_near_the_size(void **state)
 static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(void **state)
 {
     (void)state;
-    /* 1024 where 256 would make more groups than a launch counts. */
+    /* 1024 if 256 would make more groups than a launch can count. */
     const size_t groups = INT32_MAX, of_256 = groups * 256;
     const struct {
         size_t size, local;
@@ -748,7 +748,7 @@ static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(voi
     refused(NDR_LIMIT_EXCEEDED, only(ndr_range_1d(groups * 1024 + 1024)), rules_for(NDR_FORM_RANGE), "2147483648 groups");
 }
 
-/* ---- a kernel that turns away the items past its range ---- */
+/* ---- kernels that skip the items past the range ---- */
 
 static ndr_range_rules guarded(void)
 {
@@ -757,7 +757,7 @@ static ndr_range_rules guarded(void)
     return rules;
 }
 
-/* In one piece, by an eighth more items at most. */
+/* The range is one piece, with at most an eighth more items. */
 static ndr_range_plan judged_one(ndr_nd_range range)
 {
     const ndr_range_plan plan = judged(range, guarded());
@@ -828,7 +828,7 @@ static void assert_in_pieces(ndr_nd_range range, ndr_range_rules rules)
     assert_memory_equal(&plan, &plain, sizeof plan);
 }
 
-/* Of ids or of items, at 32 bits as well, where some drivers end. */
+/* Neither ids nor items may overflow, also not 32 bits, because some drivers count in 32 bits. */
 static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void **state)
 {
     (void)state;
@@ -893,7 +893,7 @@ static bool is_ragged(const ndr_nd_range *range)
     return false;
 }
 
-/* What the header promises of a range that fits all limits: which are taken. */
+/* Whether the header promises that a range within all limits is taken. */
 static bool should_be_taken(const ndr_nd_range *range, ndr_form form)
 {
     if (!is_ragged(range) || range->edge == NDR_EDGE_ROUND_UP) return true;
@@ -915,7 +915,7 @@ static void test_range__property_every_plan_covers_its_range_once(void **state)
         judge(&plan, &range, &rules);
         ++taken;
     }
-    assert_in_range(taken, 1500, 2999); /* both answers are tried */
+    assert_in_range(taken, 1500, 2999); /* both results occur */
 }
 
 int main(void)

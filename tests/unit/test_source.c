@@ -288,7 +288,7 @@ static void test_include__that_may_be_skipped_is_pasted_again_behind(void **stat
     free(got);
     got = expanded_from("t", "#if A\n#include <ndr/item.clh>\n#endif\n#include <ndr/item.clh>\n", false,
                         NULL);
-    assert_int_equal(count_of(got, "#define NDR_ITEM_CLH"), 2); /* its own guard takes one away again */
+    assert_int_equal(count_of(got, "#define NDR_ITEM_CLH"), 2); /* the compiler drops one of them by its guard */
     free(got);
 }
 
@@ -332,7 +332,7 @@ static void test_include__ends_with_a_comment_that_starts_behind_it(void **state
         "#line 1 \"sub/main.cl\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 4 \"sub/main.cl\"\nx\n\n");
 }
 
-/* Compilers stop at some depth with an error. So does the text: what stands in no branch gets there. */
+/* Compilers stop with an error at some depth. libndr's text has an #error there, which a skipped branch may hide. */
 static void test_include__in_a_circle_ends_with_an_error(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static ndr_status expand_include(const char *text, const char *const *include_di
     return ndr_source_expand(&source, out, NULL);
 }
 
-/* include_b has one of that name too, which must not take its place. */
+/* include_b also has a file of that name. It must not be taken instead. */
 static void assert_stands_in_the_way(const char *folder, ndr_status status, const char *reason)
 {
     const char *const dirs[] = { folder, "include_b", NULL };
@@ -418,7 +418,7 @@ static void test_include__passes_over_folders_that_are_not_there(void **state)
     ndr_text_free(&out);
 }
 
-/* Nothing more can be opened: a matter of this moment, and no reason to take another file. */
+/* The process cannot open more files. This is temporary, so no other file is taken instead. */
 static void test_include__without_a_descriptor_left_is_out_of_host_memory(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void test_include__without_a_descriptor_left_is_out_of_host_memory(void *
     ndr_text_free(&out);
 }
 
-/* Each allocation fails once: a refusal, or the same text as ever. */
+/* Each allocation fails once. The result is a refusal or the usual text. */
 static void test_include__without_memory_is_refused_and_nothing_else_is_taken(void **state)
 {
     (void)state;
@@ -484,7 +484,7 @@ static void test_include__is_followed_by_the_number_of_the_next_line(void **stat
     (void)state;
     char *got =
         expanded_from("t", "1\n2\n#include <ndr/item.clh>\n4\n#include <ndr/item.clh>\n6\n", false, NULL);
-    assert_non_null(strstr(got, "#line 4 \"t\"\n4\n\n6\n")); /* of the second nothing is left */
+    assert_non_null(strstr(got, "#line 4 \"t\"\n4\n\n6\n")); /* nothing is left of the second */
     free(got);
 }
 
@@ -498,7 +498,7 @@ static void test_mark__stands_behind_each_branch_that_holds_a_file(void **state)
         "#else\n#line 4 \"sub/main.cl\"\nx\n#endif\n#line 6 \"sub/main.cl\"\ny\n\n");
 }
 
-/* The condition itself is one of the lines behind. */
+/* The mark comes before the condition, because the condition is also one of the following lines. */
 static void test_mark__stands_before_the_condition_of_an_elif(void **state)
 {
     (void)state;
@@ -517,7 +517,7 @@ static void test_mark__keeps_to_what_a_line_of_the_users_says(void **state)
         "#line 72 \"scale.y\"\nb\n# 9\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 10 \"scale.y\"\nc\n\n");
     char *got =
         expanded_from("sub/main.cl", "#ifndef A\n#line 70\n#else\n#include \"beside.clh\"\nx\n#endif\n", true, NULL);
-    assert_non_null(strstr(got, "#line 5 \"sub/main.cl\"\nx\n")); /* what a skipped branch says is not said */
+    assert_non_null(strstr(got, "#line 5 \"sub/main.cl\"\nx\n")); /* a #line in a skipped branch has no effect */
     free(got);
 }
 
@@ -554,7 +554,7 @@ static void test_once__holds_for_the_text_itself(void **state)
     free(got);
 }
 
-/* In the text itself the compiler warns of it, and takes it for nothing. */
+/* In the main text the compiler warns about it and ignores it. */
 static void test_system_header__is_left_out_of_what_is_pasted(void **state)
 {
     (void)state;
@@ -565,7 +565,7 @@ static void test_system_header__is_left_out_of_what_is_pasted(void **state)
                         "#pragma mine\n\n#line 3 \"sub/main.cl\"\n\n");
 }
 
-/* A file with that text is included, with a sentence or, without, to no harm. */
+/* A file with that text is included. It is refused with `sentence`, or accepted if that is NULL. */
 static void assert_pasted_is_refused(const char *text, const char *place, const char *sentence)
 {
     ndr_text out = { 0 };
@@ -630,19 +630,19 @@ static void test_include_guard__pastes_files_that_include_each_other_once(void *
     assert_each_once("#pragma once\n#define G%zu %zu\n", "");
 }
 
-/* That G is nobody else's macro cannot be seen; where it is, what was left out for it would be missed. */
+/* libndr cannot see whether the compiler also defines G. If it does, the text left out for G would be missing. */
 static void test_include_guard__that_the_compiler_defines_itself_is_an_error(void **state)
 {
     (void)state;
     char *got = expanded_from_circle("#include \"g1.clh\"\n", "#ifndef G%zu\n#define G%zu\n", "#endif\n", 2);
     assert_non_null(strstr(got, "file 1\n#else\n#line 6 \"sub/g1.clh\"\n"
                                 "#error the macro that guards this file is defined elsewhere, too"));
-    assert_null(strstr(got, "file 0\n#else\n")); /* nothing hangs on that one */
+    assert_null(strstr(got, "file 0\n#else\n")); /* nothing was left out for that one */
     free(got);
 }
 
 /* Each makes it possible that the file is needed again. */
-/* INT_MAX and cl_khr_fp64 may be there before the text is. */
+/* INT_MAX and cl_khr_fp64 may be defined before the text. */
 static void test_include_guard__is_none_that_the_compiler_may_define(void **state)
 {
     (void)state;
@@ -720,7 +720,7 @@ static void test_include__ends_at_any_line_end(void **state)
     }
 }
 
-/* Of the nine, those that a line's reading hangs on; the compiler warns of others. */
+/* Of the nine, those that change how a line is read. The compiler warns about the others. */
 static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(void **state)
 {
     (void)state;
@@ -753,7 +753,7 @@ static void test_has_include__is_answered_where_the_file_is_found(void **state)
                         "#line 1 \"sub/main.cl\"\n#if __has_include(<nobody.clh>)\n#endif\n\n");
 }
 
-/* ---- what only the compiler can tell ---- */
+/* ---- what only the compiler can decide ---- */
 
 static const char *const folder_a[] = { "include_a", NULL };
 
@@ -805,7 +805,7 @@ static void test_has_include__in_a_macro_is_refused(void **state)
     ndr_text_free(&out);
 }
 
-/* Drivers may know a program by its text and options alone. */
+/* A driver's cache may identify a program by its text and options only. */
 static void test_folders__whose_files_change_change_the_text(void **state)
 {
     (void)state;
@@ -855,7 +855,7 @@ static void test_folders__of_two_files_that_need_their_own_are_refused(void **st
 
 /* ---- files that are not whole ---- */
 
-/* Where a branch is skipped, compilers read no further than the word. */
+/* In a skipped branch, compilers read only the word of a directive. */
 static void test_branch__begins_and_ends_at_whole_words(void **state)
 {
     (void)state;
@@ -971,7 +971,7 @@ static void test_source_read__takes_16_mib_and_not_a_byte_more(void **state)
     text[MOST] = '\0';
     write_file("large.cl", text);
     ndr_text out = { 0 };
-    ndr_text_add(&out, "before"); /* does not count */
+    ndr_text_add(&out, "before"); /* the limit is for the file alone */
     assert_ok(ndr_source_read("large.cl", &out));
     assert_int_equal(out.length, MOST + 6);
     ndr_text_free(&out);

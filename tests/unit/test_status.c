@@ -184,7 +184,7 @@ static void test_last_build_log__lies_beside_its_sentence(void **state)
 
 /* ---- threads ---- */
 
-/* What a thread finds and leaves; the strings are its own, so they are judged where they live. */
+/* What a thread finds and leaves. The strings belong to the thread, so the thread checks them. */
 typedef struct witness {
     bool began_clean, kept_its_own;
 } witness;

@@ -1,4 +1,4 @@
-/* test_store.c - the kernels and programs that a context keeps: found among many, and as fast. */
+/* test_store.c - the kernels and programs that a context keeps: a look-up among many is as fast as among few. */
 #include "support.h"
 
 #include "program/program.h"
@@ -56,7 +56,7 @@ static void test_store__that_is_empty_finds_nothing(void **state)
     destroy_store();
 }
 
-/* Keys that start in one slot, in the last one, and that share 64 bits: told apart all the same. */
+/* Keys that start in one slot, that start in the last slot, and that share 64 bits are still distinguished. */
 static void test_store__tells_keys_apart_that_meet(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void test_store__compares_few_keys_however_many_there_are(void **state)
     static ndr_program *programs[MANY];
     ndr_store *store = store_of_many(programs);
     size_t all = 0, most = 0;
-    for (size_t i = 0; i < 2 * MANY; ++i) { /* the second half is not there */
+    for (size_t i = 0; i < 2 * MANY; ++i) { /* the second half is not in the store */
         const size_t count = comparisons_for(&store->programs, key_of(i));
         all += count;
         most = count > most ? count : most;

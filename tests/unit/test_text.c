@@ -126,7 +126,7 @@ static void test_words__are_found_anywhere_ignoring_case(void **state)
     (void)state;
     assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "nvidia"));
     assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "h200"));
-    assert_true(ndr_text_contains_ignoring_case("aab", "AB")); /* a first try that fails half-way */
+    assert_true(ndr_text_contains_ignoring_case("aab", "AB")); /* the first comparison fails halfway */
     assert_true(ndr_text_contains_ignoring_case("x", ""));
     assert_true(ndr_text_contains_ignoring_case("", ""));
     assert_false(ndr_text_contains_ignoring_case("", "x"));

@@ -153,7 +153,7 @@ static void test_wait__keeps_the_event_of_the_last_of_a_few_launches(void **stat
 /* What libndr calls of OpenCL while it waits. */
 static struct {
     unsigned polls, flushes;   /* calls of clGetEventInfo and clFlush so far */
-    unsigned pending;          /* the next polls that find the work running, whatever the driver says */
+    unsigned pending;          /* how many more polls report the work as running, whatever the driver reports */
     unsigned polls_before_wait; /* polls before the driver's wait was called */
     bool waited;
 } seen;
@@ -238,7 +238,7 @@ static void watch_wait(const waiting *w, int which, unsigned pending)
 static void test_wait__with_spin_ns_below_0_never_polls(void **state)
 {
     (void)state;
-    skip_where_launches_are_waited_for(); /* which reads the state of events */
+    skip_where_launches_are_waited_for(); /* checking reads the state of events */
     const int64_t times[] = { -1, INT64_MIN };
     for (int i = 0; i < 2; ++i) {
         waiting w = begin(true, times[i]);
@@ -336,7 +336,7 @@ static void check_results(bool wait_sleeps, int64_t spin_ns)
     for (int times = 0; times < 8; ++times) {
         for (int i = 0; i < N; ++i) host[i] = 10 * i;
         assert_ok(ndr_buffer_write(w.queue, x, 0, sizeof host, host));
-        memset(host, -1, sizeof host); /* the write has read it already */
+        memset(host, -1, sizeof host); /* the write has already read it */
         launch(&w, x, times);
         if (times % 2) assert_ok(ndr_queue_finish(w.queue));
         assert_ok(ndr_buffer_read(w.queue, x, 0, sizeof host, host));
