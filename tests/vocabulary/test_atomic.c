@@ -68,7 +68,7 @@ static const char changers[] =
     "        if (ndr_leader(g)) for (size_t c = 0; c < 11; ++c) cells[at + c] = own[c]; \\\n"
     "    }\n";
 
-/* Apart, as a device may have 32 bits only. */
+/* In two sources, because a device may have only 32 bits. */
 static const char of_32_bits[] = "CHANGES_BITS(int) KERNELS(int)\n"
                                  "CHANGES_BITS(uint) KERNELS(uint)\n"
                                  "NO_BITS(float) KERNELS(float)\n";
@@ -117,7 +117,7 @@ static void check_cell(const sharers *p, unsigned cell, number wanted)
     fail();
 }
 
-/* The results of the exchanges and the final value are the inputs and the start value, in some order. */
+/* The exchanges' results with the final value are the inputs with the start value, in some order. */
 static void check_exchanged(const sharers *p)
 {
     const size_t size = ndr_dtype_size(p->dtype);
@@ -126,7 +126,7 @@ static void check_exchanged(const sharers *p)
     number_set(p->dtype, in, p->items, number_of(p->dtype, 1000));
     memcpy(out, p->before, p->items * size);
     number_set(p->dtype, out, p->items, number_get(p->dtype, p->cells, EXCHANGE));
-    for (size_t i = 0; i <= p->items; ++i) { /* find each in `out` and take it away */
+    for (size_t i = 0; i <= p->items; ++i) { /* find each in `out` and remove it */
         size_t at = 0;
         while (at <= p->items - i && memcmp(in + i * size, out + at * size, size) != 0) ++at;
         assert_true(at <= p->items - i);
@@ -136,7 +136,7 @@ static void check_exchanged(const sharers *p)
     free(out);
 }
 
-/* Each item has a number of its own, from 0. */
+/* Each item has a different number, from 0. */
 static void check_tickets(const sharers *p)
 {
     unsigned char *drawn = calloc(p->items, 1);
@@ -370,7 +370,7 @@ static void test_atomic__leaves_nan_out_of_minima_and_maxima(void **state)
     check_extremes(mixed + 1, 1, NAN, 2, 2, 2);
 }
 
-/* ---- what there is none of ---- */
+/* ---- calls that are refused ---- */
 
 static void check_is_refused(const char *parameter, const char *call, const char *sentence)
 {
@@ -440,7 +440,7 @@ static void test_atomic__does_not_build_with_a_vector(void **state)
     check_is_refused("global float4 *x", "ndr_atomic_store(x, x[1])", "of a vector, take one component");
 }
 
-/* Each location ends as its number, whatever type the values have. */
+/* At the end each location holds its number, whatever type the values have. */
 static void test_atomic__converts_numbers_that_fit(void **state)
 {
     (void)state;

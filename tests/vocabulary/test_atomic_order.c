@@ -24,8 +24,8 @@ static bool builds(const char *statement) { return try_statement(statement, NULL
 
 /* ---- every function, with order and scope ---- */
 
-/* Turns every function into a value that says whether it did what it should, on one location that others leave alone,
- * and adds to one that all share. */
+/* Calls every function on a location that no other item uses, and collects which of them gave wrong results. Also adds
+ * to a location that all items share. */
 static const char functions_source[] =
     "#include \"ndr/ndr.clh\"\n"
     "#define O ORDER, SCOPE\n"
@@ -168,7 +168,7 @@ static void test_atomic_order__has_one_order_for_all(void **state)
 
 /* ---- what order is for ---- */
 
-/* The last item of a group to arrive sums up what the others wrote before they arrived, without a barrier. */
+/* The last item of a group to arrive adds up what the others wrote before they arrived, without a barrier. */
 static void test_atomic_order__hands_writes_over_within_a_group(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
     ndr_buffer_destroy(result);
 }
 
-/* The last group to arrive sums up what the leaders of the others wrote before they arrived. */
+/* The last group to arrive adds up what the other groups' leaders wrote before they arrived. */
 static void test_atomic_order__hands_writes_over_between_groups(void **state)
 {
     (void)state;
@@ -253,10 +253,10 @@ static void test_atomic_order__hands_writes_over_between_groups(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* Two groups write one location each and then read the other's, over and over. With a fence of one order for all in
- * between, one of the two must see the other's write; processors without it let both read too early now and then.
- * The accesses are volatile and not atomic so that nothing but the fence orders them. Rounds start together where both
- * groups run at a time, which nobody promises: they wait a while for each other and no longer. */
+/* Two groups repeatedly write one location each and then read the other's. With a sequentially consistent fence in
+ * between, one of the two must see the other's write. Without it, both sometimes read too early. The accesses are
+ * volatile and not atomic, so that only the fence orders them. Rounds start together if both groups run at the same
+ * time. OpenCL does not promise that, so the groups wait for each other only for a limited time. */
 static const char fence_source[] =
     "#include \"ndr/ndr.clh\"\n"
     "kernel void race(global volatile uint *x, global volatile uint *y, global uint *meet, global uint *seen, uint rounds,\n"

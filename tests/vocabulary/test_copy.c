@@ -5,11 +5,11 @@
 
 enum { MOST = 200, STRIDE = 3, GUARD = 4 };
 
-/* From `from` into the group's tile and from there to `to`, with strides where IN and OUT name them. The items change
- * the tile in between, back to front.
+/* Copy `from` into the group's tile and the tile to `to`, with strides if IN and OUT name them. In between, the items
+ * reverse the tile.
  *
- * The tile is written before, and is longer than it has to be, for Oclgrind's --uninitialized: it does not count what
- * such copies write, and takes the stride for the local side's as well. */
+ * The tile is written first and is longer than necessary because of Oclgrind's --uninitialized: Oclgrind does not
+ * register what such copies write, and it applies the stride to the local side as well. */
 static const char source[] =
     "#include \"ndr/ndr.clh\"\n"
     "kernel void move(global T *to, global const T *from, local T *tile, ulong n, ulong in_stride, ulong out_stride,\n"
@@ -36,7 +36,7 @@ typedef struct element_type {
 static const element_type types[] = { { "char", 1 }, { "uchar", 1 }, { "short", 2 }, { "ushort", 2 }, { "int", 4 },
                                       { "uint", 4 }, { "long", 8 },  { "ulong", 8 }, { "float", 4 },  { "double", 8 } };
 
-/* Strides are given where they are not 0. */
+/* A stride is passed if it is not 0. */
 static ndr_kernel *kernel_for(const element_type *type, size_t in_stride, size_t out_stride, const char *more)
 {
     char options[96];
@@ -59,7 +59,7 @@ static void set(const element_type *type, void *array, size_t i, int value)
     else ((int64_t *)array)[i] = value;
 }
 
-/* Everything that was to be written, and nothing else. */
+/* All expected elements were written, and no others. */
 static void check_move(const element_type *type, size_t items, size_t n, size_t in_stride, size_t out_stride,
                        const char *options)
 {
@@ -115,7 +115,7 @@ static void test_copy__has_every_type(void **state)
     }
 }
 
-/* Each way of copying once, in one kernel for each type: some of each width, element size and size. */
+/* Each way of copying once, in one kernel for each type. The types cover each width, element size and total size. */
 #define VECTORS(X)                                                                                              \
     X(char, 2) X(uchar, 4) X(char, 8) X(short, 3) X(ushort, 16) X(int, 3) X(uint, 4) X(float, 2) X(float, 8) X(long, 16)
 #define VECTOR_KERNEL(T, L) "VECTOR(" #T #L ")\n"
@@ -170,13 +170,13 @@ static void test_copy__moves_vectors(void **state)
 static void test_copy__works_as_opencl_c_1_2(void **state)
 {
     (void)state;
-    /* PoCL 5.0 aborts the process: its wait_group_events of 1.2 is missing. */
+    /* PoCL 5.0 aborts the process, because its OpenCL C 1.2 lacks wait_group_events. */
     skip_without(context->caps.c_version < 300, "the device's own language is OpenCL C 3.0");
     check_move(&types[4], 7, 20, 2, STRIDE, "-cl-std=CL1.2");
     check_move(&types[4], 7, 20, 0, 0, "-cl-std=CL1.2");
 }
 
-/* Both are on their way at a time, and the items work between start and end. */
+/* Both copies run at the same time, and the items work between their start and end. */
 static void test_copy__may_be_two_at_a_time(void **state)
 {
     (void)state;

@@ -100,7 +100,7 @@ static ndr_buffer *numbers(void)
     return buffer_of(sizeof x, x);
 }
 
-/* Each is `factor` times what it was; the buffer goes. */
+/* Check that each element is `factor` times its old value, and destroy the buffer. */
 static void check_numbers(ndr_buffer *buffer, int32_t factor)
 {
     int32_t x[N];
@@ -111,7 +111,7 @@ static void check_numbers(ndr_buffer *buffer, int32_t factor)
 
 /* ---- launches ---- */
 
-/* The read waits for the launch; nobody else has to. */
+/* The read waits for the launch; no other call has to. */
 static void test_facilities__a06_a_read_behind_a_launch_has_its_result(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_facilities__a07_given_or_chosen_groups_give_the_same(void **sta
 
 /* ---- where kernels come from ---- */
 
-/* The kernel's own program, as a binary, read back by OpenCL itself; launched as every other kernel. */
+/* OpenCL reads the kernel's program back from its binary. The kernel is launched like every other kernel. */
 static void triple_from_binary(ndr_buffer *x)
 {
     cl_kernel of = ndr_kernel_cl(kernel_of(kernels, "triple_plainly"));
@@ -239,7 +239,7 @@ static void test_facilities__a13_arrays_of_zeros_ones_and_counts_make_the_round_
 
 /* ---- groups ---- */
 
-/* The sliding windows of seeds/groups.cl, as its --wg would have them. */
+/* The sliding windows of seeds/groups.cl, with the group sizes that the seed's option --wg takes. */
 static void test_facilities__a16_any_group_size_gives_the_same_product(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_facilities__a16_any_group_size_gives_the_same_product(void **st
     ndr_buffer_destroy(out);
 }
 
-/* Ours and OpenCL's own, in the other order. */
+/* libndr's ids and OpenCL's, which have the reverse order. */
 static void test_facilities__a28_opencl_s_own_queries_say_the_same(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_facilities__a28_opencl_s_own_queries_say_the_same(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* Groups know of each other through global atomics only: each takes its number in the order that they run. */
+/* Groups communicate through global atomics only. Each takes a number in the order in which the groups run. */
 static void test_facilities__a36_each_group_takes_its_own_ticket(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void test_facilities__a36_each_group_takes_its_own_ticket(void **state)
     free(taken);
 }
 
-/* Fences order memory and wait for nobody. */
+/* Fences order memory but do not wait for other items. */
 static void test_facilities__a45_what_came_before_a_fence_is_seen_behind_one(void **state)
 {
     (void)state;

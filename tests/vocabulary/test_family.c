@@ -1,8 +1,8 @@
 /* test_family.c - random kernels of several group functions, compared with a model on the host.
  *
- * A compiler that turns items into a loop has to keep, for each item, what is used again behind a barrier. Which
- * values those are depends on the whole kernel, so kernels are generated: two to four group functions, whose operands
- * depend on conditions over data, ids and arguments, in loops and ifs that all items of a group take alike.
+ * A compiler that turns items into a loop has to keep, for each item, the values that are used again after a barrier.
+ * Which values those are depends on the whole kernel, so kernels are generated. They have two to four group functions,
+ * whose operands depend on conditions over data, ids and arguments, in loops and ifs that all items of a group take.
  *
  * The first seed is printed. NDR_TEST_SEED=n begins with the kernel of seed n, NDR_TEST_KERNELS=n makes n of them, and
  * NDR_TEST_LONG=1 several hundred. */
@@ -32,7 +32,7 @@ static uint32_t below(uint32_t n)
 typedef struct item {
     uint32_t var[VARS], flag[FLAGS];
     uint32_t data, local, group, turn;
-    uint32_t sub_group, lane; /* as the kernel itself says */
+    uint32_t sub_group, lane; /* as the kernel itself reports */
 } item;
 
 static const uint32_t *modes; /* of this launch */
@@ -82,7 +82,7 @@ static node *leaf(void)
     }
 }
 
-/* Parts are made one statement after the other, so that a seed means the same to every compiler. */
+/* Parts are made in separate statements, so that a seed gives the same kernel with every compiler. */
 static node *two(node_kind kind, node *(*part)(int), int depth)
 {
     node *first = part(depth);
@@ -106,7 +106,7 @@ static node *value(int depth)
     }
 }
 
-/* What differs from item to item, or of an argument what does not. */
+/* A comparison that differs from item to item, or one of an argument, which does not. */
 static node *comparison(void)
 {
     const uint32_t limit = 2 + below(3), rest = below(limit);
@@ -136,7 +136,7 @@ static node *condition(int depth)
     }
 }
 
-/* A condition that all items of a group answer alike. */
+/* A condition with the same result in all items of a group. */
 static node *uniform_condition(void)
 {
     node *of = below(4) ? leaf_of(MODE, below(MODES)) : leaf_of(GROUP, 0);
@@ -144,7 +144,7 @@ static node *uniform_condition(void)
     return make(kind, 0, of, leaf_of(NUMBER, 1 + below(2)), NULL);
 }
 
-/* Items answer differently only where the group goes one of two ways: what PoCL, 3.1 to 7.0, takes for uniform. */
+/* Items differ only in one of the group's two cases. PoCL 3.1 to 7.0 treats such a condition as uniform. */
 static node *condition_of_few(void)
 {
     node *first = uniform_condition(), *second = uniform_condition(), *third = comparison();
@@ -313,7 +313,7 @@ static call random_call(void)
     c.which = below(3) ? below(EXCLUSIVE_INIT + 1) : ANY + below(FUNCTIONS - ANY);
     c.op = below(c.of == FLOAT ? BIT_AND : OPERATIONS);
     if (c.op == MULTIPLIES && (c.of == FLOAT || c.of == LONG)) c.op = PLUS;
-    if (c.which == EXCLUSIVE && c.op != BIT_OR && c.op != BIT_XOR) c.op = PLUS; /* whose identity is 0 */
+    if (c.which == EXCLUSIVE && c.op != BIT_OR && c.op != BIT_XOR) c.op = PLUS; /* their identity is 0 */
     c.over_sub_group = below(4) == 0 && c.which != JOINT && c.which != EXCHANGE;
     if (c.which == SHIFT) c.over_sub_group = true;
     c.init = below(9);
@@ -330,7 +330,7 @@ static void write_call(const call *c, uint32_t target, const node *x)
                                          "ndr_any_of_group",              "ndr_all_of_group",
                                          "ndr_none_of_group",             "ndr_group_broadcast",
                                          "ndr_shift_group_left",          "ndr_joint_reduce" };
-    if (c->which == EXCHANGE) { /* volatile, as PoCL 7.0 reads again behind the second barrier, in plain OpenCL C too */
+    if (c->which == EXCHANGE) { /* volatile: PoCL 7.0 reads again after the second barrier, also in OpenCL C */
         write_text("t[l] = ");
         write_node(x);
         write_text("; ndr_group_barrier(g); v%u = ((volatile local uint *)t)[(l + %uu) %% n]; ndr_group_barrier(g);\n",
@@ -349,7 +349,7 @@ static void write_call(const call *c, uint32_t target, const node *x)
     write_text(");\n");
 }
 
-/* The answers for `count` items in their order; x is what each of them gives. */
+/* The results for `count` items in their order; x has each item's operand. */
 static void model_call(const call *c, size_t count, const uint32_t *x, uint32_t *answer)
 {
     int64_t sum[MAX_ITEMS]; /* of the items up to this one */
@@ -391,7 +391,7 @@ typedef struct statement {
 
 static statement statements[64];
 static size_t statement_count, calls_left;
-static bool conditional_barriers; /* whether the driver gets them right */
+static bool conditional_barriers; /* whether the driver compiles them correctly */
 
 static statement *add(statement_kind kind)
 {
@@ -438,7 +438,7 @@ static statement *random_statement(int depth)
     } else if (depth > 0 && calls_left > 0 && !in_loop && roll < 11) {
         made = add(LOOP);
         made->value = leaf_of(NUMBER, 1 + below(3));
-        if (conditional_barriers && below(2)) made->value = leaf_of(MODE, below(MODES)); /* may be no turn */
+        if (conditional_barriers && below(2)) made->value = leaf_of(MODE, below(MODES)); /* may be 0 iterations */
         in_loop = true;
         made->body = block(depth - 1, 1 + below(2));
         in_loop = false;
@@ -495,7 +495,7 @@ static void run_joint(const statement *s, item *items, size_t count, const uint3
     for (size_t i = 0; i < count; ++i) items[i].var[s->target] = (uint32_t)sum;
 }
 
-/* Over the items of these numbers, in this order. */
+/* Run a call over the items with these numbers, in this order. */
 static void run_call_of(const statement *s, item *items, const size_t *who, size_t count)
 {
     uint32_t x[MAX_ITEMS], answer[MAX_ITEMS];
@@ -574,7 +574,7 @@ static size_t items_of(const shape *of)
     return of->dims == 1 ? of->local[0] : of->local[0] * of->local[1];
 }
 
-/* The same seed gives the same kernel, whichever kernels stand around it. */
+/* The same seed gives the same kernel, whatever the other kernels of its program are. */
 static family_member generate(uint64_t of_seed)
 {
     seed = of_seed << 32; /* far from the next one's, since random_bits() counts up */
@@ -630,7 +630,7 @@ static void model(const family_member *f, const uint32_t *data, const uint32_t *
     }
 }
 
-/* What the model takes from the kernel. */
+/* What the model reads from the kernel's output. */
 static void check_places(const uint32_t *place, size_t count)
 {
     for (size_t i = 0; i < GROUPS * count; ++i) assert_true(place[2 * i] < count && place[2 * i + 1] < count);
@@ -642,7 +642,7 @@ static ndr_nd_range range_of(const shape *of)
                          : ndr_nd_range_2d(GROUPS * of->local[0], of->local[1], of->local[0], of->local[1]);
 }
 
-/* Whether all items of one launch have what the model has; says so if not. */
+/* Whether all items of one launch have the model's values; prints the first difference. */
 static bool agrees(const family_member *f, ndr_kernel *kernel, const uint32_t *m)
 {
     const size_t count = GROUPS * items_of(&f->of);
@@ -678,7 +678,7 @@ static void fit_groups(family_member *f, const ndr_kernel *kernel)
     if (items_of(&f->of) > limits.max_group_size) f->of = shapes[f->of.dims == 1 ? 0 : 4];
 }
 
-/* A few ways through each kernel; says the text of one that goes wrong. */
+/* Run each kernel with several modes; print the text of a kernel that fails. */
 static bool kernel_agrees(uint64_t of_seed, const char *source)
 {
     static const uint32_t ways[][MODES] = { { 0, 1, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 1, 1, 1 }, { 3, 3, 3 } };
@@ -712,10 +712,10 @@ static size_t program_fails(uint64_t first, size_t count)
     return failed;
 }
 
-/* ---- what the driver gets wrong by itself ---- */
+/* ---- faults of the driver in plain OpenCL C ---- */
 
-/* A barrier in an if that all items answer alike: in PoCL, 3.1 to 7.0, no item sees that c holds behind it. It is plain
- * OpenCL C, so no vocabulary can mend it. A loop that may have no turn is such an if. */
+/* A barrier in an if with the same condition in all items: in PoCL 3.1 to 7.0, c is false for all items after it. This
+ * is plain OpenCL C, so no vocabulary can avoid it. A loop that may have 0 iterations is such an if. */
 static const char barrier_in_an_if[] =
     "kernel void f(global const uint *x, global uint *y, local uint *t, uint a, uint b)\n"
     "{\n"
@@ -764,7 +764,7 @@ static void test_family__agrees_with_a_model_whatever_stands_in_a_row(void **sta
     assert_int_equal(failed, 0);
 }
 
-/* ---- the kernel that was wrong first ---- */
+/* ---- the first kernel that failed ---- */
 
 static const char in_a_row[] =
     "#include \"ndr/group.clh\"\n"

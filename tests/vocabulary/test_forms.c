@@ -72,7 +72,7 @@ static const char source[] =
     "    out[i] = sum;\n"
     "}\n";
 
-/* Items 0 to n - 1 drew numbers 0 to n - 1. */
+/* Each of n items drew one of the numbers 0 to n - 1, all of them different. */
 static void check_draw(const char *name, ndr_nd_range range, size_t n)
 {
     enum { MOST = 101 };
@@ -145,7 +145,7 @@ static void test_forms__nd_range_has_atomics(void **state)
     check_draw("draw_nd_range", range, 101);
 }
 
-/* In a kernel without barriers, and behind the last one. */
+/* In a kernel without barriers, and after the last barrier. */
 static void test_forms__nd_range_lets_an_item_return_where_no_barrier_follows(void **state)
 {
     (void)state;
@@ -236,8 +236,8 @@ static void test_forms__hierarchical_item_knows_where_it_is(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* n elements, ten for each group but the last, in groups of `local` items: each comes once. Gives the size that the
- * groups had. */
+/* n elements, ten for each group but the last, in groups of `local` items: each element comes once. Returns the size
+ * of the groups. */
 static size_t check_blocks(size_t n, size_t local)
 {
     enum { MOST = 101 };
@@ -296,7 +296,7 @@ static void test_forms__hierarchical_has_atomics(void **state)
     check_draw("draw_hierarchical", groups_1d(7, 4), 7 * 13);
 }
 
-/* Given by the host, declared in the kernel, and one for the group. */
+/* Local memory passed by the host, declared in the kernel, and one variable for the group. */
 static void test_forms__hierarchical_has_local_memory(void **state)
 {
     (void)state;
@@ -408,7 +408,7 @@ static void test_forms__hierarchical_has_group_functions_at_group_scope(void **s
 
 /* ---- what a form lacks ---- */
 
-/* In `statement` the compiler takes offence at what is `named`. */
+/* The compiler must reject `statement` and name `named`. */
 static void check_does_not_build(const char *range, const char *before, const char *statement, const char *named)
 {
     char text[512];

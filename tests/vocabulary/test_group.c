@@ -47,7 +47,7 @@ static size_t largest_group(void)
     ndr_kernel_info info;
     assert_ok(ndr_kernel_get_info(kernel_of(sums, "sum"), &info));
     const size_t of_kernel = info.max_group_size, of_device = device.max_local_size[2];
-    const size_t by_scratch = device.local_memory_bytes / 8 - 1; /* some drivers keep a little for themselves */
+    const size_t by_scratch = device.local_memory_bytes / 8 - 1; /* some drivers use a little local memory */
     const size_t smaller = of_kernel < of_device ? of_kernel : of_device;
     return smaller < by_scratch ? smaller : by_scratch;
 }
@@ -83,7 +83,7 @@ static void test_group__sums_in_smaller_groups_along_a_split_edge(void **state)
     const size_t group = fitting_group(kernel_of(sums, "sum"), 64);
     check_sums(100, group);
     check_sums(group * (quick() ? 1 : 50) + 1, group); /* the last group is one item */
-    check_sums(5, group);                              /* and here the only one is five */
+    check_sums(5, group);                              /* here the only group has five items */
 }
 
 static void test_group__gives_the_same_bits_every_time_and_in_every_group(void **state)
@@ -108,13 +108,13 @@ static void test_group__gives_the_same_bits_every_time_and_in_every_group(void *
 
 /* ---- every type and operator ---- */
 
-/* NDR_DTYPE_I8 to NDR_DTYPE_F64, and what they are called on the device. */
+/* NDR_DTYPE_I8 to NDR_DTYPE_F64, and their names on the device. */
 static const char *const cl_names[] = { "",     "char", "uchar", "short", "ushort", "int",
                                         "uint", "long", "ulong", "float", "double" };
 enum { PLUS, MULTIPLIES, MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, NUMBER_OPS, BIT_AND = 6, BIT_OR, BIT_XOR, ALL_OPS };
 
-/* The operator is the launch's to choose here, so that each type is one kernel with one reduction of a kind;
- * constant operators have their tests above and below. The broadcast goes behind. */
+/* The operator is an argument here, so that each type needs only one kernel with one reduction of each kind. Other
+ * tests here have constant operators. A broadcast follows. */
 static const char combinations[] =
     "#include <ndr/group.clh>\n"
     "#define COMBINE(T, BITS) \\\n"
@@ -157,7 +157,7 @@ static bool is_less(ndr_dtype dtype, int64_t a, int64_t b)
     return dtype == NDR_DTYPE_U64 ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
-/* In 64 bits, of which the type keeps the low ones. */
+/* Computed in 64 bits; the type keeps the low bits. */
 static int64_t combined(ndr_dtype dtype, int op, int64_t a, int64_t b)
 {
     switch (op) {
@@ -207,7 +207,7 @@ static bool agrees(ndr_dtype dtype, int op, const void *x, size_t count, const v
         double total = (double)real(dtype, number_get(dtype, all, 0));
         for (size_t i = 1; i < count; ++i)
             total = combined_float(op, total, (double)real(dtype, number_get(dtype, all, i)));
-        if (op >= LOGICAL_AND && count == 1) return true; /* the one element itself, which is as true as it was */
+        if (op >= LOGICAL_AND && count == 1) return true; /* the element itself, which need not be 0 or 1 */
         return (double)real(dtype, number_get(dtype, got, at)) == total;
     }
     int64_t total = signed_get(dtype, all, 0);
@@ -215,7 +215,7 @@ static bool agrees(ndr_dtype dtype, int op, const void *x, size_t count, const v
     return memcmp((const char *)got + at * ndr_dtype_size(dtype), &total, ndr_dtype_size(dtype)) == 0;
 }
 
-/* Three groups; what differs at split edges is tested above and below, as every size costs a compilation. */
+/* Three groups. Other tests here have split edges, because every size costs a compilation. */
 static void check_combined(ndr_dtype dtype, int op, size_t group)
 {
     const size_t size = ndr_dtype_size(dtype), n = 3 * group;
@@ -425,7 +425,7 @@ static void test_group__does_several_things_in_one_kernel(void **state)
             bits |= x[k];
         }
         const float turns = 3 * ((float)sum + (float)(most - least) * 0.5f + (float)bits + (float)x[start]);
-        assert_true(got[i] == turns + 3 * (float)(end - start)); /* the turns' own 0 + 1 + 2 for each item */
+        assert_true(got[i] == turns + 3 * (float)(end - start)); /* each iteration adds its number: 0 + 1 + 2 */
     }
     ndr_buffer_destroy(in);
     ndr_buffer_destroy(out);
@@ -449,7 +449,7 @@ static void test_group__leaves_nan_out_unless_there_is_nothing_else(void **state
     ndr_buffer_destroy(out);
 }
 
-/* ---- what it is not ---- */
+/* ---- refusals ---- */
 
 static void check_does_not_build(const char *statement, const char *sentence)
 {
@@ -476,7 +476,7 @@ static void test_group__does_not_build_with_what_makes_no_sense(void **state)
     check_does_not_build("x[0] = ndr_reduce_over_group(it, x[0], NDR_PLUS)", "ndr_reduce_over_group");
 }
 
-/* Local memory that would just be enough, were it not for the scratch. */
+/* Local memory that would fit without the scratch. */
 static void test_group__needs_scratch_beside_the_local_memory_asked_for(void **state)
 {
     (void)state;

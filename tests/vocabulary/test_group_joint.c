@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-enum { MOST = 1024, GUARD = 4 }; /* elements, and those behind them that nobody may touch */
+enum { MOST = 1024, GUARD = 4 }; /* elements, and elements after them that must not change */
 
-/* SPACE is where the elements are: `global`, or `local` with a copy made and brought back by plain loops. */
+/* SPACE is where the elements are: `global`, or `local`, to and from which plain loops copy them. */
 #define PROLOGUE                                                                              \
     "#include \"ndr/joint.clh\"\n"                                                            \
     "#define IN_global(p, tile) (p)\n"                                                        \
@@ -120,7 +120,7 @@ static void test_joint_predicates__look_at_every_element(void **state)
     ndr_buffer *in = buffer_of(COUNT * sizeof(int16_t), NULL), *result = buffer_of(sizeof out, NULL);
     for (int space = 0; space < 2; ++space) {
         ndr_kernel *kernel = kernel_with(source, "ask", options[space]);
-        /* All zeros, one that is not, in the first place and in the last; and the other way round. */
+        /* All zeros, all zeros but the first or last element, and the same with zeros and ones exchanged. */
         for (int trial = 0; trial < 7; ++trial) {
             int16_t x[COUNT];
             for (int i = 0; i < COUNT; ++i) x[i] = trial < 3 ? 0 : 256;
@@ -147,7 +147,7 @@ static const char scan_source[] =
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
     "    const ndr_group g = ndr_get_group(it);\n"
     "    const size_t row = ROW;\n"
-    "#ifdef IN_PLACE\n" /* local, and the result of each is read by another item than wrote it */
+    "#ifdef IN_PLACE\n" /* local, and another item reads each result than the one that wrote it */
     "    const size_t items = ndr_local_linear_range(g), last = items - 1 - ndr_local_linear_id(g);\n"
     "#define SCAN(k, CALL)                                                    \\\n"
     "    bring(g, x, n, tile);                                                \\\n"
@@ -247,7 +247,7 @@ static void test_joint_scan__starts_a_minimum_from_infinity_and_leaves_nan_out(v
 
 /* ---- several groups ---- */
 
-/* Each group has elements of its own; the one at the split edge is smaller. */
+/* Each group has its own elements. The group at the split edge is smaller. */
 static void test_joint_scan__is_each_groups_own(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void test_joint_scan__is_each_groups_own(void **state)
         "    const ndr_group g = ndr_get_group(it);\n"
         "    global ulong *mine = x + 10 * ndr_group_id(g, 0);\n"
         "    ndr_joint_exclusive_scan(g, mine, 10, mine, 1, NDR_MULTIPLIES);\n"
-        "    const ulong most = ndr_joint_reduce(g, mine, 10, NDR_BIT_OR);\n" /* behind no barrier but the scan's own */
+        "    const ulong most = ndr_joint_reduce(g, mine, 10, NDR_BIT_OR);\n" /* no barrier before but the scan's */
         "    ndr_group_barrier(g);\n"
         "    if (ndr_leader(g)) mine[0] = most;\n"
         "}\n",

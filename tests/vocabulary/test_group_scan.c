@@ -56,7 +56,7 @@ static void check_int_group(const int32_t *x, int32_t init, int32_t out[ROWS][MO
     }
 }
 
-/* Sums of int over groups of `local` items, the last of what is left over. */
+/* Sums of int over groups of `local` items; the last group has the remaining items. */
 static void check_int_sums(ndr_kernel *kernel, const ndr_nd_range *range, size_t items, size_t local)
 {
     int32_t x[MOST], out[ROWS][MOST];
@@ -114,7 +114,7 @@ static void test_group_scan__follows_local_linear_ids_in_2_and_3_dimensions(void
     check_int_sums(deep, &block, 6 * length, 6 * length);
 }
 
-/* The sum of floats of mixed magnitude, twice, in groups that stand at different places of the launch. */
+/* The sum of floats of mixed magnitude, twice, in groups at different places of the launch. */
 static void test_group_scan__gives_the_same_bits_on_every_run(void **state)
 {
     (void)state;
@@ -168,9 +168,9 @@ static void test_group_scan__leaves_nan_out_of_a_minimum_and_starts_from_infinit
 
 /* ---- every type and operator ---- */
 
-/* Each item folds the elements before it by itself, with ndr_combine(), and compares. The operator is the launch's to
- * choose, so that each type is one kernel with one function of a kind: with nine times as many it compiles for three
- * seconds. Constant operators have their tests above. */
+/* Each item folds the elements before it by itself, with ndr_combine(), and compares. The operator is an argument, so
+ * that each type needs one kernel with one function of each kind. With nine times as many functions it would compile
+ * for three seconds. The tests above have constant operators. */
 static const char types_source[] =
     "#include \"ndr/group.clh\"\n"
     "#define CHECK(op, when)                                                                              \\\n"
@@ -243,7 +243,7 @@ static void test_group_scan__has_every_type_and_operator(void **state)
     }
 }
 
-/* Two functions right behind each other, of different types, with nothing between them but what they do. */
+/* Two calls in a row, of different types, with no barrier in between except the functions' own. */
 static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **state)
 {
     (void)state;

@@ -375,7 +375,7 @@ static float a[LARGEST * LARGEST], b[LARGEST * LARGEST], c[LARGEST * LARGEST], p
 
 static size_t matrix_size(void) { return quick() ? 16 : LARGEST; }
 
-/* Small whole numbers: every product is exact, in whatever order. */
+/* Small whole numbers: every product is exact in any order. */
 static int fill_matrices(void **state)
 {
     const size_t n = matrix_size();

@@ -7,7 +7,7 @@
 
 /* ---- every getter of every item ---- */
 
-/* What an item writes down. */
+/* The numbers that an item writes. */
 enum {
     DIMS,
     ID,                    /* three of it */
@@ -19,8 +19,8 @@ enum {
     FIELDS
 };
 
-/* The place of an item comes from OpenCL's own ids, dimension 0 being the contiguous one, so that nothing of
- * libndr decides where its answers go. Items that rounding up adds have no place; they are counted. */
+/* The place of an item comes from OpenCL's own ids, dimension 0 being the contiguous one, so that no code
+ * of libndr decides where its results go. Items that rounding up adds have no place; they are counted. */
 static const char kernels[] =
     "#include <ndr/item.clh>\n"
     "typedef struct place { ulong at; bool inside; } place;\n"
@@ -80,7 +80,7 @@ static const char kernels[] =
 
 typedef struct records {
     uint64_t (*rows)[FIELDS];
-    int32_t outside[2]; /* items that rounding up added; those of them that wrongly pass for others */
+    int32_t outside[2]; /* items that rounding up added; those of them that wrongly report to be in range */
 } records;
 
 static size_t total_of(const ndr_nd_range *range)
@@ -100,7 +100,7 @@ static records record(const ndr_nd_range *range, unsigned suffix)
     size_t size[3] = { 1, 1, 1 }, offset[3] = { 0, 0, 0 }; /* in OpenCL's order */
     for (unsigned d = 0; d < range->global.dims; ++d) {
         size[range->global.dims - 1 - d] = range->global.size[d];
-        /* Past 32 bits the vocabulary adds the offset by itself, and OpenCL's own ids start from 0. */
+        /* Above 32 bits the vocabulary itself adds the offset, and OpenCL's own ids start from 0. */
         offset[range->global.dims - 1 - d] = range->offset[d] > UINT32_MAX ? 0 : range->offset[d];
     }
     records r = { malloc(total * sizeof *r.rows), { 0, 0 } };
@@ -120,7 +120,7 @@ static records record(const ndr_nd_range *range, unsigned suffix)
     return r;
 }
 
-/* What the item at `step` from the first one has to say. */
+/* What the item at `step` from the first one must report. */
 static void expect(const ndr_nd_range *range, const size_t step[3], uint64_t row[FIELDS])
 {
     const unsigned dims = range->global.dims;
@@ -224,7 +224,7 @@ static void test_item__tells_or_ends_those_that_rounding_up_added(void **state)
     check_rounded_up(ndr_range_2d(7, 13));
     check_rounded_up(ndr_range_3d(3, 5, 11));
 
-    ndr_nd_range range = over(ndr_range_1d(37), 5, 0, 0); /* 37 is prime: something has to be added */
+    ndr_nd_range range = over(ndr_range_1d(37), 5, 0, 0); /* 37 is prime, so rounding up adds items */
     range.edge = NDR_EDGE_ROUND_UP;
     records r = record(&range, 1);
     assert_true(r.outside[0] > 0);
@@ -257,7 +257,7 @@ static void test_item__has_linear_ids_with_the_last_dimension_contiguous(void **
 
 /* ---- sizes that do not divide ---- */
 
-/* A count for each item, by linear id: an item past the range would show in another's, or behind the last. */
+/* A count for each item, by linear id. An item past the range would show in another item's count, or after the last. */
 static const char guarded[] =
     "#include <ndr/item.clh>\n"
     "kernel void count_0(global int *times, NDR_RANGE(0))\n"
@@ -295,7 +295,7 @@ static unsigned launches_of(const ndr_kernel *kernel, const ndr_nd_range *range)
     return plan.piece_count;
 }
 
-/* Each item of the range must count itself once, and nobody else. */
+/* Each item of the range must count itself once, and no other item may count. */
 static void check_counts(ndr_kernel *kernel, ndr_nd_range range)
 {
     enum { BEHIND = 1024 }; /* more than rounding up adds */
@@ -356,7 +356,7 @@ static void test_item__far_away_is_launched_once_for_any_size(void **state)
     check_one_launch("count_2", over(ndr_range_2d(17, 19), (size_t)1 << 33, (size_t)1 << 34, 0));
 }
 
-/* The body of a kernel that counts as those above, but not so that we could see its guard. */
+/* The body of a kernel that counts like those above, but in a form in which libndr does not recognise the guard. */
 static void check_several_launches(const char *source)
 {
     char text[1024];
@@ -435,7 +435,7 @@ static void test_item__may_be_the_only_one(void **state)
     ndr_buffer_destroy(sum);
 }
 
-/* ---- what a range is not ---- */
+/* ---- refusals ---- */
 
 static void test_item__over_a_range_is_not_launched_in_groups(void **state)
 {

@@ -45,7 +45,7 @@ static void test_at__counts_rows_and_planes_by_the_extents_given(void **state)
     ndr_buffer_destroy(three);
 }
 
-/* Indices and extents of 32 bits must not be multiplied as such. */
+/* Indices and extents of 32 bits must be multiplied in 64 bits. */
 static void test_at__reaches_past_32_bits(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* test_nd_item.c - ndr/nd_item.clh: what items of an nd_range know of themselves and their group, barriers, and
- * the memory that a group shares. */
+/* test_nd_item.c - ndr/nd_item.clh: the functions of an item of an nd_range and of its group, barriers, and the memory
+ * that a group shares. */
 #include "support.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- every getter of every item ---- */
 
-/* What an item writes down; those that have a dimension take three places. */
+/* The numbers that an item writes. A number for each dimension takes three places. */
 enum {
     DIMS,
     ID,
@@ -25,12 +25,12 @@ enum {
     GROUP_LINEAR_ID = GROUP_RANGE + 3,
     GROUP_LINEAR_RANGE,
     LEADER,
-    GROUP_DISAGREES, /* how many getters say something else for the group than for the item */
+    GROUP_DISAGREES, /* how many getters give another value for the group than for the item */
     FIELDS
 };
 _Static_assert(FIELDS == 34, "the kernel below writes 34");
 
-/* As in test_item.c, OpenCL's own ids say where an item's answers go. */
+/* As in test_item.c, OpenCL's own ids decide where an item's results go. */
 static const char getters[] =
     "#include <ndr/nd_item.clh>\n"
     "typedef struct place { ulong at; bool inside; } place;\n"
@@ -85,7 +85,7 @@ static const char getters[] =
 typedef struct records {
     size_t total;
     uint64_t (*rows)[FIELDS];
-    int32_t outside[2]; /* items that rounding up added; those of them that claim to be in range */
+    int32_t outside[2]; /* items that rounding up added; those of them that wrongly report to be in range */
 } records;
 
 static size_t total_of(const ndr_range *range)
@@ -137,7 +137,7 @@ static uint64_t product(unsigned dims, const uint64_t *range)
     return range[0] * (dims > 1 ? range[1] : 1) * (dims > 2 ? range[2] : 1);
 }
 
-/* What the item at `step` from the first one has to say, in groups of `local`. */
+/* What the item at `step` from the first one must report, in groups of `local`. */
 static void expect(const ndr_nd_range *range, const size_t *local, const uint64_t step[3], uint64_t row[FIELDS])
 {
     const unsigned dims = range->global.dims;
@@ -237,7 +237,7 @@ static void test_nd_item__of_a_split_edge_has_true_ids_and_its_own_local_range(v
 {
     (void)state;
     check_range(with(ndr_nd_range_1d(quick() ? 100 : 1000, 64), NDR_EDGE_SPLIT, 3, 0, 0));
-    check_range(with(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT, 0, 0, 0)); /* nothing but an edge */
+    check_range(with(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT, 0, 0, 0)); /* the edge is the whole range */
     check_range(with(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT, 10, 20, 0));
     check_range(with(ndr_nd_range_2d(4, 7, 2, 3), NDR_EDGE_SPLIT, 0, 0, 0));
     check_range(with(ndr_nd_range_3d(5, 7, 11, 2, 3, 4), NDR_EDGE_SPLIT, 1, 2, 3));
@@ -278,7 +278,7 @@ static void test_nd_item__of_a_range_rounded_up_guards_itself(void **state)
     free(r.rows);
 }
 
-/* Groups of the size that ndr_kernel_suggest_local() tells, edges split. */
+/* Groups of the size that ndr_kernel_suggest_local() suggests, with split edges. */
 static void check_automatic(ndr_range global)
 {
     const ndr_range zeros = { global.dims, { 0, 0, 0 } };
@@ -300,7 +300,7 @@ static void test_nd_item__in_groups_of_a_chosen_size_knows_that_size(void **stat
     check_automatic(ndr_range_3d(3, 5, 11));
 }
 
-/* Per dimension g = w * S + s + F, W = ceil(G / S), and each pair (w, s) is one item's. */
+/* Per dimension g = w * S + s + F, W = ceil(G / S), and each pair (w, s) belongs to one item. */
 static void test_nd_item__has_the_global_id_of_the_specification_s_formula(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static const char barrier_kernels[] =
     "    x[ndr_global_id(it, 0)] = t[id];\n"
     "}\n";
 
-/* Items that do not divide by the group, so that edge groups take part. */
+/* The number of items is no multiple of the group, so that edge groups take part. */
 static void check_handed_on(const char *name, size_t n, size_t group, bool takes_global, bool takes_local)
 {
     group = fitting_group(kernel_of(barrier_kernels, name), group);
@@ -524,7 +524,7 @@ static const char local_kernels[] =
     "    }\n"
     "}\n";
 
-/* x counts 0, 1, 2 ... over the range; afterwards each group holds its own part the other way round. */
+/* x counts 0, 1, 2 ... over the range. Afterwards each group's part is reversed. */
 static void check_reversed(ndr_nd_range range, const ndr_arg *tile, const char *name)
 {
     if (range.global.dims == 1)
@@ -571,7 +571,7 @@ static void test_nd_item__shares_local_memory_that_the_host_gives(void **state)
     check_reversed(with(ndr_nd_range_3d(5, 7, 11, 2, 3, 4), NDR_EDGE_SPLIT, 1, 2, 3), &block, "reverse_3");
 }
 
-/* One kernel, sizes that only the launch knows. */
+/* One kernel, with sizes that only the launch gives. */
 static void test_nd_item__gets_as_much_local_memory_as_each_launch_asks_for(void **state)
 {
     (void)state;
@@ -628,7 +628,7 @@ static void test_nd_item__comes_in_any_number_of_groups(void **state)
     free(group_of);
 }
 
-/* ---- what an nd_range is not ---- */
+/* ---- refusals ---- */
 
 static void test_nd_item__is_not_launched_over_a_range(void **state)
 {
@@ -639,7 +639,7 @@ static void test_nd_item__is_not_launched_over_a_range(void **state)
                    "works in groups (NDR_ND_RANGE)", "ndr_nd_range");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, kernel, ndr_nd_range_2d(8, 8, 8, 8), x), "\"reverse_static\"",
                    "written for 1 dimension", "has 2");
-    check_reversed(ndr_nd_range_1d(64, 64), NULL, "reverse_static"); /* and works after all that */
+    check_reversed(ndr_nd_range_1d(64, 64), NULL, "reverse_static"); /* still works after the refusals */
     ndr_buffer_destroy(x);
 }
 
@@ -658,7 +658,7 @@ static void test_nd_item__is_no_group(void **state)
                    "a barrier takes a group: ndr_group_barrier(ndr_get_group(it))");
 }
 
-/* Its type has to tell the compiler which one it is. */
+/* The compiler distinguishes fences by type, so no variable can hold one. */
 static void test_nd_item__keeps_no_fence_in_a_variable(void **state)
 {
     (void)state;

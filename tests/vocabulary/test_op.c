@@ -6,13 +6,13 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- the device's answers ---- */
+/* ---- the device's results ---- */
 
 enum { PLUS, MULTIPLIES, MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, BIT_AND, BIT_OR, BIT_XOR, ALL_OPS, FLOAT_OPS = 6 };
 static const char *const op_names[] = { "plus",       "multiplies", "minimum", "maximum", "logical and",
                                         "logical or", "bit and",    "bit or",  "bit xor" };
 
-/* One item for each pair (x[i], x[j]). out[op] holds the n * n answers, then come identities and neutrals. */
+/* One item for each pair (x[i], x[j]). out[op] holds the n * n results, then the identities and the neutrals. */
 static const char kernels[] =
     "#include <ndr/op.clh>\n"
     "#define ONE(T, place, op) \\\n"
@@ -50,7 +50,7 @@ static const char kernels[] =
     "    out[0] = ndr_combine(a, b, op);\n"
     "}\n";
 
-/* `out` gets 9 * n * n answers, 9 identities and 9 neutrals; a float's bit operators leave theirs at 0. */
+/* `out` gets 9 * n * n results, 9 identities and 9 neutrals. For floats those of the bit operators stay 0. */
 static void combine(const char *name, const void *x, size_t n, size_t element_bytes, void *out)
 {
     const size_t bytes = (ALL_OPS * n * n + 2 * ALL_OPS) * element_bytes;
@@ -64,7 +64,7 @@ static void combine(const char *name, const void *x, size_t n, size_t element_by
 
 /* ---- integers ---- */
 
-/* Sums and products in 64 unsigned bits have the right low ones, whatever the type. */
+/* Sums and products in 64 unsigned bits have the right low bits for every type. */
 #define CHECK_INTEGER(cl_name, T, LOWEST, HIGHEST)                                                            \
     {                                                                                                         \
         const T x[] = { 0, 1, 2, 3, (T)-1, (T)-2, (T)LOWEST, (T)HIGHEST, (T)(HIGHEST / 2 + 1),   \
@@ -122,7 +122,7 @@ static void test_op__on_integers_of_64_bits_agrees_with_the_host(void **state)
 static double smaller(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a < b ? a : b; }
 static double larger(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a < b ? b : a; }
 
-/* Any NaN is as good as any other, and -0 as good as 0. */
+/* All NaNs are equal here, and -0 equals 0. */
 static bool same(double a, double b) { return isnan(a) ? isnan(b) : a == b; }
 
 /* Values whose sums and products are the same in float and in double, rounded once. */

@@ -1,8 +1,8 @@
 /* test_seeds.c - the programs that the project began with (docs/conformance.md, E1 to E26), with their own numbers.
  *
- * Each test runs one of them in our vocabulary, on its inputs and over its range, prints the value that the program is
- * known to give beside the one that came, and compares. Where a program got its result by accident, it is written
- * right here, and a second test shows what becomes of the accident. Kernels: seeds/. */
+ * Each test runs one program in libndr's vocabulary, on its inputs and over its range. It prints the program's known
+ * result and the result here, and compares them. If a program got its result by accident, a corrected program is here,
+ * and a second test shows what libndr does with the accident. Kernels: seeds/. */
 #include "support.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ static void fill_uniformly(float *x, size_t n, uint32_t seed)
     }
 }
 
-/* A kernel that must be refused by the compiler, with a sentence. */
+/* The compiler must refuse the kernel with this sentence. */
 static void assert_does_not_build(const char *source, const char *name, const char *sentence)
 {
     ndr_kernel *kernel;
@@ -92,7 +92,7 @@ static void assert_does_not_build(const char *source, const char *name, const ch
 
 /* ---- matrix products ---- */
 
-/* Two matrices, their product by the plain loop in double, and room for what the device says. */
+/* Two matrices, their product by the plain loop in double, and room for the device's result. */
 typedef struct product {
     size_t n;
     float *c;
@@ -173,10 +173,10 @@ static void test_seeds__e01_sliding_window_matmul(void **state)
 
 /* ---- E2 ---- */
 
-/* What a kernel writes and a later one reads starts as something here and in E8: Oclgrind 21.10 forgets what kernels
- * write past the end of a smaller buffer that had the same number before, and calls it uninitialised. */
+/* Here and in E8, buffers that one kernel writes and a later one reads are initialised, because of a fault in Oclgrind
+ * 21.10: if an earlier, smaller buffer had the same number, it takes writes past that buffer's end as uninitialised. */
 
-/* Fold until one is left: how many launches that takes. */
+/* Fold until one element is left; returns the number of launches. */
 static int fold_all(size_t n, float *sum)
 {
     ndr_kernel *fold = kernel_in("ranges.cl", "fold");
@@ -204,7 +204,7 @@ static void test_seeds__e02_strided_sum(void **state)
     expect_number("sum of 0 .. 2047", 2096128, (double)sum);
 }
 
-/* The seed asks for a power of two, and needs none. */
+/* The seed requires a power of two. libndr does not. */
 static void test_seeds__e02_strided_sum_of_any_count(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_seeds__e03_barrier_without_argument(void **state)
     ndr_buffer_destroy(buffer);
 }
 
-/* The seed has its barrier in a kernel over a range, where it means nothing. */
+/* The seed has its barrier in a kernel over a range, which has no groups. */
 static void test_seeds__e03_refuses_a_barrier_in_a_range_kernel(void **state)
 {
     (void)state;
@@ -267,8 +267,8 @@ static void test_seeds__e04_reversed_through_a_local_array(void **state)
     ndr_buffer_destroy(buffer);
 }
 
-/* The seed leaves the group's size to the implementation, though its array is right for ten only; here the kernel says
- * what it needs. What reading past one's own group's part looks like, oclgrind.selftest shows. */
+/* The seed leaves the group's size to the implementation, although its array is right for ten items only. Here the
+ * kernel requires ten. oclgrind.selftest shows the report for items that read outside their group's part. */
 static void test_seeds__e04_refuses_groups_that_its_array_is_not_for(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void test_seeds__e05_tree_in_groups(void **state)
     sum_by_groups_of_64(1024);
 }
 
-/* The seed asks for an even number of groups, and needs none. */
+/* The seed requires an even number of groups. libndr does not. */
 static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
     sum_by_groups_of_64(17 * 64);
 }
 
-/* The seed would drop what is left over of 1000; here it is refused. */
+/* The seed would ignore the remainder of 1000. libndr refuses the launch. */
 static void test_seeds__e05_refuses_a_tail_that_it_would_drop(void **state)
 {
     (void)state;
@@ -355,8 +355,8 @@ static void test_seeds__e06_serial_sum(void **state)
     expect_number("sum of 0 .. 1023", 523776, sum_of_1024("sum_serially", 1, true));
 }
 
-/* The seed adds into a[0], which another item reads as an input meanwhile: a race, as oclgrind.selftest shows. Here
- * the sum has a cell of its own. */
+/* The seed adds into a[0], which another item reads as an input at the same time. oclgrind.selftest shows this race.
+ * Here the sum has its own cell. */
 static void test_seeds__e07_atomic_sum(void **state)
 {
     (void)state;
@@ -369,8 +369,8 @@ typedef struct pass {
     size_t items, n;
 } pass;
 
-/* Sums of groups of 64, and sums of those, until one is left, to and fro between two buffers. The seed launches what
- * there is when that is less than a group; here every launch is rounded up to whole groups. */
+/* Sums of groups of 64, and sums of those, until one is left. Two buffers are input and output in turn. The seed
+ * launches fewer items than a group if fewer are left; here every launch is rounded up to whole groups. */
 static int32_t sum_recursively(size_t n, pass passes[8], size_t *pass_count)
 {
     ndr_kernel *kernel = kernel_in("groups.cl", "sum_groups_of");
@@ -684,7 +684,7 @@ static void test_seeds__e17_sub_groups_of_four(void **state)
 
 /* ---- E19 ---- */
 
-/* Figure 4-18; the far edges are split, so that the range is really the group's. */
+/* Figure 4-18. The far edges are split, so that the local range is the group's real one. */
 static void test_seeds__e19_group_handed_to_a_function(void **state)
 {
     (void)state;

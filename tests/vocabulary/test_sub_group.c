@@ -1,8 +1,8 @@
 /* test_sub_group.c - sub-groups: their members, and the values they exchange.
  *
- * The same tests for whatever kind of sub-group the device has, and for several sizes asked for, where it can have
- * them. Which items are in which sub-group is read from the device, checked, and then taken for granted by the
- * tests of the functions. */
+ * The same tests run with the device's kind of sub-group and with several requested sizes that the device supports.
+ * The device reports which items are in which sub-group. One test checks the report, and the tests of the functions
+ * rely on it. */
 #include "support.h"
 
 #include "driver_faults.h"
@@ -13,7 +13,7 @@ enum { MOST = 512 }; /* items of a launch here */
 
 /* ---- one launch ---- */
 
-/* A size of sub-groups to ask for, and groups to run. */
+/* A size of sub-groups to request, and the groups to run. */
 typedef struct trial {
     size_t requested; /* 0: none */
     size_t items;     /* of all groups together */
@@ -114,7 +114,7 @@ static size_t neighbour(const trial *t, size_t item, uint32_t local_id)
     return 0;
 }
 
-/* Sub-groups partition a group of `items` at places[first], as the rules have it. */
+/* Sub-groups partition a group of `items` at places[first] according to the rules. */
 static void check_group(size_t first, size_t items, uint32_t max)
 {
     uint32_t sum = 0;
@@ -200,7 +200,7 @@ static void test_sub_group__runs_along_the_last_dimension(void **state)
             }
 }
 
-/* ---- elements of every type, looked at as int64_t; infinities are the ends of it ---- */
+/* ---- elements of every type as int64_t; infinities are its smallest and largest value ---- */
 
 static const ndr_dtype all_dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
                                         NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_U64,
@@ -352,8 +352,8 @@ static int64_t sample(int type, int op, size_t i)
 
 static char functions_source[32768];
 
-/* Which types meet which operators: each type a sum and a maximum, and one type has them all. The operators by themselves
- * are another test's. */
+/* Which types are tested with which operators: each type with sum and maximum, one type with all. Another test covers
+ * the operators themselves. */
 static bool is_tried(int type, int op)
 {
     return has_type(type) && has_op(type, op) && (op == 0 || op == 3 || type == 4);
@@ -389,7 +389,7 @@ static void write_functions(const char *before, bool all)
     assert_true((size_t)n < sizeof functions_source);
 }
 
-/* Items 0 to end - 1 of the item's sub-group. One by itself stays as it is, whatever the operator. */
+/* Items 0 to end - 1 of the item's sub-group. A single element is the result itself, whatever the operator. */
 static int64_t fold(const trial *t, int type, int op, size_t item, uint32_t end, bool with_init)
 {
     int64_t sum = with_init ? INIT : identity(type, op);
@@ -494,7 +494,7 @@ static void test_sub_group__leaves_nan_out_of_a_minimum(void **state)
     ndr_buffer_destroy(out);
 }
 
-/* ---- handing over ---- */
+/* ---- exchanges ---- */
 
 static const char exchange_macro[] =
     "#include \"ndr/sub_group.clh\"\n"
@@ -530,7 +530,7 @@ static void write_exchanges(const char *types)
     assert_true((size_t)n < sizeof exchange_source);
 }
 
-/* Whose element item `p` takes; itself where there is no such item. */
+/* The item whose element item `p` takes; `p` itself if there is no such item. */
 static uint32_t giver(const place *p, int result)
 {
     const uint32_t id = p->local_id, range = p->local_range;
@@ -617,7 +617,7 @@ static void test_sub_group__votes(void **state)
         ndr_kernel *kernel = kernel_for(source, "vote", t);
         if (!kernel || !read_places(t)) continue;
         int32_t x[MOST], y[MOST];
-        /* by turns nobody, everybody, the leader, the last one */
+        /* in turn no item, every item, the leader, the last item */
         for (size_t i = 0; i < t->items; ++i) {
             const place *p = &places[i];
             const uint32_t turn = (p->group + p->id) % 4;

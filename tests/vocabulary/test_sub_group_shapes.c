@@ -1,7 +1,8 @@
 /* test_sub_group_shapes.c - sub-groups in groups of every shape: items and host report the same sizes.
  *
- * A case is a shape of 1 to 3 dimensions and up to 64 items, and a size asked for. Where the device has sub-groups of its
- * own it runs twice, the second time without the driver's shuffles: items then exchange values through the scratch.
+ * A case is a shape of 1 to 3 dimensions and up to 64 items, and a requested size. If the device has its own
+ * sub-groups, a case runs twice, the second time without the driver's shuffles. Items then exchange values through the
+ * scratch.
  *
  * A run takes 30 cases at random; the seed is printed, and NDR_TEST_SEED=n chooses another. NDR_TEST_LONG=1 runs all. */
 #include "support.h"
@@ -10,21 +11,21 @@
 
 enum {
     MAX_ITEMS = 64,
-    GUARD = 256, /* words before the scratch and behind it */
+    GUARD = 256, /* words before and after the scratch */
     MAX_SIZES = 1 + sizeof device.sub_group_sizes / sizeof device.sub_group_sizes[0]
 };
 
 /* ---- the kernel ---- */
 
-/* What one item is told, and what the others hand it. */
+/* What one item reports: its place, and the values that it gets from other items. */
 typedef struct place {
     uint32_t id, count, local_id, local_range, max_local_range;
-    uint32_t ones, before;   /* as many as there are, as many as come before: sums of ones */
+    uint32_t ones, before;   /* sums of ones: the number of items, the number of items before */
     uint32_t last, selected; /* local linear ids of the group */
-    uint32_t spoiled;        /* words beside the scratch */
+    uint32_t spoiled;        /* changed words outside the scratch */
 } place;
 
-/* The kernel has scratch of its own, which lies between guards. */
+/* The kernel has its own scratch, between guards. */
 static const char source[] =
     "#ifdef WITHOUT_SHUFFLES\n"
     "#undef cl_khr_subgroup_shuffle\n"
@@ -88,7 +89,7 @@ static size_t list_shapes(ndr_range *shapes)
     return n;
 }
 
-/* 0, and the sizes that the device offers; or two for virtual sub-groups, which take any. */
+/* 0 and the sizes that the device offers. For virtual sub-groups, which take any size, 0 and two sizes. */
 static size_t list_sizes(size_t *sizes)
 {
     static const size_t virtual_sizes[] = { 3, 8 };
@@ -118,10 +119,10 @@ static ndr_kernel *kernel_for(const sub_group_case *c)
 /* ---- one case ---- */
 
 static place places[MAX_ITEMS];
-static size_t whose[MAX_ITEMS][MAX_ITEMS]; /* of sub-group and local id: the item, counted from 1 */
+static size_t whose[MAX_ITEMS][MAX_ITEMS]; /* by sub-group and local id: the item, counted from 1 */
 static const sub_group_case *current;
 
-/* The sentence of what is wrong with the current case. */
+/* Fail with a sentence about the current case if the values differ. */
 static void expect(size_t item, const char *what, size_t got, size_t wanted)
 {
     const size_t *size = current->local.size;
@@ -133,7 +134,7 @@ static void expect(size_t item, const char *what, size_t got, size_t wanted)
 
 static void expect_that(size_t item, const char *what, bool holds) { expect(item, what, holds, true); }
 
-/* Each item has a place of its own, in a sub-group that is as large as its items are told. */
+/* Each item has its own place, and each sub-group has as many items as its items report. */
 static void check_partition(size_t items)
 {
     size_t members[MAX_ITEMS] = { 0 };
@@ -200,7 +201,7 @@ static void run_form(const sub_group_case *c, ndr_kernel *kernel)
     check_functions(items);
 }
 
-/* How many forms ran: none where such a group does not fit. */
+/* Returns how many forms ran: none if such a group does not fit. */
 static size_t run_case(ndr_range local, size_t requested)
 {
     sub_group_case c = { local, requested, false };
@@ -215,7 +216,7 @@ static size_t run_case(ndr_range local, size_t requested)
     return 2;
 }
 
-/* ---- some that are known to hurt ---- */
+/* ---- some difficult cases ---- */
 
 static void test_sub_group_shapes__may_be_cut_row_by_row(void **state)
 {

@@ -3,7 +3,7 @@
 #include "ndr/nd_item.clh"
 
 /* E1, E26: a group owns a block of c, and slides a window along a's rows and another down b's columns. Past an edge a
- * window holds zeros; every item meets every barrier. */
+ * window holds zeros. Every item reaches every barrier. */
 kernel void slide(global const float *a, global const float *b, local float *a_window, local float *b_window,
                   global float *c, ulong rows, ulong inner, ulong cols, NDR_ND_RANGE(2))
 {
@@ -33,7 +33,7 @@ kernel void twice(global float *x, NDR_ND_RANGE(1))
     x[ndr_global_id(it, 0)] = before * 2;
 }
 
-/* E4: its local array is for a group of ten, so it asks for one. */
+/* E4: its local array is for a group of ten items, so the kernel requires this size. */
 kernel __attribute__((reqd_work_group_size(10, 1, 1))) void add_reversed(global float *x, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
@@ -75,7 +75,7 @@ kernel void sum_groups_of(global const int *x, ulong n, global int *sums, NDR_ND
     if (ndr_leader(ndr_get_group(it))) sums[ndr_group_id(it, 0)] = part[0];
 }
 
-/* E9: an array of an item's own, over a barrier. */
+/* E9: an item's private array keeps its values across a barrier. */
 kernel void keep(global float *x, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
@@ -84,14 +84,14 @@ kernel void keep(global float *x, NDR_ND_RANGE(1))
     x[ndr_global_id(it, 0)] = own[0] * 2;
 }
 
-/* E17: at each item's place, its group. */
+/* E17: each item writes its group at its place. */
 kernel void groups(global int *group_of, NDR_ND_RANGE(3))
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
     group_of[ndr_global_linear_id(it)] = (int)ndr_group_linear_id(it);
 }
 
-/* E18: the product again, by items in groups. */
+/* E18: the same product, computed by items in groups. */
 kernel void multiply(global const float *a, global const float *b, global float *c, ulong n, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
@@ -101,7 +101,7 @@ kernel void multiply(global const float *a, global const float *b, global float 
     c[ndr_at(n, i, j)] = sum;
 }
 
-/* E19: a function that is for the whole group says so by what it takes. */
+/* E19: a function that the whole group must call takes the group as a parameter. */
 static void body(const ndr_group g, global int *rows, global int *cols, const size_t at)
 {
     rows[at] = (int)ndr_local_range(g, 0);
@@ -113,7 +113,7 @@ kernel void ask_group(global int *rows, global int *cols, NDR_ND_RANGE(2))
     body(ndr_get_group(it), rows, cols, ndr_global_linear_id(it));
 }
 
-/* E25: where an item is, both ways of saying it: global id, group id, local id. OpenCL's x is our last dimension. */
+/* E25: an item's global, group and local ids, by libndr and by OpenCL. OpenCL's x is libndr's last dimension. */
 kernel void places(global int2 *global_id, global int2 *group_id, global int2 *local_id, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);

@@ -1,4 +1,4 @@
-/* hierarchies.cl - the seeds' programs that read from the outside in. test_seeds.c launches them, over groups. */
+/* hierarchies.cl - the seeds' hierarchical kernels. test_seeds.c launches them, over groups. */
 #include "ndr/hierarchy.clh"
 #include "ndr/local.clh"
 
@@ -22,7 +22,7 @@ kernel void multiply(global const float *a, global const float *b, global float 
     }
 }
 
-/* E21: which item of the group does logical item i, and as its how manieth? */
+/* E21: which item of the group runs logical item i, and as its first, second or later one. */
 kernel void deal(global int *done_by, global int *turn, ulong logical, NDR_ND_RANGE(1))
 {
     const ndr_group g = NDR_GROUP(1);
@@ -34,7 +34,7 @@ kernel void deal(global int *done_by, global int *turn, ulong logical, NDR_ND_RA
     }
 }
 
-/* E22: the same work for each group, of however many items. */
+/* E22: the same work for each group, whatever its number of items. */
 kernel void multiply_blocks(global const float *a, global const float *b, global float *c, ulong n, ulong block,
                             NDR_ND_RANGE(2))
 {

@@ -4,7 +4,7 @@
 #include "ndr/local.clh"
 #include "ndr/loops.clh"
 
-/* E2: fold the upper part of x on the lower. Item i touches elements i and i + stride, and nobody else does. */
+/* E2: fold the upper part of x on the lower. Only item i uses elements i and i + stride. */
 kernel void fold(global float *x, global float *sums, ulong stride, NDR_RANGE(1))
 {
     const size_t i = ndr_global_id(NDR_ITEM(1), 0);
@@ -20,7 +20,7 @@ kernel void sum_serially(global const int *x, ulong n, global int *sum, NDR_RANG
     sum[ndr_global_id(NDR_ITEM(1), 0)] = total;
 }
 
-/* E7: all items meet in one cell, which is not among those that they read. */
+/* E7: all items add to one cell, which no item reads as an input. */
 kernel void sum_atomically(global const int *x, global int *sum, NDR_RANGE(1))
 {
     ndr_atomic_fetch_add(sum, x[ndr_global_id(NDR_ITEM(1), 0)]);
@@ -55,7 +55,7 @@ kernel void number(global int *x, NDR_RANGE(2))
     x[ndr_at(ndr_global_range(it, 1), ndr_global_id(it, 0), ndr_global_id(it, 1))] = (int)ndr_global_linear_id(it);
 }
 
-/* E13: every item is there, and once. */
+/* E13: every item runs exactly once. */
 kernel void count(global int *times, NDR_RANGE(2))
 {
     const ndr_item it = NDR_ITEM(2);
@@ -72,7 +72,7 @@ kernel void multiply(global const float *a, global const float *b, global float 
     c[ndr_at(n, i, j)] = sum;
 }
 
-/* E24: the range says how many workers, n how many units. Each unit is signed by its worker. */
+/* E24: the range says how many workers, n how many units. A worker writes its number to each of its units. */
 kernel void share_out(global int *times, global int *worker, ulong n, NDR_RANGE(1))
 {
     const ndr_item it = NDR_ITEM(1);
