@@ -1,7 +1,7 @@
-/* between.c - stands between libndr and the driver.
+/* between.c - intercepts calls between libndr and the driver.
  *
- * The functions below replace the loader's in libndr's table and pass calls on. Those around the allocator are
- * brought in by the linker's --wrap. */
+ * The functions below replace the loader's in libndr's table and pass calls on. The linker's
+ * --wrap adds those around the allocator. */
 #include "faults/between.h"
 
 #define AS_NAME(function) [CALL_##function] = #function,
@@ -70,7 +70,7 @@ static ndr_cl_functions loader;
         __VA_ARGS__                                 \
     }
 
-/* One that may be refused, and otherwise does what comes last, or passes its arguments on. */
+/* A hook that may refuse the call. Otherwise it runs the last argument, or passes the call's arguments on. */
 #define REFUSABLE(name, parameters, ...) \
     HOOK(cl_int, name, parameters, if (is_refused(CALL_##name)) return plan.code; __VA_ARGS__)
 #define PASSES(name, parameters, ...) REFUSABLE(name, parameters, return NEXT(__VA_ARGS__);)
@@ -84,7 +84,7 @@ static cl_int counted(cl_int error, long *count, int change)
 #define RETAINS(name, type, count) REFUSABLE(name, (type object), return counted(NEXT(object), &now.count, 1);)
 #define RELEASES(name, type, count) HOOK(cl_int, name, (type object), return counted(NEXT(object), &now.count, -1);)
 
-/* Of those that return what they make, and the code through their last parameter. */
+/* A hook for functions that return a new object, and the error code through their last parameter. */
 #define MAKES(type, count, name, parameters, ...)                            \
     HOOK(type, name, parameters,                                             \
          if (is_refused(CALL_##name)) return *error = plan.code, (type)NULL; \
@@ -92,7 +92,7 @@ static cl_int counted(cl_int error, long *count, int change)
          counted(*error, &now.count, 1);                                     \
          return made;)
 
-/* What all commands have. */
+/* The last parameters of all commands. */
 #define LIST cl_uint count, const cl_event *list, cl_event *event
 
 static cl_int enqueued(cl_int error, cl_uint count, const cl_event *list, const cl_event *event)
@@ -138,7 +138,7 @@ RELEASES(clReleaseProgram, cl_program, programs)
 RELEASES(clReleaseKernel, cl_kernel, kernels)
 RELEASES(clReleaseEvent, cl_event, events)
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 #define ANSWER size_t bytes, void *value, size_t *needed
 #define ANSWERS(name, type) PASSES(name, (type x, cl_uint what, ANSWER), x, what, bytes, value, needed)
@@ -179,7 +179,7 @@ REFUSABLE(clGetKernelWorkGroupInfo, (cl_kernel k, cl_device_id d, cl_uint what, 
               *(size_t *)value = largest_group;
           return error;)
 
-/* ---- all else but commands ---- */
+/* ---- all others except commands ---- */
 
 PASSES(clBuildProgram,
        (cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
@@ -237,7 +237,7 @@ TRANSFERS(clEnqueueReadBuffer, void *)
 
 /* ---- the table ---- */
 
-/* Tests that need no loader run without one, too. */
+/* Tests that need no loader also run without one. */
 __attribute__((constructor)) static void hook_all(void)
 {
     if (ndr_cl_open() != NDR_OK) return;

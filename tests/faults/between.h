@@ -1,7 +1,9 @@
-/* between.h - stands between libndr and the driver: refuses a call that the test has chosen, and counts what is made.
+/* between.h - intercepts calls between libndr and the driver: refuses a call that the test has chosen, and counts
+ * objects.
  *
- * A test program that is linked with between.c has its functions in libndr's table of OpenCL's. They pass each call on to
- * the ICD loader, as its malloc() and the like pass libndr's allocations on to the C library. */
+ * In a test program that is linked with between.c, libndr's table of OpenCL functions has the functions of between.c.
+ * They pass each call on to the ICD loader. Its malloc(), calloc() and realloc() pass libndr's allocations on to the C
+ * library. */
 #ifndef NDR_TESTS_BETWEEN_H
 #define NDR_TESTS_BETWEEN_H
 
@@ -24,38 +26,38 @@ extern const char *const call_names[CALLS];
 /* Refuse one call, the one after `passing` others of its kind, with the code. */
 void refuse(call kind, size_t passing, cl_int code);
 
-/* As refuse(), of a transfer: it is enqueued all the same, and not waited for. */
+/* Like refuse(), for a transfer: the transfer is still enqueued, but the call does not wait for it. */
 void refuse_afterwards(call kind, size_t passing, cl_int code);
 
-/* Beside the one call, refuse all of this kind with its code. Of several kinds, too. */
+/* In addition to the one call, refuse all calls of this kind with the same code. May be called for several kinds. */
 void refuse_also(call kind);
 
-/* The end of it: whether there was such a call. */
+/* Stop refusing. Returns whether there was such a call. */
 bool refuse_none(void);
 
 /* How many calls of each kind there were since the test last cleared them. */
 extern size_t calls[CALLS];
 
-/* What is alive of what passed through: made and counted, less released; mappings less unmappings. */
+/* The number of live objects: those created and retained, less those released; mappings less unmappings. */
 typedef struct alive {
     long contexts, queues, buffers, programs, kernels, events, mappings, blocks;
 } alive;
 extern alive now;
 
-/* Set: each platform is listed twice, so that there are others than the one refused. */
+/* If set, each platform is listed twice, so that others remain if one is refused. */
 extern bool platforms_twice;
 
-/* Of all launches. */
+/* The items of all launches so far. */
 extern size_t items_enqueued;
 
 /* The wait list of the latest command. */
 extern ndr_wait_list waits_enqueued;
 
-/* How images are described from now on: the driver's answers where both are 0. */
+/* How kernels' image arguments are described from now on. The driver's results if both are 0. */
 extern cl_kernel_arg_address_qualifier image_space;
 extern cl_kernel_arg_access_qualifier image_access;
 
-/* What kernels that are built from now on say is the largest group that they take; 0 leaves it to the driver. */
+/* The largest group that kernels built from now on report; 0 means the driver's value. */
 extern size_t largest_group;
 
 #endif

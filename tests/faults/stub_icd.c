@@ -1,7 +1,7 @@
 /* stub_icd.c - an OpenCL driver with platforms and no devices, for the loader to find.
  *
- * NDR_STUB_PLATFORMS says how many platforms, 1 if unset; NDR_STUB_ERROR is what asking for their devices
- * gives, CL_DEVICE_NOT_FOUND if unset. */
+ * NDR_STUB_PLATFORMS is the number of platforms, 1 if unset. NDR_STUB_ERROR is the error of clGetDeviceIDs,
+ * CL_DEVICE_NOT_FOUND if unset. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -62,7 +62,8 @@ static cl_int CL_API_CALL get_platform_ids(cl_uint capacity, cl_platform_id *fou
     return CL_SUCCESS;
 }
 
-/* What the loader looks up by name. Our own names inside: these would lead back into the loader. */
+/* The functions that the loader looks up by name. Inside, the stub uses its own names, because a call of one of these
+ * names would call the loader. */
 CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t capacity,
                                                   void *value, size_t *needed)
 {

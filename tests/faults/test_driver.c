@@ -1,4 +1,4 @@
-/* test_driver.c - errors of the driver after all checks: each of its calls fails once, and the next try succeeds. */
+/* test_driver.c - errors of the driver after all of libndr's checks: each call fails once, and a retry succeeds. */
 #include "faults/between.h"
 
 #include "forcing.h"
@@ -25,7 +25,7 @@ static list list_devices(void)
     return got;
 }
 
-/* Where each device is there twice and one of them is left out, the others are as they are. */
+/* If each device is listed twice and one is left out, the others are unchanged. */
 static void assert_same_but_for_one(const list *got, const list *all)
 {
     assert_int_equal(got->count, all->count - 1);
@@ -58,13 +58,13 @@ static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
                        "; skipped: platform \"", ", device ", "clGetDeviceInfo gave", ndr_cl_error_name(code));
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), code);
-        assert_null(strstr(ndr_last_error(), "outside its buffers")); /* which no query can tell */
+        assert_null(strstr(ndr_last_error(), "outside its buffers")); /* no query can report that */
         assert_ptr_equal(made, nothing);
     }
     platforms_twice = false;
 }
 
-/* What a device need not know, it answers with CL_INVALID_VALUE: double, sub-groups, vendors' queries, versions. */
+/* A device may answer optional queries with CL_INVALID_VALUE: double, sub-groups, vendors' queries, versions. */
 static void test_driver__takes_an_invalid_value_for_a_no(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "; skipped: platform \"",
                        "\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6)");
         assert_true(refuse_none());
-        refuse(CALL_clGetDeviceIDs, i, CL_DEVICE_NOT_FOUND); /* has none, which is no fault */
+        refuse(CALL_clGetDeviceIDs, i, CL_DEVICE_NOT_FOUND); /* having no devices is no fault */
         assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("nobody", &made), "contains that; there ");
         assert_true(refuse_none());
         assert_null(strstr(ndr_last_error(), "left out"));
@@ -131,7 +131,7 @@ static const char kernels[] = "#include \"ndr/ndr.clh\"\n"
                               "    if (ndr_global_id(it, 0) < ndr_global_range(it, 0)) ndr_atomic_fetch_add(out, 1);\n"
                               "}\n";
 
-/* Whatever was refused is not taken for held: what OpenCL's kernel has is from the launch before. */
+/* A refused argument does not count as held, because OpenCL's kernel still has the one of the previous launch. */
 static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **
     }
 }
 
-/* Memory and resources are no fault of the argument's. */
+/* Lack of memory or resources is no fault of the argument. */
 static void test_driver__is_out_of_memory_for_an_argument(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_
     ndr_buffer_destroy(out);
 }
 
-/* 33 x 33 in groups of 8 x 4: four pieces. What has been enqueued runs, and the sentence says how much that is. */
+/* 33 x 33 in groups of 8 x 4: four pieces. The enqueued pieces run, and the sentence gives their number. */
 static void test_driver__refuses_a_piece_of_a_launch(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void assert_spoilt(operation *o)
     assert_ok(ndr_buffer_unmap(o->queue, o->c, got));
 }
 
-/* Whether there was a call to refuse. The operation must say so and have done nothing; the next time it works. */
+/* Returns whether there was a call to refuse. The operation must report it and write nothing. A retry works. */
 static bool check_refusal(operation *o, call kind, size_t passing)
 {
     ndr_event *const before = (ndr_event *)o, *event = before;
@@ -278,8 +278,9 @@ static bool check_refusal(operation *o, call kind, size_t passing)
     return refused;
 }
 
-/* Refuse each call of each kind once, as long as there is one more. What an operation makes for a queue it makes once:
- * there each refusal has a new one. (On all others it would do no harm, but some drivers compile kernels anew for it.) */
+/* Refuse each call of each kind once, until there are no more calls. An operation creates some objects only once per
+ * queue, so each of their refusals gets a new queue. (The others do not need one, and with a new queue some drivers
+ * compile kernels again.) */
 static void check_every_refusal(operation o)
 {
     static const struct {
@@ -307,7 +308,7 @@ static void check_every_refusal(operation o)
 
 enum { M = 40, N = 50, K = 9, MOST = 70000 };
 
-/* More than one group in every row; when quick in those that are not one launch of chunks. */
+/* Enough for more than one group in every row; if quick() is true, in all but those with one launch of chunks. */
 static size_t count_to_reduce(void) { return quick() ? 2100 : MOST; }
 
 static ndr_status multiply(operation *o, ndr_event **event)
@@ -397,7 +398,7 @@ static void test_driver__refuses_a_step_of_a_reduction(void **state)
     ndr_buffer_destroy(o.c);
 }
 
-/* A device may offer groups that a kernel of ours is too large for. */
+/* A kernel of libndr may take fewer items in a group than the device offers. */
 static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(void **state)
 {
     (void)state;
@@ -437,7 +438,7 @@ static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(
     queue = shared_queue;
 }
 
-/* ---- all else ---- */
+/* ---- all other calls ---- */
 
 #define assert_driver_refuses(function, call_)                                                 \
     do {                                                                                       \
@@ -480,12 +481,12 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     assert_ptr_equal(event, no_event);
     assert_ptr_equal(mapped, nothing);
     assert_memory_equal(got, ((const int[]){ 5, 6 }), sizeof got);
-    read_buffer(x, got, sizeof got); /* nothing of it is left: not mapped, not written */
+    read_buffer(x, got, sizeof got); /* the buffer is neither mapped nor written */
     assert_memory_equal(got, before, sizeof got);
 
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
     assert_driver_refuses(clEnqueueUnmapMemObject, ndr_buffer_unmap(queue, x, mapped));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after), "mapped"); /* still */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after), "mapped"); /* still mapped */
     assert_ok(ndr_buffer_unmap(queue, x, mapped));
     assert_ok(ndr_buffer_write(queue, x, 0, sizeof after, after));
     read_buffer(x, got, sizeof got);
@@ -496,7 +497,7 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
 
 /* ---- waiting ---- */
 
-/* Handles that are checked stay in memory for a while after their end. */
+/* Checked handles stay in memory for a while after they are destroyed. */
 static void assert_alive_as(const alive *then)
 {
     alive wanted = *then;
@@ -506,7 +507,7 @@ static void assert_alive_as(const alive *then)
 
 enum { INTS = 1000 };
 
-/* Work that whatever is enqueued behind it has to wait for. */
+/* Enqueue work that takes a while. Later commands must wait for it. */
 static void keep_busy(ndr_buffer *spun)
 {
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "spin"), ndr_nd_range_1d(1, 1), spun,
@@ -523,7 +524,7 @@ static void set_all(int *x, int value)
     for (size_t i = 0; i < INTS; ++i) x[i] = value;
 }
 
-/* The wait for an event that is refused; the call that should have waited and says that it failed, having enqueued. */
+/* Refuse the wait for an event; or let the blocking transfer fail after it has been enqueued. */
 static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
 {
     context->caps.wait_sleeps = waits_by_event;
@@ -551,7 +552,7 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
             assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
             assert_null(strstr(ndr_last_error(), "may still be running"));
             assert_true(refuse_none());
-            set_all(host, 9); /* the caller's again: nobody writes there any more */
+            set_all(host, 9); /* the caller owns it again: the driver writes no more */
             assert_ok(ndr_queue_finish(queue));
             assert_all(host, 9);
         }
@@ -574,7 +575,7 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
             assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host),
                            by_event ? "clWaitForEvents gave" : "clEnqueueWriteBuffer gave");
             assert_true(refuse_none());
-            set_all(host, 9); /* nobody reads there any more */
+            set_all(host, 9); /* the driver reads no more */
             read_buffer(x, host, sizeof host);
             assert_all(host, 7);
         }
@@ -583,7 +584,7 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
     ndr_buffer_destroy(spun);
 }
 
-/* Neither the wait nor the queue's end can be had: no promise, and the sentence says so. */
+/* Both the wait and clFinish fail. The sentence must warn that the work may still be running. */
 static void test_driver__says_where_work_may_still_be_running(void **state)
 {
     (void)state;
@@ -604,7 +605,7 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
     ndr_buffer_destroy(x);
 }
 
-/* Whatever the event itself says: here, that all is well. */
+/* The failed wait is reported although the event's state is complete. */
 static void test_driver__passes_on_that_a_wait_failed(void **state)
 {
     (void)state;
@@ -618,7 +619,7 @@ static void test_driver__passes_on_that_a_wait_failed(void **state)
                        ndr_cl_error_name(wait_codes[i]));
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
-        assert_null(strstr(ndr_last_error(), "may still be running")); /* the event says that it is not */
+        assert_null(strstr(ndr_last_error(), "may still be running")); /* the event is complete */
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
     }
@@ -689,7 +690,7 @@ static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **stat
     ndr_context_destroy(made);
 }
 
-/* A launch whose zones cannot be looked at has run, and is not called right. */
+/* If the zones cannot be read after a launch, the launch has run but is reported as failed. */
 static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
 {
     (void)state;
@@ -734,7 +735,7 @@ static void test_driver__needs_no_second_count_of_an_event(void **state)
         assert_ok(ndr_queue_create(context, NULL, &line));
         refuse(CALL_clRetainEvent, 0, CL_OUT_OF_HOST_MEMORY);
         assert_ok(ndr_launch_event(line, add_one, wants_event ? &done : NULL, ndr_range_1d(1), x));
-        refuse_none(); /* a driver that is not watched has nothing to count */
+        refuse_none(); /* libndr may make no such call */
         if (done) assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
         assert_ok(ndr_queue_finish(line));
@@ -761,14 +762,14 @@ static void test_driver__counts_a_queue_before_it_maps(void **state)
     assert_int_equal(now.mappings, then.mappings);
     assert_ok(ndr_buffer_map(line, x, NDR_MAP_READ, 0, sizeof before, &mapped));
     assert_memory_equal(mapped, before, sizeof before);
-    ndr_queue_destroy(line); /* the mapping keeps it */
+    ndr_queue_destroy(line); /* the mapping keeps the queue alive */
     ndr_buffer_destroy(x);
     assert_int_equal(now.queues, then.queues);
     assert_int_equal(now.events, then.events);
     assert_int_equal(now.mappings, then.mappings);
 }
 
-/* A source that nothing else has built in this context. */
+/* A source that this context has not built before. */
 static void test_driver__refuses_to_build_and_then_builds(void **state)
 {
     (void)state;
@@ -823,7 +824,7 @@ static void test_driver__fails_to_build_for_a_reason_that_is_not_the_text(void *
     }
 }
 
-/* Three kernels whose types only the program's own text explains. */
+/* Three kernels whose types only the program's text defines. */
 static const char typed[] = "typedef float real_t;\n"
                             "typedef struct { int x[2]; } pair;\n"
                             "struct cell { char c[5]; };\n"
@@ -852,7 +853,7 @@ static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
     desc.name = "j";
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     assert_int_equal(calls[CALL_clBuildProgram], 1);
-    desc.name = "h"; /* its type stands in a macro, and is known for the next kernel */
+    desc.name = "h"; /* its type is in a macro, and is then known for the next kernel */
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     assert_int_equal(kernel->params[1].type.dtype, NDR_DTYPE_I32);
     assert_int_equal(calls[CALL_clBuildProgram], 2);
@@ -862,7 +863,7 @@ static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
     assert_int_equal(calls[CALL_clBuildProgram], 2);
 }
 
-/* What the log finds in the text is wrong without the probes, too. */
+/* Errors that the log reports in the user's text do not come from the probes. */
 static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
 {
     (void)state;
@@ -874,9 +875,9 @@ static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
         { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = nobody; }\n", 1, false },
         { "kernel void k(global int *x, nobody o) { x[0] = 1; }\n", 2, false }, /* the probes fail as well */
         { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { x[0] = 1; }\n"
-          "#if 0\nkernel void none(nobody o) {}\n#endif\n", 3, true }, /* and a third that asks for own alone */
+          "#if 0\nkernel void none(nobody o) {}\n#endif\n", 3, true }, /* and a third with a probe for `own` only */
         { "typedef struct { int x; } own;\nkernel void k(global int *x, own o) { int pipe = 1; x[0] = nobody; }\n",
-          2, false }, /* in OpenCL C 1.2 the second time */
+          2, false }, /* the second build is in OpenCL C 1.2 */
     };
     const size_t count = context->caps.c_version > 120 ? COUNT_OF(rows) : COUNT_OF(rows) - 1;
     for (size_t i = 0; i < count; ++i) {
@@ -894,7 +895,7 @@ static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
     }
 }
 
-/* An image under another name, as drivers describe it and as they might. */
+/* An image behind a typedef, with the descriptions that drivers give and might give. */
 static void test_driver__has_images_told_from_buffers_however_it_describes_them(void **state)
 {
     (void)state;
@@ -930,7 +931,7 @@ static void test_driver__has_images_told_from_buffers_however_it_describes_them(
     ndr_buffer_destroy(x);
 }
 
-/* Get the kernel with one call refused, then again, and launch it. False: there was no such call. */
+/* Get the kernel with one call refused, then again, and launch it. Returns false if there was no such call. */
 static bool types_are_refused_once(const char *source, size_t row, call kind, size_t passing)
 {
     const struct { int32_t x[2]; } pair = { { 3, 4 } };
@@ -961,8 +962,8 @@ static bool types_are_refused_once(const char *source, size_t row, call kind, si
     return true;
 }
 
-/* A kernel whose types the driver does not explain, in the text and in a macro, where they take a second build to know:
- * each call refused once, and the next try knows them all. */
+/* A kernel whose types the driver does not define, in the text and in a macro. Types in a macro need a second build.
+ * Each call is refused once, and a retry finds all types. */
 static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_errors.c - docs/errors.md: each mistake of its tables is made here, and what the call says is what the page says.
+/* test_errors.c - docs/errors.md: each mistake of its tables is made here, and the call's sentence must be the page's.
  *
  * NDR_TEST_WRITE=1 writes the tables instead. {device} and the like stand for what differs from machine to machine. */
 #include "support.h"
@@ -16,7 +16,7 @@
 #include "ndr/ndr_cl.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-#define SKIPPED ((ndr_status)-1) /* a row that this device or loader cannot make */
+#define SKIPPED ((ndr_status)-1) /* a row that this device or loader cannot reproduce */
 
 static const char demo[] =
     "#include <ndr/nd_item.clh>\n"
@@ -71,7 +71,7 @@ static void hide(const char *value, const char *name)
     snprintf(hidden[hidden_count++].name, sizeof hidden[0].name, "%s", name);
 }
 
-/* The number, which the sentence will have under that name. */
+/* Returns the number. The page has `name` instead of it. */
 static size_t limit(size_t number, const char *name)
 {
     char digits[32];
@@ -82,7 +82,7 @@ static size_t limit(size_t number, const char *name)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Put `name` where `value` stands, a number only where it stands whole. */
+/* Replace `value` by `name`. A number is replaced only as a whole. */
 static void replace(ndr_text *text, const char *value, const char *name)
 {
     ndr_text out = { 0 };
@@ -98,7 +98,7 @@ static void replace(ndr_text *text, const char *value, const char *name)
     *text = out;
 }
 
-/* Put `name` where something stands from `from` up to one of the characters of `to`. */
+/* Replace the text between `from` and one of the characters of `to` by `name`. */
 static void replace_span(ndr_text *text, const char *from, const char *to, const char *name)
 {
     const char *start = text->chars ? strstr(text->chars, from) : NULL;
@@ -111,7 +111,7 @@ static void replace_span(ndr_text *text, const char *from, const char *to, const
     *text = out;
 }
 
-/* The sentence as the page has it: the first line, which a compiler's log follows. */
+/* The sentence as the page has it: the first line. A compiler's log may follow. */
 static void print_sentence(const char *sentence, ndr_text *out)
 {
     ndr_text_add(out, "%.*s", (int)strcspn(sentence, "\n"), sentence);
@@ -473,7 +473,7 @@ static ndr_status no_times(void)
     return status;
 }
 
-/* What ndr_device_list() says in another process: a loader reads its environment only once. */
+/* The result of ndr_device_list() in another process, because a loader reads its environment only once. */
 static struct machine {
     const char *variable, *value;
     ndr_status status;
@@ -515,7 +515,7 @@ static void ask_machines(void)
 
 static ndr_status on_machine(const struct machine *m, ndr_status wanted)
 {
-    return m->status == wanted ? ndr_fail(m->status, "%s", m->sentence) : SKIPPED; /* another loader's rules */
+    return m->status == wanted ? ndr_fail(m->status, "%s", m->sentence) : SKIPPED; /* the loader has other rules */
 }
 MISTAKE(vendors_without_driver, on_machine(&machines[0], NDR_NO_DRIVER))
 MISTAKE(driver_without_device, on_machine(&machines[1], NDR_NO_DEVICE))
@@ -574,9 +574,9 @@ MISTAKE(another_handle, checked(use_context_as_queue))
 /* ---- the table ---- */
 
 typedef struct row {
-    const char *section; /* a heading, and nothing else; or NULL */
+    const char *section; /* a heading, with nothing else; or NULL */
     const char *mistake;
-    const char *fix;          /* the words that tell it; NULL: the sentence tells the fault alone */
+    const char *fix;          /* the words that suggest it; NULL: the sentence has only the fault */
     ndr_status (*make)(void); /* NULL: `text` is built, as "demo.cl" */
     const char *text, *options;
 } row;
@@ -776,7 +776,7 @@ static const row rows[] = {
 
 static const char begins[] = "<!-- errors: written by test_errors, see above -->\n", ends[] = "<!-- errors: end -->\n";
 
-/* Make the mistake: a line of the page; false where that cannot be done here. */
+/* Make the mistake and write its line of the page; false if that is not possible here. */
 static bool print_row(const row *r, ndr_text *out)
 {
     hidden_count = 0;
@@ -821,7 +821,7 @@ static void write_page(const char *page, const char *begin, const char *tables, 
     ndr_text_free(&out);
 }
 
-/* One row or heading. What cannot be made here stays as the page has it. */
+/* One row or heading. A mistake that is not possible here keeps its line of the page. */
 static void print_piece(const row *r, const char *page, ndr_text *out)
 {
     char begin[128];
@@ -835,7 +835,7 @@ static void print_piece(const row *r, const char *page, ndr_text *out)
     }
 }
 
-/* Name the lines in which two texts differ; true where none does. */
+/* Print the lines in which two texts differ; true if none does. */
 static bool compare(const char *page, const char *calls)
 {
     bool same = true;
@@ -889,7 +889,7 @@ static void test_errors__mostly_tell_the_fix(void **state)
 
 /* ---- compilers' logs ---- */
 
-/* As libndr pastes them: what a kernel over a range includes. */
+/* The vocabulary that a kernel over a range includes, as libndr pastes it. */
 static const char ranged[] = "#line 1 \"demo.cl\"\n#line 1 \"kernels/ndr/item.clh\"\nint ndr_record_;\n"
                              "#line 1 \"kernels/ndr/nd_item.clh\"\nint ndr_group;\n"
                              "#line 2 \"demo.cl\"\nkernel void k(global float *x) { }\n";
@@ -927,7 +927,7 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
     }
 }
 
-/* A header for each name: the one that it is in, so that each of these texts builds. */
+/* Each name with the header that declares it. With that header each of these texts builds. */
 static void test_explain__names_the_header_that_is_missing(void **state)
 {
     (void)state;
@@ -1008,7 +1008,7 @@ static void test_explain__cuts_a_long_log(void **state)
     ndr_text_free(&out);
 }
 
-/* Sixteen errors and a warning: what is cut from the sentence is in the log. */
+/* Sixteen errors and a warning. The sentence is cut, and the log has all of them. */
 static void test_build__keeps_the_log_that_its_sentence_cuts(void **state)
 {
     (void)state;
@@ -1023,7 +1023,7 @@ static void test_build__keeps_the_log_that_its_sentence_cuts(void **state)
     assert_non_null(strstr(ndr_last_build_log(), "nobody1'"));
     assert_non_null(strstr(ndr_last_build_log(), "nobody16'"));
     assert_null(strstr(ndr_last_build_log(), "did not build"));
-    assert_ok(GET(.name = "scale", .file = "demo.cl")); /* a call that succeeds leaves it alone */
+    assert_ok(GET(.name = "scale", .file = "demo.cl")); /* a call that succeeds does not change it */
     assert_non_null(strstr(ndr_last_build_log(), "nobody16'"));
     assert_int_equal(ndr_queue_create(NULL, NULL, NULL), NDR_BAD_ARGUMENT);
     assert_string_equal(ndr_last_build_log(), "");
@@ -1031,10 +1031,10 @@ static void test_build__keeps_the_log_that_its_sentence_cuts(void **state)
 
 /* ---- warnings ---- */
 
-/* A line that compilers warn of and build, with a number of its own. */
+/* A line that compilers build with a warning. The number makes each text different. */
 #define WARNED "kernel void k(global int *x)\n{\n    if (x[0] = %lld) x[1] = 1;\n}\n"
 
-/* New to a driver's cache, from which it would come without warnings. */
+/* Build a new text, because a driver's cache would return a known one without warnings. */
 static void build_with_warning(void)
 {
     char text[256];
@@ -1042,7 +1042,7 @@ static void build_with_warning(void)
     assert_ok(GET(.name = "k", .source = text, .label = "warned.cl"));
 }
 
-/* What the driver itself says of the build of `built`. */
+/* The driver's own log of the build of `built`. */
 static void ask_driver_for_log(size_t capacity, char *log)
 {
     cl_program program;
@@ -1090,7 +1090,7 @@ static void check_log_of_built(void)
     test_free(log);
 }
 
-/* -Werror makes of a warning a build that fails, whatever a driver's cache knows; not all drivers heed it. */
+/* With -Werror a warning fails the build, even with a driver's cache. Not all drivers support it. */
 static void build_strictly(const ndr_op_plan *plan)
 {
     char strict[NDR_OPTIONS_SIZE + 16];
@@ -1158,13 +1158,13 @@ static void test_build__takes_names_that_only_older_languages_leave_free(void **
     assert_string_equal(ndr_last_error(), "from before");
     assert_ok(ndr_launch(queue, built, ndr_range_1d(1), x));
     read_buffer(x, &version, sizeof version);
-    assert_true(version == 160 || version == 40 + (int)context->caps.c_version); /* where pipe is free there too */
+    assert_true(version == 160 || version == 40 + (int)context->caps.c_version); /* if pipe is free there too */
     if (context->caps.c_version > 120 && version == 160) {
         assert_refused(NDR_BUILD_FAILED, GET(.name = "k", .source = text, .options = "-cl-std=CL3.0"), "did not build");
     }
 }
 
-/* Where the older language does not help, the first build's errors are those that are told. */
+/* If the older language fails as well, the sentence has the errors of the first build. */
 static void test_build__tells_the_errors_of_the_language_that_was_asked_for(void **state)
 {
     (void)state;
@@ -1181,7 +1181,7 @@ static void test_build__takes_an_older_language_for_what_has_no_vocabulary(void 
     (void)state;
     const ndr_status status =
         GET(.name = "k", .source = KERNEL("global int *x", "x[0] = 1;"), .options = "-cl-std=CL1.1");
-    if (status != NDR_OK) assert_refused(NDR_BUILD_FAILED, status, "did not build"); /* the driver's word, not ours */
+    if (status != NDR_OK) assert_refused(NDR_BUILD_FAILED, status, "did not build"); /* not libndr's refusal */
 }
 
 int main(void)

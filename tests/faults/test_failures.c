@@ -1,11 +1,12 @@
 /* test_failures.c - each call of the driver and each allocation fails once, in scenes that cover all public functions.
  *
- * A scene is a row of steps. One call in it is refused. The step that needed it must say so, naming call and code, and
- * leave everything as it was; the same step must then work, and so must all that follow. In the end nothing is left.
+ * A scene is a sequence of steps. One call in it is refused. The step that needed the call must fail with a sentence
+ * that names the call and the code, and must change nothing. The same step must then work, and so must all later ones.
+ * At the end no object is left.
  *
- * There are some thousand refusals, with several codes for each call. NDR_TEST_LONG=1 goes through all of them. Otherwise a
- * scene takes about four seconds: as many as that allows are tried, evenly spread, the first by a seed that is printed and
- * that NDR_TEST_SEED sets. */
+ * There are some thousand refusals, with several codes for each call. NDR_TEST_LONG=1 tries all of them. Otherwise a
+ * scene takes about four seconds and tries as many as fit, evenly spread. A seed chooses the first one. It is printed,
+ * and NDR_TEST_SEED sets it. */
 #include "faults/between.h"
 
 #include <time.h>
@@ -19,7 +20,7 @@
 
 enum { INTS = 100, MAX_STEPS = 40, MAX_POLLS = 8 };
 
-/* What a scene has made; all of it is undone at its end. */
+/* What a scene has created. All of it is destroyed at the scene's end. */
 typedef struct world {
     ndr_context *made, *wrapped;
     ndr_queue *line, *wrapped_line;
@@ -110,7 +111,7 @@ static ndr_status unmap(ndr_buffer *buffer)
 static ndr_status unmap_x(void) { return unmap(w.x); }
 static ndr_status unmap_over(void) { return unmap(w.over); }
 
-/* ---- steps: events, which are gone afterwards ---- */
+/* ---- steps: events that are destroyed afterwards ---- */
 
 static ndr_status gone_after(ndr_status status)
 {
@@ -140,7 +141,7 @@ static ndr_status query(void)
     return ndr_event_get_state(w.event, &state);
 }
 
-/* ---- steps: what came of it ---- */
+/* ---- steps: results ---- */
 
 static ndr_status expect(int wanted)
 {
@@ -211,7 +212,7 @@ static ndr_status get_from_file(void)
     return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_one", .file = "failures.cl" }, &w.kernel);
 }
 
-/* The log is what is wanted. */
+/* The step succeeds if the call gives the log. */
 static ndr_status get_wrong(void)
 {
     const ndr_status status = ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "wrong", .source = wrong }, &w.kernel);
@@ -220,7 +221,7 @@ static ndr_status get_wrong(void)
     return status == NDR_BUILD_FAILED && has_log ? NDR_OK : status;
 }
 
-/* The list of those that are there is what is wanted. */
+/* The step succeeds if the call lists the program's kernels. */
 static ndr_status get_nobody(void)
 {
     const ndr_status status = get_kernel("nobody", 0);
@@ -285,7 +286,7 @@ static ndr_status launch_nothing(void)
 enum { COUNT = 2100, M = 10 }; /* sum() leaves the output in x[0], multiply() a product of M x M in x */
 
 static ndr_reduce_method method;
-static ndr_buffer *threes; /* COUNT of them, of ints; ones as the bits of floats are no float that is needed */
+static ndr_buffer *threes; /* COUNT ints of 3 */
 static ndr_buffer *floats; /* M * M of 2.0f */
 
 static ndr_status sum(void)
@@ -327,7 +328,7 @@ static ndr_status expect_product(void)
     return NDR_OK;
 }
 
-/* Only the row of the list: the others take no more calls, but more time. */
+/* Only the row that the list selects. The others make the same calls and take more time. */
 static ndr_status tune(void)
 {
     return ndr_tune(here(), &(ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = 3, .n = 5, .k = 4, .max_seconds = 1e-9 }, NULL);
@@ -387,7 +388,7 @@ static int end_of_world(void **state)
 {
     (void)state;
     ndr_event_destroy(w.event);
-    ndr_buffer_destroy(w.x); /* which may be mapped */
+    ndr_buffer_destroy(w.x); /* it may be mapped */
     ndr_buffer_destroy(w.y);
     ndr_buffer_destroy(w.over);
     ndr_buffer_destroy(w.wrapped_x);
@@ -396,7 +397,7 @@ static int end_of_world(void **state)
     ndr_context_destroy(w.made);
     ndr_context_destroy(w.wrapped);
     memset(&w, 0, sizeof w);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "queue is NULL"); /* a short sentence: no block holds it */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "queue is NULL"); /* a short sentence needs no block */
     return 0;
 }
 
@@ -414,7 +415,7 @@ static void fail_at(const refusal *r, size_t at, const char *what)
              r->passing, (int)r->code, what, ndr_last_error());
 }
 
-/* It names what failed, and how. */
+/* Check that the sentence names the failed call and its code. */
 static void check_sentence(const refusal *r, size_t at, ndr_status status)
 {
     char code[32];
@@ -430,13 +431,13 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
     if (!strstr(ndr_last_error(), call_names[r->kind])) fail_at(r, at, "the call is not named");
     if (!strstr(ndr_last_error(), code) || !strstr(ndr_last_error(), ndr_cl_error_name(r->code)))
         fail_at(r, at, "the code is not named");
-    if (has_no_log || has_no_list) return; /* which is the driver's last word, and its code the one to keep */
+    if (has_no_log || has_no_list) return; /* the error to report is the driver's */
     if (ndr_last_cl_error() != r->code) fail_at(r, at, "ndr_last_cl_error() is another");
     if (status == NDR_BUILD_FAILED || (status < NDR_NO_DRIVER && status != NDR_LIMIT_EXCEEDED))
         fail_at(r, at, "the caller's fault");
 }
 
-/* Play the scene. Whether a step said that the call was refused; none where libndr can do without. */
+/* Play the scene. Returns whether a step reported the refusal. If libndr does not need the call, no step does. */
 static bool play(const refusal *r)
 {
     bool has_failed = false;
@@ -463,7 +464,7 @@ static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_M
 
 static bool goes_through_all;
 static unsigned seed;
-static size_t stride, next; /* every so many of a scene are tried; `next` are left out first */
+static size_t stride, next; /* one of `stride` refusals is tried; the first `next` are left out */
 static size_t tried, unnoticed[CALLS];
 
 /* Polling an event before waiting for it, and retaining it for that; unmapping a buffer that is destroyed while mapped.
@@ -474,7 +475,7 @@ static bool can_do_without(const refusal *r)
     return r->kind == CALL_clGetEventInfo || r->kind == CALL_clRetainEvent || r->kind == CALL_clEnqueueUnmapMemObject;
 }
 
-/* Of several drivers one that fails is left out of the list, and a device of another may be taken. */
+/* If there are several drivers, the list leaves out one that fails, and a device of another may be taken. */
 static bool is_of_another_driver(call kind)
 {
     cl_uint drivers = 0;
@@ -485,7 +486,7 @@ static bool is_of_another_driver(call kind)
 
 static size_t codes_of(call kind) { return kind == CALL_malloc ? 1 : COUNT_OF(codes); }
 
-/* What is alive; of a checked context not its handles, which are kept when they are gone. */
+/* The live objects. A checked context's handles are left out, because they are kept after they are destroyed. */
 static alive alive_of(const scene *s)
 {
     alive is = now;
@@ -529,7 +530,7 @@ static double now_s(void)
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* As long as one play takes, so long do those with a refusal. */
+/* A play with a refusal is assumed to take as long as one without. */
 static void choose_stride(const size_t *counted, double play_s)
 {
     enum { SCENE_S = 4, FEWEST = 10 };
@@ -541,7 +542,7 @@ static void choose_stride(const size_t *counted, double play_s)
     next = seed % stride;
 }
 
-/* Twice without a refusal: for what stays with the context, and to count the calls. */
+/* Play twice without a refusal: first to create what the context keeps, then to count the calls. */
 static void try_scene(const scene *s)
 {
     const refusal none = { s, NO_CALL, 0, CL_SUCCESS };
@@ -554,7 +555,7 @@ static void try_scene(const scene *s)
     assert_memory_equal(&after, &before, sizeof after);
     size_t counted[CALLS];
     memcpy(counted, calls, sizeof counted);
-    if (counted[CALL_clGetEventInfo] > MAX_POLLS) counted[CALL_clGetEventInfo] = MAX_POLLS; /* again until it is done */
+    if (counted[CALL_clGetEventInfo] > MAX_POLLS) counted[CALL_clGetEventInfo] = MAX_POLLS; /* polled until done */
     choose_stride(counted, now_s() - began);
     const size_t tried_before = tried;
     for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);
@@ -569,13 +570,13 @@ static void test_failures__of_opening_a_device(void **state)
     try_scene(&opening);
 }
 
-/* As the device waits, and as others do. */
+/* With the device's way of waiting, then with the other one. */
 static void test_failures__of_transfers_and_mappings(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
-        if (!context->checker) try_scene(&mappings); /* there what is unmapped is looked at afterwards */
+        if (!context->checker) try_scene(&mappings); /* a checked context reads the buffer after unmapping */
         context->caps.wait_sleeps = !context->caps.wait_sleeps;
     }
 }

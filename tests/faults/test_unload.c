@@ -20,7 +20,7 @@ static void *load_with(const char *name, void *function)
 
 static void *load(module_fail **failing) { return load_with("module_fail", failing); }
 
-/* A module that stays loaded would show nothing. */
+/* Unload the module and check that it is really unloaded. */
 static void unload(void *module)
 {
     assert_int_equal(dlclose(module), 0);
@@ -66,7 +66,7 @@ static void test_unload__after_threads_that_failed_leaves_nothing(void **state)
     assert_int_equal(blocks_of_thread, 0);
 }
 
-/* Of the 1024 keys or so that a process has, the module takes one and gives it back. */
+/* The module takes one of a process's thread-local keys, about 1024, and gives it back. */
 static void test_unload__gives_back_its_key(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_unload__gives_back_its_key(void **state)
     }
 }
 
-/* Drivers have threads of their own, which run on after the library that opened the loader is gone. */
+/* Drivers have their own threads. These still run after the library that opened the loader is unloaded. */
 static void test_unload__leaves_the_loader_open(void **state)
 {
     (void)state;

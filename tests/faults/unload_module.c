@@ -1,6 +1,6 @@
 /* unload_module.c - libndr inside a library that test_unload loads and unloads; it counts what libndr has allocated.
  *
- * It is linked with --wrap for malloc and the like, which brings libndr's calls here. */
+ * It is linked with --wrap for malloc and free, which sends libndr's calls here. */
 #include <stddef.h>
 
 #include "device/device.h"
@@ -27,7 +27,7 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* Fail with a sentence of so many letters, and give its length; blocks are counted in `blocks` from now on. */
+/* Fail with a sentence of `length` letters and return its length. `blocks` counts allocations from now on. */
 long module_fail(long *blocks, int length)
 {
     counted = blocks;

@@ -1,4 +1,4 @@
-/* refusals.c - each test takes every request of a suite, changes one thing in it and reads the refusal. */
+/* refusals.c - each test takes every request of a suite, changes one thing in it and checks the refusal. */
 #include "refusals.h"
 
 #include "device/device.h"
@@ -15,7 +15,7 @@ typedef struct request {
 
 static const refusal_suite *suite_of(void **state) { return *state; }
 
-/* A sentence's part; the last four stay. */
+/* A formatted part of a sentence. The last four results stay valid. */
 static const char *part(const char *format, ...)
 {
     static char parts[4][128];
@@ -43,7 +43,7 @@ static void restore(request *r)
     for (size_t i = 0; i < r->suite->operand_count; ++i) set_buffer(r, i, r->buffers[i]);
 }
 
-/* The suite's request of that number, its buffers with room for elements of `element_bytes`, 0 for just their own. */
+/* The suite's request of that number. Its buffers have room for elements of `element_bytes`; 0 means its own type. */
 static request request_of(void **suite, size_t number, ndr_queue *on, size_t element_bytes)
 {
     request r = { .suite = suite_of(suite), .queue = on };
@@ -79,7 +79,7 @@ static void check_contents(request *r, bool has_run)
     }
 }
 
-/* Nothing was written so far, and the same objects work. */
+/* Check that nothing was written so far and that the same objects still work. */
 static void close_request(request *r)
 {
     restore(r);
@@ -90,7 +90,7 @@ static void close_request(request *r)
     free(r->desc);
 }
 
-/* What `test` shows, of each request on the shared queue. */
+/* Run `test` with each request, on the shared queue. */
 static void each_request(void **suite, void (*test)(request *r))
 {
     for (size_t d = 0; d < suite_of(suite)->desc_count; ++d) {
@@ -175,7 +175,7 @@ void refuses_missing_buffers(void **suite) { each_request(suite, without_a_buffe
 
 static size_t length_of(const refusal_operand *o) { return o->end - o->begin; }
 
-/* All inputs in one buffer of `elements`, with room for the output behind each; where each begins. */
+/* All inputs in one buffer of `elements`, with room for the output after each. `starts` is where each begins. */
 static ndr_buffer *share_buffer(request *r, size_t starts[4], size_t *elements)
 {
     const size_t inputs = r->suite->operand_count - 1, bytes = ndr_dtype_size(*dtype_of(r));
@@ -196,7 +196,7 @@ static ndr_buffer *share_buffer(request *r, size_t starts[4], size_t *elements)
     return shared;
 }
 
-/* The first input that the output meets where it begins at `at`; the number of inputs if it meets none. */
+/* The first input that an output at `at` overlaps; the number of inputs if it overlaps none. */
 static size_t input_at(const refusal_suite *suite, const size_t starts[4], size_t at)
 {
     const size_t inputs = suite->operand_count - 1;

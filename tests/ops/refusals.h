@@ -1,17 +1,17 @@
-/* refusals.h - what every operation refuses, tested by a table that the operation fills in. */
+/* refusals.h - what every operation refuses, tested with a table that each operation supplies. */
 #ifndef NDR_TESTS_REFUSALS_H
 #define NDR_TESTS_REFUSALS_H
 
 #include "support.h"
 
-/* An operand: a span, or a matrix, whose rows lie one behind the other. */
+/* An operand: a span, or a matrix with its rows one after another. */
 typedef struct refusal_operand {
-    const char *name;           /* as the sentences call it */
+    const char *name;           /* its name in the sentences */
     size_t buffer, offset;      /* where the descriptor has them, by offsetof() */
     size_t pitch;               /* the same for a matrix; 0 for a span */
     size_t cols;                /* elements in a row */
     size_t begin, end;          /* the elements that a request takes, up to the end of the buffer */
-    const void *before, *after; /* what the buffer holds; `after` only of the output */
+    const void *before, *after; /* what the buffer holds; `after` only for the output */
 } refusal_operand;
 
 typedef struct refusal_suite {
@@ -34,7 +34,7 @@ void refuses_an_output_that_meets_an_input(void **suite);
 void refuses_buffers_of_another_context(void **suite);
 void leaves_the_event_alone_when_refused(void **suite);
 void refuses_f64_where_the_device_has_none(void **suite);
-void refuses_rows_that_would_overlap(void **suite); /* of matrices, so not among REFUSALS() */
+void refuses_rows_that_would_overlap(void **suite); /* for matrices only, so not in REFUSALS() */
 
 /* The tests of a suite, for the operation's list of tests: test_OPERATION__refuses_... */
 #define REFUSAL(operation, suite, behaviour)                                        \

@@ -1,4 +1,4 @@
-/* test_core.c - what a core of a CPU has: from the bits of its features, from the device's compiler, by force. */
+/* test_core.c - the properties of a CPU's core: from its feature bits, from the device's compiler, or forced. */
 #include "support.h"
 
 #include "ops/ops.h"
@@ -37,7 +37,7 @@ static void test_core__follows_from_its_features(void **state)
     }
 }
 
-/* What the device's compiler says in a program of its own; 0: it has none of these macros. */
+/* The features whose macros the device's compiler defines; 0 if it defines none. */
 static unsigned features_of_compiler(void)
 {
     static const char source[] = "kernel void tell(global uint *out)\n"
@@ -74,7 +74,7 @@ static void test_core__is_what_the_compiler_makes_code_for(void **state)
     assert_int_equal(core.fuses, wanted.fuses);
 }
 
-/* NDR_TEST_CORE is the code that the driver was told to make, by POCL_KERNELLIB_NAME. */
+/* NDR_TEST_CORE is the core that the driver compiles for; POCL_KERNELLIB_NAME sets it. */
 static void test_core__is_the_one_that_the_driver_was_told(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- one multiplication, with everything around it watched ---- */
+/* ---- one multiplication, with checks of everything around it ---- */
 
 /* Rows x cols of random elements in an array whose gaps and ends hold NaN: one read there shows in the result. */
 static host_matrix matrix_of(ndr_dtype dtype, size_t rows, size_t cols, size_t gap, size_t offset, uint64_t seed)
@@ -52,7 +52,7 @@ static bool is_inside(const host_matrix *m, size_t element)
     return row < m->rows && col < m->cols;
 }
 
-/* Outside the rows x cols elements all bits are as they were. */
+/* Outside the rows x cols elements all bits are unchanged. */
 static void check_outside(const host_matrix *before, const void *after)
 {
     const size_t size = ndr_dtype_size(before->dtype);
@@ -142,13 +142,13 @@ static const shape shapes[] = {
 };
 static const shape quick_shapes[] = { { 1, 1, 1 }, { 7, 2, 17 }, { 65, 1, 2 }, { 2, 65, 7 } };
 
-/* Each tile of `blocked` once on two compute units, by turns with rows that begin at a vector (i % 3 == 0) and rows that do
- * not, fewer rows or columns than the tile, and parts of k. */
+/* Each tile of `blocked` once on two compute units. Some rows begin at a vector (i % 3 == 0), others do not. Some
+ * shapes have fewer rows or columns than the tile, or parts of k. */
 static const shape blocked_shapes[] = {
     { 256, 132, 64 }, { 3, 5, 1300 }, { 1, 1, 257 }, { 130, 100, 7 }, { 65, 66, 65 }, { 40, 31, 9 }, { 17, 257, 64 },
 };
 
-/* A CPU's driver takes a second for a variant of `blocked`, a row for GPUs, and all shapes together have forty. */
+/* A CPU's driver takes a second to build a variant of `blocked`, a row for GPUs. All shapes together have forty. */
 static bool takes_few_shapes(void)
 {
     return forced_row && is_row(forced_row, "blocked") && device.type == NDR_DEVICE_TYPE_CPU
@@ -197,13 +197,13 @@ static void test_matmul__scales_by_alpha_and_beta(void **state)
     for (size_t i = 0; i < COUNT_OF(factors); ++i)
         for (size_t j = 0; j < COUNT_OF(factors); ++j) {
             if (quick() && (i + j) % 5) continue;
-            /* 0.1 is no float: ndr.h says that it is rounded to the type first. */
+            /* 0.1 is not a float. ndr.h promises that it is rounded to the type first. */
             check_shape(NDR_DTYPE_F32, s, 1, (float)factors[i], (float)factors[j]);
             if (device.has_f64 && !quick()) check_shape(NDR_DTYPE_F64, s, 1, factors[i], factors[j]);
         }
 }
 
-/* Whole numbers lose nothing: each bit is known, and 0.1 in the place of 0.1f would show. */
+/* Whole numbers are exact, so each bit is known, and 0.1 instead of 0.1f would show. */
 static void test_matmul__of_whole_numbers_is_exact(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void check_unread(ndr_dtype dtype, double alpha, double beta, bool nan_in
         fill_matrix(&b, nan_of(dtype));
     }
     if (nan_in_c) fill_matrix(&c, nan_of(dtype));
-    check_product(alpha, &a, &b, beta, &c); /* the loops do not read it either */
+    check_product(alpha, &a, &b, beta, &c); /* the plain loops do not read NaNs either */
     free(a.array);
     free(b.array);
     free(c.array);
@@ -286,7 +286,7 @@ static void test_matmul__without_alpha_does_not_read_a_and_b(void **state)
     check_unread_everywhere(0, 0, true, true);
 }
 
-/* ... and does let it in where it is asked to. */
+/* A factor that is not 0 lets the NaN through. */
 static void test_matmul__lets_nan_through_what_it_reads(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void test_matmul__lets_nan_through_what_it_reads(void **state)
     check_unread_everywhere(1, 0, true, false);
 }
 
-/* Beside each other in a tile, a NaN of one row must stay out of the next. */
+/* In one tile, a NaN in a row must not reach the next row. */
 static void test_matmul__keeps_nan_in_its_own_row_and_column(void **state)
 {
     (void)state;
@@ -349,9 +349,9 @@ static void test_matmul__of_no_rows_or_columns_does_nothing(void **state)
     ndr_event_destroy(event);
 }
 
-/* ---- as a piece of work ---- */
+/* ---- as enqueued work ---- */
 
-/* c = a * b of 2 x 3 by 3 x 2, that works; refusals change one thing in it. */
+/* A valid product, c = a * b of 2 x 3 by 3 x 2. Each refusal changes one thing in it. */
 typedef struct bench {
     ndr_buffer *a, *b, *c;
     ndr_matmul_desc desc;
@@ -379,7 +379,7 @@ static void check_c(const bench *b, const float *wanted)
     assert_memory_equal(got, wanted, sizeof got);
 }
 
-/* Nothing was written so far, and the same objects work. */
+/* Check that nothing was written so far and that the same objects still work. */
 static void close_bench(bench *b)
 {
     check_c(b, bench_c);
@@ -395,7 +395,7 @@ static void close_bench(bench *b)
     ndr_buffer_destroy(b->c);
 }
 
-/* An alpha that a program computed, and that came out as 0, must not become 1. */
+/* An alpha that a program computed as 0 must not become 1. */
 static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void **state)
 {
     (void)state;
@@ -445,7 +445,7 @@ static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **stat
     close_bench(&b);
 }
 
-/* c of one is a of the next, and b may be the same matrix as a. */
+/* One product's c is the next one's a, and b may be the same matrix as a. */
 static void test_matmul__sees_what_the_queue_did_before(void **state)
 {
     (void)state;
@@ -457,7 +457,7 @@ static void test_matmul__sees_what_the_queue_did_before(void **state)
                              .c = { second, 0, 2, 2, 0 } };
     assert_ok(ndr_matmul(queue, &desc, NULL)); /* squared */
     desc.a = desc.b = (ndr_matrix){ second, 0, 2, 2, 0 };
-    desc.c = (ndr_matrix){ second, 4, 2, 2, 0 }; /* the same buffer, just behind */
+    desc.c = (ndr_matrix){ second, 4, 2, 2, 0 }; /* the same buffer, after the first product */
     assert_ok(ndr_matmul(queue, &desc, NULL)); /* to the fourth */
     float got[8];
     read_buffer(second, got, sizeof got);
@@ -570,7 +570,7 @@ static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
     assert_ok(ndr_core_force(context, 0));
 }
 
-/* NEON's is never timed: this is all that is known of it. */
+/* NEON's blocks are never timed. This is their only test. */
 static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
 {
     (void)state;
@@ -582,7 +582,7 @@ static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
     assert_ok(ndr_core_get(context, &own));
     for (size_t i = 0; i < COUNT_OF(cores); ++i) {
         if (ndr_core_of(cores[i]).vector_bytes == own.vector_bytes && ndr_core_of(cores[i]).registers == own.registers)
-            continue; /* it has had all the tests */
+            continue; /* the other tests cover it */
         check_blocks(cores[i], "direct", NDR_DTYPE_F32);
         check_blocks(cores[i], "packed", NDR_DTYPE_F32);
     }
@@ -599,7 +599,7 @@ static bool is_chosen(const ndr_op_row *row)
     return ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) == row;
 }
 
-/* What each row has to show. */
+/* The tests that each row runs. */
 #define RESULTS \
     cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f32), \
     cmocka_unit_test(test_matmul__of_any_shape_agrees_with_loops_for_f64), \

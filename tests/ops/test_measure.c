@@ -9,12 +9,12 @@
 
 enum { BYTES = 1 << 10 };
 
-/* A clock on which only the rows take time. */
+/* A clock that only the rows advance. */
 static int64_t now;
 static int64_t read_clock(void) { return now; }
 
 static ndr_buffer *filled;
-static int request; /* rows take no notice of it */
+static int request; /* rows ignore it */
 static struct {
     size_t slow, fast, wrong, failing;
 } runs;

@@ -8,7 +8,7 @@
 #include "reference.h"
 #include "refusals.h"
 
-/* ---- what there is ---- */
+/* ---- methods, operators and types ---- */
 
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64,
                                     NDR_DTYPE_U64, NDR_DTYPE_F32, NDR_DTYPE_F64 };
@@ -19,8 +19,8 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What is forced is tested with its own method alone, and of each width with one type of integers: the text over T is
- * the same. */
+/* A forced row is tested only with its own method, and with one integer type of each width, because the text over T
+ * is the same. */
 static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
 {
     return !row->cannot(&(ndr_reduce_request){ .method = method });
@@ -36,9 +36,9 @@ static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 /* The widest float that the device has. */
 static ndr_dtype widest_float(void) { return device.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32; }
 
-/* ---- one reduction, with everything around it watched ---- */
+/* ---- one reduction, with checks of everything around it ---- */
 
-/* Elements of the buffer behind the input and around the output. */
+/* Elements after the input and around the output. */
 enum { GUARDS = 3 };
 
 typedef struct reduction {
@@ -51,7 +51,7 @@ typedef struct reduction {
 
 static size_t bytes_of(ndr_dtype dtype, size_t count) { return count * ndr_dtype_size(dtype); }
 
-/* What surrounds the output before, and has to be there after. */
+/* Check that the elements around the output are unchanged. */
 static void check_guards(const reduction *r, const unsigned char *outputs)
 {
     const size_t size = ndr_dtype_size(r->dtype);
@@ -187,7 +187,7 @@ static void test_reduce__of_a_million_agrees_with_a_loop(void **state)
     }
 }
 
-/* Off by one at either end would find the intruder. */
+/* A read one element past either end would find the extreme value there. */
 static void test_reduce__reads_exactly_its_elements(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_reduce__reads_exactly_its_elements(void **state)
     }
 }
 
-/* A method that lost a place would lose the one element that matters. */
+/* A method that skipped an element would miss the extreme one. */
 static void test_reduce__finds_an_extreme_wherever_it_stands(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void test_reduce__of_nothing_is_the_identity(void **state)
             for (size_t o = 0; o < COUNT_OF(ops) && device_can(dtypes[t], methods[m]); ++o) {
                 const reduction r = { dtypes[t], ops[o], methods[m], 0, 0, 1, NULL };
                 ndr_buffer *output = buffer_of(bytes_of(r.dtype, 2 + GUARDS), NULL);
-                const number got = reduce_on(&r, NULL, output); /* there is no input buffer either */
+                const number got = reduce_on(&r, NULL, output); /* without an input buffer */
                 if (!number_equal(r.dtype, got, reference_reduce(r.dtype, r.op, "", 0))) fail_reduction(&r, got);
                 ndr_buffer_destroy(output);
             }
@@ -265,7 +265,7 @@ static void test_reduce__wraps_integer_sums(void **state)
     }
 }
 
-/* Whole numbers below 2^24 lose nothing on the way, whatever the order. */
+/* Whole numbers below 2^24 are exact in any order. */
 static void test_reduce__adds_whole_floats_exactly(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_reduce__adds_whole_floats_exactly(void **state)
     free(host);
 }
 
-/* 0.1 is rounded the same way at each addition: one long row would be off by far more than the bound. */
+/* 0.1 is rounded the same way at each addition, so one long chain of additions would exceed the bound by far. */
 static void check_bound(ndr_dtype dtype, number x)
 {
     const size_t count = quick() ? 4099 : 1000003;
@@ -298,7 +298,7 @@ static void test_reduce__keeps_float_sums_within_their_bound(void **state)
     if (device.has_f64) check_bound(NDR_DTYPE_F64, (number){ .f64 = 0.1 });
 }
 
-/* Large ones that cancel: the bound speaks of magnitudes, not of the sum. */
+/* Large numbers that cancel. The bound depends on the magnitudes, not on the sum. */
 static void test_reduce__keeps_sums_that_cancel_within_their_bound(void **state)
 {
     (void)state;
@@ -428,9 +428,9 @@ static void test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_ever
     if (device.has_f64) check_same_bits(NDR_REDUCE_RECURSIVE, NDR_DTYPE_F64);
 }
 
-/* ---- as a piece of work ---- */
+/* ---- as enqueued work ---- */
 
-/* A reduction of {1, 2, 3, 4, 5} in i32 that works; refusals change one thing in it. */
+/* A valid reduction of {1, 2, 3, 4, 5} in i32. Each refusal changes one thing in it. */
 typedef struct bench {
     ndr_buffer *input, *output;
     ndr_reduce_desc desc;
@@ -448,7 +448,7 @@ static bench bench_of(void)
     return b;
 }
 
-/* Nothing was written so far, and the same objects work. */
+/* Check that nothing was written so far and that the same objects still work. */
 static void close_bench(bench *b)
 {
     int32_t five[5], two[2];
@@ -495,7 +495,7 @@ static void test_reduce__gives_an_event_that_ends_and_tells_its_time(void **stat
     free(host);
 }
 
-/* Three sums into one buffer and a sum over those, with nothing waited for in between. */
+/* Three sums into one buffer and a sum over those, without waiting in between. */
 static void test_reduce__sees_what_the_queue_did_before(void **state)
 {
     (void)state;
@@ -512,7 +512,7 @@ static void test_reduce__sees_what_the_queue_did_before(void **state)
         }
         desc.input = (ndr_span){ sums, 0 };
         desc.count = 3;
-        desc.output = (ndr_span){ sums, 3 }; /* the same buffer, just behind */
+        desc.output = (ndr_span){ sums, 3 }; /* the same buffer, after the three sums */
         assert_ok(ndr_reduce(queue, &desc, NULL));
         int32_t got[4];
         read_buffer(sums, got, sizeof got);
@@ -713,7 +713,7 @@ static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(voi
                        ndr_dtype_name(wide[t]), "the tree");
         check_poor_buffer(&p, -5);
         p.desc.dtype = NDR_DTYPE_I64;
-        p.desc.method = NDR_REDUCE_RECURSIVE; /* which does without, as the tree does */
+        p.desc.method = NDR_REDUCE_RECURSIVE; /* this method does not need it, nor does the tree */
         assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
         check_poor_buffer(&p, 10);
         close_poor_device(&p);
@@ -744,7 +744,7 @@ static bool is_chosen(const ndr_op_row *row)
     return false;
 }
 
-/* What each row has to show. */
+/* The tests that each row runs. */
 #define RESULTS \
     cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers), \
     cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers), \

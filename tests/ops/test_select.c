@@ -1,4 +1,4 @@
-/* test_select.c - rows by name: forced, refused with the reason, and left where they do not build. */
+/* test_select.c - rows by name: forced, refused with the reason, and skipped if they do not build. */
 #include "support.h"
 
 #include "forcing.h"
@@ -23,7 +23,7 @@ static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
     assert_null(ndr_op_forced(context, &ndr_reduce_operation));
 }
 
-/* ---- what is logged of operations ---- */
+/* ---- what operations log ---- */
 
 static char logged[4096];
 
@@ -93,7 +93,7 @@ static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void
     close_unordered(&u);
 }
 
-/* A device that says more than its compiler does: NDR_DISABLE still takes the order from the kernels. */
+/* A device that reports more than its compiler supports: NDR_DISABLE still removes memory order from the kernels. */
 static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void **state)
 {
     (void)state;

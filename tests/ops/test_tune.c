@@ -47,7 +47,7 @@ static void keep_logged(ndr_log_level level, const char *id, const char *text, v
     if (strcmp(id, "op.row") == 0) snprintf(logged, sizeof logged, "%s", text);
 }
 
-/* The row that a product of this size takes, in the log's words: "matmul: NAME". */
+/* The row that a product of this size takes, as the log writes it: "matmul: NAME". */
 static void assert_takes(const char *row, size_t m, size_t n, size_t k)
 {
     char wanted[64];

@@ -20,7 +20,7 @@ static const ndr_device_info gpu = { .type = NDR_DEVICE_TYPE_GPU,
                                      .max_group_size = 1024,
                                      .max_local_size = { 64, 1024, 1024 },
                                      .local_memory_bytes = 48 << 10 };
-/* The least that OpenCL 1.2 lets a device have. */
+/* The minimum that OpenCL 1.2 requires of a device. */
 static const ndr_device_info least = { .type = NDR_DEVICE_TYPE_ACCELERATOR,
                                        .compute_units = 1,
                                        .max_group_size = 1,
@@ -122,7 +122,7 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_takes_sum("tree_chunks", &on_cpu, 1000, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_chunks", &on_cpu, 1000, NDR_REDUCE_ATOMIC);
     assert_takes_sum("recursive", &on_cpu, 1000, NDR_REDUCE_RECURSIVE);
-    assert_takes_sum("tree_groups", &on_gpu, 4096, NDR_REDUCE_TREE); /* one group has it all */
+    assert_takes_sum("tree_groups", &on_gpu, 4096, NDR_REDUCE_TREE); /* one group takes all elements */
     assert_takes_sum("tree_groups_one_launch", &on_gpu, 4097, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_groups_one_launch", &on_gpu, 1000, NDR_REDUCE_ATOMIC);
     assert_takes_sum("recursive", &on_gpu, 1000, NDR_REDUCE_RECURSIVE);
@@ -151,7 +151,7 @@ static void test_tuning__takes_two_launches_where_groups_see_no_order(void **sta
     assert_takes_sum("atomic_groups", &caps, 1000003, NDR_REDUCE_ATOMIC);
 }
 
-/* Its registers hold items side by side, as a GPU's do. */
+/* Such a CPU's registers hold several items, like a GPU's. */
 static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void 
     }
 }
 
-/* Whatever a device lacks, and whatever is forced. */
+/* The choice must be valid whatever a device lacks and whatever is forced. */
 static void check_choice(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row,
                          const void *request, const ndr_op_plan *plan)
 {
@@ -184,7 +184,7 @@ static void test_tuning__always_finds_a_row_that_can(void **state)
     check_everything(check_choice);
 }
 
-/* ---- saying why ---- */
+/* ---- reasons for a refusal ---- */
 
 static void assert_explains(const ndr_operation *operation, const ndr_caps *caps, const ndr_op_row *forced,
                             const void *request, const char *sentence)
@@ -244,7 +244,7 @@ static void check_fit(const ndr_caps *caps, const ndr_operation *operation, cons
         items *= local;
     }
     assert_in_range(items, 1, caps->info.max_group_size);
-    /* The smallest tiles and trees are for devices with the 32 KiB that OpenCL 1.2 asks for. */
+    /* The smallest tiles and trees are for devices with 32 KiB, the minimum of OpenCL 1.2. */
     if (caps->info.local_memory_bytes >= 32 << 10 || is_row(row, "packed"))
         assert_true(plan->local_bytes <= caps->info.local_memory_bytes);
     assert_true(plan->workspace_bytes == 0 || plan->workspace_bytes >= NDR_WORKSPACE_HEAD_BYTES);
@@ -286,7 +286,7 @@ static void test_tuning__of_products_takes_the_block_that_the_registers_hold(voi
     assert_takes_block(0, 4, 2, 4);
 }
 
-/* Items have about as many bytes of c, whatever the block, and cover all of it. */
+/* Items have about the same number of bytes of c for every block, and together cover c. */
 static void test_tuning__of_products_gives_items_several_small_blocks(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ static void test_workspace__that_cannot_be_had_is_refused_and_not_lent(void **st
     ndr_workspace *workspace = NULL;
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_workspace_borrow(queue, SIZE_MAX, &workspace), "a buffer of");
     assert_null(workspace);
-    assert_ok(ndr_workspace_borrow(queue, 1, &workspace)); /* would wait for ever */
+    assert_ok(ndr_workspace_borrow(queue, 1, &workspace)); /* if still borrowed, this would wait for ever */
     ndr_workspace_return(workspace, NULL);
 }
 
@@ -73,7 +73,7 @@ static ndr_reduce_method method_of(const ndr_op_row *row)
     return (ndr_reduce_method)method;
 }
 
-/* A launch that fails midway leaves its slot in any state: here garbage, and no launch. */
+/* A launch that fails midway leaves its slot in an unknown state. This writes garbage instead of a launch. */
 static void fail_one(ndr_queue *line)
 {
     ndr_workspace *workspace;
@@ -126,8 +126,8 @@ static ndr_queue *out_of_order_line(void)
     return line;
 }
 
-/* One operation after the other, none waited for. Each row's steps follow each other, and no operation meets another's
- * partials. */
+/* One operation after another, without waiting. Each operation's steps run in order, and no operation uses another's
+ * partial results. */
 static void check_sums(ndr_queue *line, ndr_buffer *input, ndr_reduce_method method)
 {
     enum { SUMS = 40 };
@@ -198,7 +198,7 @@ static void test_workspace__keeps_products_apart_on_a_queue_out_of_order(void **
     ndr_queue_destroy(line);
 }
 
-/* Who waits for work that has failed fails as well: the workspace waits for it no longer. */
+/* A command that waits for failed work fails as well, so the workspace stops waiting for that work. */
 static void test_workspace__of_a_queue_out_of_order_does_not_wait_for_work_that_failed(void **state)
 {
     (void)state;

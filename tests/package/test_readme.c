@@ -1,7 +1,7 @@
-/* test_readme.c - README's kernels keep to their buffers over sizes and edges that README does not show. */
+/* test_readme.c - README's kernels stay inside their buffers, also with sizes and edges that README does not show. */
 #include "support.h"
 
-/* The kernel file `name` among README's code blocks: behind <!-- test: name -->. */
+/* The kernel file `name` among README's code blocks: the block after <!-- test: name -->. */
 static char *readme_block(const char *name)
 {
     static char text[1 << 16];
@@ -60,7 +60,7 @@ static void test_readme__transposes_any_size_at_any_edge(void **state)
     assert_ok(ndr_kernel_get_info(kernel, &info));
     for (size_t g = 0; g < sizeof globals / sizeof globals[0]; ++g)
         for (size_t l = 0; l < sizeof locals / sizeof locals[0]; ++l) {
-            if (locals[l][0] * locals[l][1] > info.max_group_size) continue; /* nothing to see: the launch is refused */
+            if (locals[l][0] * locals[l][1] > info.max_group_size) continue; /* the launch would be refused */
             ndr_nd_range range = ndr_nd_range_2d(globals[g][0], globals[g][1], locals[l][0], locals[l][1]);
             range.edge = NDR_EDGE_ROUND_UP;
             transpose(kernel, range);

@@ -3,7 +3,7 @@
 
 #include "device/device.h"
 
-/* A kernel of a text, ready to run; both are to be released. */
+/* A program and its kernel from a text. The caller releases both. */
 typedef struct made {
     cl_program program;
     cl_kernel kernel;

@@ -1,4 +1,4 @@
-/* forcing.c - each row of an operation, whatever the device would choose. */
+/* forcing.c - run each row of an operation, not only the row that the device would choose. */
 #include "forcing.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ bool is_forced(const ndr_operation *operation, const char *name)
     return forced && strcmp(forced, name) == 0;
 }
 
-/* A row that suits some devices only is one for items with vector registers. */
+/* Only rows for items with vector registers have an `unsuited` function. */
 bool takes_row(const ndr_operation *operation, const ndr_op_row *row)
 {
     const char *before = ndr_op_forced(context, operation);
@@ -43,7 +43,7 @@ static int open_forced(void **state)
     return 0;
 }
 
-/* What the device chooses by itself has had its tests already; of the rest what it can take. */
+/* Whether the row remains to be tested: the device can take it, and does not choose it anyway. */
 static bool is_left(const ndr_operation *operation, const ndr_op_row *row, bool (*is_chosen)(const ndr_op_row *row))
 {
     void *state = NULL;
@@ -63,7 +63,7 @@ static bool is_in_part(size_t number)
     return number % parts == part - 1;
 }
 
-/* Of a group's tests those of this part. */
+/* Run those tests of a group that belong to this part. */
 static int run_group(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction open)
 {
     struct CMUnitTest part[64];

@@ -1,4 +1,4 @@
-/* reference.c - what operations should give, by plain loops that anyone can check by eye. */
+/* reference.c - the expected results of operations, by plain loops that are easy to check. */
 #include "reference.h"
 
 #include <float.h>
@@ -138,14 +138,14 @@ number reference_reduce(ndr_dtype dtype, ndr_op op, const void *array, size_t co
     for (size_t i = 1; i < count; ++i) {
         const number x = number_get(dtype, array, i);
         if (op == NDR_OP_SUM) total = sum(dtype, total, x);
-        else if (is_nan(dtype, total)) total = x; /* left out, unless nothing else follows */
+        else if (is_nan(dtype, total)) total = x; /* a NaN is ignored unless all are NaN */
         else if (op == NDR_OP_MIN && is_less(dtype, x, total)) total = x;
         else if (op == NDR_OP_MAX && is_less(dtype, total, x)) total = x;
     }
     return total;
 }
 
-/* Neumaier's sum: what an addition rounds away is added at the end. */
+/* Neumaier's sum: the rounding errors of the additions are added at the end. */
 long double reference_sum(ndr_dtype dtype, const void *array, size_t count)
 {
     long double total = 0, rest = 0;

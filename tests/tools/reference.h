@@ -1,4 +1,4 @@
-/* reference.h - what operations should give, by plain loops that anyone can check by eye.
+/* reference.h - the expected results of operations, by plain loops that are easy to check.
  *
  * Integers and every minimum and maximum are exact. Float sums and products are computed in long double, and
  * compared within the bound that ndr.h states. */
@@ -28,7 +28,7 @@ void number_set(ndr_dtype dtype, void *array, size_t i, number value);
 /* A small whole number as an element; negative ones wrap where the type has no sign. */
 number number_of(ndr_dtype dtype, int value);
 
-/* Same value; any NaN is the same as any other, and -0 the same as 0. */
+/* Same value. All NaNs are equal here, and -0 equals 0. */
 bool number_equal(ndr_dtype dtype, number a, number b);
 
 bool is_float(ndr_dtype dtype);
@@ -50,13 +50,13 @@ number random_number(ndr_dtype dtype, uint64_t *seed);
 
 /* ---- reductions ---- */
 
-/* What ndr_reduce() gives; for a float sum only NaN or an infinity is of use, reference_sum() has the rest. */
+/* The result of ndr_reduce(). For float sums use it only for NaN and infinities, and reference_sum() for the rest. */
 number reference_reduce(ndr_dtype dtype, ndr_op op, const void *array, size_t count);
 
-/* The exact sum of floats, as well as long double knows it. */
+/* The exact sum of floats, within the precision of long double. */
 long double reference_sum(ndr_dtype dtype, const void *array, size_t count);
 
-/* Whether `got` is what ndr_reduce() may give. */
+/* Whether ndr_reduce() may return `got`. */
 bool reduces_to(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, const void *array, size_t count,
                 number got);
 
@@ -71,7 +71,7 @@ typedef struct host_matrix {
 
 number host_matrix_get(const host_matrix *matrix, size_t row, size_t col);
 
-/* One element of alpha * a * b + beta * c, and how far from it a result may be. */
+/* One element of alpha * a * b + beta * c, and the largest allowed error. */
 typedef struct product_element {
     long double value, bound;
 } product_element;

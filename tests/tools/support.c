@@ -8,7 +8,7 @@ ndr_device_info device;
 int open_device(void **state)
 {
     (void)state;
-    setenv("NDR_CACHE", "off", 0); /* CTest sets it; nothing goes to the store of a user who runs one test */
+    setenv("NDR_CACHE", "off", 0); /* as CTest sets it: a test run by hand does not write to the user's store */
     if (ndr_context_create(NULL, &context) != NDR_OK
         || ndr_queue_create(context, &(ndr_queue_desc){ .profiling = true }, &queue) != NDR_OK
         || ndr_context_get_device(context, &device) != NDR_OK) {

@@ -1,4 +1,4 @@
-/* support.h - what the tests share: a device to run on, results that must hold, refusals that must be read.
+/* support.h - what the tests share: a device to run on, and checks of results and refusals.
  *
  * Include it first: it brings CMocka and what CMocka needs. Internals come through "launch/launch.h" and the
  * like, which the tests may include as well. */
@@ -26,7 +26,7 @@ extern ndr_device_info device;
 int open_device(void **state);
 int close_device(void **state);
 
-/* The call must succeed; the sentence is printed if it does not. */
+/* The call must succeed. If it fails, its sentence is printed. */
 #define assert_ok(call) assert_ok_((call), #call, __FILE__, __LINE__)
 void assert_ok_(ndr_status status, const char *call, const char *file, int line);
 
@@ -36,7 +36,7 @@ void assert_ok_(ndr_status status, const char *call, const char *file, int line)
 void assert_refused_(ndr_status wanted, ndr_status status, const char *call, const char *file, int line,
                      const char *const *parts);
 
-/* The test ends as skipped, saying which capability is missing. */
+/* Skip the test and print which capability is missing. */
 #define skip_without(capability, why)                    \
     do {                                                 \
         if (!(capability)) {                             \
@@ -45,18 +45,18 @@ void assert_refused_(ndr_status wanted, ndr_status status, const char *call, con
         }                                                \
     } while (0)
 
-/* The test ends as skipped where each launch is waited for, as NDR_CHECK does: for work that an OpenCL event holds back
- * until the test goes on. */
+/* Skip the test if libndr waits for each launch, as with NDR_CHECK. For tests in which an OpenCL event holds work back
+ * until the test continues. */
 void skip_where_launches_are_waited_for(void);
 
-/* The test ends as skipped where a kernel takes fewer items in a group than its text is written for. */
+/* Skip the test if a kernel takes fewer items in a group than its text needs. */
 void skip_without_group(const ndr_kernel *kernel, size_t items);
 
-/* Whether kernels for items with vector registers can be expected to run: not on a CPU whose registers hold several items,
- * for which compiling one takes minutes. A simulator does not compile. */
+/* Whether kernels for items with vector registers can run here. False on a CPU whose registers hold several items,
+ * because compiling such a kernel takes minutes there. A simulator does not compile. */
 bool takes_vectors(void);
 
-/* True where sizes should be small: on a simulator. */
+/* True if sizes should be small: on a simulator. */
 bool quick(void);
 
 /* A kernel from source text; the test fails if it does not build. */
@@ -65,13 +65,13 @@ ndr_kernel *kernel_of(const char *source, const char *name);
 /* The same with the compiler's options, which may be NULL. */
 ndr_kernel *kernel_with(const char *source, const char *name, const char *options);
 
-/* One without parameters, "nothing"; the test is skipped where the driver cannot build any (NVIDIA's assembler cannot). */
+/* A kernel without parameters, "nothing". Skips the test if the driver cannot build one (NVIDIA's assembler cannot). */
 ndr_kernel *kernel_without_parameters(void);
 
-/* `wanted` items for a group, or as many as the kernel takes on this device where those are fewer. */
+/* `wanted` items for a group, or as many as the kernel takes on this device if those are fewer. */
 size_t fitting_group(const ndr_kernel *kernel, size_t wanted);
 
-/* A buffer that starts as a copy of `host`, or undefined where `host` is NULL. */
+/* A buffer that starts as a copy of `host`, or undefined if `host` is NULL. */
 ndr_buffer *buffer_of(size_t size_bytes, const void *host);
 
 /* Write a file into the folder that the test runs in. */
@@ -82,7 +82,7 @@ void write_file(const char *path, const char *text);
 void set_env(const char *name, const char *value);
 void restore_env(void);
 
-/* The number that an environment variable holds; `otherwise` where it is unset or empty. */
+/* The number that an environment variable holds; `otherwise` if it is unset or empty. */
 uint64_t number_from_env(const char *name, uint64_t otherwise);
 
 /* A few kernels for tests of other things, one source so that it is built once:

@@ -120,7 +120,7 @@ static void test_submit__needs_neither_list_nor_event(void **state)
     assert_ok(ndr_submit_write(queue->cl, to->cl, true, 0, BYTES, zeros, NULL, NULL));
     for (size_t i = 0; i < COMMANDS; ++i) {
         assert_ok(commands[i].submit(NULL, NULL));
-        if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* it returns a pointer */
+        if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* to get a pointer */
     }
     assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     cl_int got[INTS];

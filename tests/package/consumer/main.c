@@ -1,4 +1,4 @@
-/* main.c - a user's program: one launch with the vocabulary, its result looked at. */
+/* main.c - a user's program: one launch with the vocabulary and a check of its result. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* ignored.c - a status that is ignored draws a warning in each of the lines marked `warns`, and nowhere else. */
+/* ignored.c - each line marked `warns` ignores a status and must draw a warning. No other line may. */
 #include <ndr/ndr.h>
 
 void ignore(ndr_queue *queue, ndr_kernel *kernel, ndr_event *event);

@@ -1,6 +1,6 @@
-/* in_use.c - every macro of the public headers in use, in what is C11 and C++11 alike.
+/* in_use.c - every macro of the public headers in use, in code that is both C11 and C++11.
  *
- * Compiled only: each line is one that a user might write, and none may draw a warning. */
+ * Compiled only. Each line is one that a user might write, and none may draw a warning. */
 #include <ndr/ndr.h>
 
 struct pair {

@@ -1,4 +1,4 @@
-/* not_taken.c - what ndr_launch() does not take: each marked line draws one error, and that holds the name. */
+/* not_taken.c - arguments that ndr_launch() refuses: each marked line draws one error, which contains the name. */
 #include <ndr/ndr.h>
 
 struct pair {

@@ -1,6 +1,6 @@
-/* widths.c - what the headers make of the C types where long and pointers have 32 bits, in what is C11 and C++11 alike.
+/* widths.c - how the headers map the C types if long or pointers have 32 bits, in code that is both C11 and C++11.
  *
- * Compiled only, by a compiler for each such system; LONG_BYTES and POINTER_BYTES are what it should have. */
+ * Compiled only, by a compiler for each such system. LONG_BYTES and POINTER_BYTES are the system's sizes. */
 #include <ndr/ndr.h>
 #include <ndr/ndr_index.h>
 

@@ -1,4 +1,4 @@
-/* list.c - the devices of every driver, a line each: index, type, OpenCL version, driver, platform, name. */
+/* list.c - print a line for each device of every driver: index, type, OpenCL version, driver, platform, name. */
 #include <stdio.h>
 #include <stdlib.h>
 

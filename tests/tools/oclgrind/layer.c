@@ -1,14 +1,14 @@
-/* layer.c - an OpenCL layer around three faults of Oclgrind 21.10, each of which would have kernels reported for reading
- * what is initialised. Loaded through OPENCL_LAYERS.
+/* layer.c - an OpenCL layer that avoids three faults of Oclgrind 21.10. Each fault would report kernels for reading
+ * initialised memory as uninitialised. Loaded through OPENCL_LAYERS.
  *
- * What clEnqueueFillBuffer writes it takes for uninitialised; what clEnqueueWriteBuffer writes it believes. So buffers are
- * filled by writing them, and writing always waits.
+ * Oclgrind treats what clEnqueueFillBuffer writes as uninitialised, but not what clEnqueueWriteBuffer writes. So the
+ * layer fills buffers by writing them, and writing always waits.
  *
- * Of a buffer that clEnqueueWriteBuffer writes in part, it forgets that the rest is initialised. So all of it is written:
- * what it has, with the part replaced. That makes uninitialised bytes initialised, in buffers written in part.
+ * If clEnqueueWriteBuffer writes a part of a buffer, Oclgrind treats the rest as uninitialised. So the layer writes the
+ * whole buffer: its contents, with the part replaced. This hides uninitialised bytes in buffers written in part.
  *
- * A new buffer gets the number of one that is gone. If that was smaller, what kernels write past its end is taken for
- * uninitialised. So every buffer is kept, and no number comes again. */
+ * A new buffer gets the number of a released one. If that one was smaller, Oclgrind treats what kernels write past its
+ * end as uninitialised. So the layer keeps every buffer, and no number is used twice. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
 static const struct _cl_icd_dispatch *below;
 
-/* NULL where the driver is to refuse the call in its own words. */
+/* NULL if the layer must pass the call on for the driver to refuse it. */
 static char *whole_of(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, size_t *whole)
 {
     if (below->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *whole, whole, NULL) != CL_SUCCESS) return NULL;
@@ -67,7 +67,7 @@ static cl_mem CL_API_CALL create(cl_context context, cl_mem_flags flags, size_t 
     return buffer;
 }
 
-/* Our own reference does not count. */
+/* Hide the layer's own reference. */
 static cl_int CL_API_CALL tell(cl_mem memory, cl_mem_info what, size_t capacity, void *value, size_t *needed)
 {
     const cl_int error = below->clGetMemObjectInfo(memory, what, capacity, value, needed);

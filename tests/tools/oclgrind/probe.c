@@ -1,10 +1,10 @@
-/* probe.c - proves that the Oclgrind run would notice: kernels with one fault each, in plain OpenCL.
+/* probe.c - proves that the Oclgrind run detects faults: kernels with one fault each, in plain OpenCL.
  *
  *     probe platform | clean | race | uninitialized | bounds | sum_into_input | reverse_by_global_id
  *
- * `platform` prints the name of the only platform there is. The others run the kernel of that name and
- * end with 0: it is for tests/tools/oclgrind/run to read what Oclgrind says. The last two are what test_seeds.c has in its
- * right form: a sum into a cell that is also an input (E7), and a local array indexed by global id, in two groups (E4). */
+ * `platform` prints the name of the only platform. The others run the kernel of that name and end with 0;
+ * tests/tools/oclgrind/run reads Oclgrind's reports. test_seeds.c has the last two in a correct form: a sum into a cell
+ * that is also an input (E7), and a local array indexed by global id, in two groups (E4). */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static int run(cl_context context, cl_device_id device, const char *name)
     REQUIRE(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS);
     cl_kernel kernel = clCreateKernel(program, name, NULL);
     REQUIRE(kernel);
-    /* Oclgrind takes this for uninitialised, unless layer.c really is in between. */
+    /* Oclgrind treats this as uninitialised unless layer.c is loaded. */
     const cl_int zero = 0;
     REQUIRE(clEnqueueFillBuffer(queue, out, &zero, sizeof zero, 0, items * sizeof zero, 0, NULL, NULL) ==
             CL_SUCCESS);

@@ -1,8 +1,8 @@
-/* options.c - print what the bundled kernels are built with: a file under kernels/, a tab, the build options.
+/* options.c - print the build options of the bundled kernels: a file under kernels/, a tab, the options.
  *
- * For a CPU, a GPU, one with little local memory and one with groups of one item, and each of them under NDR_DISABLE
- * with every word; as OpenCL C 1.2 and 3.0. They are made up; the options come from the rows
- * of the operations. A line may come twice. */
+ * The devices are made up: a CPU, a GPU, a device with little local memory and one with groups of one item. Each comes
+ * also with every word of NDR_DISABLE, and with OpenCL C 1.2 and 3.0. The options come from the rows of the
+ * operations. A line may appear twice. */
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
