@@ -895,7 +895,7 @@ static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
     }
 }
 
-/* An image behind a typedef, with the descriptions that drivers give and might give. */
+/* An image named by a typedef, with the descriptions that drivers give and might give. */
 static void test_driver__has_images_told_from_buffers_however_it_describes_them(void **state)
 {
     (void)state;

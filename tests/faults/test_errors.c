@@ -1,6 +1,6 @@
 /* test_errors.c - docs/errors.md: each mistake of its tables is made here, and the call's sentence must be the page's.
  *
- * NDR_TEST_WRITE=1 writes the tables instead. {device} and the like stand for what differs from machine to machine. */
+ * NDR_TEST_WRITE=1 writes the tables instead. Names like {device} replace what differs from machine to machine. */
 #include "support.h"
 
 #include <sys/resource.h>

@@ -12,7 +12,7 @@
 
 /* ---- one multiplication, with checks of everything around it ---- */
 
-/* Rows x cols of random elements in an array whose gaps and ends hold NaN: one read there shows in the result. */
+/* Rows x cols of random elements in an array whose gaps and ends hold NaN. A read there shows in the result. */
 static host_matrix matrix_of(ndr_dtype dtype, size_t rows, size_t cols, size_t gap, size_t offset, uint64_t seed)
 {
     host_matrix m = { dtype, NULL, offset, rows, cols, cols + gap };
@@ -530,7 +530,7 @@ static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
     desc.b.cols = 1;
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but a * b is 2 x 1");
     desc = b.desc;
-    desc.a.cols = 0; /* a shape that does not fit is refused even where there is nothing to multiply */
+    desc.a.cols = 0; /* a shape that does not fit is refused even if there is nothing to multiply */
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 0 and b is 3 x 2");
     close_bench(&b);
 }

@@ -368,7 +368,7 @@ static void test_reduce__takes_the_two_zeros_for_equal(void **state)
     check_specials((const double[]){ -0.0, 0.0 }, 2, true);
 }
 
-/* The library launches it in groups of 64, where the middle never has to be rounded. */
+/* The library launches it in groups of 64, in which no half is ever rounded. */
 static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state)
 {
     (void)state;

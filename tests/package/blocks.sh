@@ -1,15 +1,15 @@
 #!/bin/sh
-# blocks.sh - the code blocks of a page do what the page says.
+# blocks.sh - the code blocks of a page work as the page describes.
 #
 #     blocks.sh <page.md> <C compiler> <include folder> <folder of libndr.so> [<installed prefix> <its library folder>]
 #
-# A block is a test when the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
-# two of two names; all of a page lie in one folder.
+# A block is a test if the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
+# two files if there are two names. All blocks of a page are in one folder.
 #     NAME.out    what the program NAME prints
-#     NAME.sh     commands, run where a prefix is given, with it in place of /opt/ndr
+#     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr
 #     NAME.cl, CMakeLists.txt    for the others
 #     any other   a whole C program, compiled without a warning and run
-# Of README the vector add has at most 25 lines, and the lines of plain OpenCL beside it are counted again.
+# README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
 set -eu
 page=$1 compiler=$2 include=$3 library=$4 prefix=${5:-} libdir=${6:-}
 unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH LIBRARY_PATH C_INCLUDE_PATH CPATH
@@ -26,7 +26,7 @@ awk '
     }
     inside { print > ("blocks/" name); if (also) print > ("blocks/" also); next }
     name != "" && /^$/ { next }
-    name != "" { print "blocks.sh: no code block behind: test: " name; failed = 1; exit }
+    name != "" { print "blocks.sh: no code block after: test: " name; failed = 1; exit }
     END { exit failed || inside }' "$page"
 
 cd blocks

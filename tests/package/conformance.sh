@@ -1,10 +1,10 @@
 #!/bin/sh
-# conformance.sh - docs/conformance.md has every row, and names only tests that are there.
+# conformance.sh - docs/conformance.md has every row, and names only tests that exist.
 #
 #     conformance.sh <conformance.md> <folder of rooms with test_*.c>
 #
-# Rows: A1 to A67, A50s to A57s, E1 to E26, each once and with one test at least. A test is a name that CMocka is given in
-# some test_*.c. A driver's cell is "pass", "skip: reason" or "-".
+# Rows: A1 to A67, A50s to A57s, E1 to E26, each once and with one test at least. A test is a name that CMocka is given
+# in some test_*.c. A driver's cell is "pass", "skip: reason" or "-".
 set -eu
 page=$1 tests=$2
 

@@ -1,4 +1,4 @@
-# Build tests/package/consumer/ against libndr in one of the ways a user might, then run it.
+# Build tests/package/consumer/ against libndr in one of the ways that a user might choose, then run it.
 # Run as: cmake -D WAY=... -D PREFIX=... -D ROOT=... and what else tests/CMakeLists.txt passes
 cmake_minimum_required(VERSION 3.21)
 
@@ -10,7 +10,7 @@ file(MAKE_DIRECTORY ${build})
 if(WAY MATCHES "^pkg_config")
   set(package ndr)
   if(WAY STREQUAL pkg_config_static)
-    # At some other place: an installed tree may be moved. The shared library lies beside the static one.
+    # At another place, because an installed tree may be moved. The shared library is beside the static one.
     file(COPY ${PREFIX}/ DESTINATION ${build}/prefix)
     set(PREFIX ${build}/prefix)
     set(package ndr-static)
@@ -45,7 +45,7 @@ if(dynamic MATCHES "NEEDED[^\n]*OpenCL")
   message(FATAL_ERROR "The consumer, which calls no OpenCL, is linked with it.")
 endif()
 
-# On a machine without OpenCL it starts, and says what is missing.
+# On a machine without OpenCL it starts and reports what is missing.
 function(expect_without_opencl sentence)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ARGN} ${build}/consumer RESULT_VARIABLE result ERROR_VARIABLE said)
   if(NOT result EQUAL 1 OR NOT said MATCHES "NDR_NO_DRIVER: ${sentence}")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# environment.sh - docs/devices.md lists each environment variable that libndr reads for itself, and base/os.c alone reads.
+# environment.sh - docs/devices.md lists each environment variable that libndr reads for itself, and only base/os.c
+# reads.
 #
 #     environment.sh <docs/devices.md> <src folder>
 set -eu

@@ -1,9 +1,10 @@
-# Read all #includes, and fail where a file includes a header of a higher floor, or another header than its own.
+# Read all #includes, and fail if a file includes a header of a higher floor or a header that the list does not allow.
 # Run as: cmake -D SRC=<src folder> -P floors.cmake
 #
 #   src/<floor>/<floor>.h            includes the headers of lower floors, public headers and system headers
 #   src/<floor>/*.c                  include the header of their own floor, public headers and system headers
-#   src/<floor>/<folder>/            has a header <folder>.h, which includes the floor's; its files include that one alone
+#   src/<floor>/<folder>/            has a header <folder>.h, which includes the floor's; its files include that one
+# alone
 #   kernels/shared/*.h, kernels/ndr/detail/*.h   are included by headers
 #   names of types, enumerators and functions that a floor's header declares are not used on a lower floor
 cmake_minimum_required(VERSION 3.21)
@@ -13,7 +14,7 @@ set(submitter device/submit.c) # alone enqueues
 set(system base/os.h base/os.c) # alone use the operating system
 set(wrong "")
 
-# Types of the public headers are known on every floor, wherever their struct is.
+# Types of the public headers may be used on every floor, wherever their struct is defined.
 file(GLOB headers "${SRC}/../include/ndr/*.h")
 set(public "")
 foreach(header IN LISTS headers)
@@ -82,7 +83,7 @@ foreach(floor IN LISTS floors)
   message(STATUS "${floor}: ${count} files, seeing ${seen}")
 endforeach()
 
-# What the headers of a floor declare: types, enumerators, functions.
+# The names that a floor's headers declare: types, enumerators, functions.
 set(below "")
 foreach(floor IN LISTS floors)
   set(names "")

@@ -3,8 +3,8 @@
 #
 #     forms.sh <which-form.md> <folder of rooms with test_*.c>
 #
-# The table "Shown by" has the heads and rows of "What each can use", in the same order; each of its cells has one test at
-# least, and none that is not there. A test is a name that CMocka is given in some test_*.c.
+# The table "Shown by" has the same heads and rows as "What each can use", in the same order. Each of its cells has at
+# least one test, and only tests that exist. A test is a name that some test_*.c passes to CMocka.
 set -eu
 page=$1 tests=$2
 

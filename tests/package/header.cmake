@@ -1,4 +1,4 @@
-# Compile one public header alone, twice over, or one source that uses them: as C11 or as C++11.
+# Compile one public header alone, included twice, or one source that uses the headers: as C11 or as C++11.
 # Run as: cmake -D HEADER=ndr/x.h | -D SOURCE=<file> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... [-D FLAGS=a,b]
 #           -P header.cmake
 cmake_minimum_required(VERSION 3.21)
@@ -23,10 +23,10 @@ if(LANGUAGE STREQUAL "c++")
   execute_process(COMMAND ${COMPILER} ${flags} -I. -fsyntax-only inside.txt COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
-# Only ndr_cl.h may bring OpenCL's own headers along.
+# Only ndr_cl.h may include OpenCL's own headers.
 if(HEADER AND NOT HEADER STREQUAL "ndr/ndr_cl.h")
   execute_process(COMMAND ${COMPILER} ${flags} -M ${SOURCE} OUTPUT_VARIABLE seen COMMAND_ERROR_IS_FATAL ANY)
   if(seen MATCHES "/CL/[a-z_]+\\.h")
-    message(FATAL_ERROR "${HEADER} brings OpenCL's ${CMAKE_MATCH_0} along.")
+    message(FATAL_ERROR "${HEADER} includes OpenCL's ${CMAKE_MATCH_0}.")
   endif()
 endif()

@@ -10,7 +10,7 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 
-# The marked lines of the source, and the lines that the compiler warns of. GCC warns of (void) too, clang does not.
+# The marked lines of the source, and the lines with warnings. GCC also warns about (void), clang does not.
 file(STRINGS ${SOURCE} lines)
 set(number 0)
 set(wanted "")

@@ -1,4 +1,4 @@
-# Install into a folder of the build tree, and see that everything came along.
+# Install into a folder of the build tree, and check that everything was installed.
 # Run as: cmake -D BUILD=... -D PREFIX=... -P install_tree.cmake
 cmake_minimum_required(VERSION 3.21)
 

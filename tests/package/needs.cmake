@@ -1,4 +1,4 @@
-# The shared library has its name and needs libc, nothing else.
+# The shared library has its SONAME and needs only libc.
 # Run as: cmake -D READELF=... -D LIBRARY=... -D SONAME=... -P needs.cmake
 cmake_minimum_required(VERSION 3.21)
 
@@ -20,5 +20,5 @@ endforeach()
 
 string(REPLACE "." "\\." soname "${SONAME}")
 if(NOT dynamic MATCHES "\\(SONAME\\)[^\n]*[^A-Za-z0-9._]${soname}[^A-Za-z0-9._]")
-  message(FATAL_ERROR "${LIBRARY} has not the SONAME ${SONAME}:\n${dynamic}")
+  message(FATAL_ERROR "${LIBRARY} does not have the SONAME ${SONAME}:\n${dynamic}")
 endif()

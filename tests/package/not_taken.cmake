@@ -1,4 +1,4 @@
-# What ndr_launch() does not take draws one error each, which says by a name what to write.
+# Each argument that ndr_launch() refuses draws one error, in which a name suggests what to write.
 # Run as: cmake -D SOURCE=<not_taken.c> -D COMPILER=... -D LANGUAGE=c|c++ -D INCLUDE=... -P not_taken.cmake
 cmake_minimum_required(VERSION 3.21)
 
@@ -19,10 +19,10 @@ string(REGEX MATCHALL "[^\n]*:[0-9]+: error: [^\n]*" errors "${said}")
 list(LENGTH wanted count)
 list(LENGTH errors found)
 if(count LESS 8 OR NOT found EQUAL count OR status EQUAL 0)
-  message(FATAL_ERROR "${count} errors should be there, ${found} are:\n${said}")
+  message(FATAL_ERROR "${count} errors were expected, ${found} were found:\n${said}")
 endif()
 foreach(name error IN ZIP_LISTS wanted errors)
   if(NOT error MATCHES "${name}")
-    message(FATAL_ERROR "This should say ${name}:\n${error}")
+    message(FATAL_ERROR "This error should contain ${name}:\n${error}")
   endif()
 endforeach()

@@ -1,10 +1,11 @@
 #!/bin/sh
-# setup.sh - setup/check and setup/examples say what they do and how long it takes, and tell a slow machine from a failure.
+# setup.sh - setup/check and setup/examples print what they do and how long it takes, and distinguish a slow machine
+# from a failure.
 #
 #     setup.sh <sources> <ctest>
 #
-# What they call is replaced by a few lines that print their arguments. A real ctest writes the log of a test that is too
-# slow and of one that fails.
+# Stubs that print their arguments replace the commands that they call. A real ctest writes the log of a test that is
+# too slow and of one that fails.
 set -eu
 root=$1 ctest=$2
 here=$PWD
@@ -18,7 +19,7 @@ fail() {
 says() { grep -q -- "$1" "$here/said" || fail "it does not say: $1"; }
 says_not() { ! grep -q -- "$1" "$here/said" || fail "it says: $1"; }
 
-# step_before STEP LINE: the step is announced before that line of its own.
+# step_before STEP LINE: the step is announced before the line that it prints.
 step_before() {
     step=$(grep -n "^setup: step $1 of 3: .*minute" said | head -n 1 | cut -d: -f1)
     command=$(grep -n "^$2" said | head -n 1 | cut -d: -f1)
@@ -71,7 +72,7 @@ says '^setup: failed: wrong;'
 says_not 'slow machine'
 says_not 'left_out'
 
-# A run that did not pass says so, in these words and by its status.
+# A failed run reports it, in these words and by its status.
 printf '#!/bin/sh\nexit 8\n' >stubs/ctest
 printf '#!/bin/sh\n' >stubs/cmake
 ! PATH=$here/stubs:$PATH "$root/setup/check" >said 2>&1 || fail "check has passed"

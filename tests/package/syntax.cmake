@@ -1,4 +1,4 @@
-# Check the library's sources with clang, without a warning, for a system whose headers need not be this one's.
+# Check that clang compiles the library's sources without a warning for a given system, which may have other headers.
 # Run as: cmake -D CLANG=<clang> -D TARGET=<triple> -D FLAGS=<more,parted,by,commas> -D ROOT=<project> -P syntax.cmake
 cmake_minimum_required(VERSION 3.21)
 

@@ -1,16 +1,16 @@
-# Every file of src/ has the test of its name, or the list below says which tests cover it. The test of an operation
-# covers all files of its folder, because it runs each implementation by name.
+# Every file of src/ has a test of the same name, or the list below has the tests that cover it. The test of an
+# operation covers all files of its folder, because it runs each implementation by name.
 # Run as: cmake -D ROOT=<project> -P tested.cmake
 cmake_minimum_required(VERSION 3.21)
 
-# file: the tests that cover it. A file is here where it can only be reached through another one.
+# file: the tests that cover it. A file is here if it can only be reached through another one.
 set(covered
   "base/handle: check"              # handles are known in checked contexts only
   "device/cache: binary"
-  "device/caps: catalog context"    # what NDR_DISABLE takes away; what a device says
+  "device/caps: catalog context"    # what NDR_DISABLE disables; what a device reports
   "device/cl_error: status failures"
   "launch/args: launch"
-  "launch/checked: check"           # with device/check, which it is one half of
+  "launch/checked: check"           # together with device/check
   "ops/job: workspace reduce"
   "ops/prefer: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c

@@ -205,7 +205,7 @@ static double *copy_elements(const host_matrix *m)
     return copy;
 }
 
-/* What is multiplied by zero is not read. */
+/* Elements that are multiplied by zero are not read. */
 static product_element element_of(double alpha, const double *a_row, const double *b_col, size_t depth, size_t b_cols,
                                   double beta, long double c_before, long double eps)
 {

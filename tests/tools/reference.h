@@ -25,7 +25,7 @@ typedef union number {
 number number_get(ndr_dtype dtype, const void *array, size_t i);
 void number_set(ndr_dtype dtype, void *array, size_t i, number value);
 
-/* A small whole number as an element; negative ones wrap where the type has no sign. */
+/* A small whole number as an element; negative ones wrap if the type is unsigned. */
 number number_of(ndr_dtype dtype, int value);
 
 /* Same value. All NaNs are equal here, and -0 equals 0. */

@@ -24,7 +24,7 @@ static int is_kernel(const char *name)
     return 0;
 }
 
-/* Whether the file at `path` holds the embedded bytes, and the text ends with a 0 behind them. */
+/* Whether the file at `path` holds the embedded bytes, and a 0 follows them. */
 static int same(const char *path, const ndr_source_file *embedded)
 {
     FILE *file = fopen(path, "rb");

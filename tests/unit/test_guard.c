@@ -202,7 +202,7 @@ static void test_guard__is_seen_beside_attributes(void **state)
     assert_first(HEAD " __attribute__((vec_type_hint(int))) {" ITEM REST);
 }
 
-/* ---- functions whose result depends on the added items ---- */
+/* ---- functions that depend on the number of items launched ---- */
 
 static const char *const odd[] = {
     "get_global_size(0)", "get_global_linear_id()", "get_local_size(0)", "get_local_id(0)", "get_group_id(0)",

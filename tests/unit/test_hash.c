@@ -19,7 +19,7 @@ static unsigned bits_of(uint64_t word)
     return bits;
 }
 
-/* One bit of a text changes about half of both words, wherever it stands. */
+/* One bit of a text changes about half of both words, whatever its place. */
 static void test_hash__of_texts_that_differ_in_a_bit_differs(void **state)
 {
     (void)state;

@@ -406,7 +406,7 @@ static void test_kernel__of_an_unknown_bundled_file_is_refused(void **state)
 
 /* ---- source that does not compile ---- */
 
-/* Oclgrind's logs name a file of its own, whatever #line says. */
+/* Oclgrind's logs name Oclgrind's own file and ignore #line. */
 static bool log_heeds_line_marks(void)
 {
     const ndr_kernel_desc desc = { .name = "k", .source = "#line 55 \"probe.cl\"\nkernel void k( {}\n" };

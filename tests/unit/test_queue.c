@@ -258,7 +258,7 @@ static CL_API_ENTRY cl_int CL_API_CALL note_marker(cl_command_queue cl, cl_uint 
     return real_marker(cl, count, events, done);
 }
 
-/* An empty range launches nothing, but its event and the commands behind it still wait for the list. */
+/* An empty range launches nothing, but its event and later commands still wait for the list. */
 static void test_queue__launch_of_an_empty_range_waits_for_its_list(void **state)
 {
     (void)state;

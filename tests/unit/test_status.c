@@ -124,7 +124,7 @@ static void test_last_error__names_call_and_argument_of_a_null(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(0, NULL, NULL), "ndr_device_list", "count is NULL");
 }
 
-/* ---- the code behind it ---- */
+/* ---- OpenCL's code of the failure ---- */
 
 static void test_last_cl_error__is_0_where_libndr_refused(void **state)
 {

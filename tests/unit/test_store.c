@@ -76,7 +76,7 @@ static void test_store__tells_keys_apart_that_meet(void **state)
     }
 }
 
-/* How many keys a look-up compares: as many as there are taken slots from where the key would stand. */
+/* How many keys a look-up compares: the number of taken slots from the key's first slot on. */
 static size_t comparisons_for(const ndr_table *table, ndr_hash key)
 {
     size_t count = 0, at = (size_t)key.words[0] & (table->capacity - 1);

@@ -96,7 +96,7 @@ typedef struct sharers {
     const void *cells;           /* at the end */
 } sharers;
 
-/* Where the cells start. The loaded one is 41 and grows by one; the stored one is overwritten. */
+/* The cells' first values. The loaded one is 41 and grows by one; the stored one is overwritten. */
 static void start_cells(ndr_dtype dtype, void *cells, size_t from)
 {
     const number zero = number_of(dtype, 0);

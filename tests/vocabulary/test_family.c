@@ -2,7 +2,7 @@
  *
  * A compiler that turns items into a loop has to keep, for each item, the values that are used again after a barrier.
  * Which values those are depends on the whole kernel, so kernels are generated. They have two to four group functions,
- * whose operands depend on conditions over data, ids and arguments, in loops and ifs that all items of a group take.
+ * whose operands depend on conditions over data, ids and arguments, in uniform loops and ifs.
  *
  * The first seed is printed. NDR_TEST_SEED=n begins with the kernel of seed n, NDR_TEST_KERNELS=n makes n of them, and
  * NDR_TEST_LONG=1 several hundred. */
@@ -151,7 +151,7 @@ static node *condition_of_few(void)
     return make(OR, 0, first, make(AND, 0, second, third, NULL), NULL);
 }
 
-/* The usual operand: x where an earlier condition holds, and 0 elsewhere. */
+/* The usual operand: x if an earlier condition is true, else 0. */
 static node *operand(void)
 {
     if (below(4) == 0) return value(2);

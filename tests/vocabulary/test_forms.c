@@ -1,4 +1,4 @@
-/* test_forms.c - what each form of kernel can use and what it refuses, where no other test covers it. The table
+/* test_forms.c - what each form of kernel can use and what it refuses, if no other test covers it. The table
  * "Shown by" of docs/which-form.md has them all. */
 #include "support.h"
 

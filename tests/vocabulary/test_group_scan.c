@@ -198,7 +198,7 @@ static const char types_source[] =
     "    out[i] = wrong;\n"
     "}\n";
 
-/* Small whole numbers, exact in every type; products overflow, where integers wrap. */
+/* Small whole numbers, exact in every type; products overflow, and integers wrap. */
 static size_t fill(const char *type, void *x, size_t count)
 {
     size_t size = 4;

@@ -1,4 +1,4 @@
-/* test_local.c - ndr/local.clh: where element (i, j) or (i, j, k) of a flat array lies. */
+/* test_local.c - ndr/local.clh: the index of element (i, j) or (i, j, k) of a flat array. */
 #include "support.h"
 
 static const char kernels[] =

@@ -611,7 +611,7 @@ static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)
 
 /* ---- many groups ---- */
 
-/* Far more than the device has compute units, in whatever order. */
+/* Far more groups than the device has compute units; they may run in any order. */
 static void test_nd_item__comes_in_any_number_of_groups(void **state)
 {
     (void)state;

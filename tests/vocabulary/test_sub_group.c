@@ -92,7 +92,7 @@ static const char places_source[] =
 
 static place places[MOST], places_again[MOST];
 
-/* Fill `places` for a trial; false where the device cannot have that size. */
+/* Fill `places` for a trial; false if the device cannot have that size. */
 static bool read_places(const trial *t)
 {
     ndr_kernel *kernel = kernel_for(places_source, "places", t);

@@ -1,9 +1,9 @@
 #!/bin/bash
 # vocabulary_size.sh CLANG KERNELS - the vocabulary stays cheap to parse.
 #
-# A kernel with ndr/group.clh and one reduction is at most 100 KB after preprocessing, and all of ndr/ndr.clh at most 480:
-# a compiler's time goes with that. No macro of kernels/ndr defines functions over more than ten lines: bodies belong
-# into kernels/ndr/detail.
+# A kernel with ndr/group.clh and one reduction is at most 100 KB after preprocessing, and all of ndr/ndr.clh at most
+# 480: a compiler's time grows with the size. No macro of kernels/ndr that defines functions has more than ten lines:
+# bodies belong in kernels/ndr/detail.
 set -euo pipefail
 clang=$1 kernels=$2 failed=0
 

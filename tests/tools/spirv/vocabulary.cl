@@ -233,7 +233,7 @@ TYPES(VECTOR_COPIES)
 
 /* ---- atomic.clh ---- */
 
-/* `...` is nothing, or order and scope behind a comma. */
+/* `...` is nothing, or order and scope after a comma. */
 #define ATOMICS(T, name, p, load_order, store_order, order)                                                    \
     VALUE(load_##name##_##T, T, ndr_atomic_load(p load_order))                                                 \
     KERNEL(store_##name##_##T, T, ndr_atomic_store(p, x store_order))                                          \
