@@ -238,14 +238,14 @@ typedef struct operation {
     ndr_reduce_method method;
 } operation;
 
-static void spoil_output(operation *o)
+static void fill_output(operation *o)
 {
-    static const unsigned char spoilt = 0x5a;
-    assert_ok(ndr_buffer_fill(o->queue, o->c, 0, ndr_buffer_size(o->c), &spoilt, 1, NULL));
+    static const unsigned char pattern = 0x5a;
+    assert_ok(ndr_buffer_fill(o->queue, o->c, 0, ndr_buffer_size(o->c), &pattern, 1, NULL));
 }
 
 /* A refused operation has written nothing. */
-static void assert_spoilt(operation *o)
+static void assert_output_unchanged(operation *o)
 {
     const size_t bytes = ndr_buffer_size(o->c);
     unsigned char *got = NULL;
@@ -258,7 +258,7 @@ static void assert_spoilt(operation *o)
 static bool check_refusal(operation *o, call kind, size_t passing)
 {
     ndr_event *const before = (ndr_event *)o, *event = before;
-    spoil_output(o);
+    fill_output(o);
     refuse(kind, passing, CL_OUT_OF_RESOURCES);
     const ndr_status status = o->run(o, &event);
     const bool refused = refuse_none();
@@ -267,7 +267,7 @@ static bool check_refusal(operation *o, call kind, size_t passing)
         assert_non_null(strstr(ndr_last_error(), "CL_OUT_OF_RESOURCES"));
         assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
         assert_ptr_equal(event, before);
-        assert_spoilt(o);
+        assert_output_unchanged(o);
         assert_ok(o->run(o, &event));
     } else {
         assert_ok(status);

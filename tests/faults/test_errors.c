@@ -250,29 +250,29 @@ static ndr_status mapped_buffer(void)
 }
 
 /* Make a mistake with a buffer of another context. */
-static ndr_status with_stranger(ndr_status (*mistake)(ndr_buffer *stranger))
+static ndr_status with_foreign(ndr_status (*mistake)(ndr_buffer *foreign))
 {
     ndr_context *other;
-    ndr_buffer *stranger;
+    ndr_buffer *foreign;
     assert_ok(ndr_context_create(NULL, &other));
-    assert_ok(ndr_buffer_create(other, 64, &stranger));
-    const ndr_status status = mistake(stranger);
-    ndr_buffer_destroy(stranger);
+    assert_ok(ndr_buffer_create(other, 64, &foreign));
+    const ndr_status status = mistake(foreign);
+    ndr_buffer_destroy(foreign);
     ndr_context_destroy(other);
     return status;
 }
 
-static ndr_status launch_stranger(ndr_buffer *stranger)
+static ndr_status launch_foreign(ndr_buffer *foreign)
 {
-    return ndr_launch(queue, scale, ndr_range_1d(10), stranger, 2.0f);
+    return ndr_launch(queue, scale, ndr_range_1d(10), foreign, 2.0f);
 }
-static ndr_status read_stranger(ndr_buffer *stranger)
+static ndr_status read_foreign(ndr_buffer *foreign)
 {
     char host[8];
-    return ndr_buffer_read(queue, stranger, 0, sizeof host, host);
+    return ndr_buffer_read(queue, foreign, 0, sizeof host, host);
 }
-MISTAKE(other_context, with_stranger(launch_stranger))
-MISTAKE(buffer_of_another_context, with_stranger(read_stranger))
+MISTAKE(other_context, with_foreign(launch_foreign))
+MISTAKE(buffer_of_another_context, with_foreign(read_foreign))
 
 static ndr_status too_many_bytes(void)
 {
@@ -500,7 +500,7 @@ static void ask_in_child(struct machine *m, int out)
 /* Before this process calls OpenCL. */
 static void ask_machines(void)
 {
-    (void)mkdir("no-drivers", 0777); /* may be there from an earlier run */
+    (void)mkdir("no-drivers", 0777); /* may exist from an earlier run */
     for (size_t i = 0; i < COUNT_OF(machines); ++i) {
         int ends[2];
         if (pipe(ends) != 0) abort();

@@ -222,7 +222,7 @@ static ndr_status get_wrong(void)
 }
 
 /* The step succeeds if the call lists the program's kernels. */
-static ndr_status get_nobody(void)
+static ndr_status get_missing(void)
 {
     const ndr_status status = get_kernel("nobody", 0);
     assert_int_not_equal(status, NDR_OK);
@@ -369,7 +369,7 @@ static const scene building = { "building",
                                   adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, ask_log,
                                   launch_split, wait, read_x, expect_8, get_from_file } };
 
-static const scene wrong_builds = { "wrong builds", { wrap_device, get_nobody, get_wrong, get_wrong } };
+static const scene wrong_builds = { "wrong builds", { wrap_device, get_missing, get_wrong, get_wrong } };
 
 static const scene sub_groups = { "sub-groups",
                                   { wrap_device, create_queue, create_x, get_put_sub_group, ask_sub_groups,
@@ -384,7 +384,7 @@ static const scene tuning = { "tuning", { tune } };
 
 /* ---- one run ---- */
 
-static int end_of_world(void **state)
+static int end_scene(void **state)
 {
     (void)state;
     ndr_event_destroy(w.event);
@@ -425,16 +425,16 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
     const bool has_no_list = status == NDR_NOT_FOUND && strstr(ndr_last_error(), "no kernel called \"nobody\"");
     if (r->kind == CALL_malloc) {
         if (status != NDR_OUT_OF_HOST_MEMORY && !has_no_log && !has_no_list) fail_at(r, at, ndr_status_name(status));
-        if (!has_no_list && !has_lost_log && !strstr(ndr_last_error(), "memory")) fail_at(r, at, "no word of memory");
+        if (!has_no_list && !has_lost_log && !strstr(ndr_last_error(), "memory")) fail_at(r, at, "memory is not named");
         return;
     }
     if (!strstr(ndr_last_error(), call_names[r->kind])) fail_at(r, at, "the call is not named");
     if (!strstr(ndr_last_error(), code) || !strstr(ndr_last_error(), ndr_cl_error_name(r->code)))
         fail_at(r, at, "the code is not named");
     if (has_no_log || has_no_list) return; /* the error to report is the driver's */
-    if (ndr_last_cl_error() != r->code) fail_at(r, at, "ndr_last_cl_error() is another");
+    if (ndr_last_cl_error() != r->code) fail_at(r, at, "ndr_last_cl_error() is a different code");
     if (status == NDR_BUILD_FAILED || (status < NDR_NO_DRIVER && status != NDR_LIMIT_EXCEEDED))
-        fail_at(r, at, "the caller's fault");
+        fail_at(r, at, "the status is for mistakes of the caller");
 }
 
 /* Play the scene. Returns whether a step reported the refusal. If libndr does not need the call, no step does. */
@@ -453,7 +453,7 @@ static bool play(const refusal *r)
         if (r->scene->steps[at]() != NDR_OK) fail_at(r, at, "fails again");
     }
     refuse_none();
-    end_of_world(NULL);
+    end_scene(NULL);
     return has_failed;
 }
 
@@ -500,7 +500,7 @@ static void try_one(refusal r)
     refuse(r.kind, r.passing, r.code);
     ++tried;
     if (!play(&r)) {
-        if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MAX_STEPS, "no step has said so");
+        if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MAX_STEPS, "no step has failed");
         ++unnoticed[r.kind];
     }
     const alive after = alive_of(r.scene);
@@ -653,11 +653,11 @@ static int say_and_close(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_failures__of_opening_a_device, end_of_world),
-        cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_of_world),
-        cmocka_unit_test_teardown(test_failures__of_launches, end_of_world),
-        cmocka_unit_test_teardown(test_failures__of_building, end_of_world),
-        cmocka_unit_test_teardown(test_failures__of_operations, end_of_world),
+        cmocka_unit_test_teardown(test_failures__of_opening_a_device, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_launches, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_building, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_operations, end_scene),
     };
     return cmocka_run_group_tests(tests, open_and_fill, say_and_close);
 }

@@ -667,36 +667,36 @@ static void test_reduce__of_nothing_needs_a_place_for_its_answer(void **state)
 
 /* ---- devices that lack something, by NDR_DISABLE ---- */
 
-typedef struct poor_device {
+typedef struct limited_device {
     ndr_context *context;
     ndr_queue *queue;
     ndr_buffer *buffer;
     ndr_reduce_desc desc; /* of four elements before a fifth */
-} poor_device;
+} limited_device;
 
-static const int64_t poor_elements[5] = { 1, 2, 3, 4, -5 };
+static const int64_t limited_elements[5] = { 1, 2, 3, 4, -5 };
 
-static poor_device poor_device_of(const char *disabled, ndr_dtype dtype, ndr_reduce_method method)
+static limited_device limited_device_of(const char *disabled, ndr_dtype dtype, ndr_reduce_method method)
 {
-    poor_device p;
+    limited_device p;
     set_env("NDR_DISABLE", disabled);
     assert_ok(ndr_context_create(NULL, &p.context));
     restore_env();
     assert_ok(ndr_queue_create(p.context, NULL, &p.queue));
-    assert_ok(ndr_buffer_create_from(p.context, sizeof poor_elements, poor_elements, &p.buffer));
+    assert_ok(ndr_buffer_create_from(p.context, sizeof limited_elements, limited_elements, &p.buffer));
     p.desc = (ndr_reduce_desc){ dtype, NDR_OP_SUM, method, { p.buffer, 0 }, 4, { p.buffer, 4 } };
     return p;
 }
 
-static void check_poor_buffer(const poor_device *p, int64_t last)
+static void check_limited_buffer(const limited_device *p, int64_t last)
 {
     int64_t got[5];
     assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got));
-    assert_memory_equal(got, poor_elements, 4 * sizeof got[0]);
+    assert_memory_equal(got, limited_elements, 4 * sizeof got[0]);
     assert_int_equal(got[4], last);
 }
 
-static void close_poor_device(poor_device *p)
+static void close_limited_device(limited_device *p)
 {
     ndr_buffer_destroy(p->buffer);
     ndr_queue_destroy(p->queue);
@@ -708,29 +708,29 @@ static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(voi
     (void)state;
     const ndr_dtype wide[] = { NDR_DTYPE_I64, NDR_DTYPE_U64, NDR_DTYPE_F64 };
     for (size_t t = 0; t < (device.has_f64 ? 3 : 2); ++t) {
-        poor_device p = poor_device_of("int64_atomics", wide[t], NDR_REDUCE_ATOMIC);
+        limited_device p = limited_device_of("int64_atomics", wide[t], NDR_REDUCE_ATOMIC);
         assert_refused(NDR_UNSUPPORTED, ndr_reduce(p.queue, &p.desc, NULL), device.name, "no 64-bit atomics",
                        ndr_dtype_name(wide[t]), "the tree");
-        check_poor_buffer(&p, -5);
+        check_limited_buffer(&p, -5);
         p.desc.dtype = NDR_DTYPE_I64;
         p.desc.method = NDR_REDUCE_RECURSIVE; /* this method does not need it, nor does the tree */
         assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
-        check_poor_buffer(&p, 10);
-        close_poor_device(&p);
+        check_limited_buffer(&p, 10);
+        close_limited_device(&p);
     }
 }
 
 static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void **state)
 {
     (void)state;
-    poor_device p = poor_device_of("int64_atomics,fp64", NDR_DTYPE_I32, NDR_REDUCE_ATOMIC);
+    limited_device p = limited_device_of("int64_atomics,fp64", NDR_DTYPE_I32, NDR_REDUCE_ATOMIC);
     p.desc.output.offset = 9; /* the upper half of the fifth element */
     p.desc.count = 8;
     assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
     int32_t got[10];
     assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got));
     assert_int_equal(got[9], 10);
-    close_poor_device(&p);
+    close_limited_device(&p);
 }
 
 /* ---- every row, whatever this device would choose ---- */

@@ -14,26 +14,26 @@
 /* ---- contexts with a store of their own ---- */
 
 static char folder[1024];
-static ndr_text heard;           /* "id: text\n" */
+static ndr_text logged;          /* "id: text\n" */
 static unsigned compiled, taken; /* programs created from source, and from a binary */
 static __typeof__(clCreateProgramWithSource) *real_source;
 static __typeof__(clCreateProgramWithBinary) *real_binary;
 
-static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
     (void)level, (void)user;
-    ndr_text_add(&heard, "%s: %s\n", id, text);
+    ndr_text_add(&logged, "%s: %s\n", id, text);
 }
 
-static bool has_heard(const char *id, const char *part)
+static bool has_logged(const char *id, const char *part)
 {
-    const char *at = heard.chars ? strstr(heard.chars, id) : NULL;
+    const char *at = logged.chars ? strstr(logged.chars, id) : NULL;
     return at && strstr(at, part);
 }
 
-#define assert_heard(id, part)                                                                                    \
-    do {                                                                                                          \
-        if (!has_heard(id, part)) fail_msg("no %s with \"%s\" in: %s", id, part, heard.chars ? heard.chars : ""); \
+#define assert_logged(id, part)                                                                                      \
+    do {                                                                                                             \
+        if (!has_logged(id, part)) fail_msg("no %s with \"%s\" in: %s", id, part, logged.chars ? logged.chars : ""); \
     } while (0)
 
 static cl_program CL_API_CALL count_source(cl_context c, cl_uint count, const char **texts, const size_t *lengths,
@@ -57,7 +57,7 @@ static ndr_context *open_context(void)
     ndr_context *made;
     assert_ok(ndr_context_create(NULL, &made));
     made->caps.info.warp_size = 0;
-    ndr_text_clear(&heard);
+    ndr_text_clear(&logged);
     compiled = taken = 0;
     return made;
 }
@@ -75,7 +75,7 @@ static int open_all(void **state)
     strcat(folder, "/store");
     real_source = ndr_cl.clCreateProgramWithSource;
     real_binary = ndr_cl.clCreateProgramWithBinary;
-    return ndr_log_set(NDR_LOG_INFO, hear, NULL) != NDR_OK;
+    return ndr_log_set(NDR_LOG_INFO, collect, NULL) != NDR_OK;
 }
 
 static int begin(void **state)
@@ -158,10 +158,10 @@ static int add_in_a_context(const char *options)
 static void fill_store(void)
 {
     assert_int_equal(add_in_a_context("-DSTEP=3"), 3);
-    assert_heard("cache.miss", "\"source\" with \"-DSTEP=3");
-    assert_heard("cache.miss", "it is not there");
-    assert_heard("program.built", "\"source\" in ");
-    assert_heard("cache.kept", "\"source\" with \"-DSTEP=3");
+    assert_logged("cache.miss", "\"source\" with \"-DSTEP=3");
+    assert_logged("cache.miss", "it is not there");
+    assert_logged("program.built", "\"source\" in ");
+    assert_logged("cache.kept", "\"source\" with \"-DSTEP=3");
     assert_int_equal(count_entries(NULL, 0), 1);
     assert_int_equal(taken, 0);
 }
@@ -171,17 +171,17 @@ static void assert_taken(int step)
     assert_int_equal(step, 3);
     assert_int_equal(compiled, 0);
     assert_int_equal(taken, 1);
-    assert_heard("cache.hit", "\"source\" in ");
-    assert_false(has_heard("program.built", ""));
-    assert_false(has_heard("cache.kept", "")); /* it is not kept a second time */
+    assert_logged("cache.hit", "\"source\" in ");
+    assert_false(has_logged("program.built", ""));
+    assert_false(has_logged("cache.kept", "")); /* it is not kept a second time */
 }
 
 static void assert_built(int step)
 {
     assert_int_equal(step, 3);
     assert_true(compiled > 0);
-    assert_heard("program.built", "\"source\" in ");
-    assert_false(has_heard("cache.hit", ""));
+    assert_logged("program.built", "\"source\" in ");
+    assert_false(has_logged("cache.hit", ""));
 }
 
 static void test_binary__starts_warm_without_the_compiler(void **state)
@@ -225,7 +225,7 @@ static void test_binary__keeps_nothing_where_the_store_is_off(void **state)
     setenv("NDR_CACHE", "off", 1);
     assert_built(add_in_a_context("-DSTEP=3"));
     assert_built(add_in_a_context("-DSTEP=3"));
-    assert_false(has_heard("cache.", ""));
+    assert_false(has_logged("cache.", ""));
     ndr_context *made = open_context();
     assert_ok(ndr_context_get_cache(made, &info));
     assert_null(info.folder);
@@ -428,15 +428,15 @@ static void test_binary__does_not_keep_what_only_the_compiler_can_read(void **st
         write_file("number.clh", number == 5 ? "#define NUMBER 5\n" : "#define NUMBER 6\n");
         assert_int_equal(included_number(by_macro, &is_taken), number);
         assert_false(is_taken);
-        assert_heard("cache.miss", "it includes a file that only the compiler finds");
-        assert_false(has_heard("cache.kept", ""));
+        assert_logged("cache.miss", "it includes a file that only the compiler finds");
+        assert_false(has_logged("cache.kept", ""));
     }
     static const char asked[] = "#if __has_include(\"missing.clh\")\n#define STEP 1\n#else\n#define STEP 3\n#endif\n"
                                 "kernel void plus(global int *x) { x[0] += STEP; }\n";
     ndr_context *made = open_context();
     ndr_kernel *kernel;
     if (ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = asked }, &kernel) == NDR_OK)
-        assert_heard("cache.miss", "it includes a file that only the compiler finds");
+        assert_logged("cache.miss", "it includes a file that only the compiler finds");
     ndr_context_destroy(made);
     assert_int_equal(count_entries(NULL, 0), 0);
 }
@@ -479,8 +479,8 @@ static void test_binary__shows_the_driver_no_damaged_entry(void **state)
         bytes[count - 20] ^= is_whole;
         assert_built(add_in_a_context("-DSTEP=3"));
         assert_int_equal(taken, 0);
-        assert_heard("cache.ignored", path);
-        assert_heard("cache.kept", "");
+        assert_logged("cache.ignored", path);
+        assert_logged("cache.kept", "");
     }
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
@@ -530,8 +530,8 @@ static void test_binary__builds_what_the_driver_refuses(void **state)
         if (taken != 1 || compiled == 0) print_message("place %d\n", (int)refusing);
         assert_int_equal(taken, 1);
         assert_built(step);
-        assert_heard("cache.miss", "CL_INVALID_BINARY");
-        assert_heard("cache.kept", "");
+        assert_logged("cache.miss", "CL_INVALID_BINARY");
+        assert_logged("cache.kept", "");
     }
     ndr_cl.clBuildProgram = real_build;
     ndr_cl.clCreateKernel = real_kernel;
@@ -593,10 +593,10 @@ static void test_binary__does_without_binaries(void **state)
     real_info = ndr_cl.clGetProgramInfo;
     ndr_cl.clGetProgramInfo = have_no_binary;
     assert_built(add_in_a_context("-DSTEP=3"));
-    assert_heard("cache.left_out", "the driver has no binary of it");
+    assert_logged("cache.left_out", "the driver has no binary of it");
     ndr_cl.clGetProgramInfo = fail_at_binary;
     assert_built(add_in_a_context("-DSTEP=3"));
-    assert_heard("cache.left_out", "CL_OUT_OF_RESOURCES");
+    assert_logged("cache.left_out", "CL_OUT_OF_RESOURCES");
     ndr_cl.clGetProgramInfo = real_info;
     assert_int_equal(count_entries(NULL, 0), 0);
 }
@@ -610,13 +610,13 @@ static void test_binary__does_without_a_folder(void **state)
     strcat(path, "/no_folder");
     setenv("NDR_CACHE", path, 1);
     assert_built(add_in_a_context("-DSTEP=3"));
-    assert_heard("cache.refused", "it is not a folder");
-    assert_heard("cache.not_kept", path);
+    assert_logged("cache.refused", "it is not a folder");
+    assert_logged("cache.not_kept", path);
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(chmod(folder, 0777), 0);
     setenv("NDR_CACHE", folder, 1);
     assert_built(add_in_a_context("-DSTEP=3"));
-    assert_heard("cache.refused", "its group or other users may write to it");
+    assert_logged("cache.refused", "its group or other users may write to it");
     assert_int_equal(count_entries(NULL, 0), 0);
 }
 
@@ -651,7 +651,7 @@ static void test_binary__is_shared_by_contexts_in_threads(void **state)
         }
     }
     assert_int_equal(count_entries(NULL, 0), 1);
-    assert_false(has_heard("cache.ignored", ""));
+    assert_false(has_logged("cache.ignored", ""));
 }
 
 static const char *self;

@@ -578,12 +578,12 @@ static void test_buffer__map_refuses_an_access_that_is_none(void **state)
     (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host = NULL;
-    static const int strangers[] = { 0, 4, -1 };
+    static const int invalid[] = { 0, 4, -1 };
     for (int i = 0; i < 3; ++i) {
         char named[64];
-        snprintf(named, sizeof named, "%d is not an ndr_map_access", strangers[i]);
+        snprintf(named, sizeof named, "%d is not an ndr_map_access", invalid[i]);
         assert_refused(NDR_BAD_ARGUMENT,
-                       ndr_buffer_map(queue, buffer, (ndr_map_access)strangers[i], 0, 4, &host), named);
+                       ndr_buffer_map(queue, buffer, (ndr_map_access)invalid[i], 0, 4, &host), named);
     }
     assert_null(host);
     assert_holds_and_destroy(buffer, counting, BYTES);
@@ -708,7 +708,7 @@ static void test_buffer__is_mapped_by_several_threads_at_a_time(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, map_again_and_again, &mappers[i]), 0);
     for (size_t i = 0; i < THREADS; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (size_t i = 0; i < THREADS; ++i) {
-        if (mappers[i].wrong) fail_msg("thread %zu met %s", i, mappers[i].wrong);
+        if (mappers[i].wrong) fail_msg("thread %zu: %s", i, mappers[i].wrong);
         if (i >= 2) ndr_queue_destroy(mappers[i].line);
     }
     unsigned char ends[BYTES];

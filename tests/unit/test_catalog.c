@@ -169,12 +169,12 @@ static void test_disable__knows_its_words(void **state)
 static void test_disable__refuses_a_word_it_does_not_know(void **state)
 {
     (void)state;
-    static const char *const strangers[] = { "fp", "fp644", "FP64", "fp64 ", "fp64;sub_groups" };
+    static const char *const invalid[] = { "fp", "fp644", "FP64", "fp64 ", "fp64;sub_groups" };
     unsigned disabled = 0xffff;
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i) {
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
         char named[64];
-        snprintf(named, sizeof named, "NDR_DISABLE names \"%s\"", strangers[i]);
-        assert_refused(NDR_BAD_ARGUMENT, ndr_caps_parse_disable(strangers[i], &disabled), named, "fp64");
+        snprintf(named, sizeof named, "NDR_DISABLE names \"%s\"", invalid[i]);
+        assert_refused(NDR_BAD_ARGUMENT, ndr_caps_parse_disable(invalid[i], &disabled), named, "fp64");
     }
     assert_refused(NDR_BAD_ARGUMENT, ndr_caps_parse_disable("fp64,half", &disabled), "names \"half\"");
     assert_int_equal(disabled, 0xffff);
@@ -192,17 +192,17 @@ typedef struct answer {
 
 static answer ask(void)
 {
-    answer said = { .untouched = false };
+    answer report = { .untouched = false };
     size_t count = 77;
     ndr_device_info info;
     ndr_context *made = (ndr_context *)&info;
-    said.status = ndr_device_list(1, &info, &count);
-    said.cl_error = ndr_last_cl_error();
-    snprintf(said.sentence, sizeof said.sentence, "%s", ndr_last_error());
-    said.create_status = ndr_context_create("gpu", &made);
-    snprintf(said.create_sentence, sizeof said.create_sentence, "%s", ndr_last_error());
-    said.untouched = count == 77 && made == (ndr_context *)&info;
-    return said;
+    report.status = ndr_device_list(1, &info, &count);
+    report.cl_error = ndr_last_cl_error();
+    snprintf(report.sentence, sizeof report.sentence, "%s", ndr_last_error());
+    report.create_status = ndr_context_create("gpu", &made);
+    snprintf(report.create_sentence, sizeof report.create_sentence, "%s", ndr_last_error());
+    report.untouched = count == 77 && made == (ndr_context *)&info;
+    return report;
 }
 
 static void become(const char *vendors, const char *files, const char *platforms, const char *error)
@@ -224,22 +224,22 @@ static answer ask_machine(const char *vendors, const char *files, const char *pl
     assert_true(child >= 0);
     if (child == 0) {
         become(vendors, files, platforms, error);
-        const answer said = ask();
-        _exit(write(pipe_ends[1], &said, sizeof said) == (ssize_t)sizeof said ? 0 : 1);
+        const answer report = ask();
+        _exit(write(pipe_ends[1], &report, sizeof report) == (ssize_t)sizeof report ? 0 : 1);
     }
     close(pipe_ends[1]);
-    answer said;
-    assert_int_equal(read(pipe_ends[0], &said, sizeof said), sizeof said);
+    answer report;
+    assert_int_equal(read(pipe_ends[0], &report, sizeof report), sizeof report);
     close(pipe_ends[0]);
     int ended;
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_int_equal(ended, 0);
-    return said;
+    return report;
 }
 
 static const char *empty_folder(void)
 {
-    (void)mkdir("no-drivers", 0777); /* may be there from an earlier run */
+    (void)mkdir("no-drivers", 0777); /* may exist from an earlier run */
     return "no-drivers";
 }
 
@@ -248,27 +248,27 @@ static answer ask_bare_machine(void) { return ask_machine(empty_folder(), NULL, 
 /* A machine with only the stub driver. Debian's loaders take its folder, old Khronos loaders take its file. */
 static answer ask_stub_machine(const char *platforms, const char *error)
 {
-    const answer said = ask_machine(STUB_ICD, NULL, platforms, error);
-    return said.status == NDR_NO_DRIVER ? ask_machine(empty_folder(), STUB_FILE, platforms, error) : said;
+    const answer report = ask_machine(STUB_ICD, NULL, platforms, error);
+    return report.status == NDR_NO_DRIVER ? ask_machine(empty_folder(), STUB_FILE, platforms, error) : report;
 }
 
 static void test_catalog__without_a_driver_says_where_the_loader_looked(void **state)
 {
     (void)state;
-    const answer said = ask_bare_machine();
-    assert_int_equal(said.status, NDR_NO_DRIVER);
-    assert_non_null(strstr(said.sentence,
+    const answer report = ask_bare_machine();
+    assert_int_equal(report.status, NDR_NO_DRIVER);
+    assert_non_null(strstr(report.sentence,
                            "no OpenCL driver is found, as the environment variable OCL_ICD_VENDORS is "
                            "\"no-drivers\": unset it to use the installed drivers, or set it to the folder"));
-    assert_true(said.untouched);
+    assert_true(report.untouched);
 }
 
 static void test_catalog__without_a_driver_no_context_is_made(void **state)
 {
     (void)state;
-    const answer said = ask_bare_machine();
-    assert_int_equal(said.create_status, NDR_NO_DRIVER); /* not the sentence that no device is a GPU */
-    assert_string_equal(said.create_sentence, said.sentence);
+    const answer report = ask_bare_machine();
+    assert_int_equal(report.create_status, NDR_NO_DRIVER); /* not the sentence that no device is a GPU */
+    assert_string_equal(report.create_sentence, report.sentence);
 }
 
 static void test_catalog__without_a_driver_keeps_the_loader_s_code(void **state)
@@ -280,43 +280,43 @@ static void test_catalog__without_a_driver_keeps_the_loader_s_code(void **state)
 static void test_catalog__without_a_device_says_what_to_check(void **state)
 {
     (void)state;
-    const answer said = ask_stub_machine(NULL, NULL);
-    assert_int_equal(said.status, NDR_NO_DEVICE);
-    assert_non_null(strstr(said.sentence, "1 OpenCL driver is installed, but none offers a device"));
-    assert_non_null(strstr(said.sentence, "this user may open it"));
-    assert_int_equal(said.create_status, NDR_NO_DEVICE);
-    assert_true(said.untouched);
+    const answer report = ask_stub_machine(NULL, NULL);
+    assert_int_equal(report.status, NDR_NO_DEVICE);
+    assert_non_null(strstr(report.sentence, "1 OpenCL driver is installed, but none offers a device"));
+    assert_non_null(strstr(report.sentence, "this user may open it"));
+    assert_int_equal(report.create_status, NDR_NO_DEVICE);
+    assert_true(report.untouched);
 }
 
 static void test_catalog__counts_the_drivers_without_a_device(void **state)
 {
     (void)state;
-    const answer said = ask_stub_machine("3", NULL);
-    assert_int_equal(said.status, NDR_NO_DEVICE);
-    assert_non_null(strstr(said.sentence, "3 OpenCL drivers are installed, but none offers a device"));
+    const answer report = ask_stub_machine("3", NULL);
+    assert_int_equal(report.status, NDR_NO_DEVICE);
+    assert_non_null(strstr(report.sentence, "3 OpenCL drivers are installed, but none offers a device"));
 }
 
 static void test_catalog__takes_an_empty_list_for_no_device(void **state)
 {
     (void)state;
-    const answer said = ask_stub_machine(NULL, "0");
-    assert_int_equal(said.status, NDR_NO_DEVICE);
-    assert_int_equal(said.cl_error, 0);
-    assert_non_null(strstr(said.sentence, "none offers a device: check"));
+    const answer report = ask_stub_machine(NULL, "0");
+    assert_int_equal(report.status, NDR_NO_DEVICE);
+    assert_int_equal(report.cl_error, 0);
+    assert_non_null(strstr(report.sentence, "none offers a device: check"));
 }
 
 static void test_catalog__says_why_a_driver_cannot_list(void **state)
 {
     (void)state;
-    const answer said = ask_stub_machine("2", "-6");
-    assert_int_equal(said.status, NDR_NO_DEVICE);
-    assert_int_equal(said.cl_error, -6);
-    assert_non_null(strstr(said.sentence,
+    const answer report = ask_stub_machine("2", "-6");
+    assert_int_equal(report.status, NDR_NO_DEVICE);
+    assert_int_equal(report.cl_error, -6);
+    assert_non_null(strstr(report.sentence,
                            "2 OpenCL drivers are installed, but none has a device that could be queried: platform "
                            "\"stub without devices\": clGetDeviceIDs gave CL_OUT_OF_HOST_MEMORY (-6); platform "));
-    assert_null(strstr(said.sentence, "plugged in"));
-    assert_string_equal(said.create_sentence, said.sentence);
-    assert_true(said.untouched);
+    assert_null(strstr(report.sentence, "plugged in"));
+    assert_string_equal(report.create_sentence, report.sentence);
+    assert_true(report.untouched);
 }
 
 static void test_device_list__refuses_null_outputs(void **state)

@@ -20,24 +20,24 @@ enum { ANOTHER = 65534, HEADER = 32 };
 
 static char folder[1024]; /* of the current test; it does not exist at the start */
 static ndr_disk disk;
-static ndr_text heard; /* "id: text\n" */
+static ndr_text logged; /* "id: text\n" */
 
-static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
     (void)level, (void)user;
-    ndr_text_add(&heard, "%s: %s\n", id, text);
+    ndr_text_add(&logged, "%s: %s\n", id, text);
 }
 
-static void assert_heard(const char *id, const char *part)
+static void assert_logged(const char *id, const char *part)
 {
-    const char *at = heard.chars ? strstr(heard.chars, id) : NULL;
-    if (!at || !strstr(at, part)) fail_msg("no %s with \"%s\" in: %s", id, part, heard.chars ? heard.chars : "");
-    ndr_text_clear(&heard);
+    const char *at = logged.chars ? strstr(logged.chars, id) : NULL;
+    if (!at || !strstr(at, part)) fail_msg("no %s with \"%s\" in: %s", id, part, logged.chars ? logged.chars : "");
+    ndr_text_clear(&logged);
 }
 
 static void assert_silent(void)
 {
-    if (heard.length) fail_msg("heard %s", heard.chars);
+    if (logged.length) fail_msg("logged %s", logged.chars);
 }
 
 static void remove_folder(const char *path)
@@ -61,8 +61,8 @@ static int begin(void **state)
     strcat(folder, "/store");
     remove_folder(folder);
     open_store(folder);
-    ndr_text_clear(&heard);
-    return ndr_log_set(NDR_LOG_DEBUG, hear, NULL) != NDR_OK;
+    ndr_text_clear(&logged);
+    return ndr_log_set(NDR_LOG_DEBUG, collect, NULL) != NDR_OK;
 }
 
 static int end(void **state)
@@ -217,11 +217,11 @@ static void test_disk__ignores_an_entry_of_any_other_length(void **state)
     for (size_t length = 0; length < count; ++length) {
         write_bytes(path, bytes, length);
         assert_false(finds("key", ""));
-        assert_heard("cache.ignored", length < HEADER ? "cut short" : "checksum");
+        assert_logged("cache.ignored", length < HEADER ? "cut short" : "checksum");
     }
     write_bytes(path, bytes, count + 1);
     assert_false(finds("key", ""));
-    assert_heard("cache.ignored", "checksum");
+    assert_logged("cache.ignored", "checksum");
     put("key", "a value"); /* replaces the entry */
     assert_true(finds("key", "a value"));
 }
@@ -237,7 +237,7 @@ static void test_disk__ignores_an_entry_with_any_bit_changed(void **state)
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         write_bytes(path, bytes, count);
         assert_false(finds("key", ""));
-        assert_heard("cache.ignored", bit < 64 ? "not an entry" : "checksum");
+        assert_logged("cache.ignored", bit < 64 ? "not an entry" : "checksum");
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
     write_bytes(path, bytes, count);
@@ -264,7 +264,7 @@ static void test_disk__ignores_an_entry_of_another_key_under_the_same_name(void 
     seal(bytes, count);
     write_bytes(path, bytes, count);
     assert_false(finds("key 1", ""));
-    assert_heard("cache.ignored", "another key");
+    assert_logged("cache.ignored", "another key");
     assert_false(finds("key 2", ""));
 }
 
@@ -281,7 +281,7 @@ static void test_disk__ignores_an_entry_of_another_build_of_libndr(void **state)
     seal(bytes, count);
     write_bytes(path, bytes, count);
     assert_false(finds("key", ""));
-    assert_heard("cache.ignored", "another key");
+    assert_logged("cache.ignored", "another key");
 }
 
 static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
@@ -300,7 +300,7 @@ static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
             seal(changed, count);
             write_bytes(path, changed, count);
             assert_false(finds("key", ""));
-            assert_heard("cache.ignored", "another key");
+            assert_logged("cache.ignored", "another key");
         }
 }
 
@@ -311,17 +311,17 @@ static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
     const char *path = only_file();
     assert_int_equal(chmod(path, 0620), 0);
     assert_false(finds("key", ""));
-    assert_heard("cache.ignored", "others may have written it");
+    assert_logged("cache.ignored", "others may have written it");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* no process writes to it */
     assert_false(finds("key", ""));
-    assert_heard("cache.ignored", "others may have written it");
+    assert_logged("cache.ignored", "others may have written it");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_false(finds("key", ""));
-    assert_heard("cache.ignored", "");
+    assert_logged("cache.ignored", "");
     assert_false(ndr_disk_put(&disk, "key", "a value", 7));
-    assert_heard("cache.not_kept", "directory");
+    assert_logged("cache.not_kept", "directory");
     assert_int_equal(count_files(NULL, 0), 1); /* no other file */
     assert_int_equal(rmdir(path), 0);
 }
@@ -336,9 +336,9 @@ static void test_disk__refuses_a_folder_that_others_can_write_to(void **state)
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
         assert_int_equal(chmod(folder, modes[i]), 0);
         assert_false(finds("key", ""));
-        assert_heard("cache.refused", "its group or other users may write to it; chmod go-w");
+        assert_logged("cache.refused", "its group or other users may write to it; chmod go-w");
         assert_false(ndr_disk_put(&disk, "new", "value", 5));
-        assert_heard("cache.refused", folder);
+        assert_logged("cache.refused", folder);
         assert_int_equal(count_files(NULL, 0), 1);
     }
     assert_int_equal(chmod(folder, 0755), 0);
@@ -352,9 +352,9 @@ static void test_disk__refuses_a_folder_of_another_user(void **state)
     if (geteuid() == 0) assert_int_equal(chown(folder, ANOTHER, (gid_t)-1), 0);
     else open_store("/usr");
     assert_false(finds("key", ""));
-    assert_heard("cache.refused", "it belongs to another user");
+    assert_logged("cache.refused", "it belongs to another user");
     assert_false(ndr_disk_put(&disk, "new", "value", 5));
-    assert_heard("cache.refused", "it belongs to another user");
+    assert_logged("cache.refused", "it belongs to another user");
 }
 
 static void test_disk__refuses_what_is_no_folder(void **state)
@@ -364,19 +364,19 @@ static void test_disk__refuses_what_is_no_folder(void **state)
     snprintf(folder + strlen(folder) - strlen("store"), 16, "file");
     open_store(folder);
     assert_false(finds("key", ""));
-    assert_heard("cache.refused", "it is not a folder");
+    assert_logged("cache.refused", "it is not a folder");
     strcat(folder, "/in/it");
     open_store(folder);
     assert_false(finds("key", ""));
     assert_false(ndr_disk_put(&disk, "key", "value", 5));
-    assert_heard("cache.not_kept", "Not a directory");
+    assert_logged("cache.not_kept", "Not a directory");
 }
 
 static void use_read_only(void)
 {
     ndr_text got = { 0 };
     REQUIRE(!ndr_disk_put(&disk, "new", "value", 5), 10);
-    REQUIRE(heard.chars && strstr(heard.chars, "cache.not_kept") && strstr(heard.chars, "Permission denied"), 11);
+    REQUIRE(logged.chars && strstr(logged.chars, "cache.not_kept") && strstr(logged.chars, "Permission denied"), 11);
     REQUIRE(ndr_disk_get(&disk, "key", &got) && got.length == 7, 12);
     REQUIRE(!ndr_disk_get(&disk, "new", &got), 13);
     ndr_disk_close(&disk);
@@ -396,7 +396,7 @@ static void use_unreadable(void)
 {
     ndr_text got = { 0 };
     REQUIRE(!ndr_disk_get(&disk, "key", &got), 10);
-    REQUIRE(heard.chars && strstr(heard.chars, "cache.ignored") && strstr(heard.chars, "Permission denied"), 11);
+    REQUIRE(logged.chars && strstr(logged.chars, "cache.ignored") && strstr(logged.chars, "Permission denied"), 11);
     REQUIRE(ndr_disk_put(&disk, "new", "value", 5), 12); /* the folder is writable */
     ndr_disk_close(&disk);
 }
@@ -431,7 +431,7 @@ static void test_disk__takes_a_path_that_is_too_long(void **state)
     open_store(path);
     assert_false(finds("key", ""));
     assert_false(ndr_disk_put(&disk, "key", "value", 5));
-    assert_heard("cache.not_kept", "too long");
+    assert_logged("cache.not_kept", "too long");
 }
 
 /* ---- a disk that is full ---- */
@@ -475,7 +475,7 @@ static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
         const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
         bytes_left = -1;
         assert_false(is_put);
-        assert_heard("cache.not_kept", "No space left");
+        assert_logged("cache.not_kept", "No space left");
         assert_true(finds("key", "a value")); /* as before */
         assert_int_equal(count_files(NULL, 0), 1);
     }
@@ -494,7 +494,7 @@ static void test_disk__keeps_nothing_that_fails_to_close(void **state)
     const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
     fails_at_close = false;
     assert_false(is_put);
-    assert_heard("cache.not_kept", "uota");
+    assert_logged("cache.not_kept", "uota");
     assert_true(finds("key", "a value"));
     assert_int_equal(count_files(NULL, 0), 1);
 }
@@ -504,7 +504,7 @@ static void use_limited(void)
     const struct rlimit limit = { 64, 64 };
     REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0, 10);
     REQUIRE(!ndr_disk_put(&disk, "new", "value", 5), 11); /* SIGXFSZ would end this process */
-    REQUIRE(heard.chars && strstr(heard.chars, "cache.not_kept") && strstr(heard.chars, "too large"), 12);
+    REQUIRE(logged.chars && strstr(logged.chars, "cache.not_kept") && strstr(logged.chars, "too large"), 12);
     ndr_disk_close(&disk);
 }
 
@@ -551,7 +551,7 @@ static void test_disk__is_shared_by_processes(void **state)
     for (int w = 0; w < WRITERS; ++w)
         if (fork() == 0) { /* the children use the store that the parent opened */
             write_many(&disk, (char)('b' + w));
-            _exit(heard.length ? 1 : 0);
+            _exit(logged.length ? 1 : 0);
         }
     int ended = 0, left = WRITERS;
     for (int status; left > 0; left -= waitpid(-1, &status, WNOHANG) > 0 && (ended |= status, true))
@@ -687,7 +687,7 @@ static void check_folder(const char *cache, const char *caches, const char *home
         assert_silent();
     } else {
         assert_null(disk.folder.chars);
-        assert_heard("cache.off: nothing is kept on disk: ", why);
+        assert_logged("cache.off: nothing is kept on disk: ", why);
         assert_false(ndr_disk_put(&disk, "key", "value", 5));
         assert_false(finds("key", ""));
         assert_silent();

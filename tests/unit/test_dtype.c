@@ -55,11 +55,11 @@ static void test_dtype__is_described_for_opencl(void **state)
 static void test_dtype__of_no_known_number_is_a_question_mark(void **state)
 {
     (void)state;
-    static const int strangers[] = { 0, 11, 1000, -1 };
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i) {
-        assert_string_equal(ndr_dtype_name((ndr_dtype)strangers[i]), "?");
-        assert_int_equal(ndr_dtype_size((ndr_dtype)strangers[i]), 0);
-        assert_null(ndr_dtype_describe((ndr_dtype)strangers[i]));
+    static const int invalid[] = { 0, 11, 1000, -1 };
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
+        assert_string_equal(ndr_dtype_name((ndr_dtype)invalid[i]), "?");
+        assert_int_equal(ndr_dtype_size((ndr_dtype)invalid[i]), 0);
+        assert_null(ndr_dtype_describe((ndr_dtype)invalid[i]));
     }
 }
 
@@ -101,11 +101,11 @@ static void test_vector__has_the_bytes_of_its_lanes(void **state)
 static void test_vector__is_nothing_else(void **state)
 {
     (void)state;
-    static const char *const strangers[] = { "float1", "float5", "float4x", "4",    "int4*", "pair2", "float04",
-                                             "",       "long_4", "float 4", "half", "float+4" };
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; ++i) {
-        assert_is(strangers[i], NDR_DTYPE_NONE, 0);
-        assert_int_equal(ndr_builtin_bytes(ndr_builtin_named(strangers[i])), 0);
+    static const char *const invalid[] = { "float1", "float5", "float4x", "4",    "int4*", "pair2", "float04",
+                                           "",       "long_4", "float 4", "half", "float+4" };
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
+        assert_is(invalid[i], NDR_DTYPE_NONE, 0);
+        assert_int_equal(ndr_builtin_bytes(ndr_builtin_named(invalid[i])), 0);
     }
 }
 

@@ -70,7 +70,7 @@ static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
 static void test_guard__is_not_looked_for_behind_our_names(void **state)
 {
     (void)state;
-    (void)mkdir("kernels", 0777); /* may be there from an earlier run */
+    (void)mkdir("kernels", 0777); /* may exist from an earlier run */
     (void)mkdir("kernels/ndr", 0777);
     write_file("kernels/ndr/item.clh", "#define NDR_ITEM(dims) another\n");
     const ndr_source source = { .title = "main.cl", .text = "#include \"kernels/ndr/item.clh\"\n" PLAIN, .is_file = true };
@@ -204,7 +204,7 @@ static void test_guard__is_seen_beside_attributes(void **state)
 
 /* ---- functions that depend on the number of items launched ---- */
 
-static const char *const odd[] = {
+static const char *const launch_calls[] = {
     "get_global_size(0)", "get_global_linear_id()", "get_local_size(0)", "get_local_id(0)", "get_group_id(0)",
     "get_local_linear_id()", "get_enqueued_local_size(0)", "get_num_groups(0)", "get_sub_group_size()",
     "get_num_sub_groups()", "get_max_sub_group_size()", "barrier(CLK_LOCAL_MEM_FENCE)", "work_group_all(1)",
@@ -221,14 +221,14 @@ static bool is_first_beside(const char *before, const char *word, const char *af
 static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i) {
+    for (size_t i = 0; i < sizeof launch_calls / sizeof launch_calls[0]; ++i) {
         char option[64];
-        snprintf(option, sizeof option, "-DWHAT=%s", odd[i]);
+        snprintf(option, sizeof option, "-DWHAT=%s", launch_calls[i]);
         assert_false(is_first_with(INCLUDE PLAIN, option));
-        assert_false(is_first_beside("size_t f(void) { return ", odd[i], "; }\n" PLAIN));
-        assert_false(is_first_beside("#define WHAT ", odd[i], "\n" PLAIN));
-        assert_false(is_first_beside(HEAD " {" ITEM " x[0] = ", odd[i], ";" REST));
-        assert_true(is_first_beside("constant char f[] = \"", odd[i], "\";\n" PLAIN));
+        assert_false(is_first_beside("size_t f(void) { return ", launch_calls[i], "; }\n" PLAIN));
+        assert_false(is_first_beside("#define WHAT ", launch_calls[i], "\n" PLAIN));
+        assert_false(is_first_beside(HEAD " {" ITEM " x[0] = ", launch_calls[i], ";" REST));
+        assert_true(is_first_beside("constant char f[] = \"", launch_calls[i], "\";\n" PLAIN));
     }
     assert_first("size_t f(void) { return get_global_id(0) + get_global_offset(0) + get_work_dim(); }\n" PLAIN);
     assert_first("void f(void) { ndr_group_barrier(1); my_get_local_size(); }\n" PLAIN);
@@ -239,8 +239,8 @@ static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **s
 static void test_guard__counts_beside_what_other_kernels_do(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; ++i)
-        assert_true(is_first_beside(PLAIN "kernel void other(global int *x) { x[0] = ", odd[i], "; }\n"));
+    for (size_t i = 0; i < sizeof launch_calls / sizeof launch_calls[0]; ++i)
+        assert_true(is_first_beside(PLAIN "kernel void other(global int *x) { x[0] = ", launch_calls[i], "; }\n"));
     assert_first(OTHER PLAIN "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void more(NDR_RANGE(1)) { barrier(2); }\n");
     assert_first("int f(void) { return 1; }\n" OTHER "#pragma unroll\n" PLAIN);
     assert_first("#if A\n" OTHER "#endif\n" PLAIN);

@@ -5,7 +5,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Three ways to write the same in every test below. */
+/* Short names for the tests below. */
 static ndr_range r1(size_t n) { return ndr_range_1d(n); }
 static ndr_range r2(size_t rows, size_t cols) { return ndr_range_2d(rows, cols); }
 static ndr_range r3(size_t planes, size_t rows, size_t cols) { return ndr_range_3d(planes, rows, cols); }

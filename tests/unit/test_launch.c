@@ -184,7 +184,7 @@ static void restore_victim(void)
     assert_ok(ndr_buffer_fill(queue, victim, 0, VICTIM * sizeof value, &value, sizeof value, NULL));
 }
 
-/* Nothing was enqueued or written, and the same objects still work. */
+/* Check that nothing was enqueued or written and that the same objects still work. */
 static void assert_unharmed(void)
 {
     assert_victim_is(77);
@@ -455,7 +455,7 @@ static void assert_items(const uint32_t *items, const ndr_nd_range *range, const
 }
 
 /* Launch a kernel whose items report, and check the reports. `runs` items must have run. */
-static void judge(const char *name, ndr_nd_range range, const ndr_range *local, size_t runs)
+static void check_items(const char *name, ndr_nd_range range, const ndr_range *local, size_t runs)
 {
     const size_t words = WORDS * items_of(&range.global);
     uint32_t *items = calloc(words + 1, sizeof *items);
@@ -478,12 +478,12 @@ static ndr_nd_range over(ndr_range global)
     return ndr_nd_range_of(global, (ndr_range){ 0, { 0, 0, 0 } });
 }
 
-static void judge_range(const char *name, ndr_range global)
+static void check_range(const char *name, ndr_range global)
 {
-    judge(name, over(global), NULL, items_of(&global));
+    check_items(name, over(global), NULL, items_of(&global));
 }
 
-static void judge_nd(const char *name, ndr_range global, ndr_range local, ndr_edge edge)
+static void check_nd(const char *name, ndr_range global, ndr_range local, ndr_edge edge)
 {
     ndr_nd_range range = ndr_nd_range_of(global, local);
     range.edge = edge;
@@ -491,36 +491,36 @@ static void judge_nd(const char *name, ndr_range global, ndr_range local, ndr_ed
     for (unsigned d = 0; d < global.dims; ++d)
         runs *= edge == NDR_EDGE_ROUND_UP ? ndr_ceil_div(global.size[d], local.size[d]) * local.size[d]
                                           : global.size[d];
-    judge(name, range, &local, runs);
+    check_items(name, range, &local, runs);
 }
 
 static void test_launch__range_runs_each_item_once_in_1_d(void **state)
 {
     (void)state;
     static const size_t sizes[] = { 1, 61, 64, 256, 257, 1000 };
-    for (size_t i = 0; i < (quick() ? 3 : 6); ++i) judge_range("range_1", ndr_range_1d(sizes[i]));
+    for (size_t i = 0; i < (quick() ? 3 : 6); ++i) check_range("range_1", ndr_range_1d(sizes[i]));
 }
 
 static void test_launch__range_runs_each_item_once_in_2_d(void **state)
 {
     (void)state;
-    judge_range("range_2", ndr_range_2d(5, 7));
-    if (!quick()) judge_range("range_2", ndr_range_2d(13, 61));
+    check_range("range_2", ndr_range_2d(5, 7));
+    if (!quick()) check_range("range_2", ndr_range_2d(13, 61));
 }
 
 static void test_launch__range_runs_each_item_once_in_3_d(void **state)
 {
     (void)state;
-    judge_range("range_3", ndr_range_3d(3, 5, 7));
-    if (!quick()) judge_range("range_3", ndr_range_3d(7, 11, 13));
+    check_range("range_3", ndr_range_3d(3, 5, 7));
+    if (!quick()) check_range("range_3", ndr_range_3d(7, 11, 13));
 }
 
 static void test_launch__range_of_any_dimensions_runs_each_item_once(void **state)
 {
     (void)state;
-    judge_range("range_0", ndr_range_1d(13));
-    judge_range("range_0", ndr_range_2d(5, 7));
-    judge_range("range_0", ndr_range_3d(2, 3, 5));
+    check_range("range_0", ndr_range_1d(13));
+    check_range("range_0", ndr_range_2d(5, 7));
+    check_range("range_0", ndr_range_3d(2, 3, 5));
 }
 
 static void test_launch__range_takes_an_offset(void **state)
@@ -530,7 +530,7 @@ static void test_launch__range_takes_an_offset(void **state)
     range.offset[0] = 100;
     range.offset[1] = 20;
     range.offset[2] = 3;
-    judge("range_3", range, NULL, 105);
+    check_items("range_3", range, NULL, 105);
 }
 
 static void test_launch__range_may_be_rounded_up(void **state)
@@ -538,34 +538,34 @@ static void test_launch__range_may_be_rounded_up(void **state)
     (void)state;
     ndr_nd_range range = over(ndr_range_2d(5, 7));
     range.edge = NDR_EDGE_ROUND_UP;
-    judge("range_2", range, NULL, 64); /* 8 x 8 */
+    check_items("range_2", range, NULL, 64); /* 8 x 8 */
 }
 
 static void test_launch__even_groups_know_their_ids(void **state)
 {
     (void)state;
-    judge_nd("nd_1", ndr_range_1d(64), ndr_range_1d(16), NDR_EDGE_REJECT);
-    judge_nd("nd_2", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
-    judge_nd("nd_3", ndr_range_3d(4, 6, 6), ndr_range_3d(2, 2, 3), NDR_EDGE_REJECT);
-    judge_nd("nd_0", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
+    check_nd("nd_1", ndr_range_1d(64), ndr_range_1d(16), NDR_EDGE_REJECT);
+    check_nd("nd_2", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
+    check_nd("nd_3", ndr_range_3d(4, 6, 6), ndr_range_3d(2, 2, 3), NDR_EDGE_REJECT);
+    check_nd("nd_0", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
 }
 
 static void test_launch__split_groups_know_their_ids(void **state)
 {
     (void)state;
-    judge_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_SPLIT);
-    judge_nd("nd_1", ndr_range_1d(5), ndr_range_1d(16), NDR_EDGE_SPLIT);
-    judge_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
-    judge_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_SPLIT);
-    judge_nd("nd_0", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
+    check_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_SPLIT);
+    check_nd("nd_1", ndr_range_1d(5), ndr_range_1d(16), NDR_EDGE_SPLIT);
+    check_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
+    check_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_SPLIT);
+    check_nd("nd_0", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
 }
 
 static void test_launch__rounded_up_items_know_whether_they_count(void **state)
 {
     (void)state;
-    judge_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_ROUND_UP);
-    judge_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_ROUND_UP);
-    judge_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_ROUND_UP);
+    check_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_ROUND_UP);
+    check_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_ROUND_UP);
+    check_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_ROUND_UP);
 }
 
 static void test_launch__offset_moves_global_ids_only(void **state)
@@ -576,7 +576,7 @@ static void test_launch__offset_moves_global_ids_only(void **state)
         range.edge = (ndr_edge)edge;
         range.offset[0] = 1000;
         range.offset[1] = 7;
-        judge("nd_2", range, &range.local, edge == NDR_EDGE_SPLIT ? 35 : 54);
+        check_items("nd_2", range, &range.local, edge == NDR_EDGE_SPLIT ? 35 : 54);
     }
 }
 
@@ -590,7 +590,7 @@ static void test_launch__automatic_groups_know_their_ids(void **state)
         ndr_range local;
         assert_ok(ndr_kernel_suggest_local(item_kernel(names[i]), &globals[i], &local));
         const ndr_nd_range range = ndr_nd_range_of(globals[i], (ndr_range){ globals[i].dims, { 0, 0, 0 } });
-        judge(names[i], range, &local, items_of(&globals[i])); /* the edges are split without a request */
+        check_items(names[i], range, &local, items_of(&globals[i])); /* the edges are split without a request */
     }
 }
 
@@ -1720,7 +1720,7 @@ static void *launch_many(void *argument)
     return NULL;
 }
 
-static void judge_threads(bool own_queues)
+static void check_threads(bool own_queues)
 {
     skip_without(strcmp(device.platform, "Oclgrind") != 0,
                  "Oclgrind simulates the kernels of one thread at a time");
@@ -1753,13 +1753,13 @@ static void judge_threads(bool own_queues)
 static void test_launch__of_one_kernel_from_many_threads_keeps_arguments_apart(void **state)
 {
     (void)state;
-    judge_threads(false);
+    check_threads(false);
 }
 
 static void test_launch__of_one_kernel_to_many_queues_keeps_arguments_apart(void **state)
 {
     (void)state;
-    judge_threads(true);
+    check_threads(true);
 }
 
 int main(void)

@@ -3,22 +3,22 @@
 
 #include "device/device.h"
 
-static ndr_text heard; /* "level id: text\n" of each message since forget() */
+static ndr_text logged; /* "level id: text\n" of each message since forget() */
 
-static void hear(ndr_log_level level, const char *id, const char *text, void *user)
+static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
     static const char *const names[] = { "", "", "error", "warn", "info", "debug" };
     (void)user;
-    ndr_text_add(&heard, "%s %s: %s\n", names[level], id, text);
+    ndr_text_add(&logged, "%s %s: %s\n", names[level], id, text);
 }
 
-static void forget(void) { ndr_text_clear(&heard); }
+static void forget(void) { ndr_text_clear(&logged); }
 
 static int listen_to_all(void **state)
 {
     (void)state;
     forget();
-    return ndr_log_set(NDR_LOG_DEBUG, hear, NULL) != NDR_OK;
+    return ndr_log_set(NDR_LOG_DEBUG, collect, NULL) != NDR_OK;
 }
 
 static int stop_listening(void **state)
@@ -28,8 +28,8 @@ static int stop_listening(void **state)
 }
 
 /* One of the messages begins with this text. */
-#define assert_heard(...) assert_heard_(__LINE__, __VA_ARGS__)
-__attribute__((format(printf, 2, 3))) static void assert_heard_(int line, const char *format, ...)
+#define assert_logged(...) assert_logged_(__LINE__, __VA_ARGS__)
+__attribute__((format(printf, 2, 3))) static void assert_logged_(int line, const char *format, ...)
 {
     ndr_text wanted = { 0 };
     va_list args;
@@ -37,14 +37,14 @@ __attribute__((format(printf, 2, 3))) static void assert_heard_(int line, const 
     ndr_text_add(&wanted, "\n");
     ndr_text_add_v(&wanted, format, args);
     va_end(args);
-    const char *all = heard.chars ? heard.chars : "";
+    const char *all = logged.chars ? logged.chars : "";
     const bool is_there = strncmp(all, wanted.chars + 1, wanted.length - 1) == 0 || strstr(all, wanted.chars);
     if (!is_there) print_message("line %d: no message%s\namong\n%s", line, wanted.chars, all);
     ndr_text_free(&wanted);
     assert_true(is_there);
 }
 
-static bool has_heard(const char *part) { return heard.chars && strstr(heard.chars, part); }
+static bool has_logged(const char *part) { return logged.chars && strstr(logged.chars, part); }
 
 /* ---- devices ---- */
 
@@ -55,9 +55,9 @@ static void test_log_messages__tell_the_devices_found(void **state)
     size_t count;
     assert_ok(ndr_device_list(8, devices, &count));
     for (size_t i = 0; i < count && i < 8; ++i)
-        assert_heard("info device.found: device %zu: %s \"%s\" (%s, driver %s), %s", i,
-                     ndr_device_type_name(devices[i].type), devices[i].name, devices[i].platform, devices[i].driver,
-                     devices[i].opencl);
+        assert_logged("info device.found: device %zu: %s \"%s\" (%s, driver %s), %s", i,
+                      ndr_device_type_name(devices[i].type), devices[i].name, devices[i].platform, devices[i].driver,
+                      devices[i].opencl);
 }
 
 static cl_int CL_API_CALL refuse_device_info(cl_device_id asked, cl_device_info what, size_t size, void *value,
@@ -76,9 +76,10 @@ static void test_log_messages__tell_the_devices_left_out(void **state)
     const ndr_status status = ndr_device_list(0, NULL, &count);
     ndr_cl.clGetDeviceInfo = there;
     assert_int_equal(status, NDR_NO_DEVICE);
-    assert_heard("warn device.left_out: platform \"%s\", device 0: clGetDeviceInfo gave CL_DEVICE_NOT_AVAILABLE (-2)\n",
-                 device.platform);
-    assert_heard("error failure: NDR_NO_DEVICE: ");
+    assert_logged("warn device.left_out: platform \"%s\", device 0: "
+                  "clGetDeviceInfo gave CL_DEVICE_NOT_AVAILABLE (-2)\n",
+                  device.platform);
+    assert_logged("error failure: NDR_NO_DEVICE: ");
 }
 
 static void open_and_close(const char *words)
@@ -94,14 +95,14 @@ static void test_log_messages__tell_why_a_device_was_chosen(void **state)
     (void)state;
     set_env("NDR_DEVICE", NULL);
     open_and_close(NULL);
-    assert_heard("info device.chosen: device ");
-    assert_true(has_heard("\": the first gpu, else accelerator, else cpu\n"));
+    assert_logged("info device.chosen: device ");
+    assert_true(has_logged("\": the first gpu, else accelerator, else cpu\n"));
     set_env("NDR_DEVICE", "0");
     open_and_close(NULL);
-    assert_heard("info device.chosen: device 0, \"");
-    assert_true(has_heard("\": NDR_DEVICE asks for \"0\"\n"));
+    assert_logged("info device.chosen: device 0, \"");
+    assert_true(has_logged("\": NDR_DEVICE asks for \"0\"\n"));
     open_and_close(device.name);
-    assert_true(has_heard("ndr_context_create asks for \""));
+    assert_true(has_logged("ndr_context_create asks for \""));
     restore_env();
 }
 
@@ -123,16 +124,16 @@ static void test_log_messages__tell_what_is_built_and_what_is_not(void **state)
 {
     (void)state;
     get("one");
-    assert_heard("info program.built: \"");
-    assert_true(has_heard(" ms, for \""));
-    assert_true(has_heard(device.name));
-    assert_true(has_heard("-DVALUE=1"));
+    assert_logged("info program.built: \"");
+    assert_true(has_logged(" ms, for \""));
+    assert_true(has_logged(device.name));
+    assert_true(has_logged("-DVALUE=1"));
     get("two");
-    assert_heard("debug program.found: \"");
-    assert_false(has_heard("program.built"));
+    assert_logged("debug program.found: \"");
+    assert_false(has_logged("program.built"));
     get("two");
-    assert_heard("debug kernel.found: \"two\" is built already\n");
-    assert_false(has_heard("program."));
+    assert_logged("debug kernel.found: \"two\" is built already\n");
+    assert_false(has_logged("program."));
 }
 
 static void test_log_messages__tell_a_launch(void **state)
@@ -142,11 +143,11 @@ static void test_log_messages__tell_a_launch(void **state)
     ndr_buffer *x = buffer_of(96 * sizeof(int), NULL);
     forget();
     assert_ok(ndr_launch(queue, one, ndr_nd_range_2d(12, 8, 2, 4), x));
-    assert_heard("debug launch: kernel \"one\", global (12, 8), local (2, 4), pieces 1\n");
+    assert_logged("debug launch: kernel \"one\", global (12, 8), local (2, 4), pieces 1\n");
     forget();
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, one, ndr_range_1d(1), 1.0), "one");
-    assert_heard("error failure: NDR_BAD_KERNEL_ARGUMENT: kernel \"one\"");
-    assert_false(has_heard("launch:"));
+    assert_logged("error failure: NDR_BAD_KERNEL_ARGUMENT: kernel \"one\"");
+    assert_false(has_logged("launch:"));
     assert_ok(ndr_queue_finish(queue));
     ndr_buffer_destroy(x);
 }
@@ -160,7 +161,7 @@ static void test_log_messages__tell_each_command(void **state)
     ndr_buffer *x = buffer_of(sizeof bytes, NULL), *y = buffer_of(sizeof bytes, NULL);
     void *mapped;
     ndr_event *mark;
-    assert_ok(ndr_log_set(NDR_LOG_DEBUG, hear, NULL));
+    assert_ok(ndr_log_set(NDR_LOG_DEBUG, collect, NULL));
     assert_ok(ndr_buffer_write(queue, x, 16, 32, bytes));
     assert_ok(ndr_buffer_copy(queue, x, 8, y, 4, 12, NULL));
     assert_ok(ndr_buffer_fill(queue, y, 60, 4, bytes, 1, NULL));
@@ -168,13 +169,13 @@ static void test_log_messages__tell_each_command(void **state)
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 3, 5, &mapped));
     assert_ok(ndr_buffer_unmap(queue, x, mapped));
     assert_ok(ndr_queue_mark(queue, &mark));
-    assert_heard("debug command: write of 32 bytes to byte 16\n");
-    assert_heard("debug command: copy of 12 bytes from byte 8 to byte 4\n");
-    assert_heard("debug command: fill of 4 bytes from byte 60\n");
-    assert_heard("debug command: read of 7 bytes from byte 1\n");
-    assert_heard("debug command: map of 5 bytes from byte 3\n");
-    assert_heard("debug command: unmap\n");
-    assert_heard("debug command: marker\n");
+    assert_logged("debug command: write of 32 bytes to byte 16\n");
+    assert_logged("debug command: copy of 12 bytes from byte 8 to byte 4\n");
+    assert_logged("debug command: fill of 4 bytes from byte 60\n");
+    assert_logged("debug command: read of 7 bytes from byte 1\n");
+    assert_logged("debug command: map of 5 bytes from byte 3\n");
+    assert_logged("debug command: unmap\n");
+    assert_logged("debug command: marker\n");
     assert_ok(ndr_event_wait(mark));
     ndr_event_destroy(mark);
     ndr_buffer_destroy(x);
@@ -184,12 +185,12 @@ static void test_log_messages__tell_each_command(void **state)
 static void test_log_messages__of_details_are_left_out_at_info(void **state)
 {
     (void)state;
-    assert_ok(ndr_log_set(NDR_LOG_INFO, hear, NULL));
+    assert_ok(ndr_log_set(NDR_LOG_INFO, collect, NULL));
     ndr_kernel *one = get("one");
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_launch(queue, one, ndr_range_1d(1), x));
     assert_ok(ndr_queue_finish(queue));
-    assert_false(has_heard(" "));
+    assert_false(has_logged(" "));
     ndr_buffer_destroy(x);
 }
 
@@ -197,7 +198,7 @@ static void test_log_messages__of_details_are_left_out_at_info(void **state)
 
 static int close_all(void **state)
 {
-    ndr_text_free(&heard);
+    ndr_text_free(&logged);
     return close_device(state);
 }
 

@@ -54,7 +54,7 @@ static bool takes_the_rights_of_another(const char *path)
     return chown(path, (uid_t)-1, another_group(getgid())) == 0 && chmod(path, 02755) == 0;
 }
 
-/* What the copy of this program found, as its exit status. */
+/* What the copy of this program found. It is the copy's exit status. */
 enum { FOUND_NOTHING = 10, FOUND_A_VALUE, RAN_WITH_ITS_CALLERS_RIGHTS };
 
 static int look_from_the_copy(void)

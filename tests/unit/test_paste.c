@@ -1,6 +1,6 @@
-/* test_paste.c - programs of several files, compared with what the driver makes of the same files.
+/* test_paste.c - programs of several files, compared with the driver's own reading of the same files.
  *
- * Files made up at random write __LINE__, the length of __FILE__ and macros into a buffer, through libndr's one text and
+ * Random files write __LINE__, the length of __FILE__ and macros into a buffer, through libndr's one text and
  * through -I; both must be the same. The first seed is printed. NDR_TEST_SEED=n begins with the files of seed n,
  * NDR_TEST_LONG=1 makes 300 programs. */
 #include "support.h"

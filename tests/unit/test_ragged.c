@@ -1,6 +1,6 @@
 /* test_ragged.c - kernels over ranges that do not divide: nothing is written past the range, and each item runs once.
  *
- * Programs made up at random have a kernel of each kind below. They run in a checked context: a write outside a buffer
+ * Random programs have a kernel of each kind below. They run in a checked context: a write outside a buffer
  * fails the launch, and a write in another item's place shows in the counts. Values are compared with the same in C.
  * The first seed is printed. NDR_TEST_SEED=n begins with the program of seed n, NDR_TEST_LONG=1 makes 40 of them. */
 #include "support.h"

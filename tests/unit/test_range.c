@@ -61,7 +61,7 @@ enum { MAX_ITEMS = 1 << 16 };
 static unsigned char seen[MAX_ITEMS];
 
 /* What A29 and A30 of the OpenCL specification require of one item along one dimension. */
-static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step,
+static void check_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsigned d, size_t step,
                       bool groups)
 {
     const size_t g = piece->offset[d] + step;
@@ -74,7 +74,7 @@ static void judge_ids(const ndr_range_plan *plan, const ndr_piece *piece, unsign
     assert_true(w < plan->group_range[d]);
 }
 
-static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, const size_t extent[3],
+static void check_piece(const ndr_range_plan *plan, const ndr_piece *piece, const size_t extent[3],
                         bool groups)
 {
     size_t size[3] = { 1, 1, 1 };
@@ -82,7 +82,7 @@ static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, cons
         size[d] = piece->global[d];
         assert_true(piece->local[d] > 0 && size[d] > 0);
         assert_int_equal(size[d] % piece->local[d], 0);
-        for (size_t i = 0; i < size[d]; ++i) judge_ids(plan, piece, d, i, groups);
+        for (size_t i = 0; i < size[d]; ++i) check_ids(plan, piece, d, i, groups);
     }
     for (size_t i = 0; i < size[0]; ++i)
         for (size_t j = 0; j < size[1]; ++j)
@@ -100,7 +100,7 @@ static void judge_piece(const ndr_range_plan *plan, const ndr_piece *piece, cons
 }
 
 /* The pieces cover the range exactly once, rounded up if the range requests it. Their groups fit the limits. */
-static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const ndr_range_rules *rules)
+static void check_plan(const ndr_range_plan *plan, const ndr_nd_range *range, const ndr_range_rules *rules)
 {
     size_t extent[3] = { 1, 1, 1 }, items = 1, largest = 0;
     assert_int_equal(plan->dims, range->global.dims);
@@ -127,16 +127,16 @@ static void judge(const ndr_range_plan *plan, const ndr_nd_range *range, const n
         }
         assert_true(group <= rules->max_group_size);
         largest = ndr_max_size(largest, group);
-        judge_piece(plan, piece, extent, rules->form != NDR_FORM_RANGE);
+        check_piece(plan, piece, extent, rules->form != NDR_FORM_RANGE);
     }
     assert_int_equal(plan->largest_group, largest);
     for (size_t i = 0; i < items; ++i) assert_int_equal(seen[i], 1);
 }
 
-static ndr_range_plan judged(ndr_nd_range range, ndr_range_rules rules)
+static ndr_range_plan checked_plan(ndr_nd_range range, ndr_range_rules rules)
 {
     const ndr_range_plan plan = planned(range, rules);
-    judge(&plan, &range, &rules);
+    check_plan(&plan, &range, &rules);
     return plan;
 }
 
@@ -170,15 +170,15 @@ static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
     rules.dims = 2;
     refused(NDR_BAD_RANGE, only(ndr_range_1d(7)), rules,
             "is written for 2 dimensions, but the range 7 has 1");
-    judged(only(ndr_range_2d(3, 5)), rules);
+    checked_plan(only(ndr_range_2d(3, 5)), rules);
 }
 
 static void test_range__of_a_kernel_of_any_dimensions_has_its_own(void **state)
 {
     (void)state;
-    judged(only(ndr_range_1d(5)), rules_for(NDR_FORM_RANGE));
-    judged(only(ndr_range_2d(5, 7)), rules_for(NDR_FORM_RANGE));
-    judged(only(ndr_range_3d(5, 7, 3)), rules_for(NDR_FORM_RANGE));
+    checked_plan(only(ndr_range_1d(5)), rules_for(NDR_FORM_RANGE));
+    checked_plan(only(ndr_range_2d(5, 7)), rules_for(NDR_FORM_RANGE));
+    checked_plan(only(ndr_range_3d(5, 7, 3)), rules_for(NDR_FORM_RANGE));
 }
 
 static void test_range__with_groups_does_not_fit_a_range_kernel(void **state)
@@ -199,9 +199,9 @@ static void test_range__without_groups_does_not_fit_an_nd_range_kernel(void **st
 static void test_range__of_a_plain_kernel_may_be_of_any_form(void **state)
 {
     (void)state;
-    judged(only(ndr_range_1d(64)), rules_for(NDR_FORM_PLAIN));
-    judged(ndr_nd_range_1d(64, 0), rules_for(NDR_FORM_PLAIN));
-    judged(ndr_nd_range_1d(64, 16), rules_for(NDR_FORM_PLAIN));
+    checked_plan(only(ndr_range_1d(64)), rules_for(NDR_FORM_PLAIN));
+    checked_plan(ndr_nd_range_1d(64, 0), rules_for(NDR_FORM_PLAIN));
+    checked_plan(ndr_nd_range_1d(64, 16), rules_for(NDR_FORM_PLAIN));
 }
 
 static void test_range__refuses_an_edge_that_is_none(void **state)
@@ -231,8 +231,8 @@ static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(vo
     rules.max_local_size[0] = 64; /* the planes of a 3-D range: the last one of OpenCL */
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_3d(128, 1, 1, 128, 1, 1), rules, "local size (128, 1, 1)",
             "at most 64 in dimension 0", "at most 64");
-    judged(ndr_nd_range_3d(1, 128, 1, 1, 128, 1), rules);
-    judged(ndr_nd_range_1d(128, 128), rules); /* its only dimension is the contiguous one */
+    checked_plan(ndr_nd_range_3d(1, 128, 1, 1, 128, 1), rules);
+    checked_plan(ndr_nd_range_1d(128, 128), rules); /* its only dimension is the contiguous one */
     rules.max_local_size[2] = 32;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_1d(128, 64), rules, "local size 64", "at most 32 in dimension 0");
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(128, 128, 2, 64), rules, "local size (2, 64)",
@@ -246,7 +246,7 @@ static void test_range__refuses_groups_over_the_kernel_s_limit(void **state)
     rules.max_group_size = 100;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(110, 110, 11, 10), rules, "local size (11, 10)",
             "groups of 110 work-items", "at most 100");
-    judged(ndr_nd_range_2d(110, 110, 10, 10), rules);
+    checked_plan(ndr_nd_range_2d(110, 110, 10, 10), rules);
 }
 
 static void test_range__counts_the_items_of_a_group_without_overflow(void **state)
@@ -282,17 +282,17 @@ static void test_range__refuses_another_local_size_than_the_required(void **stat
 static void test_range__takes_the_required_local_size(void **state)
 {
     (void)state;
-    judged(ndr_nd_range_2d(8, 8, 4, 2), requiring(NDR_FORM_ND_RANGE, 1, 4, 2));
-    judged(ndr_nd_range_3d(8, 8, 8, 2, 4, 2), requiring(NDR_FORM_PLAIN, 2, 4, 2));
+    checked_plan(ndr_nd_range_2d(8, 8, 4, 2), requiring(NDR_FORM_ND_RANGE, 1, 4, 2));
+    checked_plan(ndr_nd_range_3d(8, 8, 8, 2, 4, 2), requiring(NDR_FORM_PLAIN, 2, 4, 2));
 }
 
 static void test_range__adopts_the_required_local_size_where_none_is_given(void **state)
 {
     (void)state;
-    assert_sizes(judged(ndr_nd_range_2d(8, 8, 0, 0), requiring(NDR_FORM_ND_RANGE, 1, 4, 2)).local_range, 4,
+    assert_sizes(checked_plan(ndr_nd_range_2d(8, 8, 0, 0), requiring(NDR_FORM_ND_RANGE, 1, 4, 2)).local_range, 4,
                  2, 0);
-    assert_sizes(judged(only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 1, 8)).local_range, 8, 0, 0);
-    assert_sizes(judged(only(ndr_range_1d(64)), requiring(NDR_FORM_RANGE, 1, 1, 8)).local_range, 8, 0, 0);
+    assert_sizes(checked_plan(only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 1, 8)).local_range, 8, 0, 0);
+    assert_sizes(checked_plan(only(ndr_range_1d(64)), requiring(NDR_FORM_RANGE, 1, 1, 8)).local_range, 8, 0, 0);
 }
 
 static void test_range__cannot_adopt_a_required_size_of_more_dimensions(void **state)
@@ -318,13 +318,13 @@ static void test_range__of_a_required_size_is_never_split(void **state)
 static void test_range__of_a_required_size_may_be_rounded_up(void **state)
 {
     (void)state;
-    const ndr_range_plan plan = judged(with_edge(ndr_nd_range_1d(60, 0), NDR_EDGE_ROUND_UP),
-                                       requiring(NDR_FORM_ND_RANGE, 1, 1, 8));
+    const ndr_range_plan plan = checked_plan(with_edge(ndr_nd_range_1d(60, 0), NDR_EDGE_ROUND_UP),
+                                             requiring(NDR_FORM_ND_RANGE, 1, 1, 8));
     assert_int_equal(plan.piece_count, 1);
     assert_int_equal(plan.pieces[0].global[0], 64);
     ndr_range_rules rules = requiring(NDR_FORM_RANGE, 1, 1, 8);
     rules.is_guarded = true;
-    const ndr_range_plan guarded = judged(only(ndr_range_1d(60)), rules);
+    const ndr_range_plan guarded = checked_plan(only(ndr_range_1d(60)), rules);
     assert_int_equal(guarded.piece_count, 1);
     assert_int_equal(guarded.pieces[0].global[0], 64);
     assert_int_equal(guarded.pieces[0].local[0], 8);
@@ -485,7 +485,7 @@ static void test_range__that_divides_is_one_piece_whatever_its_edge(void **state
     (void)state;
     for (int edge = NDR_EDGE_REJECT; edge <= NDR_EDGE_SPLIT; ++edge) {
         const ndr_range_plan plan =
-            judged(with_edge(ndr_nd_range_2d(6, 8, 2, 4), (ndr_edge)edge), rules_for(NDR_FORM_ND_RANGE));
+            checked_plan(with_edge(ndr_nd_range_2d(6, 8, 2, 4), (ndr_edge)edge), rules_for(NDR_FORM_ND_RANGE));
         assert_int_equal(plan.piece_count, 1);
         assert_sizes(plan.pieces[0].global, 6, 8, 0);
         assert_sizes(plan.pieces[0].local, 2, 4, 0);
@@ -497,8 +497,8 @@ static void test_range__is_split_along_the_far_edge(void **state)
 {
     (void)state;
     const ndr_range_plan plan =
-        judged(with_offset(with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), 7, 0, 0),
-               rules_for(NDR_FORM_ND_RANGE));
+        checked_plan(with_offset(with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), 7, 0, 0),
+                     rules_for(NDR_FORM_ND_RANGE));
     assert_int_equal(plan.piece_count, 2);
     assert_int_equal(plan.pieces[0].global[0], 768);
     assert_int_equal(plan.pieces[0].offset[0], 7);
@@ -514,19 +514,19 @@ static void test_range__is_split_into_four_and_eight(void **state)
 {
     (void)state;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
-    assert_int_equal(judged(with_edge(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
-    assert_int_equal(judged(with_edge(ndr_nd_range_2d(4, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 2);
+    assert_int_equal(checked_plan(with_edge(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
+    assert_int_equal(checked_plan(with_edge(ndr_nd_range_2d(4, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 2);
     assert_int_equal(
-        judged(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 8);
+        checked_plan(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 8);
     assert_int_equal(
-        judged(with_edge(ndr_nd_range_3d(4, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
+        checked_plan(with_edge(ndr_nd_range_3d(4, 5, 7, 2, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
 }
 
 static void test_range__smaller_than_a_group_is_one_smaller_group(void **state)
 {
     (void)state;
     const ndr_range_plan plan =
-        judged(with_edge(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT), rules_for(NDR_FORM_ND_RANGE));
+        checked_plan(with_edge(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT), rules_for(NDR_FORM_ND_RANGE));
     assert_int_equal(plan.piece_count, 1);
     assert_int_equal(plan.pieces[0].local[0], 5);
     assert_int_equal(plan.local_range[0], 64);
@@ -546,7 +546,7 @@ static void test_range__is_rounded_up_in_one_piece(void **state)
     static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_ND_RANGE };
     for (size_t f = 0; f < 2; ++f) {
         const ndr_range_plan plan =
-            judged(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_ROUND_UP), rules_for(forms[f]));
+            checked_plan(with_edge(ndr_nd_range_3d(3, 5, 7, 2, 2, 3), NDR_EDGE_ROUND_UP), rules_for(forms[f]));
         assert_int_equal(plan.piece_count, 1);
         assert_sizes(plan.pieces[0].global, 4, 6, 9);
         assert_sizes(plan.global_range, 3, 5, 7);
@@ -617,7 +617,7 @@ static void test_groups__of_no_number_have_no_pieces(void **state)
 
 /* ---- automatic sizes ---- */
 
-/* Sizes that hurt: small ones, primes, one below and above a group. */
+/* Difficult sizes: small ones, primes, one below and above a group. */
 static const size_t sizes[] = { 1,   2,   3,   7,   31,  63,   64,   65,   127,  251,   255,   256,  257,
                                 509, 511, 512, 513, 997, 1000, 1021, 4093, 8191, 10007, 65521, 65536 };
 enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
@@ -626,12 +626,12 @@ static void test_automatic__sizes_cover_every_length_once(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SIZE_COUNT; ++i) {
-        judged(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_RANGE));
-        judged(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_PLAIN));
-        judged(ndr_nd_range_1d(sizes[i], 0), rules_for(NDR_FORM_ND_RANGE));
+        checked_plan(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_RANGE));
+        checked_plan(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_PLAIN));
+        checked_plan(ndr_nd_range_1d(sizes[i], 0), rules_for(NDR_FORM_ND_RANGE));
         if (sizes[i] > 60000) continue;
-        judged(with_edge(only(ndr_range_1d(sizes[i])), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_RANGE));
-        judged(with_edge(ndr_nd_range_1d(sizes[i], 0), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_ND_RANGE));
+        checked_plan(with_edge(only(ndr_range_1d(sizes[i])), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_RANGE));
+        checked_plan(with_edge(ndr_nd_range_1d(sizes[i], 0), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_ND_RANGE));
     }
 }
 
@@ -667,7 +667,7 @@ static void test_automatic__prime_lengths_are_not_left_to_groups_of_one(void **s
 static void test_automatic__range_tail_runs_as_single_items(void **state)
 {
     (void)state;
-    const ndr_range_plan plan = judged(only(ndr_range_1d(1000)), rules_for(NDR_FORM_RANGE));
+    const ndr_range_plan plan = checked_plan(only(ndr_range_1d(1000)), rules_for(NDR_FORM_RANGE));
     assert_int_equal(plan.piece_count, 2);
     assert_int_equal(plan.pieces[0].local[0], 128); /* 256 would leave 232, more than an eighth */
     assert_int_equal(plan.pieces[0].global[0], 896);
@@ -679,7 +679,7 @@ static void test_automatic__range_of_less_than_a_group_is_one_launch(void **stat
 {
     (void)state;
     for (size_t n = 1; n < 256; ++n) {
-        const ndr_range_plan plan = judged(only(ndr_range_1d(n)), rules_for(NDR_FORM_RANGE));
+        const ndr_range_plan plan = checked_plan(only(ndr_range_1d(n)), rules_for(NDR_FORM_RANGE));
         assert_int_equal(plan.piece_count, 1);
         assert_int_equal(plan.pieces[0].local[0], 1);
     }
@@ -688,9 +688,9 @@ static void test_automatic__range_of_less_than_a_group_is_one_launch(void **stat
 static void test_automatic__plain_kernel_gets_the_best_divisor(void **state)
 {
     (void)state;
-    assert_int_equal(judged(only(ndr_range_1d(1000)), rules_for(NDR_FORM_PLAIN)).local_range[0], 250);
-    assert_int_equal(judged(only(ndr_range_1d(509)), rules_for(NDR_FORM_PLAIN)).local_range[0], 1);
-    assert_sizes(judged(only(ndr_range_2d(12, 100)), rules_for(NDR_FORM_PLAIN)).local_range, 2, 100, 0);
+    assert_int_equal(checked_plan(only(ndr_range_1d(1000)), rules_for(NDR_FORM_PLAIN)).local_range[0], 250);
+    assert_int_equal(checked_plan(only(ndr_range_1d(509)), rules_for(NDR_FORM_PLAIN)).local_range[0], 1);
+    assert_sizes(checked_plan(only(ndr_range_2d(12, 100)), rules_for(NDR_FORM_PLAIN)).local_range, 2, 100, 0);
 }
 
 static void test_automatic__groups_fill_the_contiguous_dimension_first(void **state)
@@ -714,9 +714,9 @@ static void test_automatic__sizes_keep_to_small_limits(void **state)
                 else rules.max_group_size = limit;
                 ndr_nd_range range = only(ndr_range_3d(13, 17, 31));
                 if (forms[f] == NDR_FORM_ND_RANGE) range.local.dims = 3;
-                judged(range, rules);
+                checked_plan(range, rules);
                 range.edge = NDR_EDGE_ROUND_UP;
-                judged(range, rules);
+                checked_plan(range, rules);
             }
 }
 
@@ -724,7 +724,7 @@ static void test_automatic__rounding_up_keeps_groups_near_the_size(void **state)
 {
     (void)state;
     const ndr_range_plan plan =
-        judged(with_edge(ndr_nd_range_2d(3, 5, 0, 0), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_ND_RANGE));
+        checked_plan(with_edge(ndr_nd_range_2d(3, 5, 0, 0), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_ND_RANGE));
     assert_sizes(plan.local_range, 4, 8, 0);
     assert_int_equal(plan.piece_count, 1);
 }
@@ -758,9 +758,9 @@ static ndr_range_rules guarded(void)
 }
 
 /* The range is one piece, with at most an eighth more items. */
-static ndr_range_plan judged_one(ndr_nd_range range)
+static ndr_range_plan checked_one_piece(ndr_nd_range range)
 {
-    const ndr_range_plan plan = judged(range, guarded());
+    const ndr_range_plan plan = checked_plan(range, guarded());
     assert_int_equal(plan.piece_count, 1);
     size_t asked = 1, run = 1;
     for (unsigned d = 0; d < plan.dims; ++d) {
@@ -775,24 +775,24 @@ static ndr_range_plan judged_one(ndr_nd_range range)
 static void test_guarded__range_is_one_piece_of_at_most_an_eighth_more(void **state)
 {
     (void)state;
-    for (size_t n = 1; n < 5000; ++n) judged_one(only(ndr_range_1d(n)));
+    for (size_t n = 1; n < 5000; ++n) checked_one_piece(only(ndr_range_1d(n)));
     for (size_t a = 1; a < 40; ++a)
         for (size_t b = 1; b < 40; ++b) {
-            judged_one(with_offset(only(ndr_range_2d(a, 3 * b)), 7, a, 0));
-            judged_one(with_offset(only(ndr_range_3d(a, 3, b)), 0, 1, b));
+            checked_one_piece(with_offset(only(ndr_range_2d(a, 3 * b)), 7, a, 0));
+            checked_one_piece(with_offset(only(ndr_range_3d(a, 3, b)), 0, 1, b));
         }
 }
 
 static void test_guarded__range_has_large_groups_where_that_wastes_little(void **state)
 {
     (void)state;
-    assert_sizes(judged_one(only(ndr_range_1d(65521))).local_range, 256, 0, 0);
-    assert_sizes(judged_one(only(ndr_range_1d(1000))).local_range, 256, 0, 0);
-    assert_sizes(judged_one(only(ndr_range_1d(257))).local_range, 32, 0, 0);
-    assert_sizes(judged_one(only(ndr_range_2d(61, 1009))).local_range, 1, 256, 0);
-    assert_sizes(judged_one(only(ndr_range_2d(100, 100))).local_range, 4, 16, 0);
-    assert_sizes(judged_one(only(ndr_range_2d(101, 103))).local_range, 8, 16, 0);
-    assert_sizes(judged_one(only(ndr_range_2d(10007, 3))).local_range, 256, 1, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_1d(65521))).local_range, 256, 0, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_1d(1000))).local_range, 256, 0, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_1d(257))).local_range, 32, 0, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_2d(61, 1009))).local_range, 1, 256, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_2d(100, 100))).local_range, 4, 16, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_2d(101, 103))).local_range, 8, 16, 0);
+    assert_sizes(checked_one_piece(only(ndr_range_2d(10007, 3))).local_range, 256, 1, 0);
 }
 
 static void test_guarded__range_that_divides_stays_as_it_is(void **state)
@@ -815,7 +815,7 @@ static void test_guarded__range_keeps_to_small_limits(void **state)
             ndr_range_rules rules = guarded();
             if (d < 3) rules.max_local_size[d] = limit;
             else rules.max_group_size = limit;
-            assert_int_equal(judged(only(ndr_range_3d(13, 17, 31)), rules).piece_count, 1);
+            assert_int_equal(checked_plan(only(ndr_range_3d(13, 17, 31)), rules).piece_count, 1);
         }
 }
 
@@ -828,7 +828,7 @@ static void assert_in_pieces(ndr_nd_range range, ndr_range_rules rules)
     assert_memory_equal(&plan, &plain, sizeof plan);
 }
 
-/* Neither ids nor items may overflow, also not 32 bits, because some drivers count in 32 bits. */
+/* Neither ids nor items may overflow. The limit is also 32 bits, because some drivers count in 32 bits. */
 static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void **state)
 {
     (void)state;
@@ -852,13 +852,13 @@ static void test_split__covers_each_item_once_for_all_small_sizes(void **state)
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     for (size_t n = 1; n <= 40; ++n)
         for (size_t local = 1; local <= 40; ++local)
-            judged(with_edge(ndr_nd_range_1d(n, local), NDR_EDGE_SPLIT), rules);
+            checked_plan(with_edge(ndr_nd_range_1d(n, local), NDR_EDGE_SPLIT), rules);
     for (size_t a = 1; a <= 7; ++a)
         for (size_t b = 1; b <= 7; ++b)
             for (size_t la = 1; la <= 5; ++la)
                 for (size_t lb = 1; lb <= 5; ++lb) {
-                    judged(with_edge(ndr_nd_range_2d(a, b, la, lb), NDR_EDGE_SPLIT), rules);
-                    judged(with_edge(ndr_nd_range_3d(a, 5, b, la, 2, lb), NDR_EDGE_SPLIT), rules);
+                    checked_plan(with_edge(ndr_nd_range_2d(a, b, la, lb), NDR_EDGE_SPLIT), rules);
+                    checked_plan(with_edge(ndr_nd_range_3d(a, 5, b, la, 2, lb), NDR_EDGE_SPLIT), rules);
                 }
 }
 
@@ -912,7 +912,7 @@ static void test_range__property_every_plan_covers_its_range_once(void **state)
         const ndr_status status = plan_of(range, rules, &plan);
         assert_int_equal(status, should_be_taken(&range, rules.form) ? NDR_OK : NDR_BAD_RANGE);
         if (status != NDR_OK) continue;
-        judge(&plan, &range, &rules);
+        check_plan(&plan, &range, &rules);
         ++taken;
     }
     assert_in_range(taken, 1500, 2999); /* both results occur */

@@ -239,7 +239,7 @@ static void test_include__is_found_in_the_folders_of_the_options(void **state)
     assert_non_null(strstr(out.chars, "#line 1 \"include_a/both.clh\""));
     assert_non_null(strstr(out.chars, "#line 1 \"include_b/only_b.clh\""));
     ndr_text_clear(&out);
-    source.options = "-D X-Iinclude_b -I \"include_b\" -I"; /* quotes are the driver's to read */
+    source.options = "-D X-Iinclude_b -I \"include_b\" -I"; /* libndr does not interpret quotes */
     assert_ok(ndr_source_expand(&source, &out, NULL));
     assert_non_null(strstr(out.chars, "\n#include <only_b.clh>\n"));
     ndr_text_free(&out);
@@ -594,7 +594,7 @@ static void test_include__of_what_pasting_would_lose_is_refused(void **state)
     ndr_text_free(&out);
 }
 
-/* `count` files that all include each other, and what they make of a text that includes the last `times` times. */
+/* `count` files that all include each other, and the expansion of a text that includes the last one `times` times. */
 static char *expanded_from_circle(const char *head, const char *guard, const char *end, size_t count)
 {
     ndr_text text = { 0 };

@@ -63,7 +63,7 @@ static void test_text__starts_over_when_cleared(void **state)
 {
     (void)state;
     ndr_text text = { 0 };
-    ndr_text_clear(&text); /* of nothing */
+    ndr_text_clear(&text); /* clears an empty text */
     ndr_text_add(&text, "first");
     ndr_text_clear(&text);
     assert_string_equal(text.chars, "");
@@ -79,7 +79,7 @@ static void test_text__stays_failed_once_it_could_not_grow(void **state)
     (void)state;
     ndr_text text = { 0 };
     ndr_text_add(&text, "kept");
-    ndr_text_add_chars(&text, "x", SIZE_MAX - 2); /* is not read: no memory for it */
+    ndr_text_add_chars(&text, "x", SIZE_MAX - 2); /* "x" is not read, because there is no memory */
     assert_true(text.failed);
     ndr_text_add(&text, "ignored");
     ndr_text_add_chars(&text, "ignored", 7);

@@ -124,7 +124,7 @@ static void launch(const waiting *w, ndr_buffer *x, int times)
 static void test_wait__keeps_the_event_of_the_last_of_a_few_launches(void **state)
 {
     (void)state;
-    skip_where_launches_are_waited_for(); /* and the queue keeps no event */
+    skip_where_launches_are_waited_for(); /* in that case the queue keeps no event */
     waiting w = begin(true, 0);
     const int zeros[3] = { 0 };
     ndr_buffer *x;
@@ -150,7 +150,7 @@ static void test_wait__keeps_the_event_of_the_last_of_a_few_launches(void **stat
 
 /* ---- ndr_queue_desc.spin_ns ---- */
 
-/* What libndr calls of OpenCL while it waits. */
+/* The OpenCL calls that libndr makes while it waits. */
 static struct {
     unsigned polls, flushes;   /* calls of clGetEventInfo and clFlush so far */
     unsigned pending;          /* how many more polls report the work as running, whatever the driver reports */

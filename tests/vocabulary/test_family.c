@@ -756,7 +756,7 @@ static void test_family__agrees_with_a_model_whatever_stands_in_a_row(void **sta
     print_message("%zu kernels from NDR_TEST_SEED=%llu on\n", count, (unsigned long long)first);
     conditional_barriers = barriers_in_ifs_work();
     if (!conditional_barriers)
-        print_message("no group functions in ifs and loops of no turn: this driver is wrong there in plain OpenCL C\n");
+        print_message("left out: group functions in ifs and loops of 0 iterations (a fault of this driver)\n");
     size_t failed = 0;
     for (size_t done = 0; done < count; done += PER_PROGRAM)
         failed += program_fails(first + done, count - done < PER_PROGRAM ? count - done : PER_PROGRAM);

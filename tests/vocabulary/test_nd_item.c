@@ -487,7 +487,7 @@ static const char local_kernels[] =
     "}\n"
     "\n"
     "/* Each item writes the group's number to local memory and checks what the others wrote. */\n"
-    "kernel void sign_in(global int *strangers, NDR_ND_RANGE(1))\n"
+    "kernel void sign_in(global int *foreign, NDR_ND_RANGE(1))\n"
     "{\n"
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
     "    const ndr_group g = ndr_get_group(it);\n"
@@ -499,7 +499,7 @@ static const char local_kernels[] =
     "        for (size_t i = 0; i < 16; ++i) seen += t[i] != (int)ndr_group_id(it, 0) * 3 + turn;\n"
     "        ndr_group_barrier(g, NDR_FENCE_LOCAL);\n"
     "    }\n"
-    "    strangers[ndr_global_id(it, 0)] = seen;\n"
+    "    foreign[ndr_global_id(it, 0)] = seen;\n"
     "}\n"
     "\n"
     "kernel void keep(global int *out, NDR_ND_RANGE(1))\n"
@@ -586,13 +586,13 @@ static void test_nd_item__sees_no_local_memory_of_other_groups(void **state)
 {
     (void)state;
     const size_t n = 16 * (quick() ? 10 : 2000);
-    int32_t *strangers = malloc(n * sizeof *strangers);
-    ndr_buffer *buffer = buffer_of(n * sizeof *strangers, NULL);
+    int32_t *foreign = malloc(n * sizeof *foreign);
+    ndr_buffer *buffer = buffer_of(n * sizeof *foreign, NULL);
     assert_ok(ndr_launch(queue, kernel_of(local_kernels, "sign_in"), ndr_nd_range_1d(n, 16), buffer));
-    read_buffer(buffer, strangers, n * sizeof *strangers);
-    for (size_t i = 0; i < n; ++i) assert_int_equal(strangers[i], 0);
+    read_buffer(buffer, foreign, n * sizeof *foreign);
+    for (size_t i = 0; i < n; ++i) assert_int_equal(foreign[i], 0);
     ndr_buffer_destroy(buffer);
-    free(strangers);
+    free(foreign);
 }
 
 static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)

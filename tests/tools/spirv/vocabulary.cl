@@ -1,7 +1,7 @@
-/* vocabulary.cl - a kernel for each function of kernels/ndr and each type that it takes, written out by the rows below.
+/* vocabulary.cl - a kernel for each function of kernels/ndr and each type that it takes, expanded from the rows below.
  *
- * Nothing runs here: tests/tools/spirv/run compiles it to SPIR-V, where a function exists only if something calls it, and
- * compares what is called with what kernels/ndr defines. So a function that is new there needs a row here. */
+ * No kernel here runs. tests/tools/spirv/run compiles the file to SPIR-V, which has only the functions that are called,
+ * and compares these with the functions that kernels/ndr defines. So a new function there needs a row here. */
 #include "ndr/ndr.clh"
 
 /* ---- the types ---- */
