@@ -566,7 +566,7 @@ static void test_binary__keeps_the_answer_of_a_probe(void **state)
         ndr_cl.clBuildProgram = build_no_ptx;
         const ndr_status status = ndr_kernel_get(made, &desc, &kernel);
         ndr_cl.clBuildProgram = real_build;
-        assert_int_equal(status, NDR_BUILD_FAILED); /* of the kernel's own text */
+        assert_int_equal(status, NDR_BUILD_FAILED); /* from the kernel's own text */
         assert_int_equal(strstr(ndr_last_error(), "-DNDR_PTX=1") != NULL, i < 2 && !is_masked);
         assert_int_equal(builds, is_masked || i % 2 ? 1 : 2);
         ndr_context_destroy(made);

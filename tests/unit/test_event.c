@@ -14,7 +14,7 @@ static int *new_ints(size_t count)
     return x;
 }
 
-/* A buffer of that many zeros. */
+/* A buffer of zeros. */
 static ndr_buffer *zeros(size_t count)
 {
     int *x = new_ints(count);

@@ -139,7 +139,7 @@ static void test_include__of_the_vocabulary_follows_its_own_includes(void **stat
     free(got);
 }
 
-/* Several of its headers include the same ones. Bodies over a type (.inc) are included once a type. */
+/* Several of its headers include the same ones. Bodies over a type (.inc) are included once for each type. */
 static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ static const char source[] =
     "    t[id] = i;\n"
     "    ndr_group_barrier(ndr_get_group(it));\n"
     "    if (i % 3 == 0) return;\n"
-    "    x[i] = t[7 - id] - (i - id) == 7 - id ? 2 : 3; /* what the others wrote, some of whom are gone */\n"
+    "    x[i] = t[7 - id] - (i - id) == 7 - id ? 2 : 3; /* what the others wrote; some of them have returned */\n"
     "}\n"
     "kernel void leave_hierarchical(global int *x, ulong groups, NDR_ND_RANGE(1))\n"
     "{\n"

@@ -37,7 +37,7 @@ static const char source[] =
     "    const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));\n"
     "    NDR_FOR_GROUPS(i, g, n) {\n"
     "        if (ndr_leader(g)) *t = (int)i;\n"
-    "        ndr_group_barrier(g); /* welcome: all items of a group turn together */\n"
+    "        ndr_group_barrier(g); /* allowed: all items of a group iterate together */\n"
     "        if (ndr_local_linear_id(g) == ndr_local_linear_range(g) - 1) {\n"
     "            x[*t] += 1;\n"
     "            who[*t] = (int)ndr_group_linear_id(g);\n"

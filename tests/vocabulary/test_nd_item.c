@@ -326,7 +326,7 @@ static void test_nd_item__has_the_global_id_of_the_specification_s_formula(void 
 static const char barrier_kernels[] =
     "#include <ndr/nd_item.clh>\n"
     "\n"
-    "/* A helper that is given the group and nothing else. */\n"
+    "/* A helper that takes only the group. */\n"
     "static size_t neighbour(ndr_group g) { return (ndr_local_linear_id(g) + 1) % ndr_local_linear_range(g); }\n"
     "static size_t start_of(ndr_group g) { return ndr_group_id(g, 0) * ndr_max_local_range(g, 0); }\n"
     "\n"
@@ -360,7 +360,7 @@ static const char barrier_kernels[] =
     "HAND_ON_BOTH(hand_on_both, ndr_group_barrier(g, NDR_FENCE_BOTH))\n"
     "HAND_ON_BOTH(hand_on_default, ndr_group_barrier(g))\n"
     "\n"
-    "/* Each turn reads what the turn before wrote elsewhere. */\n"
+    "/* Each iteration reads what other items wrote in the one before. */\n"
     "kernel void take_turns(global int *x, local int *t, int turns, NDR_ND_RANGE(1))\n"
     "{\n"
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
