@@ -27,29 +27,31 @@ ndr_status ndr_matmul_run_kernel(ndr_op_job *job)
                          r->b.pitch, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch);
 }
 
-/* ---- checks ---- */
+/* ---- shared with ndr_tune() ---- */
 
-static ndr_operand operand_of(const char *name, const ndr_matrix *matrix, size_t element_bytes)
+ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_matrix *matrix, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_matmul",
+    return (ndr_operand){ .call = call,
                           .name = name,
                           .buffer = matrix->buffer,
                           .offset = matrix->offset,
                           .rows = matrix->rows,
                           .cols = matrix->cols,
                           .pitch = matrix->pitch ? matrix->pitch : matrix->cols,
-                          .element_bytes = element_bytes };
+                          .element_bytes = ndr_dtype_size(dtype) };
 }
 
-static ndr_status check_type(const ndr_queue *queue, const ndr_matmul_desc *desc)
+ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype)
 {
-    const ndr_device_info *device = &queue->context->caps.info;
-    NDR_REQUIRE(desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64, "ndr_matmul: dtype is %s; use f32 or f64",
-                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "ndr_matmul: device \"%s\" has no f64; use f32", device->name);
+    const ndr_device_info *device = &context->caps.info;
+    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
+                dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
+                   "%s: device \"%s\" has no f64; use f32", call, device->name);
     return NDR_OK;
 }
+
+/* ---- checks ---- */
 
 static ndr_status check_shapes(const ndr_matmul_request *r)
 {
@@ -78,16 +80,15 @@ static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, nd
 {
     NDR_REQUIRE_SET_IN("ndr_matmul", queue);
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
-    NDR_TRY(check_type(queue, desc));
+    NDR_TRY(ndr_matmul_check_type("ndr_matmul", queue->context, desc->dtype));
     NDR_TRY(check_scaling(&desc->scaling));
-    const size_t element_bytes = ndr_dtype_size(desc->dtype);
     const double alpha = desc->scaling.is_set ? desc->scaling.alpha : 1;
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
                                      .alpha = alpha,
                                      .beta = desc->scaling.beta,
-                                     .a = operand_of("a", &desc->a, element_bytes),
-                                     .b = operand_of("b", &desc->b, element_bytes),
-                                     .c = operand_of("c", &desc->c, element_bytes),
+                                     .a = ndr_matmul_operand("ndr_matmul", "a", &desc->a, desc->dtype),
+                                     .b = ndr_matmul_operand("ndr_matmul", "b", &desc->b, desc->dtype),
+                                     .c = ndr_matmul_operand("ndr_matmul", "c", &desc->c, desc->dtype),
                                      .depth = alpha == 0 ? 0 : desc->a.cols };
     NDR_TRY(check_shapes(request));
     NDR_TRY(ndr_operand_check(&request->a, queue));

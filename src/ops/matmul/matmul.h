@@ -22,6 +22,12 @@ extern const ndr_operation ndr_matmul_operation;
 /* alpha or beta as an argument, in the matrices' type. */
 ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value);
 
+/* Pure: a matrix as an operand of `call`. */
+ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_matrix *matrix, ndr_dtype dtype);
+
+/* Refuse a dtype other than f32 and f64, and one that the device lacks. */
+ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype);
+
 /* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 

@@ -85,12 +85,7 @@ static ndr_status check(ndr_queue *queue, const void *request, bool *is_right)
 
 static ndr_operand operand(const char *name, size_t rows, size_t cols, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_tune",
-                          .name = name,
-                          .rows = rows,
-                          .cols = cols,
-                          .pitch = cols,
-                          .element_bytes = ndr_dtype_size(dtype) };
+    return ndr_matmul_operand("ndr_tune", name, &(ndr_matrix){ .rows = rows, .cols = cols }, dtype);
 }
 
 static ndr_status create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, int (*element)(size_t, size_t))
@@ -117,12 +112,8 @@ static ndr_status create_matrices(ndr_context *context, ndr_matmul_request *r)
 
 static ndr_status check_desc(const ndr_context *context, const ndr_tune_desc *desc)
 {
-    const ndr_device_info *device = &context->caps.info;
     size_t elements, bytes;
-    NDR_REQUIRE(desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64, "ndr_tune: dtype is %s; use f32 or f64",
-                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "ndr_tune: device \"%s\" has no f64; use f32", device->name);
+    NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype));
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
                 desc->m, desc->n, desc->k);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; the most is %d", desc->k, MAX_DEPTH);
