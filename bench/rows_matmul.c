@@ -207,15 +207,17 @@ const contender matmul_own[] = { { .name = "libndr", .on_device = true, .run = r
 
 /* ---- rows ---- */
 
-#define ROW(name_, dtype_, m_, n_, k_, padding_, alpha_, beta_, pass_, aim_)                                  \
+#define ROW(name_, dtype_, m_, n_, k_, padding_, alpha_, beta_, pass_, aim_, ...)                              \
     {                                                                                                         \
         .name = name_, .work = &matmul_work, .amount = 2.0 * (m_) * (n_) * (k_), .unit = &gflops,             \
         .shape = &(const matmul_shape){ dtype_, m_, n_, k_, padding_, alpha_, beta_ },                        \
-        .rivals = { { "OpenBLAS", { RATE_AT_LEAST, pass_, aim_ } }, { "CLBlast", { RATE_AT_LEAST, 1, 5 } } }, \
+        .rivals = { { "OpenBLAS", { RATE_AT_LEAST, pass_, aim_ } }, { "CLBlast", { RATE_AT_LEAST, 1, 5 } },   \
+                    __VA_ARGS__ },                                                                            \
     }
-#define SGEMM(n, pass, aim) ROW("sgemm " #n, NDR_DTYPE_F32, n, n, n, 0, 1, 0, pass, aim)
-#define SGEMM_OF(m, n, k) ROW("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 1, 0, 0.9, 1)
-#define DGEMM(n, pass, aim) ROW("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 1, 0, pass, aim)
+#define DPNP { "dpnp", { RATE_AT_LEAST, 1, 1.1 } }
+#define SGEMM(n, pass, aim) ROW("sgemm " #n, NDR_DTYPE_F32, n, n, n, 0, 1, 0, pass, aim, DPNP)
+#define SGEMM_OF(m, n, k) ROW("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 1, 0, 0.9, 1, DPNP)
+#define DGEMM(n, pass, aim) ROW("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 1, 0, pass, aim, DPNP)
 
 static const bench_row rows[] = {
     SGEMM(64, 0.2, 0.5),
@@ -231,9 +233,9 @@ static const bench_row rows[] = {
     SGEMM_OF(4096, 4096, 8),
     SGEMM_OF(1, 4096, 4096),
     SGEMM_OF(1531, 977, 613),
-    ROW("sgemm 1024 pitch 1051", NDR_DTYPE_F32, 1024, 1024, 1024, 27, 1, 0, 0.9, 1),
-    ROW("sgemm 1024 alpha 0.5 beta 2", NDR_DTYPE_F32, 1024, 1024, 1024, 0, 0.5, 2, 0.9, 1),
-    ROW("sgemm 1531 x 977 x 613 all three", NDR_DTYPE_F32, 1531, 977, 613, 27, 0.5, 2, 0.9, 1),
+    ROW("sgemm 1024 pitch 1051", NDR_DTYPE_F32, 1024, 1024, 1024, 27, 1, 0, 0.9, 1, { 0 }),
+    ROW("sgemm 1024 alpha 0.5 beta 2", NDR_DTYPE_F32, 1024, 1024, 1024, 0, 0.5, 2, 0.9, 1, { 0 }),
+    ROW("sgemm 1531 x 977 x 613 all three", NDR_DTYPE_F32, 1531, 977, 613, 27, 0.5, 2, 0.9, 1, { 0 }),
     DGEMM(1024, 0.95, 1.05),
     DGEMM(2048, 0.95, 1.05),
 };

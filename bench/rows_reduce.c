@@ -155,7 +155,7 @@ const work reduce_work = { reduce_own, begin, end, refill, reset, hand_over, che
 #define AHEAD_OF(name) { name, { RATE_AT_LEAST, 1, 5 } }
 #define CLBLAST AHEAD_OF("CLBlast")
 #define BOOST AHEAD_OF("Boost.Compute")
-#define PYOPENCL AHEAD_OF("PyOpenCL")
+#define PYOPENCL AHEAD_OF("PyOpenCL"), AHEAD_OF("dpnp")
 
 #define SMALL_SUM(name_, count_, pass_, aim_)                                                                   \
     {                                                                                                           \
@@ -190,7 +190,7 @@ static const bench_row rows[] = {
     SUM_FROM_MEMORY("sum f32 1e7 from memory", 10000000, 1.05),
     SUM_FROM_MEMORY("sum f32 6.7e7 from memory", 67108864, 1.05),
     { WORK("sum f32 1e7 atomic", NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_ATOMIC, 10000000, 1, gigabytes, 4e7),
-      .rivals = { { "libndr's tree", { RATE_AT_LEAST, 0.95, 1 } } },
+      .rivals = { { "libndr's tree", { RATE_AT_LEAST, 0.95, 1 } }, AHEAD_OF("numba-dpex") },
       .max_launches = 1 },
     OF_1E7(4, "min f32 1e7", NDR_DTYPE_F32, NDR_OP_MIN, BOOST, PYOPENCL),
     OF_1E7(4, "max f32 1e7", NDR_DTYPE_F32, NDR_OP_MAX, BOOST, PYOPENCL),
