@@ -170,6 +170,7 @@ typedef struct ndr_device_info {
     size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
     size_t local_memory_bytes;      /**< Of one group. */
     size_t max_buffer_bytes;        /**< Of one buffer. */
+    size_t view_align_bytes;        /**< A view starts at a multiple of it: ndr_buffer_create_view(). */
     size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
                                          pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
@@ -366,6 +367,18 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_from(ndr_context *context, size_t si
 NDR_MUST_CHECK ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
                                                  ndr_buffer **buffer);
 
+/** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of its
+ * own. It is used like every buffer, and what is written through one shows in the other. Views may overlap: a launch may
+ * take several of them, but two that it writes must not share bytes. A view of a view is one of the same memory. The
+ * viewed buffer stays until its last view is destroyed, and so must the host memory under ndr_buffer_create_over().
+ *
+ * `offset_bytes` must be a multiple of ndr_device_info.view_align_bytes, or the call is refused with NDR_BAD_ARGUMENT.
+ * A view of 0 bytes may start anywhere. A mapping keeps the device only from buffers and views that contain one of the
+ * mapped bytes. With checking (#ndr_check_mode), a write past a view's end is found only if it leaves the viewed
+ * buffer. */
+NDR_MUST_CHECK ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                                                 ndr_buffer **view);
+
 /** Destroy a buffer. Enqueued work keeps the memory until it has ended. A buffer that is still mapped is first unmapped
  * on the queue of the mapping. Host memory under ndr_buffer_create_over() must then last until that queue has
  * finished. */
@@ -411,7 +424,7 @@ typedef enum ndr_map_access {
 
 /** Map a span of the buffer for the host, after all work before it; `host` gets its address. Copies
  * nothing if the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
- * buffer is refused, unless both only read. A span of 0 bytes is refused: it has no address. */
+ * buffer is refused, unless both only read. The address belongs to this buffer: unmap it there. A span of 0 bytes is refused: it has no address. */
 NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
 

@@ -7,7 +7,8 @@
 
 static atomic_ullong buffer_count;
 
-ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer)
+ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_t memory_offset, size_t size_bytes,
+                           ndr_buffer **buffer)
 {
     ndr_buffer *made = ndr_handle_new(NDR_HANDLE_BUFFER, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer");
@@ -15,7 +16,12 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, n
     made->context = ndr_context_keep(context);
     made->size_bytes = size_bytes;
     made->identity = atomic_fetch_add(&buffer_count, 1) + 1;
+    made->memory = memory;
+    made->memory_offset = memory_offset;
+    made->whole = made;
+    atomic_init(&made->references, 1);
     ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->list_lock);
     *buffer = made;
     return NDR_OK;
 }
@@ -34,7 +40,7 @@ static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_fl
     cl_int error;
     cl_mem cl = ndr_cl.clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
-    const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
+    const ndr_status status = ndr_buffer_wrap(context, cl, cl, 0, size_bytes, buffer);
     if (status == NDR_OK) ndr_check_exclude(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
     else ndr_cl.clReleaseMemObject(cl);
     return status;
@@ -69,34 +75,44 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
     return make_buffer(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
 }
 
-static void free_mapping(ndr_mapping *mapping)
-{
-    ndr_cl.clReleaseCommandQueue(mapping->queue);
-    free(mapping);
-}
-
-void ndr_buffer_destroy(ndr_buffer *buffer)
-{
-    if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
-    for (ndr_mapping *mapping = buffer->mappings, *next; mapping; mapping = next) {
-        next = mapping->next;
-        ndr_submit_last_unmap(mapping->queue, buffer->cl, mapping->host);
-        free_mapping(mapping);
-    }
-    ndr_cl.clReleaseMemObject(buffer->cl);
-    ndr_zones_release(buffer);
-    ndr_mutex_destroy(&buffer->lock);
-    ndr_context_release(buffer->context);
-    ndr_handle_free(buffer);
-}
-
 size_t ndr_buffer_size(const ndr_buffer *buffer) { return NDR_IS_LIVE(buffer) ? buffer->size_bytes : 0; }
 
 /* ---- checks ---- */
 
+bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b)
+{
+    const size_t a_first = a.buffer->memory_offset + a.offset_bytes, b_first = b.buffer->memory_offset + b.offset_bytes;
+    return a.buffer->memory == b.buffer->memory && a_first < b_first + b.size_bytes && b_first < a_first + a.size_bytes;
+}
+
+/* Of the whole buffer of a view, which has mappings. */
+static bool is_view_mapped(const ndr_buffer *view, bool device_writes)
+{
+    const ndr_bytes viewed = { view, 0, view->size_bytes };
+    bool is_found = false;
+    ndr_mutex_lock(&view->whole->list_lock);
+    for (const ndr_mapping *m = view->whole->mappings; m && !is_found; m = m->next)
+        is_found = (device_writes || m->access != NDR_MAP_READ)
+                   && ndr_bytes_overlap(viewed, (ndr_bytes){ m->buffer, m->offset_bytes, m->size_bytes });
+    ndr_mutex_unlock(&view->whole->list_lock);
+    return is_found;
+}
+
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
 {
-    return atomic_load(device_writes ? &buffer->mapped : &buffer->mapped_for_writing) == 0;
+    const ndr_buffer *whole = buffer->whole;
+    if (atomic_load(device_writes ? &whole->mapped : &whole->mapped_for_writing) == 0) return true;
+    return buffer != whole && !is_view_mapped(buffer, device_writes);
+}
+
+static ndr_status check_bounds(const char *call, const ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes)
+{
+    NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
+                   offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
+                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; at most %zu fit there",
+                   call, size_bytes, offset_bytes, buffer->size_bytes,
+                   buffer->size_bytes - ndr_min_size(offset_bytes, buffer->size_bytes));
+    return NDR_OK;
 }
 
 static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
@@ -106,12 +122,7 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr
     NDR_REQUIRE_SET_IN(call, buffer);
     NDR_REQUIRE(queue->context == buffer->context,
                 "%s: queue and buffer belong to different contexts; make both in one", call);
-    NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
-                   offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
-                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; at most %zu fit there",
-                   call, size_bytes, offset_bytes, buffer->size_bytes,
-                   buffer->size_bytes - ndr_min_size(offset_bytes, buffer->size_bytes));
-    return NDR_OK;
+    return check_bounds(call, buffer, offset_bytes, size_bytes);
 }
 
 static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes)
@@ -208,55 +219,72 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     SUBMIT_AND_RETURN(queue, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
 
+/* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
+ * copies name the memory of both. */
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
                            size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
 {
     NDR_TRY(check_span("ndr_buffer_copy, from", queue, from, from_offset_bytes, size_bytes));
     NDR_TRY(check_span("ndr_buffer_copy, to", queue, to, to_offset_bytes, size_bytes));
-    const bool overlap = from == to && from_offset_bytes < to_offset_bytes + size_bytes
-                         && to_offset_bytes < from_offset_bytes + size_bytes;
-    NDR_REQUIRE(!overlap || size_bytes == 0,
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of the same buffer overlap; copy by way of "
-                "another buffer",
-                size_bytes, from_offset_bytes, to_offset_bytes);
+    const bool overlap = size_bytes > 0
+                         && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
+                                              (ndr_bytes){ to, to_offset_bytes, size_bytes });
+    NDR_REQUIRE(!overlap,
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy by way of another buffer",
+                size_bytes, from_offset_bytes, to_offset_bytes,
+                from == to ? "the same buffer" : "two buffers over the same memory");
     NDR_TRY(check_unmapped(__func__, from, false));
     NDR_TRY(check_unmapped(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    SUBMIT_AND_RETURN(queue, event, ndr_submit_copy, from->cl, from_offset_bytes, to->cl, to_offset_bytes, size_bytes);
+    SUBMIT_AND_RETURN(queue, event, ndr_submit_copy, from->memory, from->memory_offset + from_offset_bytes, to->memory,
+                      to->memory_offset + to_offset_bytes, size_bytes);
 }
 
 /* ---- mapping ----
  *
- * A driver keeps a buffer's mappings in a list and distinguishes mappings at the same address only by their order.
+ * A whole buffer has the mappings of its views, too. A driver keeps them in a list, and distinguishes mappings at the
+ * same address only by their order.
  * The lock is held until a mapping is complete: PoCL 3.1 could otherwise free the unfinished mapping of another
  * thread. */
 
-static void add_mapping(ndr_buffer *buffer, ndr_mapping *mapping)
+static void add_mapping(ndr_mapping *mapping)
 {
-    mapping->next = buffer->mappings;
-    buffer->mappings = mapping;
-    atomic_fetch_add(&buffer->mapped, 1);
-    if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&buffer->mapped_for_writing, 1);
+    ndr_buffer *whole = mapping->buffer->whole;
+    ndr_mutex_lock(&whole->list_lock);
+    mapping->next = whole->mappings;
+    whole->mappings = mapping;
+    atomic_fetch_add(&whole->mapped, 1);
+    if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&whole->mapped_for_writing, 1);
+    ndr_mutex_unlock(&whole->list_lock);
 }
 
-/* The link to the mapping at `host`, or to NULL. */
-static ndr_mapping **find_mapping(ndr_buffer *buffer, const void *host)
+/* The link to the buffer's mapping at `host` (NULL: to any of its mappings), or to NULL. */
+static ndr_mapping **find_mapping(const ndr_buffer *buffer, const void *host)
 {
-    ndr_mapping **link = &buffer->mappings;
-    while (*link && (*link)->host != host) link = &(*link)->next;
+    ndr_mapping **link = &buffer->whole->mappings;
+    while (*link && ((*link)->buffer != buffer || (host && (*link)->host != host))) link = &(*link)->next;
     return link;
 }
 
-static void remove_mapping(ndr_buffer *buffer, ndr_mapping **link)
+static void free_mapping(ndr_mapping *mapping)
+{
+    ndr_cl.clReleaseCommandQueue(mapping->queue);
+    free(mapping);
+}
+
+static void remove_mapping(ndr_mapping **link)
 {
     ndr_mapping *found = *link;
+    ndr_buffer *whole = found->buffer->whole;
+    ndr_mutex_lock(&whole->list_lock);
     *link = found->next;
-    atomic_fetch_sub(&buffer->mapped, 1);
-    if (found->access != NDR_MAP_READ) atomic_fetch_sub(&buffer->mapped_for_writing, 1);
+    atomic_fetch_sub(&whole->mapped, 1);
+    if (found->access != NDR_MAP_READ) atomic_fetch_sub(&whole->mapped_for_writing, 1);
+    ndr_mutex_unlock(&whole->list_lock);
     free_mapping(found);
 }
 
-static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, ndr_mapping **mapping)
+static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, const ndr_bytes *span, ndr_mapping **mapping)
 {
     ndr_mapping *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
@@ -265,14 +293,16 @@ static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, ndr_mapp
         free(made);
         return ndr_fail_cl(error, "clRetainCommandQueue");
     }
+    made->buffer = span->buffer;
+    made->offset_bytes = span->offset_bytes;
+    made->size_bytes = span->size_bytes;
     made->queue = queue->cl;
     made->access = access;
     *mapping = made;
     return NDR_OK;
 }
 
-static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                              ndr_mapping *mapping, ndr_event **event)
+static ndr_status enqueue_map(ndr_queue *queue, ndr_mapping *mapping, ndr_event **event)
 {
     static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
                                           [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
@@ -280,20 +310,19 @@ static ndr_status enqueue_map(ndr_queue *queue, ndr_buffer *buffer, size_t offse
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(queue, event, &made));
     cl_event done = NULL;
-    const ndr_status status = ndr_submit_map(queue->cl, buffer->cl, flags[mapping->access], offset_bytes, size_bytes,
-                                             &mapping->host, NULL, &done);
+    const ndr_status status = ndr_submit_map(queue->cl, mapping->buffer->cl, flags[mapping->access],
+                                             mapping->offset_bytes, mapping->size_bytes, &mapping->host, NULL, &done);
     return ndr_event_return_or_destroy(status, made, done, event);
 }
 
 /* With the lock held. */
-static ndr_status map_locked(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                             ndr_mapping *mapping)
+static ndr_status map_locked(ndr_queue *queue, ndr_mapping *mapping)
 {
     ndr_event *done;
-    NDR_TRY(enqueue_map(queue, buffer, offset_bytes, size_bytes, mapping, &done));
+    NDR_TRY(enqueue_map(queue, mapping, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, queue);
-    if (status == NDR_OK) add_mapping(buffer, mapping);
-    else ndr_submit_last_unmap(queue->cl, buffer->cl, mapping->host);
+    if (status == NDR_OK) add_mapping(mapping);
+    else ndr_submit_last_unmap(queue->cl, mapping->buffer->cl, mapping->host);
     return status;
 }
 
@@ -307,11 +336,11 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
                 (int)access);
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
-    NDR_TRY(make_mapping(queue, access, &mapping));
-    ndr_mutex_lock(&buffer->lock);
-    const ndr_status status = map_locked(queue, buffer, offset_bytes, size_bytes, mapping);
+    NDR_TRY(make_mapping(queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
+    ndr_mutex_lock(&buffer->whole->lock);
+    const ndr_status status = map_locked(queue, mapping);
     if (status == NDR_OK) *host = mapping->host;
-    ndr_mutex_unlock(&buffer->lock);
+    ndr_mutex_unlock(&buffer->whole->lock);
     if (status != NDR_OK) free_mapping(mapping);
     return status;
 }
@@ -320,18 +349,94 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
 static ndr_status unmap_locked(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     ndr_mapping **link = find_mapping(buffer, host);
-    NDR_REQUIRE(*link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
+    NDR_REQUIRE(host && *link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
                 host);
     NDR_TRY(ndr_submit_unmap(queue->cl, buffer->cl, host, NULL, NULL));
-    remove_mapping(buffer, link);
+    remove_mapping(link);
     return NDR_OK;
 }
 
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
     NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
-    ndr_mutex_lock(&buffer->lock);
+    ndr_mutex_lock(&buffer->whole->lock);
     const ndr_status status = unmap_locked(queue, buffer, host);
-    ndr_mutex_unlock(&buffer->lock);
+    ndr_mutex_unlock(&buffer->whole->lock);
     return status == NDR_OK ? ndr_check_unmapped(queue, buffer) : status;
+}
+
+/* ---- destroying ---- */
+
+/* The lock also keeps out mappings of other views. */
+static void unmap_all(ndr_buffer *buffer)
+{
+    if (atomic_load(&buffer->whole->mapped) == 0) return;
+    ndr_mutex_lock(&buffer->whole->lock);
+    for (ndr_mapping **link; *(link = find_mapping(buffer, NULL));) {
+        ndr_submit_last_unmap((*link)->queue, buffer->cl, (*link)->host);
+        remove_mapping(link);
+    }
+    ndr_mutex_unlock(&buffer->whole->lock);
+}
+
+static void release(ndr_buffer *buffer)
+{
+    if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
+    ndr_cl.clReleaseMemObject(buffer->cl);
+    if (buffer->whole != buffer) release(buffer->whole);
+    ndr_zones_release(buffer);
+    ndr_mutex_destroy(&buffer->lock);
+    ndr_mutex_destroy(&buffer->list_lock);
+    ndr_context_release(buffer->context);
+    ndr_handle_free(buffer);
+}
+
+void ndr_buffer_destroy(ndr_buffer *buffer)
+{
+    if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
+    unmap_all(buffer);
+    release(buffer);
+}
+
+/* ---- views ---- */
+
+static ndr_status check_aligned(const ndr_buffer *buffer, size_t offset_bytes)
+{
+    const ndr_device_info *device = &buffer->context->caps.info;
+    const size_t align = device->view_align_bytes, before = offset_bytes - offset_bytes % align;
+    NDR_REQUIRE(offset_bytes == before,
+                "ndr_buffer_create_view: offset_bytes is %zu, but a view on device \"%s\" starts at a multiple of %zu bytes "
+                "(ndr_device_info.view_align_bytes): start it at %zu, or pass the buffer and an offset",
+                offset_bytes, device->name, align, before);
+    return NDR_OK;
+}
+
+/* OpenCL has no sub-buffer of a sub-buffer, so each view is one of the memory. */
+static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
+{
+    const cl_buffer_region region = { buffer->memory_offset + offset_bytes, size_bytes };
+    cl_int error;
+    cl_mem cl = ndr_cl.clCreateSubBuffer(buffer->memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    NDR_TRY_CL_AS("clCreateSubBuffer", error);
+    ndr_buffer *made;
+    const ndr_status status = ndr_buffer_wrap(buffer->context, cl, buffer->memory, region.origin, size_bytes, &made);
+    if (status != NDR_OK) {
+        ndr_cl.clReleaseMemObject(cl);
+        return status;
+    }
+    made->whole = buffer->whole;
+    atomic_fetch_add(&made->whole->references, 1);
+    ndr_check_exclude(made, NDR_UNCHECKED_VIEW);
+    *view = made;
+    return NDR_OK;
+}
+
+ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
+{
+    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(view);
+    NDR_TRY(check_bounds(__func__, buffer, offset_bytes, size_bytes));
+    if (size_bytes == 0) return make_buffer(buffer->context, 0, CL_MEM_READ_WRITE, NULL, view);
+    NDR_TRY(check_aligned(buffer, offset_bytes));
+    return make_view(buffer, offset_bytes, size_bytes, view);
 }

@@ -106,7 +106,7 @@ static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
     info->shares_host_memory = unified != CL_FALSE;
     info->preferred_f32_width = width;
     info->native_f32_width = native;
-    caps->align_bytes = align / 8;
+    info->view_align_bytes = ndr_max_size(align / 8, 1);
     return NDR_OK;
 }
 

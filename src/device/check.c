@@ -110,7 +110,7 @@ static void fill_zone(ndr_checker *checker, uint64_t number, unsigned char *imag
  * Smaller if the device's largest buffer requires it; 0 if not even the smallest zone fits. */
 static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
 {
-    const size_t align = ndr_max_size(caps->align_bytes, 1), limit = caps->info.max_buffer_bytes;
+    const size_t align = caps->info.view_align_bytes, limit = caps->info.max_buffer_bytes;
     const size_t max_bytes = size_bytes < limit ? (limit - size_bytes) / 2 : 0;
     const size_t wanted = ndr_min_size(ndr_max_size(size_bytes, MIN_ZONE_BYTES), MAX_ZONE_BYTES);
     const size_t zone = ndr_min_size(ndr_ceil_div(wanted, align), max_bytes / align) * align;
@@ -166,7 +166,8 @@ static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones)
     cl_int error;
     cl_mem inner = ndr_cl.clCreateSubBuffer(zones->parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     NDR_TRY_CL_AS("clCreateSubBuffer", error);
-    const ndr_status status = ndr_buffer_wrap(context, inner, size_bytes, &zones->buffer);
+    const ndr_status status =
+        ndr_buffer_wrap(context, inner, zones->parent, zones->start, size_bytes, &zones->buffer);
     if (status != NDR_OK) ndr_cl.clReleaseMemObject(inner);
     return status;
 }
@@ -352,9 +353,9 @@ static ndr_status check_after_unmap(ndr_queue *queue, const ndr_buffer *buffer)
 
 ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)
 {
-    if (!buffer->zones) return NDR_OK;
+    if (!buffer->whole->zones) return NDR_OK;
     ndr_check_begin(buffer->context);
-    const ndr_status status = check_after_unmap(queue, buffer);
+    const ndr_status status = check_after_unmap(queue, buffer->whole);
     ndr_check_end(buffer->context);
     return status;
 }
@@ -366,6 +367,7 @@ static const char *const unchecked_names[NDR_UNCHECKED_COUNT] = {
     [NDR_UNCHECKED_FOREIGN] = "made by ndr_buffer_from_cl()",
     [NDR_UNCHECKED_EXPOSED] = "whose cl_mem ndr_buffer_cl() handed out",
     [NDR_UNCHECKED_TOO_LARGE] = "too large for guard zones on this device",
+    [NDR_UNCHECKED_VIEW] = "made by ndr_buffer_create_view(), which end inside other buffers",
 };
 
 /* With the lock held. */

@@ -150,7 +150,6 @@ void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
 typedef struct ndr_caps {
     ndr_device_info info;
     unsigned c_version; /* version of OpenCL C if the user's options name none: 120 or 300 */
-    size_t align_bytes; /* of sub-buffers and of host memory used in place */
     bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
     bool wait_sleeps;   /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
@@ -345,6 +344,8 @@ ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
 
 typedef struct ndr_mapping {
     struct ndr_mapping *next;
+    const ndr_buffer *buffer; /* the one that was mapped: the whole or a view */
+    size_t offset_bytes, size_bytes; /* of the span in that buffer */
     void *host;
     ndr_map_access access;
     cl_command_queue queue; /* retained: a buffer destroyed while it is mapped is unmapped on it */
@@ -357,19 +358,37 @@ struct ndr_buffer {
     ndr_context *context;
     cl_mem cl;
     size_t size_bytes;
-    uint64_t identity; /* unique in the process, unlike `cl`; from 1 */
-    ndr_mutex lock;    /* guards `mappings`; held while the driver maps and unmaps */
+    uint64_t identity;    /* unique in the process, unlike `cl`; from 1 */
+    cl_mem memory;        /* OpenCL's buffer that has the bytes: `cl`, or what `cl` is a sub-buffer of */
+    size_t memory_offset; /* of the first byte, in `memory` */
+    ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
+    atomic_uint references; /* one for the caller, and one for each view */
+
+    /* Only of a whole buffer, for its views, too. */
+    ndr_mutex lock;        /* held while the driver maps and unmaps */
+    ndr_mutex list_lock;   /* guards `mappings`; held with `lock` to change them */
     ndr_mapping *mappings;
-    atomic_uint mapped, mapped_for_writing; /* counts of `mappings`; read without the lock */
+    atomic_uint mapped, mapped_for_writing; /* counts of `mappings`; read without a lock */
     ndr_zones *zones;                       /* guard zones; NULL: none */
 };
 
-/* Create a buffer for `cl`. If it succeeds, it takes over the reference of `cl`. */
-ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, size_t size_bytes, ndr_buffer **buffer);
+/* Create a buffer for `cl`, whose bytes are in `memory` from `memory_offset` on. If it succeeds, it takes over the
+ * reference of `cl`. */
+ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_t memory_offset, size_t size_bytes,
+                           ndr_buffer **buffer);
 
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
  * writing if it reads. */
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
+
+/* Bytes of a buffer. */
+typedef struct ndr_bytes {
+    const ndr_buffer *buffer;
+    size_t offset_bytes, size_bytes;
+} ndr_bytes;
+
+/* Whether both contain the same byte of memory, of one buffer or of two views. */
+bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b);
 
 /* ---- check.c ---- */
 
@@ -393,6 +412,7 @@ typedef enum ndr_unchecked {
     NDR_UNCHECKED_FOREIGN,
     NDR_UNCHECKED_EXPOSED, /* its cl_mem was exposed: other code may change its zones */
     NDR_UNCHECKED_TOO_LARGE,
+    NDR_UNCHECKED_VIEW, /* it ends inside another buffer; the zones of that one are checked */
     NDR_UNCHECKED_COUNT,
 } ndr_unchecked;
 

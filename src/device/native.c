@@ -13,7 +13,7 @@ cl_event ndr_event_cl(const ndr_event *event) { return NDR_IS_LIVE(event) ? ndr_
 cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
 {
     if (!NDR_IS_LIVE(buffer)) return NULL;
-    ndr_check_exclude(buffer, NDR_UNCHECKED_EXPOSED);
+    ndr_check_exclude(buffer->whole, NDR_UNCHECKED_EXPOSED);
     return buffer->cl;
 }
 
@@ -70,14 +70,17 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_REQUIRE_SET(buffer);
     cl_context owner = NULL;
     cl_mem_object_type type = 0;
-    size_t size_bytes = 0;
+    cl_mem parent = NULL; /* of a sub-buffer */
+    size_t size_bytes = 0, offset_bytes = 0;
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof type, &type, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_SIZE, sizeof size_bytes, &size_bytes, NULL));
     NDR_REQUIRE(owner == context->cl, "ndr_buffer_from_cl: the memory object belongs to another OpenCL context");
     NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL));
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_OFFSET, sizeof offset_bytes, &offset_bytes, NULL));
     NDR_TRY_CL(clRetainMemObject(cl));
-    const ndr_status status = ndr_buffer_wrap(context, cl, size_bytes, buffer);
+    const ndr_status status = ndr_buffer_wrap(context, cl, parent ? parent : cl, offset_bytes, size_bytes, buffer);
     if (status == NDR_OK) ndr_check_exclude(*buffer, NDR_UNCHECKED_FOREIGN);
     else ndr_cl.clReleaseMemObject(cl);
     return status;

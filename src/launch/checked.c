@@ -43,7 +43,7 @@ static ndr_status check_handles(const ndr_queue *queue, const ndr_kernel *kernel
 
 static bool is_damaged_arg(const ndr_arg *arg)
 {
-    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_damaged(arg->as.buffer);
+    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_damaged(arg->as.buffer->whole);
 }
 
 /* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; `arg_count` if there
@@ -83,8 +83,10 @@ static ndr_status fail_with_damage(const launch_report *t, const char *who, cons
 static ndr_status fail_for_arg(const launch_report *t, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
+    const ndr_buffer *given = t->args[index].as.buffer;
+    const char *whose = given == given->whole ? "its buffer" : "the whole buffer of its view";
     return fail_with_damage(t, print_arg(t->kernel, index).chars,
-                            ndr_zones_print(t->args[index].as.buffer, "its buffer", element_bytes).chars);
+                            ndr_zones_print(given->whole, whose, element_bytes).chars);
 }
 
 static ndr_status fail_for_other_buffer(const launch_report *t, const ndr_buffer *damaged)

@@ -35,15 +35,21 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
                     o->call, o->name, o->rows, o->cols, o->pitch, o->offset, held);
 }
 
+static ndr_bytes bytes_of(const ndr_operand *o, size_t end)
+{
+    return (ndr_bytes){ o->buffer, o->offset * o->element_bytes, (end - o->offset) * o->element_bytes };
+}
+
 ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input)
 {
-    if (is_empty(output) || is_empty(input) || output->buffer != input->buffer) return NDR_OK;
+    if (is_empty(output) || is_empty(input)) return NDR_OK;
     size_t output_end, input_end; /* both fit: ndr_operand_check() was called before */
     (void)find_end(output, &output_end);
     (void)find_end(input, &input_end);
-    NDR_REQUIRE(output_end <= input->offset || input_end <= output->offset,
-                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of the same buffer: put them apart",
-                output->call, output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1);
+    NDR_REQUIRE(!ndr_bytes_overlap(bytes_of(output, output_end), bytes_of(input, input_end)),
+                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of %s: put them apart", output->call,
+                output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1,
+                output->buffer == input->buffer ? "the same buffer" : "another buffer over the same memory");
     return NDR_OK;
 }
 

@@ -24,7 +24,7 @@ enum { INTS = 100, MAX_STEPS = 40, MAX_POLLS = 8 };
 typedef struct world {
     ndr_context *made, *wrapped;
     ndr_queue *line, *wrapped_line;
-    ndr_buffer *x, *y, *over, *wrapped_x;
+    ndr_buffer *x, *y, *over, *view, *wrapped_x;
     ndr_event *event;
     ndr_kernel *kernel;
     void *mapped;
@@ -70,6 +70,12 @@ static ndr_status finish(void) { return ndr_queue_finish(w.line); }
 static ndr_status create_x(void) { return ndr_buffer_create(here(), sizeof host, &w.x); }
 static ndr_status create_y(void) { return ndr_buffer_create_from(here(), sizeof host, host, &w.y); }
 static ndr_status create_over(void) { return ndr_buffer_create_over(here(), sizeof under, under, &w.over); }
+static ndr_status create_view(void) { return ndr_buffer_create_view(w.x, 0, sizeof host, &w.view); }
+static ndr_status map_view(void)
+{
+    return ndr_buffer_map(w.line, w.view, NDR_MAP_READ, 4, 8, &w.mapped);
+}
+
 static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host); }
 static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got); }
 static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got); }
@@ -110,6 +116,7 @@ static ndr_status unmap(ndr_buffer *buffer)
 
 static ndr_status unmap_x(void) { return unmap(w.x); }
 static ndr_status unmap_over(void) { return unmap(w.over); }
+static ndr_status unmap_view(void) { return unmap(w.view); }
 
 /* ---- steps: events that are destroyed afterwards ---- */
 
@@ -352,7 +359,7 @@ static const scene transfers = { "transfers",
 
 static const scene mappings = { "mappings",
                                 { create_queue, create_x, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
-                                  read_x, expect_3, map_x } };
+                                  create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x } };
 
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
@@ -391,6 +398,7 @@ static int end_scene(void **state)
     ndr_buffer_destroy(w.x); /* it may be mapped */
     ndr_buffer_destroy(w.y);
     ndr_buffer_destroy(w.over);
+    ndr_buffer_destroy(w.view); /* the last of x's memory */
     ndr_buffer_destroy(w.wrapped_x);
     ndr_queue_destroy(w.line);
     ndr_queue_destroy(w.wrapped_line);

@@ -336,6 +336,27 @@ static void test_check__finds_every_write_at_the_byte(void **state)
     }
 }
 
+/* ---- views ---- */
+
+/* A view ends inside its buffer, which the report says. Writes outside that buffer are found. */
+static void test_check__finds_writes_outside_the_buffer_of_a_view(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes;
+    char report[512];
+    ndr_buffer *whole = buffer_of(3 * align, NULL), *view;
+    assert_ok(ndr_buffer_create_view(whole, align, align, &view));
+    assert_ok(put(view, -(int64_t)align, 3 * align, 7));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(view, 2 * (int64_t)align, 1, 7), "argument 0 \"x\"",
+                   "past the end of the whole buffer of its view", found(3 * (int64_t)align, 1));
+    ndr_buffer_destroy(whole); /* the view keeps it and its zones */
+    assert_refused(NDR_OUT_OF_BOUNDS, put(view, -(int64_t)align - 1, 1, 7), "before the start of the whole buffer",
+                   found(-1, 1));
+    assert_ok(ndr_context_get_check_report(context, sizeof report, report, NULL));
+    assert_non_null(strstr(report, "made by ndr_buffer_create_view(), which end inside other buffers; the first is"));
+    ndr_buffer_destroy(view);
+}
+
 /* ---- correct programs ---- */
 
 static void test_check__lets_correct_kernels_pass(void **state)
@@ -790,6 +811,7 @@ int main(void)
         cmocka_unit_test(test_check__blames_no_later_launch),
         cmocka_unit_test(test_check__of_a_refused_launch_hands_out_no_event),
         cmocka_unit_test(test_check__finds_every_write_at_the_byte),
+        cmocka_unit_test(test_check__finds_writes_outside_the_buffer_of_a_view),
         cmocka_unit_test(test_check__lets_correct_kernels_pass),
         cmocka_unit_test(test_check__lets_operations_pass),
         cmocka_unit_test(test_check__keeps_transfers_inside),
