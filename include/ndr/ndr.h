@@ -415,6 +415,56 @@ NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, si
                                           ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
                                           ndr_event **event);
 
+/** How many work-items or elements, in 1 to 3 dimensions; the last one is contiguous. */
+typedef struct ndr_range {
+    unsigned dims;  /**< 1, 2 or 3. */
+    size_t size[3]; /**< The first `dims` count. A zero makes a launch of nothing, which succeeds. */
+} ndr_range;
+
+/** One side of a transfer of a rectangle: where its elements lie in a buffer or in the host's memory. */
+typedef struct ndr_rect_side {
+    size_t offset_bytes;      /**< Of element (0, 0, 0). */
+    size_t origin[3];         /**< The rectangle's first element, in the dimensions of its extent. */
+    size_t row_pitch_bytes;   /**< From the start of one row to the next, in 2 and 3 dimensions; 0: the bytes of a row of
+                                   the rectangle, so that its rows follow one another. */
+    size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: rows of the
+                                   rectangle times row pitch. */
+} ndr_rect_side;
+
+/** A transfer of a rectangle: a row in 1 dimension, rows in 2, planes of rows in 3. Origin + extent must not exceed the
+ * pitch: with a row pitch of 0 the last origin is 0. The last byte of both sides must be in bounds; the bytes between
+ * the rows are neither read nor written. */
+typedef struct ndr_rect_desc {
+    ndr_range extent;     /**< How many elements; the last dimension is contiguous. A zero transfers nothing. */
+    size_t element_bytes; /**< Of one element; 0 means 1. */
+    ndr_rect_side from;   /**< Where they are. */
+    ndr_rect_side to;     /**< Where they go. */
+} ndr_rect_desc;
+
+/** Copy a rectangle between buffers of one context. Within one buffer, or between views of one, both sides need the same
+ * pitches and must not overlap, by the rule of OpenCL: rectangles that pass the end of a row or plane, because of
+ * offset_bytes, count with all bytes between their first and last. */
+NDR_MUST_CHECK ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to,
+                                               const ndr_rect_desc *desc, ndr_event **event);
+
+/** Copy a rectangle of the host's memory into a buffer; returns when `host` may be reused. desc->from describes `host`,
+ * which must not be NULL unless the rectangle is empty. */
+NDR_MUST_CHECK ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
+                                                const void *host);
+
+/** Copy a rectangle of a buffer into the host's memory, after all work before it; returns when the bytes have arrived.
+ * desc->to describes `host`. */
+NDR_MUST_CHECK ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
+                                               void *host);
+
+/** As ndr_buffer_write_rect() without waiting: do not change `host` until the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
+                                                      const void *host, ndr_event **event);
+
+/** As ndr_buffer_read_rect() without waiting: `host` holds the bytes once the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_buffer_read_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
+                                                     void *host, ndr_event **event);
+
 /** What the host will do with mapped memory. */
 typedef enum ndr_map_access {
     NDR_MAP_READ = 1,       /**< Read it. */
@@ -486,12 +536,6 @@ NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kern
  * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
  * NULL) gets the length of the whole log, without the 0. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get_log(const ndr_kernel *kernel, size_t capacity, char *text, size_t *length);
-
-/** How many work-items, in 1 to 3 dimensions; the last one is contiguous. */
-typedef struct ndr_range {
-    unsigned dims;  /**< 1, 2 or 3. */
-    size_t size[3]; /**< The first `dims` count. A zero makes a launch of nothing, which succeeds. */
-} ndr_range;
 
 /** Where a kernel's sub-groups come from. */
 typedef enum ndr_sub_group_kind {

@@ -1,6 +1,7 @@
 /* buffer.c - device memory and transfers. */
 #include "device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- creating ---- */
@@ -131,6 +132,15 @@ static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, boo
     return NDR_OK;
 }
 
+ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
+                                bool device_writes)
+{
+    char both[64];
+    snprintf(both, sizeof both, "%s, %s", call, name);
+    NDR_TRY(check_span(both, queue, buffer, 0, 0));
+    return check_unmapped(both, buffer, device_writes);
+}
+
 /* The common part of all transfers after their checks: create the event, then submit the command. */
 #define SUBMIT_AND_RETURN(queue, event, submit, ...)                                              \
     do {                                                                                          \
@@ -153,8 +163,9 @@ typedef struct transfer {
     void *host;
 } transfer;
 
-static ndr_status submit_transfer(const transfer *t, bool blocks, ndr_event **event)
+static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **event)
 {
+    const transfer *t = given;
     NDR_TRY(check_span(t->call, t->queue, t->buffer, t->offset_bytes, t->size_bytes));
     NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
     if (t->size_bytes == 0) return ndr_queue_mark(t->queue, event);
@@ -168,13 +179,18 @@ static ndr_status submit_transfer(const transfer *t, bool blocks, ndr_event **ev
 /* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first. A call
  * that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr
  * before the call. */
-static ndr_status transfer_and_wait(const transfer *t)
+ndr_status ndr_transfer_and_wait(ndr_queue *queue, ndr_transfer_submit *submit, const void *given)
 {
     ndr_event *done = NULL;
-    const bool waits_by_event = t->queue && t->size_bytes > 0 && ndr_queue_spins(t->queue);
-    const ndr_status status = submit_transfer(t, !waits_by_event, waits_by_event ? &done : NULL);
-    if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, t->queue) : NDR_OK;
-    return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(t->queue, status);
+    const bool waits_by_event = queue && ndr_queue_spins(queue);
+    const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
+    if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
+    return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
+}
+
+static ndr_status transfer_and_wait(const transfer *t)
+{
+    return t->size_bytes > 0 ? ndr_transfer_and_wait(t->queue, submit_transfer, t) : submit_transfer(t, true, NULL);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,

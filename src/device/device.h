@@ -65,6 +65,9 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueWriteBuffer)           \
     REQUIRED(clEnqueueCopyBuffer)            \
     REQUIRED(clEnqueueFillBuffer)            \
+    REQUIRED(clEnqueueReadBufferRect)        \
+    REQUIRED(clEnqueueWriteBufferRect)       \
+    REQUIRED(clEnqueueCopyBufferRect)        \
     REQUIRED(clEnqueueMapBuffer)             \
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)
@@ -140,6 +143,22 @@ ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *patter
 ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
+
+/* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts at
+ * the origin. */
+typedef struct ndr_cl_rect_side {
+    cl_mem cl;
+    size_t origin[3], pitch[2]; /* a plane's pitch of 0 is that of the rectangle */
+} ndr_cl_rect_side;
+
+ndr_status ndr_submit_read_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], bool blocks, void *host, const ndr_wait_list *waits,
+                                cl_event *done);
+ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
+                                 const size_t extent[3], bool blocks, const void *host, const ndr_wait_list *waits,
+                                 cl_event *done);
+ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
@@ -380,6 +399,16 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
  * writing if it reads. */
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
+
+/* For sentences that begin with "CALL, NAME: ". Refuse a buffer that is NULL, of another context than the queue, or
+ * mapped so that the device must not use it. */
+ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
+                                bool device_writes);
+
+/* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an
+ * event. */
+typedef ndr_status ndr_transfer_submit(const void *transfer, bool blocks, ndr_event **event);
+ndr_status ndr_transfer_and_wait(ndr_queue *queue, ndr_transfer_submit *submit, const void *transfer);
 
 /* Bytes of a buffer. */
 typedef struct ndr_bytes {

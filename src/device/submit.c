@@ -43,6 +43,44 @@ ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offs
     return NDR_OK;
 }
 
+/* ---- rectangles ---- */
+
+static void log_rect(const size_t extent[3], const char *what)
+{
+    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu rows of %zu bytes", what, extent[2], extent[1], extent[0]);
+}
+
+static const size_t at_start[3] = { 0, 0, 0 };
+
+ndr_status ndr_submit_read_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], bool blocks, void *host, const ndr_wait_list *waits,
+                                cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueReadBufferRect(queue, from->cl, blocks, from->origin, at_start, extent, from->pitch[0],
+                                       from->pitch[1], to->pitch[0], to->pitch[1], host, LIST(waits), done));
+    log_rect(extent, "read");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
+                                 const size_t extent[3], bool blocks, const void *host, const ndr_wait_list *waits,
+                                 cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueWriteBufferRect(queue, to->cl, blocks, to->origin, at_start, extent, to->pitch[0], to->pitch[1],
+                                        from->pitch[0], from->pitch[1], host, LIST(waits), done));
+    log_rect(extent, "write");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueCopyBufferRect(queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
+                                       from->pitch[1], to->pitch[0], to->pitch[1], LIST(waits), done));
+    log_rect(extent, "copy");
+    return NDR_OK;
+}
+
 /* ---- fills ---- */
 
 static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,

@@ -232,6 +232,19 @@ REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, 
          if (is_refused_now) return plan.code;                                                                  \
          return enqueued(NEXT(q, m, waits, offset, bytes, host, count, list, event), count, list, event);)
 
+#define TRANSFERS_RECT(name, host_type)                                                                          \
+    ENQUEUES(name,                                                                                               \
+             (cl_command_queue q, cl_mem m, cl_bool waits, const size_t *in_buffer, const size_t *in_host,       \
+              const size_t *extent, size_t row, size_t plane, size_t host_row, size_t host_plane, host_type host, \
+              LIST),                                                                                             \
+             q, m, waits, in_buffer, in_host, extent, row, plane, host_row, host_plane, host)
+
+TRANSFERS_RECT(clEnqueueWriteBufferRect, const void *)
+TRANSFERS_RECT(clEnqueueReadBufferRect, void *)
+ENQUEUES(clEnqueueCopyBufferRect,
+         (cl_command_queue q, cl_mem from, cl_mem to, const size_t *in_from, const size_t *in_to, const size_t *extent,
+          size_t from_row, size_t from_plane, size_t to_row, size_t to_plane, LIST),
+         q, from, to, in_from, in_to, extent, from_row, from_plane, to_row, to_plane)
 TRANSFERS(clEnqueueWriteBuffer, const void *)
 TRANSFERS(clEnqueueReadBuffer, void *)
 

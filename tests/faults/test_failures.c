@@ -118,6 +118,29 @@ static ndr_status unmap_x(void) { return unmap(w.x); }
 static ndr_status unmap_over(void) { return unmap(w.over); }
 static ndr_status unmap_view(void) { return unmap(w.view); }
 
+/* ---- steps: rectangles ---- */
+
+/* The left and the right half of 10 rows of 10 ints. */
+static const ndr_rect_desc left = {
+    { 2, { 10, 5, 0 } }, sizeof(int), { .row_pitch_bytes = 40 }, { .row_pitch_bytes = 40 }
+};
+static const ndr_rect_desc right = {
+    { 2, { 10, 5, 0 } }, sizeof(int), { 0, { 0, 5, 0 }, 40, 0 }, { 0, { 0, 5, 0 }, 40, 0 }
+};
+
+static ndr_status write_left(void) { return ndr_buffer_write_rect(w.line, w.x, &left, host); }
+static ndr_status write_right_without_waiting(void)
+{
+    return ndr_buffer_write_rect_async(w.line, w.x, &right, host, &w.event);
+}
+
+static ndr_status copy_left(void) { return ndr_buffer_copy_rect(w.line, w.x, w.y, &left, &w.event); }
+static ndr_status read_left(void) { return ndr_buffer_read_rect(w.line, w.y, &left, got); }
+static ndr_status read_right_without_waiting(void)
+{
+    return ndr_buffer_read_rect_async(w.line, w.x, &right, got, &w.event);
+}
+
 /* ---- steps: events that are destroyed afterwards ---- */
 
 static ndr_status gone_after(ndr_status status)
@@ -361,6 +384,10 @@ static const scene mappings = { "mappings",
                                 { create_queue, create_x, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
                                   create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x } };
 
+static const scene rectangles = { "rectangles",
+                                  { create_queue, create_x, create_y, write_left, write_right_without_waiting, wait,
+                                    copy_left, wait, read_left, read_right_without_waiting, wait, expect_3 } };
+
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
@@ -584,6 +611,7 @@ static void test_failures__of_transfers_and_mappings(void **state)
     (void)state;
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
+        try_scene(&rectangles);
         if (!context->checker) try_scene(&mappings); /* a checked context reads the buffer after unmapping */
         context->caps.wait_sleeps = !context->caps.wait_sleeps;
     }

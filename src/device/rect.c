@@ -1,0 +1,300 @@
+/* rect.c - transfers of rectangles: blocks of rows and planes, in buffers and in the host's memory.
+ *
+ * Each side is first described in bytes, by a start and two pitches. Then all that is contiguous on both sides is
+ * joined, so that a dense rectangle becomes a plain transfer. */
+#include "device/device.h"
+
+#include <string.h>
+
+/* One side of a transfer. */
+typedef struct side {
+    const char *name; /* for sentences: "from" */
+    const ndr_rect_side *given;
+    ndr_buffer *buffer;     /* NULL: the host's memory */
+    size_t start, pitch[2]; /* bytes: of the first element, in OpenCL's buffer; from row to row, from plane to plane */
+} side;
+
+typedef struct rect {
+    const char *call; /* for sentences */
+    ndr_queue *queue;
+    const ndr_rect_desc *desc;
+    side from, to;
+    char *host; /* a write leaves its memory unchanged */
+    unsigned dims;
+    size_t extent[3]; /* in OpenCL's order, padded with 1; the first one in bytes once the sides are known */
+} rect;
+
+/* ---- where the sides are ---- */
+
+static size_t element_bytes(const rect *r) { return r->desc->element_bytes ? r->desc->element_bytes : 1; }
+
+/* "ndr_buffer_copy_rect, from, dimension 1: origin 3 and extent 5": dimensions as the caller counts them. */
+#define REFUSE_DIM(status, r, s, k, format, ...)                                                                     \
+    ndr_fail((status), "%s, %s, dimension %u: origin %zu and extent %zu " format, (r)->call, (s)->name,              \
+             (r)->dims - 1 - (k), (s)->given->origin[(r)->dims - 1 - (k)], (r)->extent[k], __VA_ARGS__)
+
+static ndr_status refuse_end(const rect *r, const side *s, unsigned k)
+{
+    if (!s->buffer)
+        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "need more bytes of the host's memory than there can be: %s",
+                          "compare the pitches");
+    return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k,
+                      "reach past the end of a buffer of %zu bytes, with offset_bytes %zu, row_pitch_bytes %zu and "
+                      "plane_pitch_bytes %zu",
+                      s->buffer->size_bytes, s->given->offset_bytes, s->given->row_pitch_bytes,
+                      s->given->plane_pitch_bytes);
+}
+
+/* `end` elements of dimension k, `stride` bytes apart, must fit the pitch of the next dimension. */
+static ndr_status check_pitch(const rect *r, const side *s, unsigned k, size_t stride, size_t end)
+{
+    const char *name = k ? "plane_pitch_bytes" : "row_pitch_bytes";
+    if (end > s->pitch[k] / stride)
+        return REFUSE_DIM(NDR_BAD_ARGUMENT, r, s, k, "of %zu bytes each do not fit into %s, %zu: set it", stride, name,
+                          s->pitch[k]);
+    NDR_REQUIRE(k == 0 || s->pitch[k] % stride == 0,
+                "%s, %s: plane_pitch_bytes is %zu; it must be a multiple of row_pitch_bytes, %zu", r->call, s->name,
+                s->pitch[k], stride);
+    return NDR_OK;
+}
+
+static ndr_status place(const rect *r, side *s)
+{
+    const size_t pitches[2] = { s->given->row_pitch_bytes, s->given->plane_pitch_bytes };
+    const size_t limit = s->buffer ? s->buffer->size_bytes : PTRDIFF_MAX;
+    size_t origin[3], stride = element_bytes(r), last = s->given->offset_bytes; /* first byte of the last element */
+    ndr_reverse_dims(r->dims, s->given->origin, origin);
+    s->start = last;
+    for (unsigned k = 0; k < r->dims; ++k) {
+        size_t end, bytes, behind;
+        const bool fits = ndr_add_fits(origin[k], r->extent[k], &end) && ndr_mul_fits(end - 1, stride, &bytes)
+                          && ndr_add_fits(last, bytes, &last) && ndr_add_fits(last, element_bytes(r), &behind)
+                          && behind <= limit;
+        if (!fits) return refuse_end(r, s, k);
+        s->start += origin[k] * stride;
+        if (k + 1 == r->dims) break;
+        s->pitch[k] = pitches[k] ? pitches[k] : r->extent[k] * stride;
+        NDR_TRY(check_pitch(r, s, k, stride, end));
+        stride = s->pitch[k];
+    }
+    if (s->buffer) s->start += s->buffer->memory_offset;
+    return NDR_OK;
+}
+
+/* ---- joining what is contiguous ---- */
+
+static void drop_rows(side *s)
+{
+    s->pitch[0] = s->pitch[1];
+    s->pitch[1] = 0;
+}
+
+static void join_rows(rect *r)
+{
+    r->extent[0] *= r->extent[1];
+    r->extent[1] = r->extent[2];
+    r->extent[2] = 1;
+    drop_rows(&r->from);
+    drop_rows(&r->to);
+    --r->dims;
+}
+
+static void drop_last(rect *r)
+{
+    --r->dims;
+    r->from.pitch[r->dims - 1] = r->to.pitch[r->dims - 1] = 0;
+}
+
+static void join(rect *r)
+{
+    while (r->dims > 1 && r->extent[r->dims - 1] == 1) drop_last(r);
+    while (r->dims > 1 && r->from.pitch[0] == r->extent[0] && r->to.pitch[0] == r->extent[0]) join_rows(r);
+}
+
+/* ---- overlap ---- */
+
+static ndr_cl_rect_side describe(const rect *r, const side *s)
+{
+    const size_t row = s->pitch[0], plane = s->pitch[1], in_plane = r->dims > 2 ? s->start % plane : s->start;
+    return (ndr_cl_rect_side){ .cl = s->buffer->memory,
+                               .origin = { in_plane % row, in_plane / row, r->dims > 2 ? s->start / plane : 0 },
+                               .pitch = { row, plane } };
+}
+
+/* Whether [a, a + extent) and [b, b + extent) have a number in common. */
+static bool meet(size_t a, size_t b, size_t extent) { return a < b + extent && b < a + extent; }
+
+/* Whether what passes the pitch of [a, a + extent) or of [b, b + extent) reaches the start of the other. */
+static bool wrap(size_t a, size_t b, size_t extent, size_t pitch)
+{
+    return (a + extent > pitch && a + extent - pitch > b) || (b + extent > pitch && b + extent - pitch > a);
+}
+
+/* OpenCL's rule for rectangles of the same pitches in one buffer: they overlap if they meet in every dimension. If one
+ * continues in the next row or plane, they also overlap if the bytes from first to last do, rounded up. */
+static bool overlap(const rect *r)
+{
+    const ndr_cl_rect_side a = describe(r, &r->from), b = describe(r, &r->to);
+    const size_t *extent = r->extent, row = a.pitch[0], plane = r->dims > 2 ? a.pitch[1] : extent[1] * row;
+    if (meet(a.origin[0], b.origin[0], extent[0]) && meet(a.origin[1], b.origin[1], extent[1])
+        && meet(a.origin[2], b.origin[2], extent[2]))
+        return true;
+    const bool continues = wrap(a.origin[0], b.origin[0], extent[0], row)
+                           || (r->dims > 2 && wrap(a.origin[1], b.origin[1], extent[1], plane / row));
+    return continues && meet(r->from.start, r->to.start, extent[2] * plane + extent[1] * row + extent[0]);
+}
+
+static ndr_status check_apart(const rect *r)
+{
+    const side *a = &r->from, *b = &r->to;
+    if (!a->buffer || !b->buffer || a->buffer->memory != b->buffer->memory) return NDR_OK;
+    const bool is_plain = r->dims == 1;
+    NDR_REQUIRE(a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
+                "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
+                "%zu and %zu",
+                r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
+    NDR_REQUIRE(!(is_plain ? meet(a->start, b->start, r->extent[0]) : overlap(r)),
+                "%s: the rectangles from byte %zu and to byte %zu of one memory overlap; copy by way of another buffer",
+                r->call, a->start, b->start);
+    return NDR_OK;
+}
+
+/* ---- submitting ---- */
+
+/* The command for a rectangle that is contiguous. */
+static ndr_status submit_plain(const rect *r, bool blocks, cl_event *done)
+{
+    const side *from = &r->from, *to = &r->to;
+    const cl_command_queue queue = r->queue->cl;
+    const size_t bytes = r->extent[0];
+    if (!from->buffer)
+        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, NULL, done);
+    if (!to->buffer)
+        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, NULL, done);
+    return ndr_submit_copy(queue, from->buffer->memory, from->start, to->buffer->memory, to->start, bytes, NULL, done);
+}
+
+/* The host's side starts at its first element. */
+static ndr_cl_rect_side describe_host(const side *s) { return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } }; }
+
+static ndr_status submit_rows(const rect *r, bool blocks, cl_event *done)
+{
+    const side *from = &r->from, *to = &r->to;
+    const ndr_cl_rect_side source = from->buffer ? describe(r, from) : describe_host(from),
+                           target = to->buffer ? describe(r, to) : describe_host(to);
+    const cl_command_queue queue = r->queue->cl;
+    if (!from->buffer)
+        return ndr_submit_write_rect(queue, &target, &source, r->extent, blocks, r->host + from->start, NULL, done);
+    if (!to->buffer)
+        return ndr_submit_read_rect(queue, &source, &target, r->extent, blocks, r->host + to->start, NULL, done);
+    return ndr_submit_copy_rect(queue, &source, &target, r->extent, NULL, done);
+}
+
+static ndr_status submit_with_event(const rect *r, bool blocks, ndr_event **event)
+{
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(r->queue, event, &made));
+    cl_event done = NULL;
+    const ndr_status status = (r->dims == 1 ? submit_plain : submit_rows)(r, blocks, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, made, done, event);
+}
+
+/* ---- the calls ---- */
+
+/* Of a side that is a buffer. */
+static ndr_status check_buffer(const rect *r, const side *s, bool device_writes)
+{
+    return ndr_buffer_check_use(r->call, s->name, r->queue, s->buffer, device_writes);
+}
+
+static ndr_status read_desc(rect *r)
+{
+    NDR_REQUIRE_SET_IN(r->call, r->desc);
+    const ndr_range *extent = &r->desc->extent;
+    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call, extent->dims);
+    r->dims = extent->dims;
+    r->from.name = "from", r->from.given = &r->desc->from;
+    r->to.name = "to", r->to.given = &r->desc->to;
+    r->extent[0] = r->extent[1] = r->extent[2] = 1;
+    ndr_reverse_dims(r->dims, extent->size, r->extent);
+    return NDR_OK;
+}
+
+static bool is_empty(const rect *r) { return r->extent[0] == 0 || r->extent[1] == 0 || r->extent[2] == 0; }
+
+/* With its buffers checked. */
+static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
+{
+    if (is_empty(r)) return ndr_queue_mark(r->queue, event);
+    NDR_TRY(place(r, &r->from));
+    NDR_TRY(place(r, &r->to));
+    r->extent[0] *= element_bytes(r);
+    join(r);
+    NDR_TRY(check_apart(r));
+    return submit_with_event(r, blocks, event);
+}
+
+ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to, const ndr_rect_desc *desc,
+                                ndr_event **event)
+{
+    rect r = { .call = __func__, .queue = queue, .desc = desc, .from.buffer = from, .to.buffer = to };
+    NDR_TRY(read_desc(&r));
+    NDR_TRY(check_buffer(&r, &r.from, false));
+    NDR_TRY(check_buffer(&r, &r.to, true));
+    return transfer(&r, false, event);
+}
+
+static ndr_status check_with_host(rect *r)
+{
+    NDR_TRY(read_desc(r));
+    NDR_TRY(r->to.buffer ? check_buffer(r, &r->to, true) : check_buffer(r, &r->from, false));
+    NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size", r->call);
+    return NDR_OK;
+}
+
+static ndr_status submit_again(const void *checked, bool blocks, ndr_event **event)
+{
+    rect r = *(const rect *)checked;
+    return transfer(&r, blocks, event);
+}
+
+static ndr_status transfer_and_wait(rect *r)
+{
+    NDR_TRY(check_with_host(r));
+    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(r->queue, submit_again, r);
+}
+
+static ndr_status transfer_async(rect *r, ndr_event **event)
+{
+    NDR_TRY(check_with_host(r));
+    return transfer(r, false, event);
+}
+
+#define WRITE_RECT { .call = __func__, .queue = queue, .desc = desc, .to.buffer = buffer, .host = (char *)(uintptr_t)host }
+#define READ_RECT { .call = __func__, .queue = queue, .desc = desc, .from.buffer = buffer, .host = host }
+
+ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host)
+{
+    NDR_REQUIRE_SET(buffer);
+    return transfer_and_wait(&(rect)WRITE_RECT);
+}
+
+ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, void *host)
+{
+    NDR_REQUIRE_SET(buffer);
+    return transfer_and_wait(&(rect)READ_RECT);
+}
+
+ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host,
+                                       ndr_event **event)
+{
+    NDR_REQUIRE_SET(buffer);
+    return transfer_async(&(rect)WRITE_RECT, event);
+}
+
+ndr_status ndr_buffer_read_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, void *host,
+                                      ndr_event **event)
+{
+    NDR_REQUIRE_SET(buffer);
+    return transfer_async(&(rect)READ_RECT, event);
+}
