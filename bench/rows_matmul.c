@@ -9,9 +9,9 @@
 
 /* ---- operands ---- */
 
-static size_t a_bytes(const matmul *j) { return j->of.m * j->a_pitch * j->element_bytes; }
-static size_t b_bytes(const matmul *j) { return j->of.k * j->b_pitch * j->element_bytes; }
-static size_t c_bytes(const matmul *j) { return j->of.m * j->c_pitch * j->element_bytes; }
+static size_t a_bytes(const matmul *j) { return j->count * j->a_stride * j->element_bytes; }
+static size_t b_bytes(const matmul *j) { return j->count * j->b_stride * j->element_bytes; }
+static size_t c_bytes(const matmul *j) { return j->count * j->c_stride * j->element_bytes; }
 
 static void *begin(const void *shape)
 {
@@ -22,6 +22,10 @@ static void *begin(const void *shape)
     j->a_pitch = j->of.k + j->of.padding;
     j->b_pitch = j->of.n + j->of.padding;
     j->c_pitch = j->of.n + j->of.padding;
+    j->count = j->of.count ? j->of.count : 1;
+    j->a_stride = j->of.m * j->a_pitch;
+    j->b_stride = j->of.k * j->b_pitch;
+    j->c_stride = j->of.m * j->c_pitch;
     j->a = shared_create(a_bytes(j));
     j->b = shared_create(b_bytes(j));
     j->c = shared_create(c_bytes(j));
@@ -147,7 +151,8 @@ static bool check_band(const matmul *j, const expectation *e, const contender *w
     const size_t n = j->of.n, k = j->of.k;
     double *a = allocate(rows * k * sizeof *a), *b = allocate(k * n * sizeof *b);
     double *products = allocate(rows * n * sizeof *products), *absolutes = allocate(rows * n * sizeof *absolutes);
-    matmul band = { .of = { NDR_DTYPE_F64, rows, n, k, 0, 1, 0 },
+    matmul band = { .of = { NDR_DTYPE_F64, rows, n, k, 0, 1, 0, 1 },
+                    .count = 1,
                     .a_pitch = k,
                     .b_pitch = n,
                     .c_pitch = n,
@@ -180,11 +185,28 @@ static bool check_all(const matmul *j, const expectation *e, const contender *wh
     return is_correct;
 }
 
+/* One product of a batch, as host memory only. */
+static matmul product_of(const matmul *j, size_t i)
+{
+    matmul one = *j;
+    one.count = 1;
+    one.a.host = (char *)j->a.host + i * j->a_stride * j->element_bytes;
+    one.b.host = (char *)j->b.host + i * j->b_stride * j->element_bytes;
+    one.c.host = (char *)j->c.host + i * j->c_stride * j->element_bytes;
+    one.c_before = (char *)j->c_before + i * j->c_stride * j->element_bytes;
+    return one;
+}
+
 static bool check(void *job, const contender *who, size_t calls, bool thoroughly)
 {
     const matmul *j = job;
     const expectation e = expect(j, calls);
-    return check_some(j, &e, who, calls + 1) && (!thoroughly || check_all(j, &e, who));
+    for (size_t i = 0; i < j->count; ++i) {
+        const matmul one = product_of(j, i);
+        if (!check_some(&one, &e, who, calls + 1 + i)) return false;
+        if (thoroughly && !check_all(&one, &e, who)) return false;
+    }
+    return true;
 }
 
 const work matmul_work = { matmul_own, begin, end, refill, reset, hand_over, check };
@@ -199,7 +221,11 @@ static void run_libndr(void *job)
                                    .scaling = ndr_scaling_of(s->alpha, s->beta),
                                    .a = { j->a.buffer, 0, s->m, s->k, j->a_pitch },
                                    .b = { j->b.buffer, 0, s->k, s->n, j->b_pitch },
-                                   .c = { j->c.buffer, 0, s->m, s->n, j->c_pitch } };
+                                   .c = { j->c.buffer, 0, s->m, s->n, j->c_pitch },
+                                   .count = j->count,
+                                   .a_stride = j->a_stride,
+                                   .b_stride = j->b_stride,
+                                   .c_stride = j->c_stride };
     MUST(ndr_matmul(the_queue, &desc, NULL));
     MUST(ndr_queue_finish(the_queue));
 }
@@ -210,7 +236,7 @@ const contender matmul_own[] = { { .name = "libndr", .on_device = true, .run = r
 #define ROW(name_, dtype_, m_, n_, k_, padding_, alpha_, beta_, pass_, aim_, ...)                              \
     {                                                                                                         \
         .name = name_, .work = &matmul_work, .amount = 2.0 * (m_) * (n_) * (k_), .unit = &gflops,             \
-        .shape = &(const matmul_shape){ dtype_, m_, n_, k_, padding_, alpha_, beta_ },                        \
+        .shape = &(const matmul_shape){ dtype_, m_, n_, k_, padding_, alpha_, beta_, 1 },                     \
         .rivals = { { "OpenBLAS", { RATE_AT_LEAST, pass_, aim_ } }, { "CLBlast", { RATE_AT_LEAST, 1, 5 } },   \
                     __VA_ARGS__ },                                                                            \
     }
@@ -218,6 +244,16 @@ const contender matmul_own[] = { { .name = "libndr", .on_device = true, .run = r
 #define SGEMM(n, pass, aim) ROW("sgemm " #n, NDR_DTYPE_F32, n, n, n, 0, 1, 0, pass, aim, DPNP)
 #define SGEMM_OF(m, n, k) ROW("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 1, 0, 0.9, 1, DPNP)
 #define DGEMM(n, pass, aim) ROW("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 1, 0, pass, aim, DPNP)
+
+/* OpenBLAS's loop with one product after the other, which it may divide among its threads, and the same loop divided
+ * among OpenMP's. */
+#define BATCH(name_, dtype_, count_, n_)                                                                      \
+    {                                                                                                         \
+        .name = name_ " " #count_ " x " #n_, .work = &matmul_work,                                            \
+        .amount = 2.0 * (count_) * (n_) * (n_) * (n_), .unit = &gflops,                                       \
+        .shape = &(const matmul_shape){ dtype_, n_, n_, n_, 0, 1, 0, count_ },                                \
+        .rivals = { { "OpenBLAS", { RATE_AT_LEAST, 1, 2 } }, { "OpenBLAS, OpenMP", { RATE_AT_LEAST, 1, 2 } } }, \
+    }
 
 static const bench_row rows[] = {
     SGEMM(64, 0.2, 0.5),
@@ -238,6 +274,12 @@ static const bench_row rows[] = {
     ROW("sgemm 1531 x 977 x 613 all three", NDR_DTYPE_F32, 1531, 977, 613, 27, 0.5, 2, 0.9, 1, { 0 }),
     DGEMM(1024, 0.95, 1.05),
     DGEMM(2048, 0.95, 1.05),
+    BATCH("sgemm", NDR_DTYPE_F32, 1000, 16),
+    BATCH("sgemm", NDR_DTYPE_F32, 1000, 32),
+    BATCH("sgemm", NDR_DTYPE_F32, 1000, 64),
+    BATCH("dgemm", NDR_DTYPE_F64, 1000, 16),
+    BATCH("dgemm", NDR_DTYPE_F64, 1000, 32),
+    BATCH("dgemm", NDR_DTYPE_F64, 1000, 64),
 };
 
 row_list matmul_rows(void) { return (row_list){ .rows = rows, .count = COUNT_OF(rows) }; }

@@ -4,18 +4,20 @@
 
 #include "bench.h"
 
-/* c = alpha * a * b + beta * c, row-major. */
+/* c = alpha * a * b + beta * c, row-major; or `count` such products, whose matrices lie one after the other. */
 typedef struct matmul_shape {
     ndr_dtype dtype; /* F32 or F64 */
     size_t m, n, k;
     size_t padding; /* elements between the end of a row and the start of the next, in all three matrices */
     double alpha, beta;
+    size_t count; /* 0: 1 */
 } matmul_shape;
 
 typedef struct matmul {
     matmul_shape of;
     size_t element_bytes;
     size_t a_pitch, b_pitch, c_pitch;
+    size_t count, a_stride, b_stride, c_stride; /* products; elements */
     shared_memory a, b, c;
     void *c_before; /* what c starts as */
 } matmul;

@@ -36,20 +36,36 @@ static void describe(void)
     printf("%s, core %s, %d threads", openblas_get_config(), openblas_get_corename(), openblas_get_num_threads());
 }
 
-/* Uses only shape, pitches and host memory of the job: rows_matmul.c checks all results with it. */
-static void run_gemm(void *job)
+static void multiply(const matmul *j, size_t i)
 {
-    const matmul *j = job;
     const matmul_shape *s = &j->of;
+    const void *a = (const char *)j->a.host + i * j->a_stride * j->element_bytes;
+    const void *b = (const char *)j->b.host + i * j->b_stride * j->element_bytes;
+    void *c = (char *)j->c.host + i * j->c_stride * j->element_bytes;
     const int m = (int)s->m, n = (int)s->n, k = (int)s->k;
     const int lda = (int)j->a_pitch, ldb = (int)j->b_pitch, ldc = (int)j->c_pitch;
     if (s->dtype == NDR_DTYPE_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, (float)s->alpha, j->a.host, lda, j->b.host, ldb,
-                    (float)s->beta, j->c.host, ldc);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, (float)s->alpha, a, lda, b, ldb,
+                    (float)s->beta, c, ldc);
     else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, s->alpha, j->a.host, lda, j->b.host, ldb,
-                    s->beta, j->c.host, ldc);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, s->alpha, a, lda, b, ldb, s->beta, c, ldc);
 }
+
+/* Uses only shape, pitches, strides and host memory of the job: rows_matmul.c checks all results with it. */
+static void run_gemm(void *job)
+{
+    const matmul *j = job;
+    for (size_t i = 0; i < j->count; ++i) multiply(j, i);
+}
+
+#ifdef _OPENMP
+static void run_gemm_openmp(void *job)
+{
+    const matmul *j = job;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < j->count; ++i) multiply(j, i);
+}
+#endif
 
 static void run_sasum(void *job)
 {
@@ -62,5 +78,8 @@ const rival rival_openblas = {
     .describe = describe,
     .prepare = prepare,
     .entries = { { &matmul_work, { .name = "OpenBLAS", .run = run_gemm } },
+#ifdef _OPENMP
+                 { &matmul_work, { .name = "OpenBLAS, OpenMP", .run = run_gemm_openmp } },
+#endif
                  { &reduce_work, { .name = "OpenBLAS sasum", .run = run_sasum } } },
 };

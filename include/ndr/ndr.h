@@ -770,7 +770,15 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
     return scaling;
 }
 
-/** c = alpha * a * b + beta * c.
+/** c = alpha * a * b + beta * c, once or for each product of a batch.
+ *
+ * A batch is `count` products of one shape, with the same pitches and factors. `a`, `b` and `c` are the matrices of
+ * product 0. Those of product i begin i * a_stride, i * b_stride and i * c_stride elements later. A stride of 0 for a
+ * or b means that all products use the same matrix. The matrices of c must not overlap each other; they may lie side
+ * by side in the same rows. In one buffer, the first to last element of all c must not contain any of those of a or b.
+ * Small products take much less time in a batch than one after the other. A batch is one launch, or one for each 2^15
+ * products, or on CPUs two for each large product. If the driver rejects one of several launches, the error's sentence
+ * says how many products are enqueued.
  *
  * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
  * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
@@ -780,9 +788,14 @@ typedef struct ndr_matmul_desc {
     ndr_matrix a;        /**< m x k */
     ndr_matrix b;        /**< k x n */
     ndr_matrix c;        /**< m x n; must not overlap a or b. */
+    size_t count;        /**< Products; 0 means 1. */
+    size_t a_stride;     /**< Elements from a of one product to a of the next; 0: the same a. Strides of a single
+                              product are ignored. */
+    size_t b_stride;     /**< The same for b. */
+    size_t c_stride;     /**< The same for c; 0 is refused in a batch. */
 } ndr_matmul_desc;
 
-/** Enqueue a matrix multiplication. */
+/** Enqueue a matrix multiplication, or a batch. */
 NDR_MUST_CHECK ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
 /** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */

@@ -168,19 +168,25 @@ static inline void store_run(global T *c, const T *sum, uint begin, uint end, bo
         if (j >= begin && j < end) c[j] = alpha * sum[j] + (beta == (T)0 ? (T)0 : beta * c[j]);
 }
 
-/* Over parts * tiles groups. Each part takes `depth` steps along k. If there are several parts, each group stores its
- * sums to the workspace. */
+/* Over products * tiles groups; over parts * tiles groups if k is divided: then there is one product. Each part takes
+ * `depth` steps along k, and each group stores its sums to the workspace. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulong a_offset, ulong a_pitch,
-             global const T *restrict b, ulong b_offset, ulong b_pitch, T beta, global T *restrict c, ulong c_offset,
-             ulong c_pitch, ulong depth, global uint *restrict workspace, NDR_ND_RANGE(1))
+             ulong a_stride, global const T *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta,
+             global T *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong depth,
+             global uint *restrict workspace, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     local T tiles[2 * TILE_K * (TILE_M + TILE_N)] __attribute__((aligned(16)));
     local T *const a_tiles = tiles, *const b_tiles = tiles + 2 * TILE_K * TILE_M;
 
     const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
-    const uint part = (uint)(ndr_group_id(it, 0) / (tiles_m * tiles_n)); /* of k */
+    const uint index = (uint)(ndr_group_id(it, 0) / (tiles_m * tiles_n));
+    const uint part = depth < k ? index : 0; /* of k */
+    const ulong product = depth < k ? 0 : index;
+    a_offset += product * a_stride;
+    b_offset += product * b_stride;
+    c_offset += product * c_stride;
     const uint group = (uint)(ndr_group_id(it, 0) % (tiles_m * tiles_n));
     const uint band = group / (BAND_ROWS * tiles_n) * BAND_ROWS;
     const uint within = group % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);

@@ -7,9 +7,6 @@
 #define T float /* of an element */
 #define LANES 16 /* elements of a vector register */
 #endif
-#ifndef BLOCKS
-#define BLOCKS 1 /* of C in an item, side by side */
-#endif
 #include "matmul/blocks.clh"
 
 DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_ROW)
@@ -61,18 +58,27 @@ static inline void multiply_block(const target *to, global const T *a, ulong a_p
     store_block(to, sum);
 }
 
-/* Over (rows of blocks, columns of BLOCKS blocks) groups. */
+/* What an item takes of `count` in dimension d: all items the same share, but the last ones. */
+#define SHARE(count, d) (((count) + ndr_group_range(it, d) - 1) / ndr_group_range(it, d))
+
+/* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_direct(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
-            ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(2))
+gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
+            ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c,
+            ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(3))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(2);
-    const ulong row = ndr_group_id(it, 0) * MR, first = ndr_group_id(it, 1) * BLOCKS * NR;
-    for (uint i = 0; i < BLOCKS; ++i) {
-        const ulong col = first + i * NR;
-        if (col >= n) return;
-        const target to = { c + c_offset + row * c_pitch + col, c_pitch, (uint)min((ulong)MR, m - row),
-                            (uint)min((ulong)NR, n - col), alpha, beta };
-        multiply_block(&to, a + a_offset + row * a_pitch, a_pitch, m - row, b + b_offset + col, b_pitch, k);
-    }
+    const ndr_nd_item it = NDR_ND_ITEM(3);
+    const ulong products = SHARE(count, 0), rows = SHARE((m + MR - 1) / MR, 1) * MR;
+    const ulong cols = SHARE((n + NR - 1) / NR, 2) * NR;
+    const ulong first = ndr_group_id(it, 0) * products, top = ndr_group_id(it, 1) * rows;
+    const ulong left = ndr_group_id(it, 2) * cols;
+    const ulong last = min(count, first + products), bottom = min(m, top + rows), right = min(n, left + cols);
+    for (ulong i = first; i < last; ++i)
+        for (ulong col = left; col < right; col += NR)
+            for (ulong row = top; row < bottom; row += MR) {
+                const target to = { c + c_offset + i * c_stride + row * c_pitch + col, c_pitch,
+                                    (uint)min((ulong)MR, m - row), (uint)min((ulong)NR, n - col), alpha, beta };
+                multiply_block(&to, a + a_offset + i * a_stride + row * a_pitch, a_pitch, m - row,
+                               b + b_offset + i * b_stride + col, b_pitch, k);
+            }
 }

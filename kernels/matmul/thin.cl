@@ -35,21 +35,22 @@ static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN
     }
 }
 
-/* m <= THIN_ROWS. Over strips of C. */
+/* m <= THIN_ROWS. Over (products, strips of C) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_thin(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, global const T *b,
-          ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset, ulong c_pitch, NDR_ND_RANGE(1))
+gemm_thin(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
+          ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c,
+          ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(2))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong col = ndr_group_id(it, 0) * STRIP;
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong product = ndr_group_id(it, 0), col = ndr_group_id(it, 1) * STRIP;
     const uint cols = (uint)min((ulong)STRIP, n - col);
     const uint vectors = cols / LANES; /* whole vectors; the other columns are computed one by one */
     T acc[THIN_ROWS][STRIP];
     for (uint r = 0; r < THIN_ROWS; ++r)
         for (uint j = 0; j < STRIP; ++j) acc[r][j] = (T)0;
-    a += a_offset;
-    b += b_offset + col;
-    c += c_offset + col;
+    a += a_offset + product * a_stride;
+    b += b_offset + product * b_stride + col;
+    c += c_offset + product * c_stride + col;
 
     ulong p = 0;
     for (; p + THIN_DEPTH <= k; p += THIN_DEPTH) {

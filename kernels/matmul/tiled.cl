@@ -40,22 +40,27 @@ static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, g
     }
 }
 
-kernel void gemm_tiled(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
-                       global const T *b, ulong b_offset, ulong b_pitch, T beta, global T *c, ulong c_offset,
-                       ulong c_pitch, NDR_ND_RANGE(2))
+/* Over (products, rows of tiles, columns of tiles) groups. */
+kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset,
+                       ulong a_pitch, ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride,
+                       T beta, global T *c, ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(3))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ndr_nd_item it = NDR_ND_ITEM(3);
     const ndr_group g = ndr_get_group(it);
     local T a_tile[TILE_M * TILE_K];
     local T b_tile[TILE_K * TILE_N];
     T acc[ITEM_M][ITEM_N] = { { 0 } };
 
-    const size_t y = ndr_local_id(it, 0), x = ndr_local_id(it, 1);
-    const size_t row0 = ndr_group_id(it, 0) * TILE_M, col0 = ndr_group_id(it, 1) * TILE_N;
+    const size_t y = ndr_local_id(it, 1), x = ndr_local_id(it, 2);
+    const size_t row0 = ndr_group_id(it, 1) * TILE_M, col0 = ndr_group_id(it, 2) * TILE_N;
+    const size_t product = ndr_group_id(it, 0);
+    a += a_offset + product * a_stride;
+    b += b_offset + product * b_stride;
+    c += c_offset + product * c_stride;
 
     for (size_t depth = 0; depth < k; depth += TILE_K) {
-        load_tile(g, a_tile, TILE_M, TILE_K, a + a_offset, a_pitch, row0, depth, m, k);
-        load_tile(g, b_tile, TILE_K, TILE_N, b + b_offset, b_pitch, depth, col0, k, n);
+        load_tile(g, a_tile, TILE_M, TILE_K, a, a_pitch, row0, depth, m, k);
+        load_tile(g, b_tile, TILE_K, TILE_N, b, b_pitch, depth, col0, k, n);
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
 
         for (uint p = 0; p < TILE_K; ++p)
@@ -69,7 +74,7 @@ kernel void gemm_tiled(ulong m, ulong n, ulong k, T alpha, global const T *a, ul
         for (uint j = 0; j < ITEM_N; ++j) {
             const size_t row = row0 + y + i * GROUP_M, col = col0 + x + j * GROUP_N;
             if (row >= m || col >= n) continue;
-            global T *out = &c[c_offset + ndr_at(c_pitch, row, col)];
+            global T *out = &c[ndr_at(c_pitch, row, col)];
             /* beta == 0: C may hold anything, even NaN, and is not read. */
             *out = alpha * acc[i][j] + (beta == (T)0 ? (T)0 : beta * *out);
         }

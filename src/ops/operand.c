@@ -6,8 +6,10 @@ static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || 
 /* The index behind the last element; false if it exceeds SIZE_MAX. */
 static bool find_end(const ndr_operand *operand, size_t *end)
 {
+    size_t others;
     return ndr_mul_fits(operand->rows - 1, operand->pitch, end) && ndr_add_fits(*end, operand->cols, end)
-           && ndr_add_fits(*end, operand->offset, end);
+           && ndr_add_fits(*end, operand->offset, end) && ndr_mul_fits(operand->further, operand->stride, &others)
+           && ndr_add_fits(*end, others, end);
 }
 
 ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
@@ -24,6 +26,13 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
     size_t end;
     const bool fits = find_end(o, &end) && end <= held;
     if (fits) return NDR_OK;
+    if (o->further)
+        return ndr_fail(NDR_OUT_OF_BOUNDS,
+                        "%s: %s is %zu x %zu with pitch %zu from element %zu, and that of product %zu begins %zu x %zu "
+                        "elements later, but its buffer holds %zu elements: make the matrix, its offset, its stride or "
+                        "the count smaller",
+                        o->call, o->name, o->rows, o->cols, o->pitch, o->offset, o->further, o->further, o->stride,
+                        held);
     if (o->rows == 1)
         return ndr_fail(
             NDR_OUT_OF_BOUNDS,

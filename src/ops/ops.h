@@ -13,11 +13,13 @@
 /* ---- operand.c ---- */
 
 /* Elements of a buffer that an operation reads or writes. A matrix is `rows` runs of `cols` elements; `pitch` is the
- * distance between the starts of two runs. Anything else is one run. */
+ * distance between the starts of two runs. Anything else is one run. A batch has `further` matrices after the first;
+ * `stride` is the distance between two of them. */
 typedef struct ndr_operand {
     const char *call, *name; /* for sentences: "ndr_reduce", "input" */
     ndr_buffer *buffer;
     size_t offset, rows, cols, pitch; /* elements */
+    size_t further, stride;           /* matrices; elements */
     size_t element_bytes;
 } ndr_operand;
 

@@ -354,6 +354,37 @@ static void test_driver__refuses_a_step_of_a_product(void **state)
     ndr_buffer_destroy(o.c);
 }
 
+/* A batch of two launches, at most 2^15 products each. The enqueued products are computed, and the sentence gives their
+ * number. */
+static void test_driver__refuses_a_part_of_a_batch(void **state)
+{
+    (void)state;
+    enum { PRODUCTS = 40000, FIRST = 1 << 15 };
+    skip_without(!quick(), "the device is too slow for so many products");
+    ndr_buffer *twos = buffer_of(sizeof(float), &(const float){ 2 }), *c = buffer_of(PRODUCTS * sizeof(float), NULL);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { twos, 0, 1, 1, 0 },
+                                   .b = { twos, 0, 1, 1, 0 },
+                                   .c = { c, 0, 1, 1, 0 },
+                                   .count = PRODUCTS,
+                                   .c_stride = 1 };
+    for (size_t refused = 0; refused < 2; ++refused) {
+        assert_ok(ndr_buffer_fill(queue, c, 0, PRODUCTS * sizeof(float), &(const float){ 9 }, sizeof(float), NULL));
+        refuse(CALL_clEnqueueNDRangeKernel, refused, CL_OUT_OF_RESOURCES);
+        assert_refused(NDR_DRIVER_ERROR, ndr_matmul(queue, &desc, NULL), "gave CL_OUT_OF_RESOURCES",
+                       refused ? "; 32768 of 40000 products are enqueued" : "0 of its 1 pieces are enqueued");
+        assert_true(refuse_none());
+        static float got[PRODUCTS];
+        read_buffer(c, got, sizeof got);
+        for (size_t i = 0; i < PRODUCTS; ++i) assert_true(got[i] == (refused && i < FIRST ? 4 : 9));
+        assert_ok(ndr_matmul(queue, &desc, NULL));
+        read_buffer(c, got, sizeof got);
+        for (size_t i = 0; i < PRODUCTS; ++i) assert_true(got[i] == 4);
+    }
+    ndr_buffer_destroy(twos);
+    ndr_buffer_destroy(c);
+}
+
 static ndr_status reduce(operation *o, ndr_event **event)
 {
     const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32,
@@ -998,6 +1029,7 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it),
         cmocka_unit_test(test_driver__refuses_a_piece_of_a_launch),
         cmocka_unit_test(test_driver__refuses_a_step_of_a_product),
+        cmocka_unit_test(test_driver__refuses_a_part_of_a_batch),
         cmocka_unit_test(test_driver__refuses_a_step_of_a_reduction),
         cmocka_unit_test(test_driver__gives_operations_as_small_groups_as_their_kernels_take),
         cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),

@@ -313,7 +313,7 @@ static ndr_status launch_nothing(void)
 
 /* ---- steps: operations ---- */
 
-enum { COUNT = 2100, M = 10 }; /* sum() leaves the output in x[0], multiply() a product of M x M in x */
+enum { COUNT = 2100, M = 10 }; /* sum() leaves the output in x[0], multiply() products of M x M elements in x */
 
 static ndr_reduce_method method;
 static ndr_buffer *threes; /* COUNT ints of 3 */
@@ -338,14 +338,17 @@ static ndr_status expect_sum(void)
     return NDR_OK;
 }
 
+/* A batch of two. */
 static ndr_status multiply(void)
 {
     const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
     return ndr_matmul(w.line,
                       &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
-                                          .a = { floats, 0, m, M, 0 },
+                                          .a = { floats, 0, m / 2, M, 0 },
                                           .b = { floats, 0, M, M, 0 },
-                                          .c = { w.x, 0, m, M, 0 } },
+                                          .c = { w.x, 0, m / 2, M, 0 },
+                                          .count = 2,
+                                          .c_stride = m / 2 * M },
                       &w.event);
 }
 

@@ -1,6 +1,7 @@
 /* test_matmul.c - ndr_matmul: difficult shapes compared with plain loops, memory that must not be read, refusals. */
 #include "support.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "forcing.h"
@@ -242,6 +243,178 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
     free(again);
 }
 
+/* ---- batches ---- */
+
+/* Where the matrices of a batch lie: one after the other, side by side in rows that they share, all the same one. */
+typedef enum layout { APART, BESIDE, SAME, LAYOUTS } layout;
+
+typedef struct batch_operand {
+    host_matrix first; /* its array holds all matrices */
+    size_t count, stride;
+} batch_operand;
+
+static host_matrix batch_matrix(const batch_operand *o, size_t i)
+{
+    host_matrix m = o->first;
+    m.offset += i * o->stride;
+    return m;
+}
+
+static size_t batch_elements(const batch_operand *o)
+{
+    return o->first.offset + o->first.rows * o->first.pitch + (o->count - 1) * o->stride + 5;
+}
+
+/* The array has NaN around the matrices. */
+static batch_operand batch_operand_of(ndr_dtype dtype, size_t count, size_t rows, size_t cols, layout how,
+                                      uint64_t *seed)
+{
+    const size_t gap = random_bits(seed) % 4, offset = random_bits(seed) % 5, pitch = cols + gap;
+    batch_operand o = { { dtype, NULL, offset, rows, cols, pitch }, count, rows * pitch + random_bits(seed) % 3 };
+    if (how == SAME) o.stride = 0;
+    if (how == BESIDE) {
+        o.stride = cols + gap;
+        o.first.pitch = count * o.stride;
+    }
+    const size_t elements = batch_elements(&o);
+    o.first.array = malloc(elements * ndr_dtype_size(dtype));
+    for (size_t i = 0; i < elements; ++i)
+        number_set(dtype, o.first.array, i, dtype == NDR_DTYPE_F32 ? (number){ .f32 = NAN } : (number){ .f64 = NAN });
+    for (size_t i = 0; i < count * rows * cols; ++i)
+        number_set(dtype, o.first.array,
+                   offset + i / (rows * cols) * o.stride + i / cols % rows * o.first.pitch + i % cols,
+                   random_number(dtype, seed));
+    return o;
+}
+
+static ndr_matrix batch_on_device(const batch_operand *o)
+{
+    const host_matrix *m = &o->first;
+    return (ndr_matrix){ buffer_of(batch_elements(o) * ndr_dtype_size(m->dtype), m->array), m->offset, m->rows, m->cols,
+                         m->pitch };
+}
+
+/* The elements of c that no product writes keep their bits: in `expected` they are those of before. */
+static void check_batch_gaps(const batch_operand *c, void *expected, const void *got)
+{
+    const size_t size = ndr_dtype_size(c->first.dtype);
+    for (size_t i = 0; i < c->count; ++i)
+        for (size_t row = 0; row < c->first.rows; ++row) {
+            const size_t begin = c->first.offset + i * c->stride + row * c->first.pitch;
+            memcpy((char *)expected + begin * size, (const char *)got + begin * size, c->first.cols * size);
+        }
+    assert_memory_equal(got, expected, batch_elements(c) * size);
+}
+
+static void check_batch(double alpha, const batch_operand *a, const batch_operand *b, double beta,
+                        const batch_operand *c)
+{
+    const size_t bytes = batch_elements(c) * ndr_dtype_size(c->first.dtype);
+    ndr_matmul_desc desc = { .dtype = c->first.dtype,
+                             .scaling = ndr_scaling_of(alpha, beta),
+                             .a = batch_on_device(a),
+                             .b = batch_on_device(b),
+                             .c = batch_on_device(c),
+                             .count = c->count,
+                             .a_stride = a->stride,
+                             .b_stride = b->stride,
+                             .c_stride = c->stride };
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    batch_operand after = *c;
+    after.first.array = malloc(bytes);
+    read_buffer(desc.c.buffer, after.first.array, bytes);
+    product_element *wanted = malloc((c->first.rows * c->first.cols + 1) * sizeof *wanted);
+    for (size_t i = 0; i < c->count; ++i) {
+        const host_matrix x = batch_matrix(a, i), y = batch_matrix(b, i), z = batch_matrix(c, i);
+        const host_matrix got = batch_matrix(&after, i);
+        reference_matmul(alpha, &x, &y, beta, &z, wanted);
+        for (size_t e = 0; e < z.rows * z.cols; ++e)
+            check_element(alpha, &x, &y, beta, &z, wanted[e], &got, e / z.cols, e % z.cols);
+    }
+    check_batch_gaps(c, c->first.array, after.first.array);
+    free(wanted);
+    free(after.first.array);
+    ndr_buffer_destroy(desc.a.buffer);
+    ndr_buffer_destroy(desc.b.buffer);
+    ndr_buffer_destroy(desc.c.buffer);
+}
+
+static void check_batch_of(ndr_dtype dtype, size_t count, shape s, uint64_t seed)
+{
+    static const double alphas[] = { 1, 0.5, 1, -2, 0 }, betas[] = { 0, 0.5, 1, 0 };
+    const layout at = (layout)(random_bits(&seed) % LAYOUTS), bt = (layout)(random_bits(&seed) % LAYOUTS);
+    batch_operand a = batch_operand_of(dtype, count, s.m, s.k, at, &seed);
+    batch_operand b = batch_operand_of(dtype, count, s.k, s.n, bt, &seed);
+    batch_operand c = batch_operand_of(dtype, count, s.m, s.n, (layout)(random_bits(&seed) % SAME), &seed);
+    check_batch(alphas[random_bits(&seed) % COUNT_OF(alphas)], &a, &b, betas[random_bits(&seed) % COUNT_OF(betas)], &c);
+    free(a.first.array);
+    free(b.first.array);
+    free(c.first.array);
+}
+
+/* Random batches. A row that is slow to build gets few. */
+static void check_batches(ndr_dtype dtype)
+{
+    static const size_t sides[] = { 0, 1, 2, 3, 7, 8, 9, 13, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65, 97 };
+    static const size_t counts[] = { 1, 2, 3, 5, 16, 17, 64, 101 };
+    enum { MAX_WORK = 1 << 20 };
+    const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
+    const size_t cases = quick() ? 3 : takes_few_shapes() ? 4 : 30;
+    for (uint64_t seed = first; seed < first + cases; ++seed) {
+        uint64_t state = seed;
+        shape s = { sides[random_bits(&state) % COUNT_OF(sides)], sides[random_bits(&state) % COUNT_OF(sides)],
+                    sides[random_bits(&state) % COUNT_OF(sides)] };
+        size_t count = counts[random_bits(&state) % COUNT_OF(counts)];
+        if (quick()) s = (shape){ s.m % 6, s.n % 6, s.k % 6 };
+        while (count > (quick() ? 3 : 1) && count * s.m * s.n * (s.k + 1) > MAX_WORK) count /= 2;
+        print_message("NDR_TEST_SEED=%" PRIu64 ": %zu products of %zu x %zu x %zu\n", seed, count, s.m, s.n, s.k);
+        check_batch_of(dtype, count, s, state);
+    }
+}
+
+static void test_matmul__of_a_batch_agrees_with_loops_for_f32(void **state)
+{
+    (void)state;
+    check_batches(NDR_DTYPE_F32);
+}
+
+static void test_matmul__of_a_batch_agrees_with_loops_for_f64(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "the device has no f64");
+    check_batches(NDR_DTYPE_F64);
+}
+
+/* The products of several launches, the last of them smaller. */
+static void test_matmul__of_a_large_batch_reaches_each_product(void **state)
+{
+    (void)state;
+    const bool is_slow = quick() || is_forced(&ndr_matmul_operation, "packed"); /* a launch for each product */
+    const size_t products = is_slow ? 7 : (1 << 16) + 7;
+    float *a = malloc(products * sizeof *a), *c = malloc(products * sizeof *c);
+    for (size_t i = 0; i < products; ++i) a[i] = (float)i;
+    ndr_buffer *from = buffer_of(products * sizeof *a, a), *two = buffer_of(sizeof *a, &(const float){ 2 });
+    ndr_buffer *to = buffer_of(products * sizeof *c, NULL);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { from, 0, 1, 1, 0 },
+                                   .b = { two, 0, 1, 1, 0 },
+                                   .c = { to, 0, 1, 1, 0 },
+                                   .count = products,
+                                   .a_stride = 1,
+                                   .c_stride = 1 };
+    ndr_event *event;
+    assert_ok(ndr_matmul(queue, &desc, &event));
+    assert_ok(ndr_event_wait(event)); /* the last launch's end */
+    ndr_event_destroy(event);
+    read_buffer(to, c, products * sizeof *c);
+    for (size_t i = 0; i < products; ++i) assert_true(c[i] == 2 * (float)i);
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(two);
+    ndr_buffer_destroy(to);
+    free(a);
+    free(c);
+}
+
 /* ---- what must not be read ---- */
 
 static number nan_of(ndr_dtype dtype)
@@ -470,6 +643,13 @@ static void test_matmul__sees_what_the_queue_did_before(void **state)
 
 static ndr_status run(ndr_queue *on, const void *desc, ndr_event **event) { return ndr_matmul(on, desc, event); }
 
+#define OPERAND(name_, cols_, end_, ...)                                                                      \
+    {                                                                                                         \
+        .name = #name_, .buffer = offsetof(ndr_matmul_desc, name_.buffer),                                    \
+        .offset = offsetof(ndr_matmul_desc, name_.offset), .pitch = offsetof(ndr_matmul_desc, name_.pitch),   \
+        .cols = cols_, .end = end_, __VA_ARGS__                                                               \
+    }
+
 static const refusal_suite refusals = {
     .call = "ndr_matmul",
     .run = run,
@@ -482,30 +662,126 @@ static const refusal_suite refusals = {
     .dtype = offsetof(ndr_matmul_desc, dtype),
     .first_dtype = NDR_DTYPE_F32,
     .dtypes = "f32 or f64",
-    .operands = { { .name = "a",
-                    .buffer = offsetof(ndr_matmul_desc, a.buffer),
-                    .offset = offsetof(ndr_matmul_desc, a.offset),
-                    .pitch = offsetof(ndr_matmul_desc, a.pitch),
-                    .cols = 3,
-                    .end = 6,
-                    .before = bench_a },
-                  { .name = "b",
-                    .buffer = offsetof(ndr_matmul_desc, b.buffer),
-                    .offset = offsetof(ndr_matmul_desc, b.offset),
-                    .pitch = offsetof(ndr_matmul_desc, b.pitch),
-                    .cols = 2,
-                    .end = 6,
-                    .before = bench_b },
-                  { .name = "c",
-                    .buffer = offsetof(ndr_matmul_desc, c.buffer),
-                    .offset = offsetof(ndr_matmul_desc, c.offset),
-                    .pitch = offsetof(ndr_matmul_desc, c.pitch),
-                    .cols = 2,
-                    .end = 4,
-                    .before = bench_c,
-                    .after = bench_product } },
+    .operands = { OPERAND(a, 3, 6, .before = bench_a), OPERAND(b, 2, 6, .before = bench_b),
+                  OPERAND(c, 2, 4, .before = bench_c, .after = bench_product) },
     .operand_count = 3,
 };
+
+/* The same product and one with twice that a. */
+static const float batch_a[] = { 1, 2, 3, 4, 5, 6, 2, 4, 6, 8, 10, 12 };
+static const float batch_c[] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+static const float batch_product[] = { 58, 64, 139, 154, 116, 128, 278, 308 };
+
+static const refusal_suite batch_refusals = {
+    .call = "ndr_matmul",
+    .run = run,
+    .descs = &(const ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                       .a = { .rows = 2, .cols = 3 },
+                                       .b = { .rows = 3, .cols = 2 },
+                                       .c = { .rows = 2, .cols = 2 },
+                                       .count = 2,
+                                       .a_stride = 6,
+                                       .c_stride = 4 },
+    .desc_bytes = sizeof(ndr_matmul_desc),
+    .desc_count = 1,
+    .dtype = offsetof(ndr_matmul_desc, dtype),
+    .first_dtype = NDR_DTYPE_F32,
+    .dtypes = "f32 or f64",
+    .operands = { OPERAND(a, 3, 12, .before = batch_a), OPERAND(b, 2, 6, .before = bench_b),
+                  OPERAND(c, 2, 8, .before = batch_c, .after = batch_product) },
+    .operand_count = 3,
+};
+
+static void test_matmul__refuses_a_batch_past_the_end_of_a_buffer(void **state)
+{
+    (void)state;
+    static const size_t counts[] = { 2, 1000, SIZE_MAX }, strides[] = { 4, 12345, SIZE_MAX / 2 + 1, SIZE_MAX };
+    for (size_t i = 0; i < 3 * COUNT_OF(counts) * COUNT_OF(strides); ++i) {
+        const size_t which = i % 3, count = counts[i / 3 % COUNT_OF(counts)];
+        const size_t stride = strides[i / 3 / COUNT_OF(counts)];
+        bench b = bench_of();
+        ndr_matmul_desc desc = b.desc;
+        desc.count = count;
+        *(which == 0 ? &desc.a_stride : which == 1 ? &desc.b_stride : &desc.c_stride) = stride;
+        char product[128], matrix[8];
+        snprintf(matrix, sizeof matrix, ": %c is ", "abc"[which]);
+        snprintf(product, sizeof product, "that of product %zu begins %zu x %zu elements later", count - 1, count - 1,
+                 stride);
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_matmul(queue, &desc, NULL), matrix, product,
+                       which == 2 ? "its buffer holds 4 elements" : "its buffer holds 6 elements");
+        close_bench(&b);
+    }
+}
+
+/* Whether two products of a batch write the same element, by trying all. */
+static size_t first_overlap(const ndr_matmul_desc *desc)
+{
+    for (size_t i = 1; i < desc->count; ++i)
+        for (size_t e = 0; e < desc->c.rows * desc->c.cols; ++e)
+            for (size_t f = 0; f < desc->c.rows * desc->c.cols; ++f)
+                if (e / desc->c.cols * desc->c.pitch + e % desc->c.cols
+                    == i * desc->c_stride + f / desc->c.cols * desc->c.pitch + f % desc->c.cols)
+                    return i;
+    return 0;
+}
+
+static void check_overlap(ndr_matmul_desc *desc)
+{
+    const size_t other = first_overlap(desc), enough = (desc->c.rows - 1) * desc->c.pitch + desc->c.cols;
+    char overlap[128], advice[64];
+    if (other == 0) {
+        assert_ok(ndr_matmul(queue, desc, NULL));
+        return;
+    }
+    snprintf(overlap, sizeof overlap, "c_stride is %zu, so products 0 and %zu overlap in c", desc->c_stride, other);
+    snprintf(advice, sizeof advice, "make c_stride %zu or more", enough);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, desc, NULL), overlap, advice);
+    desc->c_stride = enough;
+    assert_ok(ndr_matmul(queue, desc, NULL));
+}
+
+static void test_matmul__refuses_exactly_the_strides_that_let_products_overlap(void **state)
+{
+    (void)state;
+    static const float zeros[16];
+    ndr_buffer *x = buffer_of(sizeof zeros, zeros), *c = buffer_of(256 * sizeof(float), NULL);
+    for (size_t rows = 1; rows <= 3; ++rows)
+        for (size_t pitch = 2; pitch <= 9; pitch += quick() ? 7 : 1)
+            for (size_t stride = 0; stride <= 21; stride += quick() ? 7 : 1)
+                check_overlap(&(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                                  .a = { x, 0, rows, 3, 0 },
+                                                  .b = { x, 0, 3, 2, 0 },
+                                                  .c = { c, 0, rows, 2, pitch },
+                                                  .count = 4,
+                                                  .c_stride = stride });
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(c);
+}
+
+/* Then they may have any value. */
+static void test_matmul__of_one_product_does_not_use_strides(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count <= 1; ++count) {
+        bench b = bench_of();
+        b.desc.count = count;
+        b.desc.a_stride = b.desc.b_stride = b.desc.c_stride = SIZE_MAX;
+        assert_ok(ndr_matmul(queue, &b.desc, NULL));
+        check_c(&b, bench_product);
+        assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+        close_bench(&b);
+    }
+}
+
+static void test_matmul__of_a_batch_of_nothing_does_nothing(void **state)
+{
+    (void)state;
+    ndr_event *event;
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .count = SIZE_MAX, .a_stride = SIZE_MAX }; /* all 0 x 0 */
+    assert_ok(ndr_matmul(queue, &desc, &event));
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+}
 
 static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
 {
@@ -611,7 +887,10 @@ static bool is_chosen(const ndr_op_row *row)
     cmocka_unit_test(test_matmul__without_alpha_does_not_read_a_and_b), \
     cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads), \
     cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column), \
-    cmocka_unit_test(test_matmul__over_no_columns_only_scales_c)
+    cmocka_unit_test(test_matmul__over_no_columns_only_scales_c), \
+    cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f32), \
+    cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f64), \
+    cmocka_unit_test(test_matmul__of_a_large_batch_reaches_each_product)
 
 int main(void)
 {
@@ -625,6 +904,12 @@ int main(void)
         cmocka_unit_test(test_matmul__sees_what_the_queue_did_before),
         REFUSALS(matmul, refusals),
         REFUSAL(matmul, refusals, refuses_rows_that_would_overlap),
+        REFUSALS(matmul_batch, batch_refusals),
+        REFUSAL(matmul_batch, batch_refusals, refuses_rows_that_would_overlap),
+        cmocka_unit_test(test_matmul__refuses_a_batch_past_the_end_of_a_buffer),
+        cmocka_unit_test(test_matmul__refuses_exactly_the_strides_that_let_products_overlap),
+        cmocka_unit_test(test_matmul__of_one_product_does_not_use_strides),
+        cmocka_unit_test(test_matmul__of_a_batch_of_nothing_does_nothing),
         cmocka_unit_test(test_matmul__refuses_shapes_that_do_not_fit_together),
         cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
         cmocka_unit_test(test_matmul__in_blocks_for_any_core_agrees_with_loops),

@@ -42,6 +42,7 @@ static ndr_caps caps_of(const ndr_device_info *info) { return (ndr_caps){ .info 
 static const size_t counts[] = { 0, 1, 2, 63, 64, 16383, 16384, 16385, 1000003, (size_t)1 << 28, ((size_t)1 << 34) + 1,
                                  SIZE_MAX / 16 };
 static const size_t sizes[] = { 1, 7, 8, 9, 64, 1000, 4096 };
+static const size_t batches[] = { 1, 2, 1000, 100000 };
 
 static ndr_reduce_request sum_of(size_t count, ndr_reduce_method method, ndr_dtype dtype)
 {
@@ -66,6 +67,16 @@ static ndr_matmul_request product_of(size_t m, size_t n, size_t k, ndr_dtype dty
                                  .c = matrix_of(m, n, dtype),
                                  .core = ndr_core_of(NDR_CORE_AVX512F),
                                  .depth = k };
+}
+
+static ndr_matmul_request batch_of(size_t count, size_t m, size_t n, size_t k, ndr_dtype dtype)
+{
+    ndr_matmul_request product = product_of(m, n, k, dtype);
+    product.a.further = product.b.further = product.c.further = count - 1;
+    product.a.stride = m * k;
+    product.b.stride = k * n;
+    product.c.stride = m * n;
+    return product;
 }
 
 /* Call `check` for each device with each row of both operations that can run each of many requests. */
@@ -93,11 +104,12 @@ static void check_everything(check_plan *check)
                     const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, dtype);
                     check_rows(&caps, &ndr_reduce_operation, &sum, check);
                 }
-            for (size_t m = 0; m < COUNT_OF(sizes); ++m)
-                for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
-                    const ndr_matmul_request product = product_of(sizes[m], sizes[n], 100, dtype);
-                    check_rows(&caps, &ndr_matmul_operation, &product, check);
-                }
+            for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
+                const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];
+                const size_t count = batches[i / COUNT_OF(sizes) / COUNT_OF(sizes)];
+                const ndr_matmul_request product = batch_of(count, m, n, 100, dtype);
+                check_rows(&caps, &ndr_matmul_operation, &product, check);
+            }
         }
 }
 
@@ -301,9 +313,64 @@ static void test_tuning__of_products_gives_items_several_small_blocks(void **sta
             product.core = ndr_core_of(items[i].features);
             ndr_op_plan plan;
             row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
-            assert_int_equal(plan.range.global.size[0], (size + items[i].rows - 1) / items[i].rows);
-            assert_int_equal(plan.range.global.size[1], (size + items[i].cols - 1) / items[i].cols);
+            assert_int_equal(plan.range.global.size[1], (size + items[i].rows - 1) / items[i].rows);
+            assert_int_equal(plan.range.global.size[2], (size + items[i].cols - 1) / items[i].cols);
         }
+}
+
+static void assert_takes_items(size_t count, size_t size, size_t products, size_t rows)
+{
+    const ndr_caps caps = caps_of(&cpu);
+    const ndr_matmul_request batch = batch_of(count, size, size, size, NDR_DTYPE_F32);
+    ndr_op_plan plan;
+    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &batch, &plan);
+    assert_int_equal(plan.range.global.size[0], products);
+    assert_int_equal(plan.range.global.size[1], rows);
+}
+
+/* Blocks have 8 rows here; the device has 2 compute units. */
+static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small(void **state)
+{
+    (void)state;
+    assert_takes_items(1, 16, 1, 2);
+    assert_takes_items(2, 16, 2, 2);        /* one each would leave a core with less work if another is slow */
+    assert_takes_items(3, 16, 3, 1);
+    assert_takes_items(100, 16, 16, 1);     /* 8 groups for each unit */
+    assert_takes_items(1000, 16, 67, 1);    /* 15 products each */
+    assert_takes_items(1000, 64, 1000, 8);  /* products too large for one item */
+    assert_takes_items(100000, 1, 16, 1);
+}
+
+/* What ndr_tune() found for one product says nothing of a batch. */
+static void test_tuning__of_batches_is_apart_from_that_of_single_products(void **state)
+{
+    (void)state;
+    const ndr_matmul_request one = product_of(64, 64, 64, NDR_DTYPE_F32), two = batch_of(2, 64, 64, 64, NDR_DTYPE_F32);
+    assert_int_not_equal(ndr_matmul_class_of(&one), ndr_matmul_class_of(&two));
+}
+
+/* A unit of this GPU holds two groups of a tile without slices: 198 tiles are enough. */
+static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t count, size;
+        const char *tile;
+    } expected[] = { { 1000, 128, "-DTILE_M=128 -DTILE_N=128 " },
+                     { 1000, 64, "-DTILE_M=64 -DTILE_N=64 " },
+                     { 1000, 63, "-DTILE_M=64 -DTILE_N=64 " },
+                     { 1000, 16, "-DTILE_M=16 -DTILE_N=32 " },
+                     { 100, 64, "-DTILE_M=32 -DTILE_N=64 " } };
+    const ndr_caps caps = caps_of(&gpu);
+    for (size_t i = 0; i < COUNT_OF(expected); ++i) {
+        const size_t size = expected[i].size;
+        const ndr_matmul_request batch = batch_of(expected[i].count, size, size, size, NDR_DTYPE_F32);
+        ndr_op_plan plan;
+        row_of(&ndr_matmul_operation, "blocked")->plan(&caps, &batch, &plan);
+        assert_non_null(strstr(plan.options, expected[i].tile));
+        assert_int_equal(plan.workspace_bytes, 0);
+        assert_int_equal(plan.range.global.size[0] / plan.range.local.size[0] % expected[i].count, 0);
+    }
 }
 
 /* Rows of a in a block, as packed launches it: local memory, over the depth, over the elements. */
@@ -446,6 +513,9 @@ int main(void)
         cmocka_unit_test(test_tuning__fits_every_device),
         cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
         cmocka_unit_test(test_tuning__of_products_gives_items_several_small_blocks),
+        cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
+        cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
+        cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),
         cmocka_unit_test(test_tuning__of_products_fits_the_caches),
         cmocka_unit_test(test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache),
         cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),

@@ -9,27 +9,37 @@ typedef struct tile {
 
 typedef struct sizes {
     const tile *tile;
-    size_t tiles, parts, depth; /* tiles of c; parts of k; steps of a part */
+    size_t tiles, parts, depth; /* tiles of all c; parts of k; steps of a part */
 } sizes;
 
 /* Largest first. The last one is for devices with small groups: it fits groups of one. */
 static const tile f32_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 },  { 64, 128, 32, 8, 8, 2 },
+    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 },  { 64, 128, 32, 8, 8, 2 }, { 64, 64, 16, 8, 8, 1 },
     { 32, 64, 32, 4, 8, 4 },  { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
 };
 static const tile f64_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
     { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 },  { 8, 8, 8, 8, 8, 1 },
 };
-enum { TILES = sizeof f32_tiles / sizeof f32_tiles[0] };
+enum { F32_TILES = sizeof f32_tiles / sizeof f32_tiles[0], F64_TILES = sizeof f64_tiles / sizeof f64_tiles[0] };
 
-static const tile *tiles_for(const ndr_matmul_request *r) { return r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles; }
+static const tile *largest_tile(const ndr_matmul_request *r)
+{
+    return r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles;
+}
+
+/* For devices with large groups. */
+static const tile *smallest_tile(const ndr_matmul_request *r)
+{
+    return r->dtype == NDR_DTYPE_F64 ? f64_tiles + F64_TILES - 2 : f32_tiles + F32_TILES - 2;
+}
+
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
 static size_t tile_bytes(const tile *t, size_t element_bytes) { return 2 * t->k * (t->m + t->n) * element_bytes; }
 
 static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
 {
-    return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n);
+    return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n) * ndr_matmul_first_count(r);
 }
 
 static bool fits(const tile *t, const ndr_device_info *device, size_t element_bytes)
@@ -39,31 +49,38 @@ static bool fits(const tile *t, const ndr_device_info *device, size_t element_by
            && items <= device->max_local_size[2];
 }
 
-/* Whether c fills at least half a tile in each dimension and there are enough tiles for the compute units: a unit can
- * run two groups without slices. */
+/* Whether c fills at least half a tile in each dimension; in a batch, more than half of its tiles. */
+static bool fills_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    if (!r->c.further) return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2;
+    const double filled = (double)r->c.rows * (double)r->c.cols * (double)ndr_matmul_first_count(r);
+    return 2 * filled > (double)count_tiles(t, r) * t->m * t->n;
+}
+
+/* Whether there are enough filled tiles for the compute units: a unit can run two groups without slices. */
 static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul_request *r)
 {
     const size_t units = device->compute_units, enough = t->slices == 1 ? units + units / 2 : units - units / 4;
-    return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2 && count_tiles(t, r) >= enough;
+    return fills_tiles(t, r) && count_tiles(t, r) >= enough;
 }
 
 /* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
 static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_request *r)
 {
-    const tile *t = tiles_for(r), *const smallest = t + TILES - 2;
+    const tile *t = largest_tile(r), *const smallest = smallest_tile(r);
     const size_t bytes = ndr_dtype_size(r->dtype);
     while (t < smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
     return fits(t, device, bytes) ? t : smallest + 1;
 }
 
-/* If there are too few of the smallest tiles, parts of k give work to all compute units. DEPTH steps are worth the
- * second launch. */
+/* If there are too few of the smallest tiles, parts of k give work to all compute units, except in a batch. DEPTH steps
+ * are worth the second launch. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { GROUPS_PER_UNIT = 4, DEPTH = 512, MAX_PARTS = 32 };
     sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
     s.tiles = count_tiles(s.tile, r);
-    if (s.tile < tiles_for(r) + TILES - 2 || s.tiles >= caps->info.compute_units) return s;
+    if (r->c.further || s.tile < smallest_tile(r) || s.tiles >= caps->info.compute_units) return s;
     size_t parts = ndr_min_size(GROUPS_PER_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
     parts = ndr_min_size(parts, MAX_PARTS);
     if (parts < 2) return s;
@@ -91,10 +108,11 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
                : "the device is no GPU with groups of 64 items and 32 KiB of local memory";
 }
 
-/* Whether each row starts and ends at a multiple of `lanes` elements. */
+/* Whether each row of all matrices starts and ends at a multiple of `lanes` elements. */
 static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
 {
-    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0;
+    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0
+           && matrix->stride % lanes == 0;
 }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
@@ -117,14 +135,18 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              r->c.cols < t->n);
 }
 
-static ndr_status multiply(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+/* The products of the plan's range, or the last ones. */
+static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernel)
 {
-    const ndr_matmul_request *r = job->request;
+    const ndr_matmul_request *whole = job->request;
+    const sizes s = sizes_for(job->caps, whole);
     const ndr_arg workspace = job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
-    return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
-                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, ndr_operand_arg(&r->b), r->b.offset,
-                         r->b.pitch, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->depth,
-                         workspace);
+    ndr_nd_range range = job->plan.range;
+    range.global.size[0] = range.global.size[0] / ndr_matmul_first_count(whole) * ndr_matmul_count(r);
+    return ndr_op_launch(job, *kernel, range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
+                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
+                         r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
+                         r->c.pitch, r->c.stride, s.depth, workspace);
 }
 
 static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
@@ -140,10 +162,10 @@ static ndr_status run(ndr_op_job *job)
     ndr_kernel *kernel, *add_kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
     const sizes s = sizes_for(job->caps, job->request);
-    if (s.parts == 1) return multiply(job, kernel, &s);
+    if (s.parts == 1) return ndr_matmul_run_parts(job, ndr_matmul_first_count(job->request), multiply, &kernel);
     NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
     NDR_TRY(ndr_op_borrow(job));
-    NDR_TRY(multiply(job, kernel, &s));
+    NDR_TRY(multiply(job, job->request, &kernel));
     return add_parts(job, add_kernel, &s);
 }
 

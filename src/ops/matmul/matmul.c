@@ -17,14 +17,59 @@ ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value)
     return request->dtype == NDR_DTYPE_F64 ? ndr_arg_of(value) : ndr_arg_of((float)value);
 }
 
-ndr_status ndr_matmul_run_kernel(ndr_op_job *job)
+/* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */
+enum { MAX_PRODUCTS = 1 << 15 };
+
+size_t ndr_matmul_count(const ndr_matmul_request *request) { return request->c.further + 1; }
+size_t ndr_matmul_first_count(const ndr_matmul_request *request)
+{
+    return ndr_min_size(ndr_matmul_count(request), MAX_PRODUCTS);
+}
+
+static void take_part(ndr_operand *matrix, size_t first, size_t count)
+{
+    matrix->offset += first * matrix->stride;
+    matrix->further = count - 1;
+}
+
+static ndr_status fail_at_product(ndr_status status, size_t first, size_t count)
+{
+    if (first == 0) return status;
+    return ndr_fail_with_code(status, ndr_last_cl_error(), "ndr_matmul: %s; %zu of %zu products are enqueued",
+                              ndr_last_error(), first, count);
+}
+
+ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch, ndr_kernel *const *kernels)
 {
     const ndr_matmul_request *r = job->request;
+    const size_t count = ndr_matmul_count(r);
+    for (size_t first = 0; first < count; first += most) {
+        ndr_matmul_request part = *r;
+        take_part(&part.a, first, ndr_min_size(most, count - first));
+        take_part(&part.b, first, ndr_min_size(most, count - first));
+        take_part(&part.c, first, ndr_min_size(most, count - first));
+        const ndr_status status = launch(job, &part, kernels);
+        if (status != NDR_OK) return fail_at_product(status, first, count);
+    }
+    return NDR_OK;
+}
+
+static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernel)
+{
+    const size_t count = ndr_matmul_count(r);
+    ndr_nd_range range = job->plan.range;
+    range.global.size[0] = ndr_min_size(range.global.size[0], count);
+    return ndr_op_launch(job, *kernel, range, count, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
+                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
+                         r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
+                         r->c.pitch, r->c.stride);
+}
+
+ndr_status ndr_matmul_run_kernel(ndr_op_job *job)
+{
     ndr_kernel *kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
-                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, ndr_operand_arg(&r->b), r->b.offset,
-                         r->b.pitch, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch);
+    return ndr_matmul_run_parts(job, MAX_PRODUCTS, launch_kernel, &kernel);
 }
 
 /* ---- shared with ndr_tune() ---- */
@@ -66,6 +111,27 @@ static ndr_status check_shapes(const ndr_matmul_request *r)
     return NDR_OK;
 }
 
+/* The first product whose c overlaps that of product 0; 0 if there is none. */
+static size_t find_overlap(const ndr_operand *c)
+{
+    const size_t end = (c->rows - 1) * c->pitch + c->cols;
+    for (size_t i = 1, at = c->stride; i <= c->further && at < end; ++i, at += c->stride) {
+        const size_t row = at / c->pitch, col = at % c->pitch; /* of product 0 */
+        if (col < c->cols || (row + 1 < c->rows && c->pitch - col < c->cols)) return i;
+    }
+    return 0;
+}
+
+static ndr_status check_stride(const ndr_operand *c)
+{
+    const size_t other = c->rows && c->cols ? find_overlap(c) : 0;
+    NDR_REQUIRE(other == 0,
+                "ndr_matmul: c is %zu x %zu with pitch %zu and c_stride is %zu, so products 0 and %zu overlap in c; "
+                "make c_stride %zu or more",
+                c->rows, c->cols, c->pitch, c->stride, other, (c->rows - 1) * c->pitch + c->cols);
+    return NDR_OK;
+}
+
 /* A factor without is_set is a forgotten ndr_scaling_of(): ignoring it would give a wrong product. */
 static ndr_status check_scaling(const ndr_scaling *scaling)
 {
@@ -74,6 +140,15 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
                 "%g)",
                 scaling->alpha, scaling->beta, scaling->alpha, scaling->beta);
     return NDR_OK;
+}
+
+static ndr_operand batch_of(const ndr_matmul_desc *desc, const char *name, const ndr_matrix *matrix, size_t stride)
+{
+    ndr_operand operand = ndr_matmul_operand("ndr_matmul", name, matrix, desc->dtype);
+    if (desc->count <= 1) return operand;
+    operand.further = desc->count - 1;
+    operand.stride = stride;
+    return operand;
 }
 
 static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
@@ -86,14 +161,15 @@ static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, nd
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
                                      .alpha = alpha,
                                      .beta = desc->scaling.beta,
-                                     .a = ndr_matmul_operand("ndr_matmul", "a", &desc->a, desc->dtype),
-                                     .b = ndr_matmul_operand("ndr_matmul", "b", &desc->b, desc->dtype),
-                                     .c = ndr_matmul_operand("ndr_matmul", "c", &desc->c, desc->dtype),
+                                     .a = batch_of(desc, "a", &desc->a, desc->a_stride),
+                                     .b = batch_of(desc, "b", &desc->b, desc->b_stride),
+                                     .c = batch_of(desc, "c", &desc->c, desc->c_stride),
                                      .depth = alpha == 0 ? 0 : desc->a.cols };
     NDR_TRY(check_shapes(request));
     NDR_TRY(ndr_operand_check(&request->a, queue));
     NDR_TRY(ndr_operand_check(&request->b, queue));
     NDR_TRY(ndr_operand_check(&request->c, queue));
+    NDR_TRY(check_stride(&request->c));
     NDR_TRY(ndr_operand_check_apart(&request->c, &request->a));
     return ndr_operand_check_apart(&request->c, &request->b);
 }

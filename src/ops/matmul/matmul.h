@@ -6,7 +6,7 @@
 
 #include "shared/blocks.h"
 
-/* A checked multiplication. Plans read no buffers. */
+/* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. */
 typedef struct ndr_matmul_request {
     ndr_dtype dtype;
     double alpha, beta;
@@ -28,7 +28,16 @@ ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_mat
 /* Refuse a dtype other than f32 and f64, and one that the device lacks. */
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype);
 
-/* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. */
+/* Pure: how many products the request has, and how many of them the first launch takes. */
+size_t ndr_matmul_count(const ndr_matmul_request *request);
+size_t ndr_matmul_first_count(const ndr_matmul_request *request);
+
+/* Call `launch` for up to `most` products of the job at a time, until all are enqueued. */
+typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part, ndr_kernel *const *kernels);
+ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch, ndr_kernel *const *kernels);
+
+/* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. The first
+ * dimension of their range is for the products. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 
 /* ---- tune.c ---- */

@@ -68,36 +68,41 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu", ndr_matmul_print_block(caps, r).chars, s.depth);
 }
 
-static ndr_status pack(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+static ndr_status pack(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *kernel, const sizes *s)
 {
-    const ndr_operand *b = &((const ndr_matmul_request *)job->request)->b;
+    const ndr_operand *b = &r->b;
     return ndr_op_launch(
         job, kernel,
         ndr_nd_range_2d(ndr_ceil_div(b->rows, NDR_PACK_ROWS), ndr_ceil_div(s->panels, NDR_PACK_PANELS), 1, 1), b->cols,
         b->rows, b->buffer, b->offset, b->pitch, ndr_workspace_buffer(job->workspace));
 }
 
-static ndr_status multiply(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *kernel, const sizes *s)
 {
-    const ndr_matmul_request *r = job->request;
     const ndr_arg block = ndr_arg_local_(r->dtype, r->c.element_bytes, 1, s->block_rows * s->depth, 1, 1);
     return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
                          r->a.buffer, r->a.offset, r->a.pitch, ndr_workspace_buffer(job->workspace),
                          ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->block_rows, block);
 }
 
+/* One product: the workspace has room for one copy of b. */
+static ndr_status launch(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernels)
+{
+    const sizes s = sizes_for(job->caps, r);
+    NDR_TRY(pack(job, r, kernels[0], &s));
+    return multiply(job, r, kernels[1], &s);
+}
+
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_matmul_request *r = job->request;
-    const sizes s = sizes_for(job->caps, r);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, job->plan.workspace_bytes < SIZE_MAX,
                    "ndr_matmul: b is %zu x %zu: too large to copy", r->b.rows, r->b.cols);
-    ndr_kernel *pack_kernel, *multiply_kernel;
-    NDR_TRY(ndr_op_get_kernel(job, "gemm_pack_b", &pack_kernel));
-    NDR_TRY(ndr_op_get_main_kernel(job, &multiply_kernel));
+    ndr_kernel *kernels[2];
+    NDR_TRY(ndr_op_get_kernel(job, "gemm_pack_b", &kernels[0]));
+    NDR_TRY(ndr_op_get_main_kernel(job, &kernels[1]));
     NDR_TRY(ndr_op_borrow(job));
-    NDR_TRY(pack(job, pack_kernel, &s));
-    return multiply(job, multiply_kernel, &s);
+    return ndr_matmul_run_parts(job, 1, launch, kernels);
 }
 
 const ndr_op_row ndr_matmul_packed = {

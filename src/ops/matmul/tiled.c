@@ -43,8 +43,9 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const size_t rows = group_rows(s), cols = group_cols(s);
     *plan = (ndr_op_plan){ .file = "matmul/tiled.cl",
                            .kernel = "gemm_tiled",
-                           .range = ndr_nd_range_2d(ndr_ceil_div(r->c.rows, s->tile_m) * rows,
-                                                    ndr_ceil_div(r->c.cols, s->tile_n) * cols, rows, cols),
+                           .range = ndr_nd_range_3d(ndr_matmul_first_count(r),
+                                                    ndr_ceil_div(r->c.rows, s->tile_m) * rows,
+                                                    ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
                            .local_bytes = tile_bytes(s, element_bytes) };
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u",
