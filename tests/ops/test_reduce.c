@@ -20,7 +20,7 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A forced row is tested only with its own method, and with one integer type of each width, because the text over T
- * is the same. */
+ * is the same; the atomic method, whose cell depends on the sign, with both of 32 bits. */
 static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
 {
     return !row->cannot(&(ndr_reduce_request){ .method = method });
@@ -28,7 +28,8 @@ static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
 
 static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 {
-    if (forced_row && (!is_for(forced_row, method) || dtype == NDR_DTYPE_U32 || dtype == NDR_DTYPE_I64)) return false;
+    if (forced_row && (!is_for(forced_row, method) || dtype == NDR_DTYPE_I64)) return false;
+    if (forced_row && dtype == NDR_DTYPE_U32 && method != NDR_REDUCE_ATOMIC) return false;
     if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
     return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
 }
