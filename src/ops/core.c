@@ -29,21 +29,33 @@ ndr_core ndr_core_of(unsigned features)
 
 /* ---- the state of a context ---- */
 
-enum { IS_KNOWN = 1 << 30 };
+typedef struct known_core {
+    ndr_attachment base; /* of the context */
+    ndr_mutex lock;      /* held to write */
+    atomic_bool is_known;
+    ndr_core core;
+} known_core;
 
-typedef struct probed_core {
-    ndr_attachment base;  /* of the context */
-    atomic_uint features; /* and IS_KNOWN */
-} probed_core;
+static void open_core(ndr_attachment *made) { ndr_mutex_init(&((known_core *)made)->lock); }
+static void close_core(ndr_attachment *gone) { ndr_mutex_destroy(&((known_core *)gone)->lock); }
 
-static const ndr_attachment_kind kind = { "a probed core", sizeof(probed_core), NULL, NULL };
+static const ndr_attachment_kind kind = { "a core", sizeof(known_core), open_core, close_core };
 
-static ndr_status get_state(ndr_context *context, probed_core **out)
+static ndr_status get_state(ndr_context *context, known_core **out)
 {
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
-    *out = (probed_core *)found;
+    *out = (known_core *)found;
     return NDR_OK;
+}
+
+/* Threads that look at the same time find the same core: the first one keeps it. */
+static void keep_core(known_core *state, const ndr_core *core)
+{
+    ndr_mutex_lock(&state->lock);
+    if (!atomic_load(&state->is_known)) state->core = *core;
+    atomic_store(&state->is_known, true);
+    ndr_mutex_unlock(&state->lock);
 }
 
 /* ---- probing ---- */
@@ -68,34 +80,40 @@ static ndr_status probe(ndr_context *context, unsigned *features)
     return NDR_OK;
 }
 
-/* Threads that probe at the same time get the same result. */
-static ndr_status get_features(ndr_context *context, unsigned *features)
+/* A core with these features, and the host's caches if the host is the device. */
+static ndr_core core_here(const ndr_caps *caps, unsigned features)
 {
-    probed_core *state;
-    NDR_TRY(get_state(context, &state));
-    *features = atomic_load(&state->features);
-    if (*features == 0 && !ndr_op_lacks_vectors(&context->caps, NULL)) NDR_TRY(probe(context, features));
-    *features |= IS_KNOWN;
-    atomic_store(&state->features, *features);
+    ndr_core core = ndr_core_of(features);
+    const size_t first = is_the_host(caps) ? ndr_cpu_cache_bytes(1) : 0;
+    const size_t second = is_the_host(caps) ? ndr_cpu_cache_bytes(2) : 0;
+    if (first) core.first_cache_bytes = first;
+    if (second) core.second_cache_bytes = second;
+    return core;
+}
+
+static ndr_status find_core(ndr_context *context, known_core *state)
+{
+    unsigned features = 0;
+    if (!ndr_op_lacks_vectors(&context->caps, NULL)) NDR_TRY(probe(context, &features));
+    const ndr_core core = core_here(&context->caps, features);
+    keep_core(state, &core);
     return NDR_OK;
 }
 
 ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
 {
-    unsigned features;
-    NDR_TRY(get_features(context, &features));
-    *core = ndr_core_of(features);
-    if (!is_the_host(&context->caps)) return NDR_OK;
-    const size_t first = ndr_cpu_cache_bytes(1), second = ndr_cpu_cache_bytes(2);
-    if (first) core->first_cache_bytes = first;
-    if (second) core->second_cache_bytes = second;
+    known_core *state;
+    NDR_TRY(get_state(context, &state));
+    if (!atomic_load(&state->is_known)) NDR_TRY(find_core(context, state));
+    *core = state->core;
     return NDR_OK;
 }
 
 ndr_status ndr_core_force(ndr_context *context, unsigned features)
 {
-    probed_core *state;
+    known_core *state;
     NDR_TRY(get_state(context, &state));
-    atomic_store(&state->features, features);
+    state->core = core_here(&context->caps, features);
+    atomic_store(&state->is_known, features != 0);
     return NDR_OK;
 }

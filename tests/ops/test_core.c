@@ -114,6 +114,22 @@ static void test_core__has_the_caches_of_the_host(void **state)
     assert_int_equal(core.second_cache_bytes, second ? second : 512 << 10);
 }
 
+/* A device that is no longer the host would get the default caches, if anything were looked up again. */
+static void test_core__is_looked_up_once(void **state)
+{
+    (void)state;
+    ndr_core first, again;
+    assert_ok(ndr_core_get(context, &first));
+    const bool shares = context->caps.info.shares_host_memory;
+    context->caps.info.shares_host_memory = !shares;
+    const ndr_status status = ndr_core_get(context, &again);
+    context->caps.info.shares_host_memory = shares;
+    assert_ok(status);
+    assert_int_equal(again.first_cache_bytes, first.first_cache_bytes);
+    assert_int_equal(again.second_cache_bytes, first.second_cache_bytes);
+    assert_int_equal(again.vector_bytes, first.vector_bytes);
+}
+
 static void test_core__is_taken_by_force_for_another(void **state)
 {
     (void)state;
@@ -135,6 +151,7 @@ int main(void)
         cmocka_unit_test(test_core__is_the_one_that_the_driver_was_told),
         cmocka_unit_test(test_core__without_vector_registers_is_not_probed),
         cmocka_unit_test(test_core__has_the_caches_of_the_host),
+        cmocka_unit_test(test_core__is_looked_up_once),
         cmocka_unit_test(test_core__is_taken_by_force_for_another),
     };
     return cmocka_run_group_tests_name("core", tests, open_device, close_device);
