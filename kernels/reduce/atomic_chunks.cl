@@ -13,12 +13,8 @@ reduce_chunks_atomic(global const T *input, ulong offset, ulong count, ulong chu
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const T own = reduce_own_chunk(g, input + offset, count, chunk);
-    if (ndr_group_range(g, 0) == 1) {
-        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
-        return;
-    }
-    global uint *const mine = slot_at(workspace, slot);
-    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
+    if (store_if_only(g, own, count, output + output_offset)) return;
+    global uint *const mine = open_slot(g, workspace, slot);
     combine_into(cell_of(mine), own);
     if (is_last_group(g, mine)) output[output_offset] = take_combined(cell_of(mine));
 }

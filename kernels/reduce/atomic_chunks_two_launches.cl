@@ -2,8 +2,8 @@
  *
  * For devices that do not order memory between groups: a second launch reads the cell into which the groups of the
  * first one combined. Floats are added in the order of arrival: the last bits of a sum may differ from run to run. */
-#include "reduce/cell.clh"
 #include "reduce/chunks.clh"
+#include "reduce/take_cell.clh"
 
 /* With one group, stores the result in `output`, and there is no workspace; otherwise in the cell of the slot. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
@@ -13,15 +13,6 @@ reduce_chunks_to_cell(global const T *input, ulong offset, ulong count, ulong ch
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const T own = reduce_own_chunk(g, input + offset, count, chunk);
-    if (ndr_group_range(g, 0) == 1) {
-        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
-        return;
-    }
-    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
-    combine_into(cell_of(slot_at(workspace, slot)), own);
-}
-
-kernel void reduce_take_cell(global uint *workspace, uint slot, global T *output, ulong output_offset, NDR_RANGE(1))
-{
-    output[output_offset] = take_combined(cell_of(slot_at(workspace, slot)));
+    if (store_if_only(g, own, count, output + output_offset)) return;
+    combine_into(cell_of(open_slot(g, workspace, slot)), own);
 }

@@ -12,13 +12,9 @@ reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, glo
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const T own = reduce_own_chunk(g, input + offset, count, chunk);
-    if (ndr_group_range(g, 0) == 1) {
-        output[output_offset] = count > 0 ? own : NDR_IDENTITY(T, OP);
-        return;
-    }
+    if (store_if_only(g, own, count, output + output_offset)) return;
     global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
-    if (ndr_group_id(g, 0) == 0) clear_next_slot(workspace, slot);
     partials[ndr_group_id(g, 0)] = own;
-    if (is_last_group(g, slot_at(workspace, slot)))
+    if (is_last_group(g, open_slot(g, workspace, slot)))
         output[output_offset] = reduce_partials(partials, ndr_group_range(g, 0));
 }

@@ -17,9 +17,8 @@ kernel void reduce_groups(global const T *input, ulong offset, ulong count, glob
     global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
     const T own = reduce_own_tiles(g, scratch, input + offset, count);
     if (ndr_leader(g)) {
-        if (group == 0) clear_next_slot(workspace, slot);
         partials[group] = own;
-        is_last[0] = is_last_group(g, slot_at(workspace, slot));
+        is_last[0] = is_last_group(g, open_slot(g, workspace, slot));
     }
     ndr_group_barrier(g);
 
