@@ -367,6 +367,35 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_from(ndr_context *context, size_t si
 NDR_MUST_CHECK ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host,
                                                  ndr_buffer **buffer);
 
+/** What kernels, or the host, will do with a buffer. */
+typedef enum ndr_access {
+    NDR_ACCESS_READ_WRITE = 0, /**< Read and write it. */
+    NDR_ACCESS_READ = 1,       /**< Only read it. */
+    NDR_ACCESS_WRITE = 2,      /**< Only write it. */
+    NDR_ACCESS_NONE = 3        /**< Neither; for the host. */
+} ndr_access;
+
+/** A buffer with options. */
+typedef struct ndr_buffer_desc {
+    size_t size_bytes;    /**< May be 0. */
+    const void *contents; /**< It starts as a copy of `size_bytes` bytes here; NULL: undefined. */
+    void *over;           /**< It uses the memory here, as with ndr_buffer_create_over(); NULL: memory of its own. */
+    bool is_pinned;       /**< In host memory that the device can reach, for fast transfers: see below. */
+    ndr_access kernels;   /**< What kernels do with it. READ refuses to be an argument through which the kernel may
+                               write (declare it const), WRITE one that the kernel only reads. Not NONE. */
+    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may do;
+                               fills and copies are the device's work. */
+} ndr_buffer_desc;
+
+/** Make a buffer as `desc` says. The driver may use the accesses to place the memory; libndr refuses what contradicts
+ * them. A view has the accesses of its buffer.
+ *
+ * A pinned buffer is for transfers: map it once, and pass the address as `host` to the reads and writes of other
+ * buffers. GPUs transfer such memory without a copy in between. docs/memory.md has the speeds. Pinned memory is scarce.
+ * `over` must be NULL for it; `contents` and `over` exclude each other. */
+NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc,
+                                                 ndr_buffer **buffer);
+
 /** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of its
  * own. It is used like every buffer, and what is written through one shows in the other. Views may overlap: a launch may
  * take several of them, but two that it writes must not share bytes. A view of a view is one of the same memory. The

@@ -27,31 +27,71 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
     return NDR_OK;
 }
 
-/* Drivers refuse a buffer of 0 bytes, so it gets one byte, which is never accessed. */
-static ndr_status make_buffer(ndr_context *context, size_t size_bytes, cl_mem_flags flags, void *host,
-                              ndr_buffer **buffer)
+/* What a driver reports of the memory that is left, if it does. */
+static uint64_t query_free_bytes(const ndr_context *context)
 {
-    const size_t limit = context->caps.info.max_buffer_bytes;
+    size_t free_kib[2] = { 0, 0 };
+    const cl_int error =
+        ndr_cl.clGetDeviceInfo(context->device, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof free_kib, free_kib, NULL);
+    return error == CL_SUCCESS ? (uint64_t)free_kib[0] * 1024 : 0;
+}
+
+ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes)
+{
+    const ndr_device_info *device = &context->caps.info;
+    const unsigned long long free_bytes = query_free_bytes(context);
+    char left[48] = "";
+    if (free_bytes) snprintf(left, sizeof left, ", %llu of them free", free_bytes);
+    return ndr_fail_with_code(status, ndr_last_cl_error(),
+                              "%s; %zu bytes were asked for; a buffer of device \"%s\" has at most %zu, its memory %llu "
+                              "bytes%s",
+                              ndr_last_error(), size_bytes, device->name, device->max_buffer_bytes,
+                              (unsigned long long)device->global_memory_bytes, left);
+}
+
+static cl_mem_flags flags_of(const ndr_buffer_desc *desc)
+{
+    static const cl_mem_flags for_kernels[] = { CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY };
+    static const cl_mem_flags for_host[] = { 0, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_NO_ACCESS };
+    return for_kernels[desc->kernels] | for_host[desc->host] | (desc->contents ? CL_MEM_COPY_HOST_PTR : 0)
+           | (desc->over ? CL_MEM_USE_HOST_PTR : 0) | (desc->is_pinned ? CL_MEM_ALLOC_HOST_PTR : 0);
+}
+
+/* Drivers refuse a buffer of 0 bytes, so it gets one byte, which is never accessed. */
+static ndr_status make_plain(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
+{
+    void *host = desc->over ? desc->over : (void *)(uintptr_t)desc->contents;
+    const bool is_empty = desc->size_bytes == 0;
+    cl_int error;
+    cl_mem cl = ndr_cl.clCreateBuffer(context->cl, is_empty ? CL_MEM_READ_WRITE : flags_of(desc),
+                                      is_empty ? 1 : desc->size_bytes, is_empty ? NULL : host, &error);
+    if (error != CL_SUCCESS) return ndr_fail_memory(context, ndr_fail_cl(error, "clCreateBuffer"), desc->size_bytes);
+    const ndr_status status = ndr_buffer_wrap(context, cl, cl, 0, desc->size_bytes, buffer);
+    if (status == NDR_OK) ndr_check_exclude(*buffer, desc->over ? NDR_UNCHECKED_OVER : NDR_UNCHECKED_TOO_LARGE);
+    else ndr_cl.clReleaseMemObject(cl);
+    return status;
+}
+
+/* A buffer with guard zones needs memory of its own, to which all have access. */
+static ndr_status make_buffer(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
+{
+    const size_t limit = context->caps.info.max_buffer_bytes, size_bytes = desc->size_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
                    "a buffer of %zu bytes exceeds the largest buffer of device \"%s\", %zu bytes: use several buffers",
                    size_bytes, context->caps.info.name, limit);
-    const bool is_ours = !(flags & CL_MEM_USE_HOST_PTR);
-    if (is_ours && ndr_zones_fit(context, size_bytes)) return ndr_zones_make_buffer(context, size_bytes, host, buffer);
-    if (size_bytes == 0) flags = CL_MEM_READ_WRITE, host = NULL;
-    cl_int error;
-    cl_mem cl = ndr_cl.clCreateBuffer(context->cl, flags, size_bytes ? size_bytes : 1, host, &error);
-    NDR_TRY_CL_AS("clCreateBuffer", error);
-    const ndr_status status = ndr_buffer_wrap(context, cl, cl, 0, size_bytes, buffer);
-    if (status == NDR_OK) ndr_check_exclude(*buffer, is_ours ? NDR_UNCHECKED_TOO_LARGE : NDR_UNCHECKED_OVER);
-    else ndr_cl.clReleaseMemObject(cl);
-    return status;
+    NDR_TRY(!desc->over && ndr_zones_fit(context, size_bytes)
+                ? ndr_zones_make_buffer(context, size_bytes, desc->contents, buffer)
+                : make_plain(context, desc, buffer));
+    (*buffer)->kernel_access = desc->kernels;
+    (*buffer)->host_access = desc->host;
+    return NDR_OK;
 }
 
 ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer)
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(buffer);
-    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE, NULL, buffer);
+    return make_buffer(context, &(ndr_buffer_desc){ .size_bytes = size_bytes }, buffer);
 }
 
 ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
@@ -62,7 +102,7 @@ ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const
                 "ndr_buffer_create_from: host is NULL, but size_bytes is %zu; for a buffer without contents call "
                 "ndr_buffer_create()",
                 size_bytes);
-    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (void *)(uintptr_t)host, buffer);
+    return make_buffer(context, &(ndr_buffer_desc){ .size_bytes = size_bytes, .contents = host }, buffer);
 }
 
 ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host, ndr_buffer **buffer)
@@ -73,7 +113,22 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
         host || size_bytes == 0,
         "ndr_buffer_create_over: host is NULL, but size_bytes is %zu; for memory of its own call ndr_buffer_create()",
         size_bytes);
-    return make_buffer(context, size_bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, buffer);
+    return make_buffer(context, &(ndr_buffer_desc){ .size_bytes = size_bytes, .over = host }, buffer);
+}
+
+ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(desc);
+    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE,
+                "%s: kernels is %d; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ or NDR_ACCESS_WRITE", __func__,
+                (int)desc->kernels);
+    NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE, "%s: host is %d, not an ndr_access", __func__, (int)desc->host);
+    NDR_REQUIRE(!desc->over || !(desc->contents || desc->is_pinned),
+                "%s: over is set, but so is %s: a buffer over memory starts with what is there, in that memory", __func__,
+                desc->contents ? "contents" : "is_pinned");
+    return make_buffer(context, desc, buffer);
 }
 
 size_t ndr_buffer_size(const ndr_buffer *buffer) { return NDR_IS_LIVE(buffer) ? buffer->size_bytes : 0; }
@@ -132,6 +187,17 @@ static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, boo
     return NDR_OK;
 }
 
+ndr_status ndr_buffer_check_host(const char *call, const ndr_buffer *buffer, bool reads, bool writes)
+{
+    const ndr_access access = buffer->host_access;
+    const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
+    const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
+    NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
+                "%s: the buffer was made for the host %s, not to %s it; change ndr_buffer_desc.host", call,
+                may_read ? "to read" : may_write ? "to write" : "not to use", reads && !may_read ? "read" : "write");
+    return NDR_OK;
+}
+
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
                                 bool device_writes)
 {
@@ -168,6 +234,7 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
     const transfer *t = given;
     NDR_TRY(check_span(t->call, t->queue, t->buffer, t->offset_bytes, t->size_bytes));
     NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
+    NDR_TRY(ndr_buffer_check_host(t->call, t->buffer, !t->writes, t->writes));
     if (t->size_bytes == 0) return ndr_queue_mark(t->queue, event);
     NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
     if (t->writes)
@@ -350,6 +417,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
                 "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
                 (int)access);
+    NDR_TRY(ndr_buffer_check_host(__func__, buffer, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
@@ -440,6 +508,8 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
         ndr_cl.clReleaseMemObject(cl);
         return status;
     }
+    made->kernel_access = buffer->kernel_access;
+    made->host_access = buffer->host_access;
     made->whole = buffer->whole;
     atomic_fetch_add(&made->whole->references, 1);
     ndr_check_exclude(made, NDR_UNCHECKED_VIEW);
@@ -447,12 +517,18 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
     return NDR_OK;
 }
 
+static ndr_status make_empty_view(const ndr_buffer *buffer, ndr_buffer **view)
+{
+    return make_buffer(buffer->context, &(ndr_buffer_desc){ .kernels = buffer->kernel_access, .host = buffer->host_access },
+                       view);
+}
+
 ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
 {
     NDR_REQUIRE_SET(buffer);
     NDR_REQUIRE_SET(view);
     NDR_TRY(check_bounds(__func__, buffer, offset_bytes, size_bytes));
-    if (size_bytes == 0) return make_buffer(buffer->context, 0, CL_MEM_READ_WRITE, NULL, view);
+    if (size_bytes == 0) return make_empty_view(buffer, view);
     NDR_TRY(check_aligned(buffer, offset_bytes));
     return make_view(buffer, offset_bytes, size_bytes, view);
 }

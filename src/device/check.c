@@ -133,8 +133,9 @@ static ndr_status create_parent(const ndr_context *context, ndr_zones *zones)
     cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
     if (error != CL_SUCCESS) {
         const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
-        return ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
-                                  ndr_last_error(), zones->end - zones->start, zones->total);
+        (void)ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
+                                 ndr_last_error(), zones->end - zones->start, zones->total);
+        return ndr_fail_memory(context, status, zones->total);
     }
     zones->parent = made;
     return NDR_OK;

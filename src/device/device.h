@@ -380,6 +380,7 @@ struct ndr_buffer {
     uint64_t identity;    /* unique in the process, unlike `cl`; from 1 */
     cl_mem memory;        /* OpenCL's buffer that has the bytes: `cl`, or what `cl` is a sub-buffer of */
     size_t memory_offset; /* of the first byte, in `memory` */
+    ndr_access kernel_access, host_access;
     ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
     atomic_uint references; /* one for the caller, and one for each view */
 
@@ -404,6 +405,12 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
  * mapped so that the device must not use it. */
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
                                 bool device_writes);
+
+/* Refuse what the buffer's host access excludes. */
+ndr_status ndr_buffer_check_host(const char *call, const ndr_buffer *buffer, bool reads, bool writes);
+
+/* Add to a failure for want of memory how much was asked for and how much there is. Returns `status`. */
+ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
 
 /* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an
  * event. */

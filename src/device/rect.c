@@ -247,7 +247,9 @@ ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *
 static ndr_status check_with_host(rect *r)
 {
     NDR_TRY(read_desc(r));
-    NDR_TRY(r->to.buffer ? check_buffer(r, &r->to, true) : check_buffer(r, &r->from, false));
+    const bool writes = r->to.buffer != NULL;
+    NDR_TRY(check_buffer(r, writes ? &r->to : &r->from, writes));
+    NDR_TRY(ndr_buffer_check_host(r->call, writes ? r->to.buffer : r->from.buffer, !writes, writes));
     NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size", r->call);
     return NDR_OK;
 }

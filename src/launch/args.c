@@ -43,9 +43,24 @@ static ndr_status refuse_kind(const arg_check *p, const char *wanted)
 
 /* ---- buffers ---- */
 
+static bool writes_through(const ndr_param *param) { return !param->is_const && param->kind != NDR_PARAM_CONSTANT; }
+
 static bool is_usable_by(const ndr_param *param, const ndr_buffer *buffer)
 {
-    return ndr_buffer_is_free(buffer, !param->is_const && param->kind != NDR_PARAM_CONSTANT);
+    return ndr_buffer_is_free(buffer, writes_through(param));
+}
+
+/* Whether the kernel writes is not known of a parameter of unknown type. */
+static ndr_status check_access(const arg_check *p, ndr_access access)
+{
+    if (access == NDR_ACCESS_READ_WRITE || p->param->kind == NDR_PARAM_ANY) return NDR_OK;
+    const bool writes = writes_through(p->param);
+    if (writes && access == NDR_ACCESS_READ)
+        return refuse(p, "is a buffer made for kernels to read (ndr_buffer_desc.kernels), but this one may write through "
+                         "it; declare it const");
+    if (!writes && access == NDR_ACCESS_WRITE)
+        return refuse(p, "is a buffer made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
+    return NDR_OK;
 }
 
 static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
@@ -61,7 +76,7 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
         return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
     if (!is_usable_by(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->value = &buffer->cl;
-    return NDR_OK;
+    return check_access(p, buffer->kernel_access);
 }
 
 /* ---- types by their names ---- */

@@ -14,6 +14,7 @@ ndr_wait_list waits_enqueued;
 cl_kernel_arg_address_qualifier image_space;
 cl_kernel_arg_access_qualifier image_access;
 bool platforms_twice;
+size_t free_kib;
 
 /* ---- what to refuse ---- */
 
@@ -144,7 +145,6 @@ RELEASES(clReleaseEvent, cl_event, events)
 #define ANSWERS(name, type) PASSES(name, (type x, cl_uint what, ANSWER), x, what, bytes, value, needed)
 
 ANSWERS(clGetPlatformInfo, cl_platform_id)
-ANSWERS(clGetDeviceInfo, cl_device_id)
 ANSWERS(clGetContextInfo, cl_context)
 ANSWERS(clGetCommandQueueInfo, cl_command_queue)
 ANSWERS(clGetMemObjectInfo, cl_mem)
@@ -152,6 +152,11 @@ ANSWERS(clGetProgramInfo, cl_program)
 ANSWERS(clGetKernelInfo, cl_kernel)
 ANSWERS(clGetEventInfo, cl_event)
 ANSWERS(clGetEventProfilingInfo, cl_event)
+REFUSABLE(clGetDeviceInfo, (cl_device_id d, cl_uint what, ANSWER),
+          if (!free_kib || what != CL_DEVICE_GLOBAL_FREE_MEMORY_AMD) return NEXT(d, what, bytes, value, needed);
+          assert_true(bytes >= sizeof free_kib);
+          memcpy(value, &free_kib, sizeof free_kib);
+          return CL_SUCCESS;)
 PASSES(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_uint what, ANSWER), p, d, what, bytes, value, needed)
 PASSES(clGetKernelSubGroupInfo, (cl_kernel k, cl_device_id d, cl_uint what, size_t given, const void *input, ANSWER), k,
        d, what, given, input, bytes, value, needed)

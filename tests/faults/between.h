@@ -57,6 +57,9 @@ extern ndr_wait_list waits_enqueued;
 extern cl_kernel_arg_address_qualifier image_space;
 extern cl_kernel_arg_access_qualifier image_access;
 
+/* The free memory that devices report from now on, in KiB; 0 means the driver's result. */
+extern size_t free_kib;
+
 /* The largest group that kernels built from now on report; 0 means the driver's value. */
 extern size_t largest_group;
 

@@ -494,6 +494,27 @@ static void test_driver__refuses_to_make_queues_and_buffers(void **state)
     assert_ptr_equal(made, no_buffer);
 }
 
+static void test_driver__without_memory_says_how_much_there_is(void **state)
+{
+    (void)state;
+    ndr_buffer *made = NULL;
+    char there[256];
+    snprintf(there, sizeof there, "; 1000 bytes were asked for; a buffer of device \"%s\" has at most %zu, its memory %llu "
+             "bytes", device.name, device.max_buffer_bytes, (unsigned long long)device.global_memory_bytes);
+    skip_without(!context->checker, "a buffer with guard zones asks for more");
+    refuse(CALL_clCreateBuffer, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    assert_refused(NDR_OUT_OF_DEVICE_MEMORY, ndr_buffer_create(context, 1000, &made),
+                   "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)", there);
+    assert_int_equal(ndr_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    assert_null(strstr(ndr_last_error(), "free"));
+    free_kib = 3;
+    refuse(CALL_clCreateBuffer, 0, CL_OUT_OF_HOST_MEMORY);
+    assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_buffer_create(context, 1000, &made), there, ", 3072 of them free");
+    free_kib = 0;
+    assert_true(refuse_none());
+    assert_null(made);
+}
+
 static void test_driver__refuses_transfers_and_the_next_works(void **state)
 {
     (void)state;
@@ -1033,6 +1054,7 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_a_step_of_a_reduction),
         cmocka_unit_test(test_driver__gives_operations_as_small_groups_as_their_kernels_take),
         cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),
+        cmocka_unit_test(test_driver__without_memory_says_how_much_there_is),
         cmocka_unit_test(test_driver__refuses_transfers_and_the_next_works),
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),

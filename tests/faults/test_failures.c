@@ -70,6 +70,14 @@ static ndr_status finish(void) { return ndr_queue_finish(w.line); }
 static ndr_status create_x(void) { return ndr_buffer_create(here(), sizeof host, &w.x); }
 static ndr_status create_y(void) { return ndr_buffer_create_from(here(), sizeof host, host, &w.y); }
 static ndr_status create_over(void) { return ndr_buffer_create_over(here(), sizeof under, under, &w.over); }
+static ndr_status create_pinned(void)
+{
+    const ndr_buffer_desc desc = {
+        .size_bytes = sizeof host, .contents = host, .is_pinned = true, .kernels = NDR_ACCESS_READ
+    };
+    return ndr_buffer_create_with(here(), &desc, &w.x);
+}
+
 static ndr_status create_view(void) { return ndr_buffer_create_view(w.x, 0, sizeof host, &w.view); }
 static ndr_status map_view(void)
 {
@@ -384,7 +392,7 @@ static const scene transfers = { "transfers",
                                    read_without_waiting, wait, expect_3, mark, wait, flush, finish } };
 
 static const scene mappings = { "mappings",
-                                { create_queue, create_x, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
+                                { create_queue, create_pinned, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
                                   create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x } };
 
 static const scene rectangles = { "rectangles",

@@ -140,6 +140,139 @@ static void test_buffer__over_host_memory_shows_there_when_mapped(void **state)
     free(host);
 }
 
+/* ---- options ---- */
+
+static ndr_buffer *buffer_with(ndr_buffer_desc desc)
+{
+    ndr_buffer *buffer = NULL;
+    assert_ok(ndr_buffer_create_with(context, &desc, &buffer));
+    assert_int_equal(ndr_buffer_size(buffer), desc.size_bytes);
+    return buffer;
+}
+
+/* Each combination that makes a buffer: what is allowed works. */
+static void test_buffer__made_with_options_is_used_as_they_allow(void **state)
+{
+    (void)state;
+    ndr_kernel *copy_ints = kernel_of(plain_kernels, "copy_ints");
+    ndr_buffer *other = counting_buffer();
+    for (int kernels = NDR_ACCESS_READ_WRITE; kernels <= NDR_ACCESS_WRITE; ++kernels)
+        for (int host = NDR_ACCESS_READ_WRITE; host <= NDR_ACCESS_NONE; ++host)
+            for (int is_pinned = 0; is_pinned < 2; ++is_pinned) {
+                unsigned char got[BYTES];
+                ndr_buffer *made = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES,
+                                                                  .contents = counting,
+                                                                  .is_pinned = is_pinned,
+                                                                  .kernels = (ndr_access)kernels,
+                                                                  .host = (ndr_access)host });
+                assert_ok(ndr_buffer_copy(queue, made, 0, other, 0, BYTES, NULL));
+                read_buffer(other, got, BYTES);
+                assert_memory_equal(got, counting, BYTES);
+                if (host == NDR_ACCESS_READ_WRITE || host == NDR_ACCESS_READ)
+                    assert_ok(ndr_buffer_read(queue, made, 0, BYTES, got));
+                if (host == NDR_ACCESS_READ_WRITE || host == NDR_ACCESS_WRITE)
+                    assert_ok(ndr_buffer_write(queue, made, 0, BYTES, counting));
+                if (kernels != NDR_ACCESS_WRITE)
+                    assert_ok(ndr_launch(queue, copy_ints, ndr_range_1d(BYTES / 4), other, made));
+                if (kernels != NDR_ACCESS_READ)
+                    assert_ok(ndr_launch(queue, copy_ints, ndr_range_1d(BYTES / 4), made, other));
+                ndr_buffer_destroy(made);
+            }
+    assert_holds_and_destroy(other, counting, BYTES);
+}
+
+static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
+{
+    (void)state;
+    unsigned char bytes[BYTES] = { 0 };
+    void *mapped;
+    const ndr_rect_desc four = { .extent = ndr_range_1d(4) };
+    ndr_buffer *to_read = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_READ }),
+               *to_write = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_WRITE }),
+               *not = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_NONE }), *view;
+    const char *const reads = "made for the host to write, not to read it; change ndr_buffer_desc.host";
+    const char *const writes = "made for the host to read, not to write it";
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, to_write, 0, 4, bytes), "ndr_buffer_read: ", reads);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, to_write, &four, bytes), "ndr_buffer_read_rect: ", reads);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, to_write, NDR_MAP_READ, 0, 4, &mapped), reads);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, to_write, NDR_MAP_READ_WRITE, 0, 4, &mapped), reads);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_async(queue, to_read, 0, 4, bytes, NULL), writes);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, to_read, &four, bytes), writes);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, to_read, NDR_MAP_WRITE, 0, 4, &mapped), writes);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, not, 0, 4, bytes), "not to use, not to write it");
+    assert_ok(ndr_buffer_map(queue, to_write, NDR_MAP_WRITE, 0, 4, &mapped));
+    assert_ok(ndr_buffer_unmap(queue, to_write, mapped));
+    assert_ok(ndr_buffer_map(queue, to_read, NDR_MAP_READ, 0, 4, &mapped));
+    assert_ok(ndr_buffer_unmap(queue, to_read, mapped));
+    assert_ok(ndr_buffer_create_view(to_read, 0, 4, &view)); /* it inherits them */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, view, 0, 4, bytes), writes);
+    ndr_buffer_destroy(view);
+    ndr_buffer_destroy(to_read);
+    ndr_buffer_destroy(to_write);
+    ndr_buffer_destroy(not);
+}
+
+static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
+{
+    (void)state;
+    ndr_kernel *copy_ints = kernel_of(plain_kernels, "copy_ints");
+    ndr_buffer *to_read = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_READ }),
+               *to_write = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_WRITE });
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), to_read, to_read),
+                   "argument 0 \"to\"", "made for kernels to read (ndr_buffer_desc.kernels)", "declare it const");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), to_write, to_write),
+                   "argument 1 \"from\"", "made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
+    ndr_buffer_destroy(to_read);
+    ndr_buffer_destroy(to_write);
+}
+
+static void test_buffer__refuses_options_that_contradict(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = NULL;
+    unsigned char host[4];
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_with(context, NULL, &buffer), "desc is NULL");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 4, .kernels = NDR_ACCESS_NONE }, &buffer),
+                   "ndr_buffer_create_with: kernels is 3; use NDR_ACCESS_READ_WRITE");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 4, .host = (ndr_access)-1 }, &buffer),
+                   "host is -1, not an ndr_access");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ 4, host, host, false, 0, 0 }, &buffer),
+                   "over is set, but so is contents");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ 4, NULL, host, true, 0, 0 }, &buffer),
+                   "over is set, but so is is_pinned");
+    assert_refused(NDR_LIMIT_EXCEEDED,
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = SIZE_MAX, .is_pinned = true }, &buffer),
+                   "exceeds the largest buffer");
+    assert_null(buffer);
+}
+
+/* As docs/memory.md describes it: the mapped address is the host's side of other transfers. */
+static void test_buffer__pinned_is_the_host_s_side_of_transfers(void **state)
+{
+    (void)state;
+    enum { LARGE = 100003 };
+    unsigned char *host, *wanted = malloc(LARGE);
+    assert_non_null(wanted);
+    for (size_t i = 0; i < LARGE; ++i) wanted[i] = (unsigned char)(i % 241);
+    ndr_buffer *pinned = buffer_with((ndr_buffer_desc){ .size_bytes = LARGE, .is_pinned = true }),
+               *buffer = buffer_of(LARGE, NULL);
+    assert_ok(ndr_buffer_map(queue, pinned, NDR_MAP_READ_WRITE, 0, LARGE, (void **)&host));
+    memcpy(host, wanted, LARGE);
+    assert_ok(ndr_buffer_write(queue, buffer, 0, LARGE, host));
+    memset(host, 0, LARGE);
+    assert_ok(ndr_buffer_read_async(queue, buffer, 0, LARGE, host, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    assert_memory_equal(host, wanted, LARGE);
+    assert_ok(ndr_buffer_unmap(queue, pinned, host));
+    ndr_buffer_destroy(buffer);
+    assert_holds_and_destroy(pinned, wanted, LARGE);
+    free(wanted);
+}
+
 /* ---- writing and reading ---- */
 
 static void test_buffer__write_and_read_keep_to_their_span(void **state)
@@ -730,6 +863,11 @@ int main(void)
         cmocka_unit_test(test_buffer__over_the_device_s_largest_is_refused),
         cmocka_unit_test(test_buffer__over_host_memory_holds_what_is_there),
         cmocka_unit_test(test_buffer__over_host_memory_shows_there_when_mapped),
+        cmocka_unit_test(test_buffer__made_with_options_is_used_as_they_allow),
+        cmocka_unit_test(test_buffer__refuses_the_host_what_its_options_exclude),
+        cmocka_unit_test(test_buffer__refuses_kernels_what_its_options_exclude),
+        cmocka_unit_test(test_buffer__refuses_options_that_contradict),
+        cmocka_unit_test(test_buffer__pinned_is_the_host_s_side_of_transfers),
         cmocka_unit_test(test_buffer__write_and_read_keep_to_their_span),
         cmocka_unit_test(test_buffer__write_has_taken_the_bytes_when_it_returns),
         cmocka_unit_test(test_buffer__async_transfers_are_done_once_their_event_is),
