@@ -12,7 +12,8 @@ typedef struct job {
     shared_memory x, y;
     float *y_before;
     ndr_kernel *four, *axpy;
-    cl_kernel raw_four, raw_axpy;
+    ndr_prepared *prepared; /* of `four` */
+    cl_kernel raw_four, raw_set, raw_axpy; /* `raw_set` is `four` with its arguments */
 } job;
 
 /* ---- kernels ---- */
@@ -40,6 +41,17 @@ static const char raw_axpy[] = "kernel void axpy(float a, global const float *x,
 
 /* ---- operands ---- */
 
+static void set_four(const job *j, cl_kernel kernel)
+{
+    const cl_mem x = ndr_buffer_cl(j->x.buffer), y = ndr_buffer_cl(j->y.buffer);
+    const cl_float a = 0.5f;
+    const cl_uint n = (cl_uint)j->n;
+    MUST_CL(clSetKernelArg(kernel, 0, sizeof x, &x));
+    MUST_CL(clSetKernelArg(kernel, 1, sizeof y, &y));
+    MUST_CL(clSetKernelArg(kernel, 2, sizeof a, &a));
+    MUST_CL(clSetKernelArg(kernel, 3, sizeof n, &n));
+}
+
 static void *begin(const void *shape)
 {
     job *j = allocate(sizeof *j);
@@ -50,7 +62,11 @@ static void *begin(const void *shape)
     j->y_before = allocate(j->n * sizeof(float));
     MUST(ndr_kernel_get(the_context, &(ndr_kernel_desc){ .name = "four", .source = four }, &j->four));
     MUST(ndr_kernel_get(the_context, &(ndr_kernel_desc){ .name = "axpy", .source = axpy }, &j->axpy));
+    MUST(ndr_prepare(j->four, &j->prepared, ndr_nd_range_1d(GROUP, GROUP), j->x.buffer, j->y.buffer, 0.5f,
+                     (uint32_t)j->n));
     j->raw_four = raw_kernel(four, "four");
+    j->raw_set = raw_kernel(four, "four");
+    set_four(j, j->raw_set);
     j->raw_axpy = raw_kernel(raw_axpy, "axpy");
     return j;
 }
@@ -61,7 +77,9 @@ static void end(void *job_)
     shared_destroy(&j->x);
     shared_destroy(&j->y);
     free(j->y_before);
+    ndr_prepared_destroy(j->prepared);
     MUST_CL(clReleaseKernel(j->raw_four));
+    MUST_CL(clReleaseKernel(j->raw_set));
     MUST_CL(clReleaseKernel(j->raw_axpy));
     free(j);
 }
@@ -133,18 +151,29 @@ static void run_four(void *job_)
 static void run_raw_four(void *job_)
 {
     const job *j = job_;
-    const cl_mem x = ndr_buffer_cl(j->x.buffer), y = ndr_buffer_cl(j->y.buffer);
-    const cl_float a = 0.5f;
-    const cl_uint n = (cl_uint)j->n;
     const size_t items = GROUP;
     cl_command_queue queue = ndr_queue_cl(the_queue);
     for (int i = 0; i < BATCH; ++i) {
-        MUST_CL(clSetKernelArg(j->raw_four, 0, sizeof x, &x));
-        MUST_CL(clSetKernelArg(j->raw_four, 1, sizeof y, &y));
-        MUST_CL(clSetKernelArg(j->raw_four, 2, sizeof a, &a));
-        MUST_CL(clSetKernelArg(j->raw_four, 3, sizeof n, &n));
+        set_four(j, j->raw_four);
         MUST_CL(clEnqueueNDRangeKernel(queue, j->raw_four, 1, NULL, &items, &items, 0, NULL, NULL));
     }
+    MUST_CL(clFinish(queue));
+}
+
+static void run_prepared(void *job_)
+{
+    const job *j = job_;
+    for (int i = 0; i < BATCH; ++i) MUST(ndr_prepared_run(the_queue, j->prepared, NULL));
+    MUST(ndr_queue_finish(the_queue));
+}
+
+static void run_raw_set(void *job_)
+{
+    const job *j = job_;
+    const size_t items = GROUP;
+    cl_command_queue queue = ndr_queue_cl(the_queue);
+    for (int i = 0; i < BATCH; ++i)
+        MUST_CL(clEnqueueNDRangeKernel(queue, j->raw_set, 1, NULL, &items, &items, 0, NULL, NULL));
     MUST_CL(clFinish(queue));
 }
 
@@ -152,6 +181,12 @@ static const contender four_own[] = { { .name = "libndr", .on_device = true, .ru
                                       { .name = "raw OpenCL", .on_device = true, .run = run_raw_four },
                                       { 0 } };
 static const work four_work = { four_own, begin, end, refill, reset, hand_over, check_four };
+
+static const contender prepared_own[] = { { .name = "libndr", .on_device = true, .run = run_prepared },
+                                          { .name = "raw OpenCL", .on_device = true, .run = run_raw_four },
+                                          { .name = "raw, arguments set once", .on_device = true, .run = run_raw_set },
+                                          { 0 } };
+static const work prepared_work = { prepared_own, begin, end, refill, reset, hand_over, check_four };
 
 /* ---- y = a * x + y, an item for each element ---- */
 
@@ -200,6 +235,13 @@ static const bench_row rows[] = {
       .unit = &microseconds,
       .alternates = true,
       .rivals = { { "raw OpenCL", { TIME_AT_MOST, 1.05, 1 } } } },
+    { .name = "prepared launch with 4 arguments",
+      .work = &prepared_work,
+      .shape = &(const size_t){ GROUP },
+      .amount = BATCH,
+      .unit = &microseconds,
+      .alternates = true,
+      .rivals = { { "raw OpenCL", { TIME_AT_MOST, 1.0, 1 } }, { "raw, arguments set once", { TIME_AT_MOST, 1.05, 1 } } } },
     AXPY(1048576),
     AXPY(1048583),
 };

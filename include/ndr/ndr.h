@@ -732,6 +732,39 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
  * ndr_nd_range by value, and ndr_arg_of() converts each argument. ndr_launch_event(queue, kernel, event,
  * range, args...) returns the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
 
+/** A launch that is checked once and run many times: a kernel with its range and its arguments.
+ *
+ * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
+ * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less than
+ * ndr_launch(): docs/performance.md.
+ *
+ * It keeps copies of the range and of all values, structs included, and a kernel object of its own for each piece, so
+ * other launches of the same kernel do not disturb it. It also keeps the memory of its buffers, until it is destroyed or
+ * the argument is set to another buffer: runs are possible after ndr_buffer_destroy(). Host memory under
+ * ndr_buffer_create_over() must last as long.
+ *
+ * Several threads may run one prepared launch and set its arguments at the same time. Each run takes the arguments that
+ * are set when it is enqueued; a later ndr_prepared_set() does not change it. */
+typedef struct ndr_prepared ndr_prepared;
+
+/** Prepare a launch: one argument for each parameter of the kernel, in order. Nothing is enqueued. */
+NDR_MUST_CHECK ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                                        size_t arg_count, ndr_prepared **prepared);
+
+/** Change one argument, counted from 0: `ndr_prepared_set(prepared, 2, ndr_arg_of(0.5f))`. Only this argument is
+ * checked, and all local memory together. If the argument is refused, the earlier one stays. If OpenCL fails to set it
+ * (NDR_DRIVER_ERROR or no memory), no run is possible until it is set. */
+NDR_MUST_CHECK ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg);
+
+/** Enqueue a prepared launch, on any queue of its context. `event` may be NULL. */
+NDR_MUST_CHECK ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event);
+
+/** Destroy a prepared launch; runs that are enqueued still run. */
+NDR_API void ndr_prepared_destroy(ndr_prepared *prepared);
+
+/* ndr_prepare(kernel, &prepared, range, args...) is the short form of ndr_prepare_v(), with a range and arguments as
+ * in ndr_launch(). */
+
 /* ---- operations ---------------------------------------------------------------------------------- */
 
 /** The operator that combines two elements. */

@@ -1,5 +1,5 @@
 /** @file ndr_args.h
- * The macros of ndr_launch(). ndr.h includes this file; do not include it yourself.
+ * The macros of ndr_launch() and ndr_prepare(). ndr.h includes this file; do not include it yourself.
  *
  * Names that end in an underscore are not for callers. The overloads are _Generic in C and functions in C++.
  * A type without an overload (for example a host float *) does not compile in either. */
@@ -207,6 +207,12 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
                  (const ndr_arg[]){ { NDR_ARG_NONE, NDR_DTYPE_NONE, 0, { 0 }, 0 } NDR_REST_(__VA_ARGS__) } + 1, \
                  NDR_COUNT_(__VA_ARGS__) - 1, (event))
 
+/** Prepare a launch: `ndr_prepare(kernel, &prepared, ndr_range_1d(n), x, 2.0f)`. */
+#define ndr_prepare(kernel, prepared, ...)                                                                \
+    ndr_prepare_v((kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },          \
+                  (const ndr_arg[]){ { NDR_ARG_NONE, NDR_DTYPE_NONE, 0, { 0 }, 0 } NDR_REST_(__VA_ARGS__) } + 1, \
+                  NDR_COUNT_(__VA_ARGS__) - 1, (prepared))
+
 #define NDR_RANGE_OF_(range) \
     _Generic((range),                                                       \
         ndr_range: ndr_nd_range_from_range_,                                \
@@ -357,6 +363,14 @@ template <class Range, class... Args>
 ndr_status ndr_launch(ndr_queue *queue, ndr_kernel *kernel, const Range &range, const Args &...args)
 {
     return ndr_launch_event(queue, kernel, static_cast<ndr_event **>(nullptr), range, args...);
+}
+
+template <class Range, class... Args>
+ndr_status ndr_prepare(ndr_kernel *kernel, ndr_prepared **prepared, const Range &range, const Args &...args)
+{
+    const ndr_nd_range whole = ndr_nd_range_of_(range);
+    const ndr_arg list[] = { ndr_arg(), ndr_arg_of(args)... };
+    return ndr_prepare_v(kernel, &whole, list + 1, sizeof...(args), prepared);
 }
 
 } /* extern "C++" */

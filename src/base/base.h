@@ -72,6 +72,7 @@ typedef enum ndr_handle_kind {
     NDR_HANDLE_EVENT,
     NDR_HANDLE_BUFFER,
     NDR_HANDLE_KERNEL,
+    NDR_HANDLE_PREPARED,
 } ndr_handle_kind;
 
 #define NDR_HANDLE_KIND(pointer)                 \
@@ -86,6 +87,7 @@ typedef enum ndr_handle_kind {
         const ndr_buffer *: NDR_HANDLE_BUFFER,   \
         ndr_kernel *: NDR_HANDLE_KERNEL,         \
         const ndr_kernel *: NDR_HANDLE_KERNEL,   \
+        ndr_prepared *: NDR_HANDLE_PREPARED,     \
         default: NDR_HANDLE_NONE)
 
 extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */

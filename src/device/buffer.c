@@ -463,11 +463,13 @@ static void unmap_all(ndr_buffer *buffer)
     ndr_mutex_unlock(&buffer->whole->lock);
 }
 
-static void release(ndr_buffer *buffer)
+void ndr_buffer_keep(ndr_buffer *buffer) { atomic_fetch_add(&buffer->references, 1); }
+
+void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
     ndr_cl.clReleaseMemObject(buffer->cl);
-    if (buffer->whole != buffer) release(buffer->whole);
+    if (buffer->whole != buffer) ndr_buffer_release(buffer->whole);
     ndr_zones_release(buffer);
     ndr_mutex_destroy(&buffer->lock);
     ndr_mutex_destroy(&buffer->list_lock);
@@ -479,7 +481,7 @@ void ndr_buffer_destroy(ndr_buffer *buffer)
 {
     if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
     unmap_all(buffer);
-    release(buffer);
+    ndr_buffer_release(buffer);
 }
 
 /* ---- views ---- */
@@ -511,7 +513,7 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
     made->kernel_access = buffer->kernel_access;
     made->host_access = buffer->host_access;
     made->whole = buffer->whole;
-    atomic_fetch_add(&made->whole->references, 1);
+    ndr_buffer_keep(made->whole);
     ndr_check_exclude(made, NDR_UNCHECKED_VIEW);
     *view = made;
     return NDR_OK;

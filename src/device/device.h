@@ -382,7 +382,7 @@ struct ndr_buffer {
     size_t memory_offset; /* of the first byte, in `memory` */
     ndr_access kernel_access, host_access;
     ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
-    atomic_uint references; /* one for the caller, and one for each view */
+    atomic_uint references; /* one for the caller, and one for each view and each prepared launch */
 
     /* Only of a whole buffer, for its views, too. */
     ndr_mutex lock;        /* held while the driver maps and unmaps */
@@ -396,6 +396,10 @@ struct ndr_buffer {
  * reference of `cl`. */
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_t memory_offset, size_t size_bytes,
                            ndr_buffer **buffer);
+
+/* Take or return one reference; ndr_buffer_destroy() returns the caller's. */
+void ndr_buffer_keep(ndr_buffer *buffer);
+void ndr_buffer_release(ndr_buffer *buffer);
 
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
  * writing if it reads. */

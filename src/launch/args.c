@@ -74,9 +74,24 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
         return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
-    if (!is_usable_by(p->param, buffer)) return refuse(p, "is a buffer that the host has mapped; unmap it first");
     out->value = &buffer->cl;
     return check_access(p, buffer->kernel_access);
+}
+
+static ndr_status check_use(const arg_check *p)
+{
+    const ndr_buffer *buffer = p->arg->as.buffer;
+    if (p->arg->kind == NDR_ARG_NONE)
+        return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
+    return is_usable_by(p->param, buffer) ? NDR_OK : refuse(p, "is a buffer that the host has mapped; unmap it first");
+}
+
+ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+{
+    for (size_t i = 0; i < arg_count; ++i)
+        if (args[i].kind <= NDR_ARG_BUFFER)
+            NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
+    return NDR_OK;
 }
 
 /* ---- types by their names ---- */
@@ -381,12 +396,26 @@ static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
     return (ndr_arg_mark){ NDR_ARG_NONE, 0 };
 }
 
-/* An argument that passed its checks before passes again, unless its buffer has since been mapped. */
-static bool is_set_already(const ndr_param *param, const ndr_arg *arg, const ndr_bound *bound)
+/* An argument that passed its checks before passes again. */
+static bool is_set_already(const ndr_bound *bound)
 {
-    if (bound->given.kind == NDR_ARG_NONE || bound->given.kind != bound->set.kind) return false;
-    if (bound->given.value != bound->set.value) return false;
-    return arg->kind != NDR_ARG_BUFFER || is_usable_by(param, arg->as.buffer);
+    return bound->given.kind != NDR_ARG_NONE && bound->given.kind == bound->set.kind
+           && bound->given.value == bound->set.value;
+}
+
+static inline ndr_status check_arg(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
+                                   size_t *local_bytes)
+{
+    const arg_check p = { kernel, (unsigned)index, &kernel->params[index], arg };
+    bound->given = mark_of(p.param, arg);
+    bound->is_set = is_set_already(bound);
+    return bound->is_set ? NDR_OK : convert_arg(&p, bound, local_bytes);
+}
+
+ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
+                              size_t *local_bytes)
+{
+    return check_arg(kernel, index, arg, bound, local_bytes);
 }
 
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
@@ -394,12 +423,8 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 {
     NDR_TRY(check_count(kernel, args, arg_count));
     *local_bytes = 0;
-    for (size_t i = 0; i < arg_count; ++i) {
-        const arg_check p = { kernel, (unsigned)i, &kernel->params[i], &args[i] };
-        bound[i].given = mark_of(p.param, p.arg);
-        bound[i].is_set = is_set_already(p.param, p.arg, &bound[i]);
-        if (!bound[i].is_set) NDR_TRY(convert_arg(&p, &bound[i], local_bytes));
-    }
+    for (size_t i = 0; i < arg_count; ++i)
+        NDR_TRY(check_arg(kernel, i, &args[i], &bound[i], local_bytes));
     return NDR_OK;
 }
 
@@ -422,13 +447,18 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
                               param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
 }
 
-ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_count)
+ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound)
+{
+    const cl_int error = ndr_cl.clSetKernelArg(cl, (cl_uint)index, bound->size_bytes, bound->value);
+    return error == CL_SUCCESS ? NDR_OK : fail_to_set(kernel, index, error, bound->size_bytes);
+}
+
+ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
         if (bound[i].is_set) continue;
         bound[i].set.kind = NDR_ARG_NONE;
-        const cl_int error = ndr_cl.clSetKernelArg(kernel->cl, (cl_uint)i, bound[i].size_bytes, bound[i].value);
-        if (error != CL_SUCCESS) return fail_to_set(kernel, i, error, bound[i].size_bytes);
+        NDR_TRY(ndr_args_bind_one(kernel, cl, i, &bound[i]));
         bound[i].set = bound[i].given;
     }
     return NDR_OK;

@@ -3,15 +3,6 @@
 
 #include <stdio.h>
 
-/* The launch that a sentence describes. */
-typedef struct launch_report {
-    const ndr_kernel *kernel;
-    const ndr_nd_range *range;
-    const ndr_arg *args;
-    size_t arg_count;
-    uint64_t number; /* of the context's launches */
-} launch_report;
-
 /* ---- handles ---- */
 
 /* "kernel "scale", argument 0 "x" (float*)" */
@@ -29,14 +20,24 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
     return out;
 }
 
-static ndr_status check_handles(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
-    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, queue, "ndr_launch", "queue"));
-    NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, kernel, "ndr_launch", "kernel"));
-    for (size_t i = 0; kernel && args && i < arg_count; ++i)
-        if (args[i].kind == NDR_ARG_BUFFER)
-            NDR_TRY(ndr_handle_require(NDR_HANDLE_BUFFER, args[i].as.buffer, print_arg(kernel, i).chars, NULL));
+    if (arg->kind != NDR_ARG_BUFFER) return NDR_OK;
+    return ndr_handle_require(NDR_HANDLE_BUFFER, arg->as.buffer, print_arg(kernel, index).chars, NULL);
+}
+
+ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+{
+    for (size_t i = 0; args && i < arg_count; ++i) NDR_TRY(ndr_launch_check_buffer(kernel, i, &args[i]));
     return NDR_OK;
+}
+
+static ndr_status check_handles(const ndr_checked_launch *t)
+{
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, t->queue, "ndr_launch", "queue"));
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, t->kernel, "ndr_launch", "kernel"));
+    if (!t->kernel || t->prepared) return NDR_OK; /* a prepared launch has references to its buffers */
+    return ndr_launch_check_buffers(t->kernel, t->args, t->arg_count);
 }
 
 /* ---- damaged guard zones ---- */
@@ -48,7 +49,7 @@ static bool is_damaged_arg(const ndr_arg *arg)
 
 /* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; `arg_count` if there
  * is none. */
-static size_t find_damaged_arg(const launch_report *t)
+static size_t find_damaged_arg(const ndr_checked_launch *t)
 {
     size_t found = t->arg_count;
     for (size_t i = t->arg_count; i-- > 0;)
@@ -72,63 +73,66 @@ static range_text print_range(const ndr_nd_range *range)
     return out;
 }
 
-static ndr_status fail_with_damage(const launch_report *t, const char *who, const char *damage)
+static ndr_status fail_with_damage(const ndr_checked_launch *t, uint64_t number, const char *who, const char *damage)
 {
     return ndr_fail(NDR_OUT_OF_BOUNDS,
                     "%s: launch %llu of this context %s; compare the kernel's indices and the range, %s, with the "
                     "buffer's size",
-                    who, (unsigned long long)t->number, damage, print_range(t->range).chars);
+                    who, (unsigned long long)number, damage, print_range(t->range).chars);
 }
 
-static ndr_status fail_for_arg(const launch_report *t, size_t index)
+static ndr_status fail_for_arg(const ndr_checked_launch *t, uint64_t number, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
     const ndr_buffer *given = t->args[index].as.buffer;
     const char *whose = given == given->whole ? "its buffer" : "the whole buffer of its view";
-    return fail_with_damage(t, print_arg(t->kernel, index).chars,
+    return fail_with_damage(t, number, print_arg(t->kernel, index).chars,
                             ndr_zones_print(given->whole, whose, element_bytes).chars);
 }
 
-static ndr_status fail_for_other_buffer(const launch_report *t, const ndr_buffer *damaged)
+static ndr_status fail_for_other_buffer(const ndr_checked_launch *t, uint64_t number, const ndr_buffer *damaged)
 {
     char who[128], whose[96];
     snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
     snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
              (unsigned long long)ndr_zones_number(damaged));
-    return fail_with_damage(t, who, ndr_zones_print(damaged, whose, 0).chars);
+    return fail_with_damage(t, number, who, ndr_zones_print(damaged, whose, 0).chars);
 }
 
 /* ---- launching ---- */
 
-static ndr_status inspect_launch(ndr_queue *queue, launch_report *t)
+static ndr_status inspect_launch(const ndr_checked_launch *t)
 {
+    uint64_t number;
     const ndr_buffer *damaged;
-    NDR_TRY(ndr_check_inspect(queue, &t->number, &damaged));
+    NDR_TRY(ndr_check_inspect(t->queue, &number, &damaged));
     if (!damaged) return NDR_OK;
     const size_t arg = find_damaged_arg(t);
-    return arg < t->arg_count ? fail_for_arg(t, arg) : fail_for_other_buffer(t, damaged);
+    return arg < t->arg_count ? fail_for_arg(t, number, arg) : fail_for_other_buffer(t, number, damaged);
 }
 
-static ndr_status launch_and_inspect(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range,
-                                     const ndr_arg *args, size_t arg_count, const ndr_wait_list *waits,
-                                     ndr_event **event)
+static ndr_status launch(const ndr_checked_launch *t, ndr_event **event)
+{
+    if (t->prepared) return ndr_prepared_run_plain(t->queue, t->prepared, event);
+    return ndr_launch_plain(t->queue, t->kernel, t->range, t->args, t->arg_count, t->waits, event);
+}
+
+static ndr_status launch_and_inspect(const ndr_checked_launch *t, ndr_event **event)
 {
     ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event ? &done : NULL));
-    launch_report t = { kernel, range, args, arg_count, 0 };
-    const ndr_status status = inspect_launch(queue, &t);
+    NDR_TRY(launch(t, event ? &done : NULL));
+    const ndr_status status = inspect_launch(t);
     if (status != NDR_OK) ndr_event_destroy(done);
     else if (event) *event = done;
     return status;
 }
 
-ndr_status ndr_launch_checked(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                              size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
+ndr_status ndr_launch_checked(const ndr_checked_launch *t, ndr_event **event)
 {
-    NDR_TRY(check_handles(queue, kernel, args, arg_count));
-    if (!queue || !queue->context->checker) return ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event);
-    ndr_check_begin(queue->context);
-    const ndr_status status = launch_and_inspect(queue, kernel, range, args, arg_count, waits, event);
-    ndr_check_end(queue->context);
+    NDR_TRY(check_handles(t));
+    if (!t->queue || !t->queue->context->checker) return launch(t, event);
+    ndr_check_begin(t->queue->context);
+    const ndr_status status = launch_and_inspect(t, event);
+    ndr_check_end(t->queue->context);
     return status;
 }

@@ -4,24 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- planning, with the kernel's lock held ---- */
-
-/* A piece of a plan for OpenCL: sizes in its order, and the launch record. */
-typedef struct cl_piece {
-    size_t offset[3], global[3], local[3];
-    ndr_record record;
-} cl_piece;
-
-/* The only state kept between launches: the plan of a kernel's last launch and the arguments set in OpenCL's kernel.
- * The next launch plans and sets only what differs. */
-typedef struct last_launch {
-    ndr_nd_range range; /* dims 0: none */
-    ndr_range_plan plan;
-    cl_piece pieces[NDR_MAX_PIECES];
-    const ndr_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
-    size_t scratch_bytes;     /* set in OpenCL's kernel; 0: none */
-    ndr_bound bound[];
-} last_launch;
+/* ---- planning ---- */
 
 static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
 {
@@ -42,9 +25,9 @@ static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d
     return form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
 }
 
-static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const ndr_piece *piece)
+static ndr_cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const ndr_piece *piece)
 {
-    cl_piece out = { .record.dims = plan->dims };
+    ndr_cl_piece out = { .record.dims = plan->dims };
     size_t passed[3];
     for (unsigned d = 0; d < plan->dims; ++d) {
         const bool is_own = adds_offset_itself(form, piece, d);
@@ -63,24 +46,24 @@ static cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const nd
 }
 
 /* Other code may have set arguments through the native handle. */
-static void forget_arguments(const ndr_kernel *kernel, last_launch *last)
+static void forget_arguments(const ndr_kernel *kernel, ndr_planned *last)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) last->bound[i].set.kind = NDR_ARG_NONE;
     last->record = NULL;
     last->scratch_bytes = 0;
 }
 
-static ndr_status get_last_launch(ndr_kernel *kernel, last_launch **last)
+static ndr_status get_last_launch(ndr_kernel *kernel, ndr_planned **last)
 {
     if (!kernel->attached)
-        kernel->attached = calloc(1, sizeof(last_launch) + kernel->info.arg_count * sizeof(ndr_bound));
+        kernel->attached = calloc(1, sizeof(ndr_planned) + kernel->info.arg_count * sizeof(ndr_bound));
     *last = kernel->attached;
     if (!*last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
     if (atomic_load(&kernel->native_handle_exposed)) forget_arguments(kernel, *last);
     return NDR_OK;
 }
 
-static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last_launch *last)
+static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *last)
 {
     if (is_same_range(&last->range, range)) return NDR_OK;
     last->range.global.dims = 0;
@@ -93,17 +76,6 @@ static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, last
     return NDR_OK;
 }
 
-/* The state of one launch. */
-typedef struct launch_state {
-    ndr_queue *queue;
-    ndr_kernel *kernel;
-    last_launch *last; /* of the kernel; used with its lock held */
-    size_t arg_count;
-    size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
-    const ndr_wait_list *waits;
-    cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
-} launch_state;
-
 /* ---- checks ---- */
 
 /* Scratch memory of group functions: one element of the widest type for each item of a group. */
@@ -114,7 +86,7 @@ static size_t scratch_bytes_for(const ndr_kernel *kernel, const ndr_range_plan *
 
 /* Some drivers abort the process on too much local memory. Memory declared in the kernel counts only together with
  * that of the launch; alone it is checked by the compiler. */
-static ndr_status check_local_memory(const ndr_kernel *kernel, size_t arguments, size_t scratch)
+ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, size_t scratch)
 {
     const size_t declared = kernel->info.local_memory_bytes;
     const size_t limit = kernel->context->caps.info.local_memory_bytes;
@@ -138,122 +110,148 @@ static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel
     return NDR_OK;
 }
 
-static ndr_status check_launch(launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
 {
-    NDR_TRY(get_last_launch(l->kernel, &l->last));
-    NDR_TRY(plan(l->kernel, range, l->last));
+    NDR_TRY(plan(l->kernel, range, l->planned));
     size_t local_bytes;
-    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->last->bound, &local_bytes));
+    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->planned->bound, &local_bytes));
     l->arg_count = arg_count;
-    l->scratch_bytes = scratch_bytes_for(l->kernel, &l->last->plan);
-    return check_local_memory(l->kernel, local_bytes, l->scratch_bytes);
+    l->scratch_bytes = scratch_bytes_for(l->kernel, &l->planned->plan);
+    return ndr_launch_check_local(l->kernel, local_bytes, l->scratch_bytes);
 }
 
-/* ---- enqueueing, with the kernel's lock held ---- */
+/* ---- setting arguments ---- */
 
-static ndr_status bind_scratch(const launch_state *l)
+static ndr_status bind_scratch(const ndr_launch_state *l, cl_kernel cl)
 {
-    if (l->scratch_bytes == l->last->scratch_bytes) return NDR_OK;
-    l->last->scratch_bytes = 0;
-    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
-    l->last->scratch_bytes = l->scratch_bytes;
+    if (l->scratch_bytes == l->planned->scratch_bytes) return NDR_OK;
+    l->planned->scratch_bytes = 0;
+    NDR_TRY_CL(clSetKernelArg(cl, l->kernel->arg_count - 2, l->scratch_bytes, NULL));
+    l->planned->scratch_bytes = l->scratch_bytes;
     return NDR_OK;
 }
 
-static ndr_status bind_record(const launch_state *l, const ndr_record *record)
+static ndr_status bind_record(const ndr_launch_state *l, cl_kernel cl, const ndr_record *record)
 {
-    if (record == l->last->record) return NDR_OK;
-    l->last->record = NULL;
-    NDR_TRY_CL(clSetKernelArg(l->kernel->cl, l->kernel->arg_count - 1, sizeof *record, record));
-    l->last->record = record;
+    if (l->kernel->form == NDR_FORM_PLAIN || record == l->planned->record) return NDR_OK;
+    l->planned->record = NULL;
+    NDR_TRY_CL(clSetKernelArg(cl, l->kernel->arg_count - 1, sizeof *record, record));
+    l->planned->record = record;
     return NDR_OK;
 }
 
-static ndr_status enqueue_piece(const launch_state *l, const cl_piece *piece, cl_event *done)
+static ndr_status bind(const ndr_launch_state *l, cl_kernel cl)
 {
-    if (l->kernel->form != NDR_FORM_PLAIN) NDR_TRY(bind_record(l, &piece->record));
-    return ndr_submit_kernel(l->queue->cl, l->kernel->cl, l->last->plan.dims, piece->offset, piece->global, piece->local,
+    NDR_TRY(ndr_args_bind(l->kernel, cl, l->planned->bound, l->arg_count));
+    return bind_scratch(l, cl);
+}
+
+ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece)
+{
+    l->planned->scratch_bytes = 0;
+    l->planned->record = NULL;
+    NDR_TRY(bind(l, l->clones[piece]));
+    return bind_record(l, l->clones[piece], &l->planned->pieces[piece].record);
+}
+
+/* ---- enqueueing ---- */
+
+static ndr_status enqueue_piece(const ndr_launch_state *l, unsigned i, cl_event *done)
+{
+    const ndr_cl_piece *piece = &l->planned->pieces[i];
+    const cl_kernel cl = l->clones ? l->clones[i] : l->kernel->cl;
+    if (!l->clones) NDR_TRY(bind_record(l, cl, &piece->record));
+    return ndr_submit_kernel(l->queue->cl, cl, l->planned->plan.dims, piece->offset, piece->global, piece->local,
                              l->waits, done);
 }
 
 /* The driver rejected a piece; report how many were enqueued. */
-static ndr_status fail_at_piece(const launch_state *l, unsigned piece, ndr_status status)
+static ndr_status fail_at_piece(const ndr_launch_state *l, unsigned piece, ndr_status status)
 {
-    const ndr_range_plan *plan = &l->last->plan;
+    const ndr_range_plan *plan = &l->planned->plan;
     return ndr_fail_with_code(
         status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces are enqueued",
         l->kernel->name, ndr_sizes_print(plan->dims, plan->global_range).chars,
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
 }
 
-__attribute__((cold)) static void log_launch(const launch_state *l)
+__attribute__((cold)) static void log_launch(const ndr_launch_state *l)
 {
-    const ndr_range_plan *plan = &l->last->plan;
+    const ndr_range_plan *plan = &l->planned->plan;
     ndr_log(NDR_LOG_DEBUG, "launch", "kernel \"%s\", global %s, local %s, pieces %u", l->kernel->name,
             ndr_sizes_print(plan->dims, plan->global_range).chars,
             ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
 }
 
-static ndr_status enqueue_all(launch_state *l, bool wants_events)
+ndr_status ndr_launch_enqueue(ndr_launch_state *l)
 {
-    const unsigned count = l->last->plan.piece_count;
+    const unsigned count = l->planned->plan.piece_count;
+    const bool wants_events = l->made || l->is_kept;
     for (unsigned i = 0; i < count; ++i) {
         cl_event *done = !wants_events ? NULL : i == 0 ? &l->first_event : i + 1 == count ? &l->last_event : NULL;
-        const ndr_status status = enqueue_piece(l, &l->last->pieces[i], done);
+        const ndr_status status = enqueue_piece(l, i, done);
         if (status != NDR_OK) return fail_at_piece(l, i, status);
     }
-    if (ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
+    l->is_empty = count == 0;
+    if (count > 0 && ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
-}
-
-static ndr_status bind_and_enqueue(launch_state *l, bool wants_events)
-{
-    NDR_TRY(ndr_args_bind(l->kernel, l->last->bound, l->arg_count));
-    NDR_TRY(bind_scratch(l));
-    return enqueue_all(l, wants_events);
 }
 
 /* ---- launching ---- */
 
-/* The caller holds the kernel's lock. `*is_empty`: there was nothing to enqueue. */
-static ndr_status launch(launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
-                         bool wants_events, bool *is_empty)
+ndr_status ndr_launch_begin(ndr_launch_state *l, ndr_queue *queue, ndr_kernel *kernel, const ndr_wait_list *waits,
+                            ndr_event **event)
 {
-    NDR_TRY(check_launch(l, range, args, arg_count));
-    *is_empty = l->last->plan.piece_count == 0;
-    return *is_empty ? NDR_OK : bind_and_enqueue(l, wants_events);
+    l->queue = queue;
+    l->kernel = kernel;
+    l->clones = NULL;
+    l->waits = waits;
+    l->first_event = l->last_event = NULL;
+    l->is_empty = false;
+    NDR_TRY(ndr_event_prepare(queue, event, &l->made));
+    l->is_kept = ndr_queue_wants_last_event(queue);
+    return NDR_OK;
+}
+
+ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event)
+{
+    if (status != NDR_OK || l->is_empty) {
+        if (l->first_event) ndr_cl.clReleaseEvent(l->first_event);
+        ndr_event_destroy(l->made);
+        return status != NDR_OK ? status : ndr_queue_mark_after(l->queue, l->waits, event);
+    }
+    if (l->is_kept) ndr_queue_set_last_event(l->queue, l->last_event ? l->last_event : l->first_event);
+    ndr_event_return(l->made, l->first_event, l->last_event, event);
+    return NDR_OK;
+}
+
+/* The caller holds the kernel's lock. */
+static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+{
+    NDR_TRY(get_last_launch(l->kernel, &l->planned));
+    NDR_TRY(ndr_launch_plan(l, range, args, arg_count));
+    NDR_TRY(ndr_args_check_use(l->kernel, args, arg_count));
+    if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, l->kernel->cl));
+    return ndr_launch_enqueue(l);
 }
 
 ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
     NDR_TRY(check_objects(queue, kernel, range));
-    launch_state l; /* members that are not set here are set before use */
-    l.queue = queue;
-    l.kernel = kernel;
-    l.waits = waits;
-    l.first_event = l.last_event = NULL;
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(queue, event, &made));
-    const bool is_kept = ndr_queue_wants_last_event(queue);
-    bool is_empty = false;
+    ndr_launch_state l; /* members that are not set here are set before use */
+    NDR_TRY(ndr_launch_begin(&l, queue, kernel, waits, event));
     ndr_mutex_lock(&kernel->lock);
-    const ndr_status status = launch(&l, range, args, arg_count, made || is_kept, &is_empty);
+    const ndr_status status = launch(&l, range, args, arg_count);
     ndr_mutex_unlock(&kernel->lock);
-    if (status != NDR_OK || is_empty) {
-        if (l.first_event) ndr_cl.clReleaseEvent(l.first_event);
-        ndr_event_destroy(made);
-        return status != NDR_OK ? status : ndr_queue_mark_after(queue, waits, event);
-    }
-    if (is_kept) ndr_queue_set_last_event(queue, l.last_event ? l.last_event : l.first_event);
-    ndr_event_return(made, l.first_event, l.last_event, event);
-    return NDR_OK;
+    return ndr_launch_end(&l, status, event);
 }
 
 ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
 {
-    if (ndr_handles_are_checked()) return ndr_launch_checked(queue, kernel, range, args, arg_count, waits, event);
+    if (ndr_handles_are_checked())
+        return ndr_launch_checked(&(ndr_checked_launch){ queue, kernel, range, args, arg_count, waits, NULL }, event);
     return ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event);
 }
 

@@ -70,10 +70,65 @@ typedef struct ndr_bound {
 ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count, ndr_bound *bound,
                           size_t *local_bytes);
 
-/* Set the arguments that are not set already. The caller holds the kernel's lock. */
-ndr_status ndr_args_bind(const ndr_kernel *kernel, ndr_bound *bound, size_t arg_count);
+/* The same for one argument; its local memory is added to `*local_bytes`. */
+ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
+                              size_t *local_bytes);
+
+/* Checked arguments: refuse buffers that the device cannot use now, because the host has them mapped. */
+ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);
+
+/* Set the arguments that are not set already in `cl`, which is `kernel`'s own or a clone of it. No other thread uses
+ * `cl`. */
+ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count);
+ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound);
 
 /* ---- launch.c ---- */
+
+/* A piece of a plan for OpenCL: sizes in its order, and the launch record. */
+typedef struct ndr_cl_piece {
+    size_t offset[3], global[3], local[3];
+    ndr_record record;
+} ndr_cl_piece;
+
+/* A launch with its plan, and the arguments set in OpenCL's kernel. A kernel keeps its last one, so that the next
+ * launch plans and sets only what differs; a prepared launch has its own. */
+typedef struct ndr_planned {
+    ndr_nd_range range; /* dims 0: none */
+    ndr_range_plan plan;
+    ndr_cl_piece pieces[NDR_MAX_PIECES];
+    const ndr_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
+    size_t scratch_bytes;     /* set in OpenCL's kernel; 0: none */
+    ndr_bound bound[];
+} ndr_planned;
+
+/* The state of one launch. */
+typedef struct ndr_launch_state {
+    ndr_queue *queue;
+    ndr_kernel *kernel;
+    const cl_kernel *clones; /* one for each piece, with all its arguments; NULL: the kernel's own is used */
+    ndr_planned *planned;    /* used with its owner's lock held */
+    size_t arg_count;
+    size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
+    const ndr_wait_list *waits;
+    ndr_event *made; /* NULL if not requested */
+    bool is_kept;    /* the queue keeps the last piece's event */
+    bool is_empty;   /* there was nothing to enqueue */
+    cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
+} ndr_launch_state;
+
+/* The steps of a launch. begin() sets the members that the others need, except `planned` and `clones`; end() is called
+ * after it in every case. plan() and enqueue() are called with the lock of `planned` held. */
+ndr_status ndr_launch_begin(ndr_launch_state *l, ndr_queue *queue, ndr_kernel *kernel, const ndr_wait_list *waits,
+                            ndr_event **event);
+ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count);
+ndr_status ndr_launch_enqueue(ndr_launch_state *l);
+ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event);
+
+/* Set all arguments of a planned piece in its clone. */
+ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece);
+
+/* Refuse more local memory, in arguments and for group functions, than the device has. */
+ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, size_t scratch);
 
 /* ndr_launch_v() with a wait list; NULL: it waits for no event. */
 ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
@@ -83,11 +138,30 @@ ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_r
 ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, const ndr_wait_list *waits, ndr_event **event) __attribute__((noinline));
 
+/* ---- prepared.c ---- */
+
+/* ndr_prepared_run() without NDR_CHECK, of objects that are checked. */
+ndr_status ndr_prepared_run_plain(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event);
+
 /* ---- checked.c ---- */
 
-/* The same if any context is checked: checks the handles first. In a checked context it waits for the launch, and
- * returns NDR_OUT_OF_BOUNDS if the launch wrote outside a buffer. */
-ndr_status ndr_launch_checked(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                              size_t arg_count, const ndr_wait_list *waits, ndr_event **event) __attribute__((cold));
+/* A launch where a context is checked. */
+typedef struct ndr_checked_launch {
+    ndr_queue *queue;
+    ndr_kernel *kernel;
+    const ndr_nd_range *range;
+    const ndr_arg *args;
+    size_t arg_count;
+    const ndr_wait_list *waits;
+    ndr_prepared *prepared; /* what to run; NULL: it is not prepared */
+} ndr_checked_launch;
+
+/* Checks the handles first. In a checked context it waits for the launch, and returns NDR_OUT_OF_BOUNDS if the launch
+ * wrote outside a buffer. */
+ndr_status ndr_launch_checked(const ndr_checked_launch *launch, ndr_event **event) __attribute__((cold));
+
+/* Refuse arguments whose buffers are not live handles. */
+ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);
+ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct world {
     ndr_buffer *x, *y, *over, *view, *wrapped_x;
     ndr_event *event;
     ndr_kernel *kernel;
+    ndr_prepared *prepared;
     void *mapped;
 } world;
 
@@ -307,6 +308,17 @@ static ndr_status launch_split(void)
     return ndr_launch_event(w.line, w.kernel, &w.event, range, w.x, ndr_struct(pair, p), 5.0f, ndr_local(int, 16));
 }
 
+static ndr_status prepare_split(void)
+{
+    ndr_nd_range range = ndr_nd_range_1d(INTS, 16);
+    range.edge = NDR_EDGE_SPLIT;
+    const pair p = { 3, 0 };
+    return ndr_prepare(w.kernel, &w.prepared, range, w.x, ndr_struct(pair, p), 2.0f, ndr_local(int, 16));
+}
+
+static ndr_status set_prepared(void) { return ndr_prepared_set(w.prepared, 2, ndr_arg_of(5.0f)); }
+static ndr_status run_prepared(void) { return ndr_prepared_run(w.line, w.prepared, &w.event); }
+
 static ndr_status launch_sub_groups(void)
 {
     ndr_nd_range range = ndr_nd_range_1d(INTS, 8);
@@ -404,6 +416,10 @@ static const scene launches = { "launches",
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
                                   launch_split, wait, read_x, expect_8, launch_split, query, finish, get_times } };
 
+static const scene preparing = { "preparing",
+                                 { create_queue, create_x, get_put_pair, prepare_split, run_prepared, wait, read_x,
+                                   set_prepared, run_prepared, wait, read_x, expect_8 } };
+
 static const scene checking = { "checking",
                                 { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,
                                   copy_x_to_y, wait, get_put, launch_put, launch_put_with_event, wait,
@@ -433,6 +449,7 @@ static int end_scene(void **state)
 {
     (void)state;
     ndr_event_destroy(w.event);
+    ndr_prepared_destroy(w.prepared);
     ndr_buffer_destroy(w.x); /* it may be mapped */
     ndr_buffer_destroy(w.y);
     ndr_buffer_destroy(w.over);
@@ -632,6 +649,7 @@ static void test_failures__of_launches(void **state)
 {
     (void)state;
     try_scene(&launches);
+    try_scene(&preparing);
 }
 
 static void test_failures__of_building(void **state)

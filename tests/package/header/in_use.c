@@ -10,6 +10,7 @@ struct pair {
 
 ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer);
 ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event);
+ndr_status prepared(ndr_kernel *kernel, ndr_buffer *buffer, ndr_prepared **made);
 
 ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
 {
@@ -31,4 +32,12 @@ ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event)
     const ndr_status first = ndr_launch(queue, kernel, ndr_range_3d(2, 3, 4));
     if (first != NDR_OK) return first;
     return ndr_launch_event(queue, kernel, event, uneven, 1);
+}
+
+ndr_status prepared(ndr_kernel *kernel, ndr_buffer *buffer, ndr_prepared **made)
+{
+    const struct pair p = { 1, 2.0f };
+    const ndr_status status = ndr_prepare(kernel, made, ndr_range_1d(8), buffer, 1.0f, ndr_local(int, 2));
+    if (status != NDR_OK) return status;
+    return ndr_prepared_set(*made, 1, ndr_struct(struct pair, p));
 }

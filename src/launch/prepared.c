@@ -1,0 +1,166 @@
+/* prepared.c - prepared launches: checked and bound once, run many times. */
+#include "launch/launch.h"
+
+#include <stdlib.h>
+
+/* Each piece has an OpenCL kernel of its own, in which all arguments are set. */
+struct ndr_prepared {
+    uint64_t seal;
+    ndr_context *context; /* a reference: the context owns the kernel */
+    ndr_kernel *kernel;
+    ndr_mutex lock; /* held while an argument is set and while pieces are enqueued */
+    cl_kernel clones[NDR_MAX_PIECES];
+    ndr_planned *planned;
+    size_t scratch_bytes;
+    ndr_arg args[]; /* with a reference to each buffer; NDR_ARG_NONE: OpenCL failed to set it */
+};
+
+/* ---- preparing ---- */
+
+static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
+{
+    if (arg->kind == NDR_ARG_BUFFER) ndr_buffer_keep(arg->as.buffer);
+    if (p->args[index].kind == NDR_ARG_BUFFER) ndr_buffer_release(p->args[index].as.buffer);
+    p->args[index] = *arg;
+}
+
+static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l)
+{
+    const ndr_kernel *kernel = p->kernel;
+    cl_program program;
+    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    for (unsigned i = 0; i < p->planned->plan.piece_count; ++i) {
+        NDR_TRY(ndr_build_take_kernel(program, kernel->name, kernel->name, &p->clones[i]));
+        NDR_TRY(ndr_launch_bind_clone(l, i));
+    }
+    return NDR_OK;
+}
+
+static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+{
+    p->planned = calloc(1, sizeof *p->planned + p->kernel->info.arg_count * sizeof p->planned->bound[0]);
+    if (!p->planned) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a prepared launch");
+    ndr_launch_state l = { .kernel = p->kernel, .clones = p->clones, .planned = p->planned };
+    NDR_TRY(ndr_launch_plan(&l, range, args, arg_count));
+    p->scratch_bytes = l.scratch_bytes;
+    NDR_TRY(make_clones(p, &l));
+    for (size_t i = 0; i < arg_count; ++i) keep_arg(p, i, &args[i]);
+    return NDR_OK;
+}
+
+static void free_prepared(ndr_prepared *p)
+{
+    const ndr_arg none = { .kind = NDR_ARG_NONE };
+    for (size_t i = 0; i < p->kernel->info.arg_count; ++i) keep_arg(p, i, &none);
+    for (unsigned i = 0; i < NDR_MAX_PIECES && p->clones[i]; ++i) ndr_cl.clReleaseKernel(p->clones[i]);
+    free(p->planned);
+    ndr_mutex_destroy(&p->lock);
+    ndr_context_release(p->context);
+    ndr_handle_free(p);
+}
+
+ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
+                         ndr_prepared **prepared)
+{
+    NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
+    NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
+    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffers(kernel, args, arg_count));
+    const size_t bytes = sizeof(ndr_prepared) + kernel->info.arg_count * sizeof(ndr_arg);
+    ndr_prepared *made = ndr_handle_new(NDR_HANDLE_PREPARED, bytes, kernel->context->checker != NULL);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a prepared launch");
+    made->context = ndr_context_keep(kernel->context);
+    made->kernel = kernel;
+    ndr_mutex_init(&made->lock);
+    const ndr_status status = fill(made, range, args, arg_count);
+    if (status == NDR_OK) *prepared = made;
+    else free_prepared(made);
+    return status;
+}
+
+void ndr_prepared_destroy(ndr_prepared *prepared)
+{
+    if (ndr_handle_retire(NDR_HANDLE_PREPARED, prepared, __func__)) free_prepared(prepared);
+}
+
+/* ---- changing an argument ---- */
+
+/* The bytes of local memory of all arguments but one. */
+static size_t local_bytes_without(const ndr_prepared *p, size_t index)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->kernel->info.arg_count; ++i)
+        if (i != index && p->args[i].kind == NDR_ARG_LOCAL) bytes += p->planned->bound[i].size_bytes;
+    return bytes;
+}
+
+/* In every clone. If the driver fails, the argument counts as not set. */
+static ndr_status bind_arg(ndr_prepared *p, size_t index)
+{
+    for (unsigned i = 0; i < p->planned->plan.piece_count; ++i)
+        NDR_TRY(ndr_args_bind_one(p->kernel, p->clones[i], index, &p->planned->bound[index]));
+    return NDR_OK;
+}
+
+static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
+{
+    ndr_bound next = { .is_set = false };
+    size_t local_bytes = local_bytes_without(p, index);
+    NDR_TRY(ndr_args_check_one(p->kernel, index, arg, &next, &local_bytes));
+    NDR_TRY(ndr_launch_check_local(p->kernel, local_bytes, p->scratch_bytes));
+    const ndr_arg none = { .kind = NDR_ARG_NONE };
+    if (next.value == &next.integer) next.value = &p->planned->bound[index].integer;
+    p->planned->bound[index] = next;
+    const ndr_status status = bind_arg(p, index);
+    keep_arg(p, index, status == NDR_OK ? arg : &none);
+    return status;
+}
+
+ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
+{
+    NDR_REQUIRE_SET(prepared);
+    const ndr_kernel *kernel = prepared->kernel;
+    NDR_REQUIRE(index < kernel->info.arg_count,
+                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, which count from 0", index,
+                kernel->name, kernel->info.arg_count);
+    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffer(kernel, index, &arg));
+    ndr_mutex_lock(&prepared->lock);
+    const ndr_status status = set_arg(prepared, index, &arg);
+    ndr_mutex_unlock(&prepared->lock);
+    return status;
+}
+
+/* ---- running ---- */
+
+static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
+{
+    l->clones = p->clones;
+    l->planned = p->planned;
+    NDR_TRY(ndr_args_check_use(p->kernel, p->args, p->kernel->info.arg_count));
+    return ndr_launch_enqueue(l);
+}
+
+ndr_status ndr_prepared_run_plain(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)
+{
+    ndr_launch_state l; /* members that are not set here are set before use */
+    NDR_TRY(ndr_launch_begin(&l, queue, prepared->kernel, NULL, event));
+    ndr_mutex_lock(&prepared->lock);
+    const ndr_status status = run(prepared, &l);
+    ndr_mutex_unlock(&prepared->lock);
+    return ndr_launch_end(&l, status, event);
+}
+
+ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)
+{
+    NDR_REQUIRE_SET(queue);
+    NDR_REQUIRE_SET(prepared);
+    NDR_REQUIRE(queue->context == prepared->context,
+                "ndr_prepared_run: the launch of kernel \"%s\" was prepared in another context than the queue's; prepare "
+                "it with a kernel of that one",
+                prepared->kernel->name);
+    if (!queue->context->checker) return ndr_prepared_run_plain(queue, prepared, event);
+    return ndr_launch_checked(
+        &(ndr_checked_launch){ queue, prepared->kernel, &prepared->planned->range, prepared->args,
+                               prepared->kernel->info.arg_count, NULL, prepared },
+        event);
+}
