@@ -205,6 +205,70 @@ bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
 /* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */
 bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes);
 
+/* ---- tally.c ---- */
+
+enum { NDR_TALLY_BUCKETS = 61 * 16, NDR_TALLY_MAX_NAMES = 500 };
+
+/* Durations under one name. All zeros: none. */
+typedef struct ndr_tally {
+    struct ndr_tally *next;
+    const char *category; /* "kernel", "transfer", "region" */
+    uint64_t count, min_ns, max_ns, total_ns;
+    uint64_t bytes, flops; /* declared for all of them together */
+    uint64_t buckets[NDR_TALLY_BUCKETS];
+    char name[];
+} ndr_tally;
+
+/* A region contains commands that have tallies of their own. */
+static inline bool ndr_tally_is_region(const ndr_tally *tally) { return *tally->category == 'r'; }
+
+void ndr_tally_add(ndr_tally *tally, uint64_t ns);
+
+/* Within 3.2 % of the lower median. */
+uint64_t ndr_tally_median_ns(const ndr_tally *tally);
+
+/* Get the tally of that name; make it if there is none. If the list has NDR_TALLY_MAX_NAMES, new names share
+ * "(others)". NULL: there is no memory. `category` is a constant. */
+ndr_tally *ndr_tally_get(ndr_tally **list, const char *category, const char *name);
+void ndr_tallies_free(ndr_tally **list);
+
+/* Append the table: commands, then regions, each by total. Shares are of the total of all commands. */
+void ndr_tallies_print(const ndr_tally *list, ndr_text *out);
+
+/* ---- timeline.c ---- */
+
+enum { NDR_TIMELINE_BYTES = 1 << 30, NDR_JSON_TEXT_BYTES = 240 };
+
+/* A JSON value in the making; all zeros: empty. `is_cut`: it does not fit. */
+typedef struct ndr_json {
+    size_t length;
+    bool is_cut;
+    char chars[1024];
+} ndr_json;
+
+void ndr_json_add(ndr_json *json, const char *raw);
+void ndr_json_add_number(ndr_json *json, uint64_t number);
+void ndr_json_add_us(ndr_json *json, int64_t ns); /* as microseconds; 0 if it is less */
+
+/* In quotes, escaped; what is no UTF-8 becomes U+FFFD. A longer text ends in "..." after NDR_JSON_TEXT_BYTES. */
+void ndr_json_add_text(ndr_json *json, const char *text);
+
+/* The file of a trace. */
+typedef struct ndr_timeline {
+    int file;
+    ndr_hash path;
+    uint64_t size_bytes, lost; /* written; records that are not in the file */
+    bool is_full;              /* nothing more is written, and the log has the reason */
+    size_t used;
+    char page[4096]; /* `used` bytes wait to be written */
+} ndr_timeline;
+
+/* Make the file, over an earlier one; or continue it, if it is the process's latest: 0, or an errno. */
+int ndr_timeline_open(ndr_timeline *timeline, const char *path);
+void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record);
+void ndr_timeline_flush(ndr_timeline *timeline);
+void ndr_timeline_close(ndr_timeline *timeline);
+
 /* ---- dtype.c ---- */
 
 typedef struct ndr_dtype_info {

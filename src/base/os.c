@@ -49,6 +49,8 @@ void ndr_thread_forget_ends(void)
     key_exists = false;
 }
 
+unsigned long ndr_process_id(void) { return (unsigned long)getpid(); }
+
 /* ---- the clock ---- */
 
 int64_t ndr_clock_ns(void)
@@ -137,15 +139,16 @@ size_t ndr_cpu_cache_bytes(unsigned level)
 
 #ifdef _WIN32
 enum { OPEN_FLAGS = O_RDONLY | O_BINARY, CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_BINARY };
+enum { APPEND_FLAGS = O_WRONLY | O_BINARY };
 #define CHANGED_NS(about) 0
 #define OTHERS_WRITE(about) false
 #define IS_OWN(about) true
 #define MAKE_FOLDER(path) mkdir(path)
-static bool is_past_limit(size_t bytes) { return (void)bytes, false; }
+static bool is_past_limit(uint64_t bytes) { return (void)bytes, false; }
 #else
 /* Without O_NONBLOCK, opening a pipe waits for a writer. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
-enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC };
+enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, APPEND_FLAGS = O_WRONLY | O_CLOEXEC };
 #ifdef __APPLE__
 #define CHANGED_NS(about) (about).st_mtimespec.tv_nsec
 #else
@@ -156,7 +159,7 @@ enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC };
 #define MAKE_FOLDER(path) mkdir(path, S_IRWXU)
 
 /* A write past the limit for files would end the process with a signal. */
-static bool is_past_limit(size_t bytes)
+static bool is_past_limit(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
@@ -230,9 +233,10 @@ void ndr_folder_create(const char *path)
     ndr_text_free(&whole);
 }
 
-static int write_to_end(int file, const char *bytes, size_t count)
+/* `end` is the size of the file afterwards. */
+static int write_to_end(int file, const char *bytes, size_t count, uint64_t end)
 {
-    if (is_past_limit(count)) return EFBIG;
+    if (is_past_limit(end)) return EFBIG;
     while (count > 0) {
         const ssize_t done = write(file, bytes, (unsigned)ndr_min_size(count, 1 << 20));
         if (done < 0 && errno != EINTR) return errno;
@@ -245,7 +249,7 @@ static int write_and_rename(const char *beside, const char *path, const void *by
 {
     const int file = open(beside, CREATE_FLAGS, S_IRUSR | S_IWUSR);
     if (file < 0) return errno;
-    int error = write_to_end(file, bytes, count);
+    int error = write_to_end(file, bytes, count, count);
     if (close(file) != 0 && !error) error = errno; /* network folders report a full disk here */
     if (!error && rename(beside, path) != 0) error = errno;
     if (error) unlink(beside);
@@ -261,6 +265,32 @@ int ndr_file_write(const char *path, const void *bytes, size_t count)
     const int error = beside.failed ? ENOMEM : write_and_rename(beside.chars, path, bytes, count);
     ndr_text_free(&beside);
     return error;
+}
+
+int ndr_file_open_new(const char *path, int *file)
+{
+    ndr_file_info info;
+    if (ndr_file_get_info(path, &info) == 0 && info.is_regular) unlink(path);
+    *file = open(path, CREATE_FLAGS, S_IRUSR | S_IWUSR);
+    return *file < 0 ? errno : 0;
+}
+
+int ndr_file_open_at(const char *path, uint64_t offset_bytes, int *file)
+{
+    *file = open(path, APPEND_FLAGS);
+    return *file < 0 || lseek(*file, (off_t)offset_bytes, SEEK_SET) < 0 ? errno : 0;
+}
+
+int ndr_file_append(int file, uint64_t size_bytes, const void *bytes, size_t count)
+{
+    const int error = write_to_end(file, bytes, count, size_bytes + count);
+    if (error && ftruncate(file, (off_t)size_bytes) == 0) (void)lseek(file, (off_t)size_bytes, SEEK_SET);
+    return error;
+}
+
+void ndr_file_close(int file)
+{
+    if (file >= 0) close(file);
 }
 
 void ndr_file_remove(const char *path) { unlink(path); }

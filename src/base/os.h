@@ -30,6 +30,9 @@ bool ndr_thread_at_end(void (*at_end)(void *), void *value);
 /* Cancel it in all threads: the library is unloaded. */
 void ndr_thread_forget_ends(void);
 
+/* The number of this process. A child made by fork() has another one. */
+unsigned long ndr_process_id(void);
+
 /* ---- the clock ---- */
 
 /* Nanoseconds of a monotonic clock. */
@@ -80,6 +83,15 @@ void ndr_folder_create(const char *path);
 /* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,
  * so that no reader sees a part of it. */
 int ndr_file_write(const char *path, const void *bytes, size_t count);
+
+/* Open a file to append to: 0, or an errno. The first makes it for this user alone, in the place of a regular file of
+ * that name; the second opens it and goes to that byte. */
+int ndr_file_open_new(const char *path, int *file);
+int ndr_file_open_at(const char *path, uint64_t offset_bytes, int *file);
+
+/* Append to a file that has `size_bytes`, by one write if possible: 0, or an errno, and then nothing is appended. */
+int ndr_file_append(int file, uint64_t size_bytes, const void *bytes, size_t count);
+void ndr_file_close(int file);
 
 void ndr_file_remove(const char *path);
 void ndr_file_touch(const char *path); /* set the time of its last change to now */
