@@ -1,7 +1,7 @@
 /** @file ndr.h
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
- * Read it top to bottom: version, status, logging, element types, devices, contexts, queues, events, buffers,
+ * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, buffers,
  * kernels, ranges, arguments, launches, operations. These rules hold for every function here; the comments
  * below do not repeat them:
  *
@@ -22,8 +22,8 @@
  *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *
- * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG
- * or ndr_log_set() enables it.
+ * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
+ * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
  */
 #ifndef NDR_NDR_H
 #define NDR_NDR_H
@@ -122,6 +122,37 @@ typedef void ndr_log_callback(ndr_log_level level, const char *id, const char *t
  * callback is not running (unless it made this call) and is not called again: you may free what its `user` points to,
  * and unload its code. Refuses a level that is not valid. */
 NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *callback, void *user);
+
+/* ---- tracing ------------------------------------------------------------------------------------- */
+
+/** Receives the table of a trace, lines of text that are valid during the call only. It is called once, by the thread
+ * whose call ends the trace, with no lock held. */
+typedef void ndr_trace_callback(const char *text, void *user);
+
+/** What a trace gives: a table, a file, or both. docs/tracing.md shows them. */
+typedef struct ndr_trace_desc {
+    /** The path of a timeline for Perfetto and chrome://tracing; NULL: none. A regular file of that name is replaced; "%p"
+     * in it becomes the number of the process. */
+    const char *file;
+    bool table;                   /**< Count, shortest, median, longest and total time of each kernel and transfer. */
+    ndr_trace_callback *callback; /**< Receives the table; NULL: stderr. */
+    void *user;                   /**< Passed to `callback`. */
+} ndr_trace_desc;
+
+/** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
+ * trace ends when the last of them is gone, with all its objects; that call waits for their work, completes the file and
+ * delivers the table. Contexts that were there before are not traced. A process has one trace at a time: while one runs,
+ * the call is refused. NDR_BAD_ARGUMENT if the file cannot be made. */
+NDR_MUST_CHECK ndr_status ndr_trace_start(const ndr_trace_desc *desc);
+
+/** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
+ * (NULL: "region"), and one slice of the timeline. `bytes` and `flops` are what that work moves and computes; the table
+ * shows them per second of the device's time. 0: not declared. Regions may contain others: work counts in each. Bundled
+ * operations are such regions. Does nothing if no trace runs. */
+NDR_API void ndr_trace_begin(const char *label, uint64_t bytes, uint64_t flops);
+
+/** End the region that the calling thread began last. Does nothing if there is none. */
+NDR_API void ndr_trace_end(void);
 
 /* ---- element types ------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@ ndr_context *ndr_context_keep(ndr_context *context)
 void ndr_context_release(ndr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
+    ndr_trace_remove_context(context);
     ndr_attachments_free(&context->attachments);
     ndr_cache_close(context);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
@@ -49,7 +50,7 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
         }
     }
     ndr_cache_open(made, entry->platform);
-    return NDR_OK;
+    return ndr_trace_add_context(made, ndr_environment("NDR_TRACE"));
 }
 
 static ndr_status read_check_mode(ndr_check_mode mode, bool *is_checked)

@@ -70,7 +70,8 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueCopyBufferRect)        \
     REQUIRED(clEnqueueMapBuffer)             \
     REQUIRED(clEnqueueUnmapMemObject)        \
-    OPTIONAL(clGetKernelSubGroupInfo)
+    OPTIONAL(clGetKernelSubGroupInfo)        \
+    OPTIONAL(clGetDeviceAndHostTimer)
 
 /* Typed by their declarations, because the names of function types differ between versions of the headers. */
 #define NDR_CL_MEMBER(function) __typeof__(function) *function;
@@ -127,10 +128,11 @@ typedef struct ndr_wait_list {
 } ndr_wait_list;
 
 /* Enqueue a command. `waits` NULL: it waits for no event. `done` not NULL: it gets the command's event, which the
- * caller releases. Sizes and offsets of a kernel are in OpenCL's order. A failure names OpenCL's function and leaves
+ * caller releases. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names OpenCL's function and leaves
  * the outputs unchanged. */
-ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned dims, const size_t *offset,
-                             const size_t *global, const size_t *local, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const char *name, unsigned dims,
+                             const size_t *offset, const size_t *global, const size_t *local,
+                             const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host, const ndr_wait_list *waits, cl_event *done);
@@ -265,6 +267,61 @@ void ndr_queue_set_last_event(ndr_queue *queue, cl_event event);
 /* Before the queue is finished: ndr_spin_on_event() for its last launch. */
 void ndr_queue_spin(ndr_queue *queue);
 
+/* ---- clock.c ---- */
+
+/* The host's ndr_clock_ns() when a device's clock shows `t` is t + offset_ns, give or take error_ns. */
+typedef struct ndr_clock_map {
+    bool is_known; /* false: all zeros */
+    int64_t offset_ns, error_ns;
+} ndr_clock_map;
+
+/* Compare the clocks: by the device's timer, or by a few markers in a queue made for them, which it waits for. */
+ndr_clock_map ndr_clock_map_read(ndr_context *context);
+
+/* ---- trace.c ---- */
+
+typedef struct ndr_traced_context ndr_traced_context;
+
+extern atomic_bool ndr_trace_is_on;
+static inline bool ndr_is_traced(void)
+{
+    return __builtin_expect(atomic_load_explicit(&ndr_trace_is_on, memory_order_relaxed), false);
+}
+
+/* The time if a trace runs, for ndr_trace_call() and ndr_trace_wait(), which do nothing otherwise. */
+static inline int64_t ndr_trace_now(void) { return ndr_is_traced() ? ndr_clock_ns() : 0; }
+
+/* Pure: parse NDR_TRACE; NULL or "" is no trace. `file` points into `words`. */
+ndr_status ndr_trace_parse(const char *words, ndr_trace_desc *desc);
+
+/* A new context: if no trace runs, start the one that `words` ask for. If one runs, trace the context: its queues keep
+ * times, and removing it waits for its work. Removing the last one ends the trace. */
+ndr_status ndr_trace_add_context(ndr_context *context, const char *words);
+void ndr_trace_remove_context(ndr_context *context);
+
+/* A queue of a context; they do nothing if that is not traced. */
+ndr_status ndr_trace_add_queue(const ndr_context *context, cl_command_queue cl);
+void ndr_trace_remove_queue(const ndr_context *context, cl_command_queue cl);
+
+/* A command that was enqueued. */
+typedef struct ndr_traced_command {
+    const char *category, *name; /* "kernel" and its name, or "transfer" and its kind */
+    size_t bytes;
+    unsigned dims; /* of a kernel; 0: another command */
+    const size_t *global;
+    int64_t start_ns; /* of the call */
+} ndr_traced_command;
+
+/* Record it if the queue is traced. Takes over a reference to `event`, which may be NULL. */
+void ndr_trace_command(cl_command_queue cl, const ndr_traced_command *command, cl_event event);
+
+/* In a traced context, record a call of this thread that ends now. `key`, which may be NULL, and `value` are shown with it. */
+void ndr_trace_call(const ndr_context *context, int64_t start_ns, const char *category, const char *name,
+                    const char *key, const char *value);
+
+/* The same for a wait. `cl` NULL: not for a whole queue. */
+void ndr_trace_wait(ndr_context *context, cl_command_queue cl, int64_t start_ns, const char *name);
+
 /* ---- context.c ---- */
 
 typedef struct ndr_checker ndr_checker;
@@ -277,6 +334,7 @@ struct ndr_context {
     ndr_caps caps;
     ndr_spin_backoff spin_backoff;
     ndr_checker *checker; /* NULL: unchecked */
+    ndr_traced_context *traced; /* NULL: not traced */
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */

@@ -86,9 +86,11 @@ static ndr_status check_end(const ndr_event *event)
 static ndr_status wait_on_event(const ndr_event *event)
 {
     const cl_event events[] = { event->first, ndr_event_end(event) };
+    const int64_t start_ns = ndr_trace_now();
     if (event->to_flush) (void)ndr_cl.clFlush(event->to_flush);
     ndr_spin_on_event(event->context, event->spin_ns, events[1]);
     const cl_int error = ndr_cl.clWaitForEvents(2, events);
+    ndr_trace_wait(event->context, NULL, start_ns, "wait");
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);
     return NDR_OK;

@@ -5,8 +5,12 @@
 
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue)
 {
+    NDR_TRY(ndr_trace_add_queue(context, cl));
     ndr_queue *made = ndr_handle_new(NDR_HANDLE_QUEUE, sizeof *made, context->checker != NULL);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
+    if (!made) {
+        ndr_trace_remove_queue(context, cl);
+        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
+    }
     made->cl = cl;
     made->context = ndr_context_keep(context);
     made->profiling = profiling;
@@ -17,7 +21,8 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
 static ndr_status create_queue(ndr_context *context, cl_command_queue_properties properties, ndr_queue **queue)
 {
     cl_int error;
-    cl_command_queue cl = ndr_cl.clCreateCommandQueue(context->cl, context->device, properties, &error);
+    const cl_command_queue_properties traced = context->traced ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_command_queue cl = ndr_cl.clCreateCommandQueue(context->cl, context->device, properties | traced, &error);
     NDR_TRY_CL_AS("clCreateCommandQueue", error);
     const ndr_status status = ndr_queue_wrap(context, cl, properties & CL_QUEUE_PROFILING_ENABLE, queue);
     if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
@@ -50,6 +55,7 @@ void ndr_queue_destroy(ndr_queue *queue)
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
     ndr_queue_set_last_event(queue, NULL);
     ndr_attachments_free(&queue->attachments);
+    ndr_trace_remove_queue(queue->context, queue->cl);
     ndr_cl.clReleaseCommandQueue(queue->cl);
     ndr_context_release(queue->context);
     ndr_handle_free(queue);
@@ -65,8 +71,10 @@ ndr_status ndr_queue_flush(ndr_queue *queue)
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
     NDR_REQUIRE_SET(queue);
+    const int64_t start_ns = ndr_trace_now();
     ndr_queue_spin(queue);
     NDR_TRY_CL(clFinish(queue->cl));
+    ndr_trace_wait(queue->context, queue->cl, start_ns, "finish");
     return NDR_OK;
 }
 

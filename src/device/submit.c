@@ -4,16 +4,37 @@
 /* A wait list as two arguments. */
 #define LIST(waits) ((waits) ? (waits)->count : 0), ((waits) ? (waits)->events : NULL)
 
-ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, unsigned dims, const size_t *offset,
-                             const size_t *global, const size_t *local, const ndr_wait_list *waits, cl_event *done)
+/* Enqueue by `call`, whose event goes to `done`. While a trace runs, each command has an event, and what follows `call`
+ * describes the command. */
+#define ENQUEUE(queue, done, call, ...) ENQUEUE_AS(queue, done, #call, ndr_cl.call, __VA_ARGS__)
+#define ENQUEUE_AS(queue, done, call_name, error, ...)                                   \
+    do {                                                                                 \
+        if (!ndr_is_traced()) {                                                          \
+            NDR_TRY_CL_AS(call_name, error);                                             \
+            break;                                                                       \
+        }                                                                                \
+        const ndr_traced_command command_ = { __VA_ARGS__, .start_ns = ndr_clock_ns() }; \
+        cl_event own_ = NULL, *const wanted_ = (done);                                   \
+        (done) = wanted_ ? wanted_ : &own_;                                              \
+        NDR_TRY_CL_AS(call_name, error);                                                 \
+        ndr_trace_command((queue), &command_, wanted_ ? share_event(*wanted_) : own_);   \
+        (done) = wanted_;                                                                \
+    } while (0)
+
+static cl_event share_event(cl_event event) { return ndr_cl.clRetainEvent(event) == CL_SUCCESS ? event : NULL; }
+
+ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const char *name, unsigned dims,
+                             const size_t *offset, const size_t *global, const size_t *local,
+                             const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, LIST(waits), done),
+            "kernel", name, .dims = dims, .global = global);
     return NDR_OK;
 }
 
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueMarkerWithWaitList(queue, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueMarkerWithWaitList(queue, LIST(waits), done), "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;
 }
@@ -21,7 +42,8 @@ ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits,
 ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host, const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueReadBuffer(queue, from, blocks, offset_bytes, size_bytes, host, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueReadBuffer(queue, from, blocks, offset_bytes, size_bytes, host, LIST(waits), done),
+            "transfer", "read", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
@@ -29,7 +51,8 @@ ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, siz
 ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
                             const void *host, const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueWriteBuffer(queue, to, blocks, offset_bytes, size_bytes, host, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueWriteBuffer(queue, to, blocks, offset_bytes, size_bytes, host, LIST(waits), done),
+            "transfer", "write", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
@@ -37,7 +60,9 @@ ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size
 ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offset_bytes, cl_mem to,
                            size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueCopyBuffer(queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueCopyBuffer(queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes, LIST(waits), done),
+            "transfer", "copy", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
             to_offset_bytes);
     return NDR_OK;
@@ -50,14 +75,18 @@ static void log_rect(const size_t extent[3], const char *what)
     ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu rows of %zu bytes", what, extent[2], extent[1], extent[0]);
 }
 
+static size_t bytes_of(const size_t extent[3]) { return extent[0] * extent[1] * extent[2]; }
+
 static const size_t at_start[3] = { 0, 0, 0 };
 
 ndr_status ndr_submit_read_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
                                 const size_t extent[3], bool blocks, void *host, const ndr_wait_list *waits,
                                 cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueReadBufferRect(queue, from->cl, blocks, from->origin, at_start, extent, from->pitch[0],
-                                       from->pitch[1], to->pitch[0], to->pitch[1], host, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueReadBufferRect(queue, from->cl, blocks, from->origin, at_start, extent, from->pitch[0],
+                                    from->pitch[1], to->pitch[0], to->pitch[1], host, LIST(waits), done),
+            "transfer", "read", bytes_of(extent));
     log_rect(extent, "read");
     return NDR_OK;
 }
@@ -66,8 +95,10 @@ ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side 
                                  const size_t extent[3], bool blocks, const void *host, const ndr_wait_list *waits,
                                  cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueWriteBufferRect(queue, to->cl, blocks, to->origin, at_start, extent, to->pitch[0], to->pitch[1],
-                                        from->pitch[0], from->pitch[1], host, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueWriteBufferRect(queue, to->cl, blocks, to->origin, at_start, extent, to->pitch[0], to->pitch[1],
+                                     from->pitch[0], from->pitch[1], host, LIST(waits), done),
+            "transfer", "write", bytes_of(extent));
     log_rect(extent, "write");
     return NDR_OK;
 }
@@ -75,8 +106,10 @@ ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side 
 ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueCopyBufferRect(queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
-                                       from->pitch[1], to->pitch[0], to->pitch[1], LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueCopyBufferRect(queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
+                                    from->pitch[1], to->pitch[0], to->pitch[1], LIST(waits), done),
+            "transfer", "copy", bytes_of(extent));
     log_rect(extent, "copy");
     return NDR_OK;
 }
@@ -86,7 +119,9 @@ ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *
 static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
                        size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(waits), done),
+            "transfer", "fill", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "fill of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
@@ -132,9 +167,12 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done)
 {
     cl_int error;
-    void *mapped =
-        ndr_cl.clEnqueueMapBuffer(queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes, LIST(waits), done, &error);
-    NDR_TRY_CL_AS("clEnqueueMapBuffer", error);
+    void *mapped;
+    ENQUEUE_AS(queue, done, "clEnqueueMapBuffer",
+               (mapped = ndr_cl.clEnqueueMapBuffer(queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes,
+                                                   LIST(waits), done, &error),
+                error),
+               "transfer", "map", size_bytes);
     *host = mapped;
     ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
@@ -143,7 +181,7 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
 ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits,
                             cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueUnmapMemObject(queue, buffer, host, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueUnmapMemObject(queue, buffer, host, LIST(waits), done), "transfer", "unmap");
     ndr_log(NDR_LOG_DEBUG, "command", "unmap");
     return NDR_OK;
 }

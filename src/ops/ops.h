@@ -105,12 +105,18 @@ typedef struct ndr_op_row {
     ndr_status (*run)(ndr_op_job *job);
 } ndr_op_row;
 
+/* What a request declares for traces: bytes read and written, each once, and floating-point operations. */
+typedef struct ndr_op_work {
+    uint64_t bytes, flops;
+} ndr_op_work;
+
 /* The rows in their order of selection. For each request there is a row without needs that can run it and suits it. */
 typedef struct ndr_operation {
     const char *name; /* "reduce" */
     const ndr_op_row *const *rows;
     size_t row_count;
     uint32_t (*class_of)(const void *request); /* requests of one class are tuned together; NULL: never tuned */
+    ndr_op_work (*work_of)(const void *request);
 } ndr_operation;
 
 /* ---- select.c ---- */

@@ -1,6 +1,8 @@
 /* select.c - selects the row of an operation that runs a request, and explains the choice. */
 #include "ops/ops.h"
 
+#include <stdio.h>
+
 /* ---- needs ---- */
 
 static bool has_device_order(const ndr_caps *caps) { return caps->orders_device; }
@@ -109,6 +111,19 @@ static void log_choice(const ndr_operation *operation, const ndr_caps *caps, uns
     ndr_text_free(&text);
 }
 
+/* In a trace, the launches of a row are a region. */
+static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *row, ndr_queue *queue,
+                             const void *request, ndr_event **event)
+{
+    char label[96];
+    const ndr_op_work work = operation->work_of(request);
+    snprintf(label, sizeof label, "%s %s", operation->name, row->name);
+    ndr_trace_begin(label, work.bytes, work.flops);
+    const ndr_status status = ndr_op_run_row(row, queue, request, event);
+    ndr_trace_end();
+    return status;
+}
+
 /* If a row's kernel does not build although the device reports its needs, record that and select again. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
 {
@@ -119,7 +134,8 @@ ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const vo
         NDR_TRY(ndr_op_get_preferred(queue->context, operation, request, &preferred, &lacks));
         const ndr_op_row *row = ndr_op_select(operation, caps, lacks, preferred, request);
         if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, caps, lacks, preferred, request);
-        const ndr_status status = ndr_op_run_row(row, queue, request, event);
+        const ndr_status status = ndr_is_traced() ? run_traced(operation, row, queue, request, event)
+                                                  : ndr_op_run_row(row, queue, request, event);
         if (status != NDR_BUILD_FAILED || !row->needs) return status;
         ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
                 operation->name, row->name, caps->info.name, ndr_last_error());

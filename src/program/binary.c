@@ -173,6 +173,7 @@ bool ndr_binary_find(ndr_context *context, const char *text, const char *options
     if (!context->disk.folder.chars) return false;
     const int64_t start_ns = ndr_clock_ns();
     const char *why = find(context, text, options, program);
+    ndr_trace_call(context, start_ns, "build", why ? "miss" : "hit", "why", why ? why : "it is on disk");
     program->context = context;
     atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
     if (why) {

@@ -143,6 +143,8 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     made->key = key;
     const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill_program(context, desc, made);
+    ndr_trace_call(context, start_ns, "build", title_of(desc), "result",
+                   status != NDR_OK ? ndr_last_error() : made->kernels.chars ? "from disk" : "compiled");
     if (status == NDR_OK && !made->kernels.chars)
         ndr_log(NDR_LOG_INFO, "program.built", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", made->title,
                 (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, made->options);

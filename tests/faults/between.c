@@ -160,6 +160,7 @@ REFUSABLE(clGetDeviceInfo, (cl_device_id d, cl_uint what, ANSWER),
 PASSES(clGetProgramBuildInfo, (cl_program p, cl_device_id d, cl_uint what, ANSWER), p, d, what, bytes, value, needed)
 PASSES(clGetKernelSubGroupInfo, (cl_kernel k, cl_device_id d, cl_uint what, size_t given, const void *input, ANSWER), k,
        d, what, given, input, bytes, value, needed)
+PASSES(clGetDeviceAndHostTimer, (cl_device_id d, cl_ulong *on_device, cl_ulong *on_host), d, on_device, on_host)
 PASSES(clGetDeviceIDs, (cl_platform_id p, cl_device_type type, cl_uint most, cl_device_id *devices, cl_uint *count), p,
        type, most, devices, count)
 REFUSABLE(clGetPlatformIDs, (cl_uint most, cl_platform_id *platforms, cl_uint *count),

@@ -8,6 +8,7 @@ set(covered
   "base/handle: check"              # handles are known in checked contexts only
   "device/cache: binary"
   "device/caps: catalog context"    # what NDR_DISABLE disables; what a device reports
+  "device/clock: trace"
   "device/cl_error: status failures"
   "launch/args: launch"
   "launch/checked: check"           # together with device/check

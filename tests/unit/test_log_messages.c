@@ -1,6 +1,9 @@
 /* test_log_messages.c - the messages of docs/logging.md: when each is printed and what it names. */
 #include "support.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "device/device.h"
 
 static ndr_text logged; /* "level id: text\n" of each message since forget() */
@@ -202,6 +205,26 @@ static int close_all(void **state)
     return close_device(state);
 }
 
+/* ---- traces ---- */
+
+static void test_log_messages__tell_of_a_trace(void **state)
+{
+    (void)state;
+    ndr_context *made;
+    struct rlimit before;
+    set_env("NDR_TRACE", "logged.json");
+    signal(SIGXFSZ, SIG_IGN); /* the driver may write files, too */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 100, before.rlim_max }), 0); /* for the next file */
+    const ndr_status status = ndr_context_create(NULL, &made);
+    if (status == NDR_OK) ndr_context_destroy(made);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    restore_env();
+    assert_int_equal(status, NDR_OK);
+    assert_logged("info trace.started: NDR_TRACE: logged.json\n");
+    assert_logged("warn trace.cut: the file of the trace gets no more records: File too large\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +234,7 @@ int main(void)
         TEST(test_log_messages__tell_what_is_built_and_what_is_not),
         TEST(test_log_messages__tell_a_launch),
         TEST(test_log_messages__tell_each_command),
+        TEST(test_log_messages__tell_of_a_trace),
         TEST(test_log_messages__of_details_are_left_out_at_info),
     };
     return cmocka_run_group_tests(tests, open_device, close_all);

@@ -17,7 +17,7 @@ typedef ndr_status submit(const ndr_wait_list *waits, cl_event *done);
 static ndr_status submit_kernel(const ndr_wait_list *waits, cl_event *done)
 {
     static const size_t offset[1] = { 0 }, global[1] = { INTS }, local[1] = { 1 };
-    return ndr_submit_kernel(queue->cl, kernel->cl, 1, offset, global, local, waits, done);
+    return ndr_submit_kernel(queue->cl, kernel->cl, kernel->name, 1, offset, global, local, waits, done);
 }
 
 static ndr_status submit_marker(const ndr_wait_list *waits, cl_event *done)

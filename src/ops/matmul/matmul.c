@@ -8,7 +8,23 @@ extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, n
 static const ndr_op_row *const rows[] = { &ndr_matmul_thin, &ndr_matmul_packed, &ndr_matmul_direct,
                                          &ndr_matmul_blocked, &ndr_matmul_tiled };
 
-const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0], ndr_matmul_class_of };
+static uint64_t elements_of(const ndr_operand *matrix)
+{
+    return (uint64_t)matrix->rows * matrix->cols * (matrix->stride ? matrix->further + 1 : 1);
+}
+
+/* A multiplication and an addition for each pair of elements. */
+static ndr_op_work work_of(const void *request)
+{
+    const ndr_matmul_request *r = request;
+    const uint64_t inputs = r->depth ? elements_of(&r->a) + elements_of(&r->b) : 0;
+    const uint64_t elements = inputs + elements_of(&r->c) * (r->beta != 0 ? 2 : 1);
+    const uint64_t pairs = (uint64_t)r->c.rows * r->c.cols * (r->c.further + 1) * r->depth;
+    return (ndr_op_work){ elements * ndr_dtype_size(r->dtype), 2 * pairs };
+}
+
+const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0], ndr_matmul_class_of,
+                                             work_of };
 
 /* ---- shared by the implementations ---- */
 

@@ -21,8 +21,16 @@ static const ndr_op_row *const rows[] = {
     &ndr_reduce_recursive,
 };
 
+/* One operation for each element after the first. */
+static ndr_op_work work_of(const void *request)
+{
+    const ndr_reduce_request *r = request;
+    const bool counts = ndr_dtype_describe(r->dtype)->is_float && r->input.cols > 0;
+    return (ndr_op_work){ (r->input.cols + 1) * ndr_dtype_size(r->dtype), counts ? r->input.cols - 1 : 0 };
+}
+
 /* Never tuned: another row would change the bits of a sum. */
-const ndr_operation ndr_reduce_operation = { "reduce", rows, sizeof rows / sizeof rows[0], NULL };
+const ndr_operation ndr_reduce_operation = { "reduce", rows, sizeof rows / sizeof rows[0], NULL, work_of };
 
 /* ---- shared by the implementations ---- */
 

@@ -1,0 +1,732 @@
+/* test_trace.c - traces: what the table and the timeline say of known work, what is refused, and failures meanwhile. */
+#include "support.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launch.h"
+#include "ndr/ndr_cl.h"
+
+#include "faults/between.h"
+#include "json.h"
+
+/* ---- a traced context ---- */
+
+static ndr_context *traced;
+static ndr_queue *line;
+static char table[8192]; /* of the latest trace */
+
+static void keep_table(const char *text, void *user)
+{
+    assert_ptr_equal(user, &traced);
+    snprintf(table, sizeof table, "%s", text);
+}
+
+static const ndr_context_desc unchecked = { .check = NDR_CHECK_OFF }; /* checking enqueues commands of its own */
+
+/* `file` may be NULL. */
+static void start(const char *file)
+{
+    table[0] = '\0';
+    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .file = file, .table = true, .callback = keep_table, .user = &traced }));
+}
+
+static void open_traced(const char *file)
+{
+    start(file);
+    assert_ok(ndr_context_create_with(&unchecked, &traced));
+    assert_ok(ndr_queue_create(traced, NULL, &line));
+}
+
+static void close_traced(void)
+{
+    ndr_queue_destroy(line);
+    ndr_context_destroy(traced);
+}
+
+static ndr_kernel *add_one(void)
+{
+    ndr_kernel *kernel;
+    assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels, .label = "a \"b\".cl" },
+                             &kernel));
+    return kernel;
+}
+
+/* ---- what the file says ---- */
+
+typedef struct slice {
+    char name[64], category[16], in[64], result[64];
+    unsigned long group, row, bytes, flops;
+    double start_us, time_us;
+} slice;
+
+static slice slices[5000];
+static size_t slice_count, row_names;
+
+static double number_of(const char *record, const char *key)
+{
+    char text[64];
+    return json_field(record, key, text, sizeof text) ? strtod(text, NULL) : 0;
+}
+
+static void read_slice(const char *record)
+{
+    slice *s = &slices[slice_count++];
+    *s = (slice){ .group = (unsigned long)number_of(record, "pid"), .row = (unsigned long)number_of(record, "tid"),
+                  .bytes = (unsigned long)number_of(record, "bytes"), .flops = (unsigned long)number_of(record, "flops"),
+                  .start_us = number_of(record, "ts"), .time_us = number_of(record, "dur") };
+    assert_true(json_field(record, "name", s->name, sizeof s->name));
+    assert_true(json_field(record, "cat", s->category, sizeof s->category));
+    (void)json_field(record, "in", s->in, sizeof s->in);
+    (void)json_field(record, "result", s->result, sizeof s->result);
+    assert_true(s->start_us >= 0 && s->time_us >= 0);
+}
+
+/* Read a file, to which `closing` is added first. */
+static void read_slices(const char *path, const char *closing)
+{
+    ndr_text text = { 0 };
+    ndr_file_info info;
+    assert_int_equal(ndr_file_read(path, 1 << 30, &text, &info), 0);
+    ndr_text_add(&text, "%s", closing);
+    json_check(text.chars, text.length);
+    slice_count = row_names = 0;
+    for (const char *at = text.chars; (at = strstr(at, "\n{")) && slice_count < 5000; ++at) {
+        if (strncmp(at, "\n{\"ph\":\"X\"", 10) == 0) read_slice(at + 1);
+        else row_names += strstr(at, "thread_name") != NULL;
+    }
+    ndr_text_free(&text);
+}
+
+/* Slices of that category, and of that name unless it is NULL. */
+static size_t count_slices(const char *category, const char *name)
+{
+    size_t count = 0;
+    for (const slice *s = slices; s < slices + slice_count; ++s)
+        count += strcmp(s->category, category) == 0 && (!name || strcmp(s->name, name) == 0);
+    return count;
+}
+
+static const slice *find_slice(const char *category, const char *name)
+{
+    for (const slice *s = slices; s < slices + slice_count; ++s)
+        if (strcmp(s->category, category) == 0 && strcmp(s->name, name) == 0) return s;
+    fail_msg("no slice \"%s\" of category %s", name, category);
+    return NULL;
+}
+
+/* The table's row of that name; it must have that count. */
+static const char *check_row(const char *name, unsigned long count)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "\n%-36s %9lu ", name, count);
+    const char *row = strstr(table, wanted);
+    if (!row) fail_msg("no row \"%s\" with count %lu in\n%s", name, count, table);
+    return row + 1;
+}
+
+/* ---- known work ---- */
+
+enum { ITEMS = 1024, BYTES = ITEMS * sizeof(int), LAUNCHES = 200 };
+
+static void do_known_work(void)
+{
+    ndr_kernel *kernel = add_one();
+    ndr_buffer *x, *y;
+    int host[ITEMS] = { 0 };
+    assert_ok(ndr_buffer_create(traced, BYTES, &x));
+    assert_ok(ndr_buffer_create(traced, BYTES, &y));
+    assert_ok(ndr_buffer_fill(line, x, 0, BYTES, &host[0], sizeof host[0], NULL));
+    for (int i = 0; i < LAUNCHES; ++i) assert_ok(ndr_launch(line, kernel, ndr_range_1d(ITEMS), x));
+    assert_ok(ndr_buffer_copy(line, x, 0, y, 0, BYTES, NULL));
+    assert_ok(ndr_queue_finish(line));
+    assert_ok(ndr_buffer_read(line, y, 0, BYTES, host));
+    for (int i = 0; i < ITEMS; ++i) assert_int_equal(host[i], LAUNCHES);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+}
+
+static void test_trace__counts_commands_in_a_table(void **state)
+{
+    (void)state;
+    open_traced(NULL);
+    do_known_work();
+    assert_string_equal(table, "");
+    close_traced();
+    check_row("add_one", LAUNCHES);
+    check_row("copy", 1);
+    check_row("fill", 1);
+    check_row("read", 1);
+    assert_non_null(strstr(table, "Medians are within 3.2 %."));
+    assert_non_null(strstr(table, "of the host's.\n"));
+    assert_null(strstr(table, "commands"));
+    assert_null(strstr(table, "records"));
+}
+
+static void test_trace__writes_a_timeline(void **state)
+{
+    (void)state;
+    open_traced("known.json");
+    do_known_work();
+    close_traced();
+    read_slices("known.json", "");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    assert_int_equal(count_slices("kernel", NULL), LAUNCHES);
+    assert_int_equal(count_slices("transfer", NULL), 3);
+    assert_int_equal(count_slices("enqueue", NULL), LAUNCHES + 3);
+    assert_int_equal(find_slice("transfer", "copy")->bytes, BYTES);
+    assert_int_equal(find_slice("transfer", "read")->bytes, BYTES);
+    assert_int_equal(find_slice("enqueue", "fill")->bytes, BYTES);
+    assert_int_equal(count_slices("wait", "finish"), 1);
+    const slice *build = find_slice("build", "a \\");
+    assert_true(strcmp(build->result, "compiled") == 0 || strcmp(build->result, "from disk") == 0);
+    assert_true(row_names >= 2); /* this thread, and the queue */
+}
+
+/* The device's times lie between the call that enqueued the work and the end of the wait for it. */
+static void test_trace__maps_the_devices_times_to_the_hosts(void **state)
+{
+    (void)state;
+    open_traced("mapped.json");
+    do_known_work();
+    close_traced();
+    const char *note = strstr(table, "times are within ");
+    assert_non_null(note);
+    const double error_us = strtod(note + 17, NULL) + 0.2; /* printed with one digit */
+    assert_true(error_us > 0);
+    read_slices("mapped.json", "");
+    const slice *fill = find_slice("enqueue", "fill"), *finish = find_slice("wait", "finish");
+    double end_us = 0;
+    for (const slice *s = slices; s < slices + slice_count; ++s) {
+        if (strcmp(s->category, "kernel") != 0) continue;
+        assert_true(s->start_us >= fill->start_us - error_us);
+        assert_true(s->start_us + s->time_us <= finish->start_us + finish->time_us + error_us);
+        assert_int_not_equal(s->group, fill->group);
+        end_us = s->start_us + s->time_us;
+    }
+    assert_true(end_us > 0);
+}
+
+/* In one row nothing overlaps; times are printed in ns. */
+static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
+{
+    (void)state;
+    open_traced("rows.json");
+    do_known_work();
+    close_traced();
+    read_slices("rows.json", "");
+    for (const slice *a = slices; a < slices + slice_count; ++a)
+        for (const slice *b = a + 1; b < slices + slice_count && a->group > 1; ++b)
+            if (b->group == a->group && b->row == a->row)
+                assert_true(b->start_us + 0.0005 >= a->start_us + a->time_us);
+}
+
+static void test_trace__numbers_queues_and_contexts(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_queue *second, *third;
+    ndr_event *mark;
+    open_traced("queues.json");
+    assert_ok(ndr_context_create_with(&unchecked, &other));
+    assert_ok(ndr_queue_create(traced, NULL, &second));
+    assert_ok(ndr_queue_create(other, NULL, &third));
+    ndr_queue *const all[] = { line, second, third };
+    for (size_t i = 0; i < 3; ++i) {
+        assert_ok(ndr_queue_mark(all[i], &mark));
+        assert_ok(ndr_event_wait(mark));
+        ndr_event_destroy(mark);
+    }
+    ndr_queue_destroy(second);
+    ndr_queue_destroy(third);
+    ndr_context_destroy(other);
+    assert_string_equal(table, "");
+    close_traced();
+    check_row("marker", 3);
+    read_slices("queues.json", "");
+    assert_int_equal(count_slices("transfer", "marker"), 3);
+    assert_int_equal(count_slices("wait", "wait"), 3);
+    size_t rows = 0, groups = 0;
+    for (const slice *a = slices; a < slices + slice_count; ++a) {
+        bool is_new_row = strcmp(a->category, "transfer") == 0, is_new_group = is_new_row;
+        for (const slice *b = slices; b < a; ++b) {
+            if (b->group == a->group) is_new_group = false;
+            if (b->group == a->group && b->row == a->row) is_new_row = false;
+        }
+        rows += is_new_row;
+        groups += is_new_group;
+    }
+    assert_int_equal(rows, 3);
+    assert_int_equal(groups, 2);
+}
+
+/* ---- regions and operations ---- */
+
+static void test_trace__shows_operations_with_their_row(void **state)
+{
+    (void)state;
+    enum { N = 4097, M = 8 };
+    open_traced("operations.json");
+    ndr_buffer *in, *out;
+    float *ones = malloc(N * sizeof *ones);
+    for (int i = 0; i < N; ++i) ones[i] = 1;
+    assert_ok(ndr_buffer_create_from(traced, N * sizeof *ones, ones, &in));
+    assert_ok(ndr_buffer_create(traced, N * sizeof *ones, &out));
+    free(ones);
+    const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { in, 0 }, .count = N, .output = { out, 0 } };
+    for (int i = 0; i < 3; ++i) assert_ok(ndr_reduce(line, &sum, NULL));
+    assert_ok(ndr_matmul(line, &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32, .a = { in, 0, M, M, 0 }, .b = { in, M * M, M, M, 0 },
+                                                   .c = { out, 0, M, M, 0 } }, NULL));
+    ndr_buffer_destroy(in);
+    ndr_buffer_destroy(out);
+    close_traced();
+    read_slices("operations.json", "");
+    size_t reductions = 0, products = 0, inside = 0;
+    for (const slice *s = slices; s < slices + slice_count; ++s) {
+        inside += strcmp(s->category, "kernel") == 0 && strlen(s->in) > 0;
+        if (strcmp(s->category, "region") != 0) continue;
+        if (strncmp(s->name, "reduce ", 7) == 0 && ++reductions) {
+            assert_int_equal(s->bytes, (N + 1) * sizeof(float));
+            assert_int_equal(s->flops, N - 1);
+            if (reductions == 1) check_row(s->name, 3);
+        }
+        if (strncmp(s->name, "matmul ", 7) == 0 && ++products) {
+            assert_int_equal(s->bytes, 3 * M * M * sizeof(float));
+            assert_int_equal(s->flops, 2 * M * M * M);
+            check_row(s->name, 1);
+        }
+    }
+    assert_int_equal(reductions, 3);
+    assert_int_equal(products, 1);
+    assert_true(inside >= 4);
+    assert_int_equal(inside, count_slices("kernel", NULL));
+}
+
+static void test_trace__shows_regions_within_regions(void **state)
+{
+    (void)state;
+    open_traced("regions.json");
+    ndr_kernel *kernel = add_one();
+    ndr_buffer *x;
+    assert_ok(ndr_buffer_create(traced, BYTES, &x));
+    for (int step = 0; step < 5; ++step) {
+        ndr_trace_begin("step \"\\ 1\"", 1000000, 0);
+        assert_ok(ndr_launch(line, kernel, ndr_range_1d(ITEMS), x));
+        for (int i = 0; i < 2; ++i) {
+            ndr_trace_begin("inner", 0, 0);
+            assert_ok(ndr_launch(line, kernel, ndr_range_1d(ITEMS), x));
+            ndr_trace_end();
+        }
+        ndr_trace_end();
+    }
+    ndr_trace_begin(NULL, 5, 5); /* without commands */
+    ndr_trace_end();
+    ndr_trace_end();             /* there is none */
+    ndr_trace_begin("left open", 0, 0);
+    ndr_buffer_destroy(x);
+    close_traced();
+    check_row("add_one", 15);
+    check_row("inner", 10);
+    check_row("step \"\\ 1\"", 5);
+    assert_null(strstr(table, "\nregion  "));
+    assert_null(strstr(table, "left open"));
+    read_slices("regions.json", "");
+    assert_int_equal(count_slices("region", NULL), 5 + 10 + 1);
+    assert_int_equal(count_slices("region", "inner"), 10);
+    size_t inner = 0, outer = 0;
+    for (const slice *s = slices; s < slices + slice_count; ++s) {
+        inner += strcmp(s->category, "kernel") == 0 && strcmp(s->in, "inner") == 0;
+        outer += strcmp(s->category, "kernel") == 0 && strncmp(s->in, "step ", 5) == 0;
+    }
+    assert_int_equal(inner, 10);
+    assert_int_equal(outer, 5);
+    ndr_trace_end(); /* of a trace that is over */
+    ndr_trace_begin("no trace", 0, 0);
+    ndr_trace_end();
+}
+
+/* ---- what does not change ---- */
+
+static void test_trace__does_not_give_queues_times_for_the_user(void **state)
+{
+    (void)state;
+    open_traced(NULL);
+    ndr_event *mark;
+    uint64_t ns;
+    assert_ok(ndr_queue_mark(line, &mark));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_elapsed_ns(mark, &ns), "the queue keeps no times", "profiling");
+    ndr_event_destroy(mark);
+    close_traced();
+}
+
+static void test_trace__counts_commands_of_foreign_queues_without_times(void **state)
+{
+    (void)state;
+    cl_int error;
+    ndr_queue *foreign;
+    ndr_event *mark;
+    open_traced("foreign.json");
+    cl_command_queue cl = clCreateCommandQueue(traced->cl, traced->device, 0, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_ok(ndr_queue_from_cl(traced, cl, &foreign));
+    assert_ok(ndr_queue_mark(foreign, &mark));
+    assert_ok(ndr_queue_finish(foreign));
+    ndr_event_destroy(mark);
+    ndr_queue_destroy(foreign);
+    clReleaseCommandQueue(cl);
+    close_traced();
+    assert_non_null(strstr(table, "1 commands have no times and are not counted.\n"));
+    read_slices("foreign.json", "");
+    assert_int_equal(count_slices("enqueue", "marker"), 1);
+    assert_int_equal(count_slices("transfer", NULL), 0);
+}
+
+static void test_trace__leaves_earlier_and_later_contexts_alone(void **state)
+{
+    (void)state;
+    ndr_event *mark;
+    open_traced("alone.json");
+    assert_ok(ndr_queue_mark(queue, &mark)); /* of a context that was there before */
+    ndr_event_destroy(mark);
+    close_traced();
+    read_slices("alone.json", "");
+    assert_int_equal(slice_count, 0);
+    assert_null(strstr(table, "marker"));
+    table[0] = '\0';
+    assert_ok(ndr_context_create_with(&unchecked, &traced));
+    assert_ok(ndr_queue_create(traced, NULL, &line));
+    assert_ok(ndr_queue_mark(line, &mark));
+    ndr_event_destroy(mark);
+    close_traced();
+    assert_string_equal(table, "");
+    assert_null(ndr_is_traced() ? "a trace runs" : NULL);
+}
+
+/* ---- starting ---- */
+
+static void test_trace__refuses_what_it_cannot_start(void **state)
+{
+    (void)state;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(NULL), "ndr_trace_start", "desc is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ 0 }), "neither desc->table nor desc->file is set");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "" }), "desc->file is \"\"");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .table = true }),
+                   "ndr_trace_start: the file \"nowhere/a.json\" cannot be made: No such file or directory",
+                   "name a file in a folder that you may write to");
+    open_traced(NULL);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace runs already");
+    close_traced();
+    open_traced(NULL);
+    close_traced();
+    assert_non_null(strstr(table, "libndr trace of "));
+}
+
+static void test_trace__reads_the_words_of_the_environment(void **state)
+{
+    (void)state;
+    ndr_trace_desc desc;
+    static const struct {
+        const char *words, *file;
+        bool table;
+    } right[] = { { NULL, NULL, false },        { "", NULL, false },           { "table", NULL, true },
+                  { "a.json", "a.json", false }, { "table.json", "table.json", false }, { "table,b.json", "b.json", true },
+                  { "tables/x.json", "tables/x.json", false }, { "table,table,.json", "table,.json", true } };
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; ++i) {
+        assert_ok(ndr_trace_parse(right[i].words, &desc));
+        assert_int_equal(desc.table, right[i].table);
+        assert_true(right[i].file ? desc.file && strcmp(desc.file, right[i].file) == 0 : !desc.file);
+    }
+    static const char *const wrong[] = { "1", "on", "tables", "table,", "table,x", "x", ".json", "a.json,table", "TABLE" };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        char quoted[64];
+        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; it takes table, a path", wrong[i]);
+        assert_refused(NDR_BAD_ARGUMENT, ndr_trace_parse(wrong[i], &desc), quoted, "table,PATH.json");
+    }
+}
+
+static void test_trace__is_started_by_the_environment(void **state)
+{
+    (void)state;
+    char path[64];
+    ndr_event *mark;
+    set_env("NDR_TRACE", "process-%p.json");
+    for (unsigned round = 1; round <= 3; ++round) { /* the file goes on */
+        assert_ok(ndr_context_create_with(&unchecked, &traced));
+        assert_ok(ndr_queue_create(traced, NULL, &line));
+        assert_ok(ndr_queue_mark(line, &mark));
+        ndr_event_destroy(mark);
+        close_traced();
+        snprintf(path, sizeof path, "process-%ld.json", (long)getpid());
+        read_slices(path, "");
+        assert_int_equal(count_slices("transfer", "marker"), round);
+    }
+    assert_int_equal(remove(path), 0);
+    traced = NULL;
+    set_env("NDR_TRACE", "nowhere/a.json");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE: the file \"nowhere/a.json\" cannot be made");
+    set_env("NDR_TRACE", "tabel");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE is \"tabel\"");
+    assert_null(traced);
+    restore_env();
+}
+
+/* ---- many ---- */
+
+enum { THREADS = 64, EACH = 300 };
+
+static void *mark_many(void *nothing)
+{
+    ndr_queue *own;
+    ndr_event *mark;
+    if (ndr_queue_create(traced, NULL, &own) != NDR_OK) return NULL;
+    for (int i = 0; i < EACH; ++i) {
+        ndr_trace_begin(i % 2 ? "odd" : "even", 1, 1);
+        if (ndr_queue_mark(own, &mark) != NDR_OK) return NULL;
+        ndr_event_destroy(mark);
+        ndr_trace_end();
+        if (i % 100 == 99 && ndr_queue_finish(own) != NDR_OK) return NULL;
+    }
+    ndr_queue_destroy(own);
+    return (void)nothing, &traced;
+}
+
+static void test_trace__takes_many_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    open_traced("threads.json");
+    for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, mark_many, NULL), 0);
+    for (int i = 0; i < THREADS; ++i) {
+        void *done;
+        assert_int_equal(pthread_join(threads[i], &done), 0);
+        assert_ptr_equal(done, &traced);
+    }
+    close_traced();
+    check_row("marker", THREADS * EACH);
+    check_row("odd", THREADS * EACH / 2);
+    check_row("even", THREADS * EACH / 2);
+    read_slices("threads.json", "");
+}
+
+/* The work waits for an event of the test, so that no command ends. */
+static void test_trace__keeps_a_limited_number_of_commands(void **state)
+{
+    (void)state;
+    enum { LIMIT = 1 << 18, OVER = 100 };
+    skip_without(!quick(), "a simulator takes minutes for so many commands");
+    cl_int error;
+    open_traced(NULL);
+    cl_event gate = clCreateUserEvent(traced->cl, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    const ndr_wait_list waits = { 1, &gate };
+    for (int i = 0; i < LIMIT + OVER; ++i) assert_ok(ndr_submit_marker(line->cl, i == 0 ? &waits : NULL, NULL));
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_ok(ndr_queue_finish(line));
+    clReleaseEvent(gate);
+    close_traced();
+    check_row("marker", LIMIT);
+    assert_non_null(strstr(table, "100 commands have no times and are not counted.\n"));
+}
+
+/* ---- failures ---- */
+
+static void test_trace__goes_on_if_the_driver_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        call refused;
+        size_t passing;
+        const char *note; /* what the table says; NULL: nothing */
+    } cases[] = { { CALL_clGetEventProfilingInfo, 0, "1 commands have no times" },
+                  { CALL_clGetEventProfilingInfo, 1, "1 commands have no times" },
+                  { CALL_clRetainEvent, 0, "1 commands have no times" },
+                  { CALL_clGetEventInfo, 0, NULL } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        ndr_event *mark;
+        open_traced("failures.json");
+        refuse(cases[i].refused, cases[i].passing, CL_OUT_OF_RESOURCES);
+        assert_ok(ndr_queue_mark(line, &mark));
+        assert_ok(ndr_queue_finish(line));
+        assert_true(refuse_none());
+        ndr_event_destroy(mark);
+        close_traced();
+        if (cases[i].note) assert_non_null(strstr(table, cases[i].note));
+        else check_row("marker", 1);
+        read_slices("failures.json", "");
+    }
+}
+
+static void test_trace__has_no_device_times_if_the_clocks_cannot_be_compared(void **state)
+{
+    (void)state;
+    start("clocks.json");
+    refuse(CALL_clGetEventProfilingInfo, 0, CL_PROFILING_INFO_NOT_AVAILABLE);
+    refuse_also(CALL_clGetEventProfilingInfo);
+    refuse_also(CALL_clGetDeviceAndHostTimer);
+    assert_ok(ndr_context_create_with(&unchecked, &traced));
+    (void)refuse_none();
+    assert_ok(ndr_queue_create(traced, NULL, &line));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event *mark;
+    assert_ok(ndr_queue_mark(line, &mark));
+    assert_ok(ndr_event_wait(mark));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(mark);
+    read_slices("clocks.json", "]");
+    assert_int_equal(count_slices("transfer", NULL), 0);
+    close_traced();
+    check_row("marker", 1);
+}
+
+static void test_trace__does_not_record_what_the_driver_refuses(void **state)
+{
+    (void)state;
+    ndr_event *mark = NULL;
+    open_traced("refused.json");
+    refuse(CALL_clEnqueueMarkerWithWaitList, 0, CL_OUT_OF_RESOURCES);
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_mark(line, &mark), "clEnqueueMarkerWithWaitList gave CL_OUT_OF_RESOURCES");
+    assert_true(refuse_none());
+    assert_null(mark);
+    close_traced();
+    read_slices("refused.json", "");
+    assert_int_equal(slice_count, 0);
+    assert_null(strstr(table, "marker"));
+}
+
+/* Everything that a trace does, with one allocation refused. Returns the first failure. */
+static ndr_status try_all(void)
+{
+    ndr_event *mark = NULL;
+    traced = NULL;
+    line = NULL;
+    ndr_status status =
+        ndr_trace_start(&(ndr_trace_desc){ .file = "memory.json", .table = true, .callback = keep_table, .user = &traced });
+    if (status == NDR_OK) status = ndr_context_create_with(&unchecked, &traced);
+    if (status == NDR_OK) status = ndr_queue_create(traced, NULL, &line);
+    ndr_trace_begin("part", 1, 1);
+    if (status == NDR_OK) status = ndr_queue_mark(line, &mark);
+    ndr_trace_end();
+    if (status == NDR_OK) status = ndr_queue_finish(line);
+    ndr_event_destroy(mark);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(traced);
+    return status;
+}
+
+static void test_trace__leaks_nothing_without_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(try_all(), NDR_OK);
+    const alive before = now;
+    size_t refused = 0;
+    for (size_t passing = 0;; ++passing) {
+        refuse(CALL_malloc, passing, 0);
+        const ndr_status status = try_all();
+        const bool was_refused = refuse_none();
+        assert_true(status == NDR_OK || was_refused);
+        if (ndr_is_traced()) { /* the context was not made */
+            assert_int_not_equal(status, NDR_OK);
+            assert_ok(ndr_context_create_with(&unchecked, &traced));
+            ndr_context_destroy(traced);
+        }
+        assert_false(ndr_is_traced());
+        assert_memory_equal(&now, &before, sizeof now);
+        refused += was_refused;
+        if (!was_refused) break;
+    }
+    assert_true(refused > 5);
+}
+
+/* ---- processes ---- */
+
+/* Run in a process of its own: marks until it is killed. */
+static int mark_until_killed(void)
+{
+    ndr_context *made;
+    ndr_queue *own;
+    ndr_event *mark;
+    if (ndr_context_create_with(&unchecked, &made) != NDR_OK || ndr_queue_create(made, NULL, &own) != NDR_OK) return 1;
+    for (int i = 0;; ++i) {
+        if (ndr_queue_mark(own, &mark) != NDR_OK || (i % 50 == 49 && ndr_queue_finish(own) != NDR_OK)) return 1;
+        ndr_event_destroy(mark);
+        if (i == 2000 && write(STDOUT_FILENO, "x", 1) != 1) return 1;
+    }
+}
+
+static void test_trace__is_valid_after_a_kill(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    set_env("NDR_TRACE", "killed.json");
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ready[1], STDOUT_FILENO);
+        execl("/proc/self/exe", "test_trace", "mark", (char *)NULL);
+        _exit(1);
+    }
+    restore_env();
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(ready[0]), close(ready[1]);
+    read_slices("killed.json", "]");
+    assert_true(count_slices("transfer", "marker") > 1000);
+    assert_true(count_slices("wait", "finish") > 20);
+}
+
+/* What a child made by fork() does with an inherited context changes nothing in its parent's file. */
+static void test_trace__ignores_a_child_made_by_fork(void **state)
+{
+    (void)state;
+    ndr_event *mark;
+    open_traced("fork.json");
+    const pid_t child = fork();
+    if (child == 0) {
+        ndr_trace_remove_context(traced);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_ok(ndr_queue_mark(line, &mark));
+    ndr_event_destroy(mark);
+    close_traced();
+    read_slices("fork.json", "");
+    assert_int_equal(count_slices("transfer", "marker"), 1);
+    check_row("marker", 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "mark") == 0) return mark_until_killed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trace__counts_commands_in_a_table),
+        cmocka_unit_test(test_trace__writes_a_timeline),
+        cmocka_unit_test(test_trace__maps_the_devices_times_to_the_hosts),
+        cmocka_unit_test(test_trace__shows_a_queue_as_rows_without_overlap),
+        cmocka_unit_test(test_trace__numbers_queues_and_contexts),
+        cmocka_unit_test(test_trace__shows_operations_with_their_row),
+        cmocka_unit_test(test_trace__shows_regions_within_regions),
+        cmocka_unit_test(test_trace__does_not_give_queues_times_for_the_user),
+        cmocka_unit_test(test_trace__counts_commands_of_foreign_queues_without_times),
+        cmocka_unit_test(test_trace__leaves_earlier_and_later_contexts_alone),
+        cmocka_unit_test(test_trace__refuses_what_it_cannot_start),
+        cmocka_unit_test(test_trace__reads_the_words_of_the_environment),
+        cmocka_unit_test(test_trace__is_started_by_the_environment),
+        cmocka_unit_test(test_trace__takes_many_threads),
+        cmocka_unit_test(test_trace__keeps_a_limited_number_of_commands),
+        cmocka_unit_test(test_trace__goes_on_if_the_driver_fails),
+        cmocka_unit_test(test_trace__has_no_device_times_if_the_clocks_cannot_be_compared),
+        cmocka_unit_test(test_trace__does_not_record_what_the_driver_refuses),
+        cmocka_unit_test(test_trace__leaks_nothing_without_memory),
+        cmocka_unit_test(test_trace__is_valid_after_a_kill),
+        cmocka_unit_test(test_trace__ignores_a_child_made_by_fork),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
