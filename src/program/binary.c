@@ -13,8 +13,9 @@
 /* A line for the kernel, and one for each parameter. */
 static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
-    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %d\n", k->name, k->arg_count, k->info.arg_count, k->argument_bytes,
-                 (int)k->form, k->dims, k->has_scratch, k->is_guarded);
+    const size_t *size = k->info.required_local_size;
+    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
+                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->is_guarded, size[0], size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
         ndr_text_add(out, "%d %d %u %zu %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
                      p->is_const, p->name, p->type_name);
@@ -53,8 +54,9 @@ ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
     NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
     int form = 0, has_scratch = 0, is_guarded = 0;
     unsigned count = 0;
-    sscanf(line + 7 + length, "%u %u %zu %d %u %d %d", &count, &k->info.arg_count, &k->argument_bytes, &form, &k->dims,
-           &has_scratch, &is_guarded);
+    size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
+    sscanf(line + 7 + length, "%u %u %zu %d %u %d %d %zu %zu %zu", &count, &k->info.arg_count, &k->argument_bytes,
+           &form, &k->dims, &has_scratch, &is_guarded, &size[0], &size[1], &size[2]);
     k->form = (ndr_form)form;
     k->has_scratch = has_scratch;
     k->is_guarded = is_guarded;
@@ -129,10 +131,8 @@ static ndr_status check_kernel(ndr_program *program, const char *name, ndr_text 
     return NDR_OK;
 }
 
-static ndr_status load(const ndr_context *context, const ndr_text *value, const char *flags, ndr_program *program)
+static ndr_status load(const ndr_context *context, const part parts[PARTS], const char *flags, ndr_program *program)
 {
-    part parts[PARTS];
-    read_parts(value, parts);
     const unsigned char *binary = (const unsigned char *)parts[BINARY].bytes;
     cl_int error, status = CL_SUCCESS;
     cl_program made = ndr_cl.clCreateProgramWithBinary(context->cl, 1, &context->device, &parts[BINARY].count, &binary,
@@ -158,7 +158,9 @@ static const char *find(ndr_context *context, const char *text, const char *opti
     ndr_text_add(&program->question, "program %016llx%016llx, %s", (unsigned long long)hash.words[0],
                  (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);
     const bool is_there = !flags.failed && ndr_cache_get(context, program->question.chars, &value);
-    const ndr_status status = is_there ? load(context, &value, flags.chars, program) : NDR_NOT_FOUND;
+    part parts[PARTS];
+    if (is_there) read_parts(&value, parts);
+    const ndr_status status = is_there ? load(context, parts, flags.chars, program) : NDR_NOT_FOUND;
     ndr_text_free(&value);
     ndr_text_free(&flags);
     if (status == NDR_OK) return NULL;
@@ -239,4 +241,38 @@ void ndr_binary_keep(ndr_program *program)
                 program->options, value.length, (double)(ndr_clock_ns() - start_ns) * 1e-6);
     ndr_text_free(&kernels);
     ndr_text_free(&value);
+}
+
+/* ---- PTX ---- */
+
+static ndr_status load_patched(const ndr_context *context, const ndr_text *value, const char *target, const char *flags,
+                               ndr_program *program)
+{
+    part parts[PARTS];
+    ndr_text ptx = { 0 };
+    read_parts(value, parts);
+    ndr_status status = ndr_ptx_patch(parts[BINARY].bytes, target, &ptx);
+    parts[BINARY] = (part){ ptx.chars, ptx.length + 1 };
+    if (status == NDR_OK) status = load(context, parts, flags, program);
+    ndr_text_free(&ptx);
+    return status;
+}
+
+ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char *options, ndr_program *program)
+{
+    ndr_text kernels = { 0 }, value = { 0 }, flags = { 0 };
+    cl_program built = program->cl;
+    program->context = context;
+    ndr_build_add_options(&context->caps, options, &flags);
+    ndr_text_add(&kernels, "%s", "");
+    ndr_status status = flags.failed || kernels.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for its binary")
+                                                       : add_parts(program, &kernels, &value);
+    if (status == NDR_OK) status = load_patched(context, &value, target, flags.chars, program);
+    if (program->cl != built) ndr_cl.clReleaseProgram(built);
+    ndr_text_free(&kernels);
+    ndr_text_free(&value);
+    ndr_text_free(&flags);
+    if (status == NDR_OK || status == NDR_OUT_OF_HOST_MEMORY) return status;
+    return ndr_fail(NDR_BUILD_FAILED, "\"%s\" did not build for \"%s\" as PTX for %s: %s", program->title,
+                    context->caps.info.name, target, ndr_last_error());
 }

@@ -110,6 +110,14 @@ static ndr_status expand_source(const ndr_kernel_desc *desc, ndr_text *out, ndr_
     return status;
 }
 
+static ndr_status build_program(ndr_context *context, const ndr_kernel_desc *desc, const char *text, ndr_text *options,
+                                ndr_program *made)
+{
+    const ndr_ptx_target target = ndr_ptx_target_of(desc->bundled ? options_of(desc) : "");
+    NDR_TRY(ndr_signature_build(context, text, options, made));
+    return *target.name ? ndr_binary_patch(context, target.name, options->chars, made) : NDR_OK;
+}
+
 static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, const char *text, const char *flags,
                              ndr_program *made)
 {
@@ -120,7 +128,7 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
     if (status == NDR_OK && (options.failed || !made->title))
         status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     if (status == NDR_OK && !ndr_binary_find(context, text, options.chars, made))
-        status = ndr_signature_build(context, text, &options, made);
+        status = build_program(context, desc, text, &options, made);
     made->options = options.chars; /* freed with the program in every case */
     return status;
 }

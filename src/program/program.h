@@ -307,6 +307,22 @@ void ndr_binary_keep(ndr_program *program);
 /* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
 
+/* Load a built program again from its binary, with ndr_ptx_patch(). The build lock is held. NDR_BUILD_FAILED: the
+ * driver's binaries are no such PTX, or it refuses the result. */
+ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char *options, ndr_program *program);
+
+/* ---- ptx.c ---- */
+
+/* Pure: append PTX with "sm_90" as its target changed to `target` "sm_90a", and what it has behind "//@ " in comments
+ * uncommented. Refuses what is no PTX, and a target that is no shorter form of `target`. */
+ndr_status ndr_ptx_patch(const char *ptx, const char *target, ndr_text *out);
+
+/* Pure: the target that build options ask for by -DNDR_PTX_TARGET=sm_90a; "": none. */
+typedef struct ndr_ptx_target {
+    char name[16];
+} ndr_ptx_target;
+ndr_ptx_target ndr_ptx_target_of(const char *options);
+
 /* ---- kernel.c ---- */
 
 /* Fill in a kernel whose context is set. The caller holds the build lock, or is alone. */

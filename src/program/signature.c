@@ -462,7 +462,10 @@ ndr_status ndr_signature_read_limits(ndr_kernel *kernel)
     READ(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required);
     kernel->info.local_memory_bytes = (size_t)local;
     kernel->info.private_memory_bytes = (size_t)private_memory;
-    ndr_reverse_dims(3, required, kernel->info.required_local_size);
+    if (required[0]) ndr_reverse_dims(3, required, kernel->info.required_local_size);
+    /* NVIDIA reports 256 items for kernels that require more, and runs them. */
+    const size_t *size = kernel->info.required_local_size;
+    kernel->info.max_group_size = ndr_max_size(kernel->info.max_group_size, size[0] * size[1] * size[2]);
     return NDR_OK;
 }
 
