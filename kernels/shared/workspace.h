@@ -1,13 +1,15 @@
 /* workspace.h - the head of a queue's workspace. C and OpenCL C compile this file.
  *
- *     | slot 0 | slot 1 | ... | slot 7 | own counter | ... | bytes for anything
- *     0        4        8              32                  64                      uints
+ *     | slot 0 | slot 1 | ... | slot 7 | own counter | marks | ... | bytes for anything
+ *     0        4        8              32            33            64                      uints
  *
  * A slot holds a counter, and for some operations a cell, that the groups of one launch share. Both are 0 before and
  * after the launch. A launch that fails may leave its slot in any state. So launches use the slots in turn, and each
  * one zeroes the next slot before that is used again.
  *
- * The own counter is for operations that initialise it themselves. */
+ * The own counter is for operations that initialise it themselves.
+ *
+ * A mark is set if it holds a launch's own number, ndr_workspace_take_number(). So nothing has to clear marks. */
 #ifndef NDR_SHARED_WORKSPACE_H
 #define NDR_SHARED_WORKSPACE_H
 
@@ -15,6 +17,7 @@
 #define NDR_SLOT_WORDS 4
 #define NDR_SLOT_CELL 2 /* offset of the cell in a slot, in words; aligned for a ulong */
 #define NDR_OWN_COUNTER (NDR_SLOTS * NDR_SLOT_WORDS)
+#define NDR_MARKS (NDR_OWN_COUNTER + 1)
 #define NDR_WORKSPACE_HEAD 64 /* uints before the free bytes */
 #define NDR_WORKSPACE_HEAD_BYTES (4 * NDR_WORKSPACE_HEAD)
 

@@ -54,6 +54,9 @@ const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
 /* The next slot, for one launch. That launch zeroes the slot after it. */
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
 
+/* A number for marks: not 0, and not among the last 2^32 - 2 ones. */
+unsigned ndr_workspace_take_number(ndr_workspace *workspace);
+
 /* ---- core.c ---- */
 
 /* What a core of a CPU has. */
@@ -90,20 +93,25 @@ typedef struct ndr_op_plan {
 /* Needs of a row beyond OpenCL 1.2, bits of ndr_op_row.needs. select.c has a description of each. */
 typedef enum ndr_need {
     NDR_NEEDS_DEVICE_ORDER = 1u << 0, /* acquire and release between groups */
+    NDR_NEEDS_F64_MMA = 1u << 1,      /* inline PTX that multiplies matrices of f64 */
+    NDR_NEEDS_BF16_MMA = 1u << 2,     /* PTX, loaded as a binary, that multiplies matrices of bfloat16 */
 } ndr_need;
 
 typedef struct ndr_op_job ndr_op_job;
+typedef struct ndr_op_row ndr_op_row;
 
 /* One implementation. `request` is the operation's struct. cannot() and unsuited() return the reason, or NULL; a
  * NULL function never has a reason. All functions but run() are pure. */
-typedef struct ndr_op_row {
+struct ndr_op_row {
     const char *name; /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
     unsigned needs;
     const char *(*cannot)(const void *request);                         /* why it cannot run the request */
     const char *(*unsuited)(const ndr_caps *caps, const void *request); /* why a later row is better */
     void (*plan)(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
     ndr_status (*run)(ndr_op_job *job);
-} ndr_op_row;
+    /* Of a row that uses more than OpenCL C: whether its results on this device are right. NULL: it uses no more. */
+    ndr_status (*prove)(ndr_queue *queue, const ndr_op_row *row, bool *is_right);
+};
 
 /* What a request declares for traces: bytes read and written, each once, and floating-point operations. */
 typedef struct ndr_op_work {
@@ -160,12 +168,22 @@ ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *opera
 ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);
 ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs);
 
+/* Needs of rows whose results are known to be right on the context's device. */
+ndr_status ndr_op_get_proved(ndr_context *context, unsigned *needs);
+ndr_status ndr_op_add_proved(ndr_context *context, unsigned needs);
+
 /* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
  * unknown name, and a row whose needs the device does not meet. */
 ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, const char *name);
 
 /* The name of the forced row, or NULL. */
 const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
+
+/* ---- prove.c ---- */
+
+/* Whether the row computes what it should on the context's device. A row that uses more than OpenCL C is tried once on
+ * each driver, and the answer is kept on disk; if it fails, its needs count as lacking. */
+ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row, bool *is_right);
 
 /* ---- measure.c ---- */
 

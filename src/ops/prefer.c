@@ -16,7 +16,8 @@ typedef struct preference {
 
 typedef struct choices {
     ndr_attachment base; /* of the context */
-    atomic_uint lacks;   /* needs that the device reports, but whose kernels did not build */
+    atomic_uint lacks;   /* needs that the device reports, but whose kernels did not build or gave wrong results */
+    atomic_uint proved;  /* needs of rows that gave right results */
     ndr_mutex lock;      /* held while preferences are added; they are read without it */
     preference preferences[MAX_PREFERENCES];
     atomic_size_t count;
@@ -48,6 +49,22 @@ ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs)
     choices *c;
     NDR_TRY(get_choices(context, &c));
     atomic_fetch_or(&c->lacks, needs);
+    return NDR_OK;
+}
+
+ndr_status ndr_op_get_proved(ndr_context *context, unsigned *needs)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    *needs = atomic_load(&c->proved);
+    return NDR_OK;
+}
+
+ndr_status ndr_op_add_proved(ndr_context *context, unsigned needs)
+{
+    choices *c;
+    NDR_TRY(get_choices(context, &c));
+    atomic_fetch_or(&c->proved, needs);
     return NDR_OK;
 }
 

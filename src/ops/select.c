@@ -7,6 +7,12 @@
 
 static bool has_device_order(const ndr_caps *caps) { return caps->orders_device; }
 
+/* As far as a device reports it. The rows' prove() shows the rest. */
+static bool may_take_mma(const ndr_caps *caps)
+{
+    return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
+}
+
 static const struct {
     unsigned bit;
     const char *what; /* "it needs ..." */
@@ -14,6 +20,8 @@ static const struct {
 } needs[] = {
     { NDR_NEEDS_DEVICE_ORDER, "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)",
       has_device_order },
+    { NDR_NEEDS_F64_MMA, "inline PTX that multiplies matrices of f64", may_take_mma },
+    { NDR_NEEDS_BF16_MMA, "PTX that multiplies matrices of bfloat16", may_take_mma },
 };
 enum { NEEDS = sizeof needs / sizeof needs[0] };
 
@@ -124,7 +132,8 @@ static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *r
     return status;
 }
 
-/* If a row's kernel does not build although the device reports its needs, record that and select again. */
+/* If a row's kernel does not build although the device reports its needs, or its results are wrong, that is recorded,
+ * and another row is selected. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
 {
     const ndr_caps *caps = &queue->context->caps;
@@ -133,6 +142,9 @@ ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const vo
         const ndr_op_row *preferred;
         NDR_TRY(ndr_op_get_preferred(queue->context, operation, request, &preferred, &lacks));
         const ndr_op_row *row = ndr_op_select(operation, caps, lacks, preferred, request);
+        bool is_right;
+        NDR_TRY(ndr_op_prove(operation, queue->context, row, &is_right));
+        if (!is_right) continue;
         if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, caps, lacks, preferred, request);
         const ndr_status status = ndr_is_traced() ? run_traced(operation, row, queue, request, event)
                                                   : ndr_op_run_row(row, queue, request, event);

@@ -6,6 +6,7 @@ struct ndr_workspace {
     ndr_mutex lock;       /* held by the borrower */
     ndr_buffer *buffer;   /* NULL until the first use */
     unsigned slot;        /* the next slot; wraps around */
+    unsigned number;      /* the last one that was taken */
     cl_event last;        /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
 
@@ -89,3 +90,10 @@ const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace)
 }
 
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
+
+/* 0 is that of new marks. */
+unsigned ndr_workspace_take_number(ndr_workspace *workspace)
+{
+    if (++workspace->number == 0) workspace->number = 1;
+    return workspace->number;
+}

@@ -87,7 +87,7 @@ static void check_rows(const ndr_caps *caps, const ndr_operation *operation, con
 {
     for (size_t i = 0; i < operation->row_count; ++i) {
         const ndr_op_row *row = operation->rows[i];
-        if (row->cannot && row->cannot(request)) continue;
+        if (ndr_op_find_unmet(row, caps, 0) || (row->cannot && row->cannot(request))) continue;
         ndr_op_plan plan;
         row->plan(caps, request, &plan);
         check(caps, operation, row, request, &plan);
@@ -163,6 +163,95 @@ static void test_tuning__takes_two_launches_where_groups_see_no_order(void **sta
     assert_takes_sum("atomic_groups", &caps, 1000003, NDR_REDUCE_ATOMIC);
 }
 
+/* ---- matrix units ---- */
+
+static ndr_caps caps_with_warps(void)
+{
+    ndr_caps caps = caps_of(&gpu);
+    caps.info.warp_size = 32;
+    caps.info.max_buffer_bytes = (size_t)20 << 30;
+    caps.info.global_memory_bytes = (uint64_t)80 << 30;
+    return caps;
+}
+
+static void assert_takes(const char *name, const ndr_caps *caps, ndr_matmul_request product)
+{
+    assert_string_equal(ndr_op_select(&ndr_matmul_operation, caps, 0, NULL, &product)->name, name);
+}
+
+static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_with_warps();
+    assert_takes("mma", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("mma", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F64));
+    assert_takes("blocked", &caps, product_of(128, 128, 8192, NDR_DTYPE_F64)); /* in parts of the depth */
+    assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F64));
+    assert_takes("split", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
+    assert_takes("split", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F32));
+    assert_takes("split", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(4097, 4097, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
+    assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(4096, 8, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(256, 256, 8192, NDR_DTYPE_F32)); /* too few tiles for the units */
+    caps.info.warp_size = 64;
+    assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
+    caps.info.warp_size = 32;
+    caps.disabled = NDR_DISABLE_PTX;
+    assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
+}
+
+/* 6 bytes for each element of a and b, with padding: 2 * 4096 * 4096 * 6 bytes are 192 MiB. */
+static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
+{
+    (void)state;
+    const uint64_t needed = ((uint64_t)192 << 20) + 256;
+    ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
+    ndr_op_plan plan;
+    row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
+    assert_int_equal(plan.workspace_bytes, needed);
+    caps.info.global_memory_bytes = 8 * needed;
+    assert_takes("split", &caps, product);
+    caps.info.global_memory_bytes = 8 * needed - 1;
+    assert_takes("blocked", &caps, product);
+    caps.info.global_memory_bytes *= 2;
+    caps.info.max_buffer_bytes = (size_t)needed - 1;
+    assert_takes("blocked", &caps, product);
+}
+
+static unsigned number_after(const char *options, const char *name)
+{
+    const char *found = strstr(options, name);
+    assert_non_null(found);
+    return (unsigned)strtoul(found + strlen(name), NULL, 10);
+}
+
+/* Groups of one round of tiles; stages within the local memory that such a device has: 227 KiB. */
+static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    for (size_t m = 0; m < COUNT_OF(sizes); ++m)
+        for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
+            const ndr_matmul_request doubles = product_of(sizes[m], sizes[n], 100, NDR_DTYPE_F64);
+            const ndr_matmul_request floats = product_of(sizes[m], sizes[n], 100, NDR_DTYPE_F32);
+            ndr_op_plan plan;
+            row_of(&ndr_matmul_operation, "mma")->plan(&caps, &doubles, &plan);
+            assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[1] <= caps.info.max_group_size);
+            const unsigned tile = number_after(plan.options, "-DTILE_M=") * number_after(plan.options, "-DTILE_N=");
+            assert_true(plan.range.global.size[1] / plan.range.local.size[1] * tile >= sizes[m] * sizes[n]);
+            row_of(&ndr_matmul_operation, "split")->plan(&caps, &floats, &plan);
+            assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
+            assert_true(plan.range.global.size[0] / plan.range.local.size[0] <= caps.info.compute_units);
+            assert_non_null(strstr(plan.options, "-DNDR_PTX_TARGET=sm_90a"));
+        }
+}
+
+/* ---- choosing, continued ---- */
+
 /* Such a CPU's registers hold several items, like a GPU's. */
 static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void **state)
 {
@@ -207,6 +296,9 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
+#define NO_MMA                                                                                       \
+    "not mma: the device lacks inline PTX that multiplies matrices of f64; not split: the device lacks " \
+    "PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
@@ -216,11 +308,11 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
-                    "copy; not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
+                    "copy; " NO_MMA "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
                     "it comes later in the list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is no CPU on which an "
-                    "item has vector registers by itself; not blocked: another is preferred; not tiled: another is preferred");
+                    "item has vector registers by itself; " NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
     ndr_caps unordered = on_cpu;
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
@@ -507,6 +599,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tuning__takes_chunks_on_cpus_and_groups_elsewhere),
         cmocka_unit_test(test_tuning__takes_two_launches_where_groups_see_no_order),
+        cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
+        cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
+        cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
         cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 #include "shared/blocks.h"
+#include "shared/split.h"
 
 /* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. */
 typedef struct ndr_matmul_request {
@@ -39,6 +40,11 @@ ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch 
 /* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. The first
  * dimension of their range is for the products. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
+
+/* ---- prove.c ---- */
+
+/* prove() of the rows that use more than OpenCL C: try the row on hard products. */
+ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_right);
 
 /* ---- tune.c ---- */
 

@@ -1,0 +1,400 @@
+/* split.cl - C = alpha * A * B + beta * C in float, row-major, by a GPU's matrix units, at the accuracy of float.
+ *
+ *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
+ *
+ * An element is the sum of three bfloat16 parts, h + i + l. gemm_split_parts() stores them in the workspace as
+ * shared/split.h says: padded with zeros, B transposed, in the order in which gemm_split() copies them to local memory.
+ * gemm_split() adds six of the nine products of parts: l*h, h*l, i*i, i*h, h*i and h*h. docs/numerics.md shows that the
+ * result is within the bound of a loop in float. The matrix units cut bits off when they add, so they add 32 steps from
+ * zero, and plain additions, which round, add those sums.
+ *
+ * There are elements to which that does not apply: gemm_split_parts() sets marks for them, and gemm_split() then
+ * multiplies A and B themselves, slowly.
+ *
+ * Instructions marked LATER are not in the language of the OpenCL compiler's target. It passes them on as comments, and
+ * src/program/ptx.c removes the mark. */
+#include "matmul/ptx.clh"
+#include "shared/split.h"
+#include "shared/workspace.h"
+
+/* Defaults, with which the file compiles by itself. */
+#ifndef TILE_N
+#define TILE_N 128 /* columns of C of a group: 64 or 128 */
+#define STAGES 4
+#endif
+
+#define TILE_M NDR_SPLIT_ROWS
+#define DEPTH NDR_SPLIT_DEPTH
+#define CHUNK NDR_SPLIT_CHUNK
+#define A_BYTES (TILE_M * NDR_SPLIT_LINE_BYTES) /* of a slab */
+#define B_BYTES (TILE_N * NDR_SPLIT_LINE_BYTES)
+
+/* ---- parts ---- */
+
+/* The bits of a float that is a bfloat16: x rounded to nearest, ties to even. */
+static inline uint round_to_part(float x)
+{
+    const uint bits = as_uint(x);
+    return (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+}
+
+/* Store the parts of 8 elements of a line: quarter `quarter` of the block's slab at `slab`. */
+static inline void store_parts(global uchar *slab, uint lines, uint line, uint quarter, const float *x)
+{
+    uint parts[NDR_SPLIT_PARTS][8];
+#pragma unroll
+    for (uint i = 0; i < 8; ++i) {
+        float rest = x[i];
+#pragma unroll
+        for (uint p = 0; p < NDR_SPLIT_PARTS; ++p) {
+            parts[p][i] = round_to_part(rest);
+            rest -= as_float(parts[p][i]);
+        }
+    }
+    slab += line * (DEPTH * 2) + (quarter ^ (line / 2 % 4)) * 16;
+#pragma unroll
+    for (uint p = 0; p < NDR_SPLIT_PARTS; ++p)
+        *(global uint4 *)(slab + p * lines * (DEPTH * 2)) =
+            (uint4)(parts[p][0] >> 16 | parts[p][1], parts[p][2] >> 16 | parts[p][3], parts[p][4] >> 16 | parts[p][5],
+                    parts[p][6] >> 16 | parts[p][7]);
+}
+
+/* Set the marks of shared/split.h for 8 elements. */
+static inline void set_marks(volatile global uint *marks, uint number, const float *x, uint tiny, uint large)
+{
+    uint greatest = 0, least = 0xffffffff; /* of the magnitudes; of those less 1, where 0 is the greatest */
+#pragma unroll
+    for (uint i = 0; i < 8; ++i) {
+        const uint magnitude = as_uint(x[i]) & 0x7fffffff;
+        greatest = max(greatest, magnitude);
+        least = min(least, magnitude - 1);
+    }
+    if (greatest >= 0x7f7f8000) marks[NDR_SPLIT_BEYOND] = number;
+    if (greatest >= as_uint(0x1p8f) && marks[large] != number) marks[large] = number;
+    if (least < as_uint(0x1p-110f) - 1 && marks[tiny] != number) marks[tiny] = number;
+}
+
+/* What a group splits: a chunk of lines of one slab. */
+typedef struct chunk {
+    ulong line, step;   /* the first ones */
+    ulong lines, steps; /* of the whole matrix */
+} chunk;
+
+/* Copy a chunk of rows of A to local memory. */
+static inline void copy_rows(local float *to, const chunk *at, global const float *a, ulong pitch)
+{
+#pragma unroll
+    for (uint i = 0; i < DEPTH / 4; ++i) {
+        const uint element = get_local_id(0) + i * (4 * CHUNK), row = element / DEPTH, col = element % DEPTH;
+        const bool is_inside = at->line + row < at->lines && at->step + col < at->steps;
+        to[row * (DEPTH + 1) + col] = is_inside ? a[(at->line + row) * pitch + at->step + col] : 0;
+    }
+}
+
+/* Copy a chunk of columns of B to local memory, as rows. */
+static inline void copy_cols(local float *to, const chunk *at, global const float *b, ulong pitch)
+{
+#pragma unroll
+    for (uint i = 0; i < DEPTH / 4; ++i) {
+        const uint element = get_local_id(0) + i * (4 * CHUNK), row = element / CHUNK, col = element % CHUNK;
+        const bool is_inside = at->line + col < at->lines && at->step + row < at->steps;
+        to[col * (DEPTH + 1) + row] = is_inside ? b[(at->step + row) * pitch + at->line + col] : 0;
+    }
+}
+
+/* 8 steps of a row of A, which begins at a multiple of 16 bytes. */
+static inline void load_row(float x[8], const chunk *at, uint row, ulong step, global const float *a, ulong pitch)
+{
+    a += row * pitch + step;
+    if (row < at->lines && step + 8 <= at->steps) {
+        const float4 lo = *(global const float4 *)a, hi = *(global const float4 *)(a + 4);
+        x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
+        x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
+        return;
+    }
+#pragma unroll
+    for (uint i = 0; i < 8; ++i) x[i] = row < at->lines && step + i < at->steps ? a[i] : 0;
+}
+
+/* Over the slabs of the chunks of A and then of B, one group each. 4 items split a line. */
+kernel __attribute__((reqd_work_group_size(4 * CHUNK, 1, 1))) void
+gemm_split_parts(ulong m, ulong n, ulong k, global const float *restrict a, ulong a_offset, ulong a_pitch,
+                 global const float *restrict b, ulong b_offset, ulong b_pitch, global uint *restrict workspace,
+                 uint number)
+{
+    local float copy[CHUNK * (DEPTH + 1)];
+    const uint slabs = (uint)((k + DEPTH - 1) / DEPTH), blocks_m = (uint)((m + TILE_M - 1) / TILE_M);
+    const uint a_groups = blocks_m * (TILE_M / CHUNK) * slabs;
+    const uint b_chunks = (uint)((n + TILE_N - 1) / TILE_N) * (TILE_N / CHUNK);
+    const uint group = get_group_id(0), b_group = group - a_groups;
+    const bool is_a = group < a_groups, is_direct = is_a && (a_offset | a_pitch) % 4 == 0;
+    const uint slab = is_a ? group % slabs : b_group / b_chunks;
+    const ulong first = (ulong)CHUNK * (is_a ? group / slabs : b_group % b_chunks);
+    const chunk at = { first, (ulong)DEPTH * slab, is_a ? m : n, k };
+    const uint item = get_local_id(0), quarter = item % 4;
+    const uint line = (uint)at.line + item / 4, block = is_a ? line / TILE_M : line / TILE_N;
+    float x[8];
+
+    if (!is_a) copy_cols(copy, &at, b + b_offset, b_pitch);
+    else if (!is_direct) copy_rows(copy, &at, a + a_offset, a_pitch);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (is_direct) {
+        load_row(x, &at, line, at.step + quarter * 8, a + a_offset, a_pitch);
+    } else {
+#pragma unroll
+        for (uint i = 0; i < 8; ++i) x[i] = copy[item / 4 * (DEPTH + 1) + quarter * 8 + i];
+    }
+    set_marks(workspace + NDR_MARKS, number, x, is_a ? NDR_SPLIT_A_TINY : NDR_SPLIT_B_TINY,
+              is_a ? NDR_SPLIT_A_LARGE : NDR_SPLIT_B_LARGE);
+
+    const uint lines = is_a ? TILE_M : TILE_N;
+    global uchar *const all = (global uchar *)(workspace + NDR_WORKSPACE_HEAD);
+    global uchar *const parts = is_a ? all : all + (ulong)blocks_m * slabs * A_BYTES;
+    store_parts(parts + ((ulong)block * slabs + slab) * lines * NDR_SPLIT_LINE_BYTES, lines, line & (lines - 1), quarter, x);
+}
+
+#ifdef NDR_PTX
+
+#define LATER "//@ "
+#define WARPS 8                  /* that multiply: two teams of 4, 64 rows each */
+#define GROUP (32 * (WARPS + 1)) /* and one that copies */
+#define SUMS (TILE_N / 2)        /* of an item */
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define BAND_ROWS 12 /* rows of tiles computed together: the cache keeps what they share */
+
+/* ---- PTX ---- */
+
+/* Announce `bytes` that copies will bring. */
+static inline void barrier_expect(uint at, uint bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+}
+
+static inline void copy_bytes(uint to, global const uchar *from, uint bytes, uint barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
+#define NAMES_32                                                                                                     \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
+    "%30,%31"
+#define NAMES_64                                                                                                     \
+    NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
+             "%57,%58,%59,%60,%61,%62,%63"
+#define REGISTERS_8(x, i)                                                                                             \
+    "+f"((x)[i]), "+f"((x)[(i) + 1]), "+f"((x)[(i) + 2]), "+f"((x)[(i) + 3]), "+f"((x)[(i) + 4]), "+f"((x)[(i) + 5]), \
+        "+f"((x)[(i) + 6]), "+f"((x)[(i) + 7])
+#define REGISTERS_32(x, i) \
+    REGISTERS_8(x, i), REGISTERS_8(x, (i) + 8), REGISTERS_8(x, (i) + 16), REGISTERS_8(x, (i) + 24)
+
+/* sum = (adds ? sum : 0) + 64 rows * TILE_N columns over 16 steps, without waiting. A matrix is described by 64 bits:
+ * its address / 16, and MATRIX. */
+#define MATRIX (1ul << 16 | 32ul << 32 | 2ul << 62) /* 512 bytes for 8 lines; quarters exchanged over 64 bytes */
+#if TILE_N == 64
+#define MULTIPLY(sum, a, b, adds)                                                                                    \
+    asm volatile(LATER "{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " \
+                       "{" NAMES_32 "}, %32, %33, p, 1, 1, 0, 0;}"                                                   \
+                 : REGISTERS_32(sum, 0)                                                                              \
+                 : "l"(a), "l"(b), "r"(adds)                                                                         \
+                 : "memory")
+#else
+#define MULTIPLY(sum, a, b, adds)                                                                                     \
+    asm volatile(LATER "{.reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " \
+                       "{" NAMES_64 "}, %64, %65, p, 1, 1, 0, 0;}"                                                    \
+                 : REGISTERS_32(sum, 0), REGISTERS_32(sum, 32)                                                        \
+                 : "l"(a), "l"(b), "r"(adds)                                                                          \
+                 : "memory")
+#endif
+
+/* The 32 steps of one product of parts. */
+#define MULTIPLY_PARTS(sum, a, p, b, q, adds)                                         \
+    do {                                                                              \
+        MULTIPLY(sum, (a) + (p) * (TILE_M * 4), (b) + (q) * (TILE_N * 4), adds);      \
+        MULTIPLY(sum, (a) + (p) * (TILE_M * 4) + 2, (b) + (q) * (TILE_N * 4) + 2, 1); \
+    } while (0)
+
+/* ---- tiles ---- */
+
+typedef struct tile {
+    uint row, col; /* in tiles */
+} tile;
+
+static inline tile find_tile(uint index, uint tiles_m, uint tiles_n)
+{
+    const uint band = index / (BAND_ROWS * tiles_n) * BAND_ROWS, within = index % (BAND_ROWS * tiles_n);
+    const uint rows = min(tiles_m - band, (uint)BAND_ROWS);
+    const tile found = { band + within % rows, within / rows };
+    return found;
+}
+
+static inline void store(global float *c, float sum, float alpha, float beta)
+{
+    *c = alpha * sum + (beta == 0 ? 0 : beta * *c); /* 0: C is not read, it may hold NaN */
+}
+
+/* Two neighbours, of which `count` exist. */
+static inline void store_pair(global float *c, float x, float y, uint count, bool is_aligned, float alpha, float beta)
+{
+    if (is_aligned && count >= 2) {
+        float2 pair = alpha * (float2)(x, y);
+        if (beta != 0) pair += beta * *(global float2 *)c;
+        *(global float2 *)c = pair;
+        return;
+    }
+    if (count > 0) store(c, x, alpha, beta);
+    if (count > 1) store(c + 1, y, alpha, beta);
+}
+
+/* One tile of C by a loop in float: 8 x 8 or 8 x 4 elements an item. */
+static inline void multiply_plainly(ulong row0, ulong col0, ulong m, ulong n, ulong k, float alpha,
+                                    global const float *a, ulong a_pitch, global const float *b, ulong b_pitch,
+                                    float beta, global float *c, ulong c_pitch)
+{
+    enum { COLS = TILE_N / 16 };
+    const uint item = get_local_id(0);
+    const ulong row = row0 + item / 16 * 8, col = col0 + item % 16;
+    float sum[8][COLS], x[8], y[COLS];
+#pragma unroll
+    for (uint i = 0; i < 8; ++i)
+#pragma unroll
+        for (uint j = 0; j < COLS; ++j) sum[i][j] = 0;
+    for (ulong p = 0; p < k; ++p) {
+#pragma unroll
+        for (uint i = 0; i < 8; ++i) x[i] = a[min(row + i, m - 1) * a_pitch + p];
+#pragma unroll
+        for (uint j = 0; j < COLS; ++j) y[j] = b[p * b_pitch + min(col + 16 * j, n - 1)];
+#pragma unroll
+        for (uint i = 0; i < 8; ++i)
+#pragma unroll
+            for (uint j = 0; j < COLS; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
+    }
+#pragma unroll
+    for (uint i = 0; i < 8; ++i)
+#pragma unroll
+        for (uint j = 0; j < COLS; ++j)
+            if (row + i < m && col + 16 * j < n) store(c + (row + i) * c_pitch + col + 16 * j, sum[i][j], alpha, beta);
+}
+
+/* Whether the parts of A and B give products within the bound. */
+static inline bool parts_suffice(global const uint *marks, uint number)
+{
+    bool is_set[NDR_SPLIT_MARKS];
+#pragma unroll
+    for (uint i = 0; i < NDR_SPLIT_MARKS; ++i) is_set[i] = marks[i] == number;
+    return !is_set[NDR_SPLIT_BEYOND] && !(is_set[NDR_SPLIT_A_TINY] && is_set[NDR_SPLIT_B_LARGE])
+           && !(is_set[NDR_SPLIT_B_TINY] && is_set[NDR_SPLIT_A_LARGE]);
+}
+
+/* Over groups that take the tiles in turn, at most one for each compute unit. */
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict a, ulong a_offset, ulong a_pitch,
+           global const float *restrict b, ulong b_offset, ulong b_pitch, float beta, global float *restrict c,
+           ulong c_offset, ulong c_pitch, global uint *restrict workspace, uint number)
+{
+    local uchar stages[STAGES * STAGE_BYTES + 1024] __attribute__((aligned(1024)));
+    local ulong barriers[2 * STAGES];
+    const uint memory = (PTX_ADDRESS(stages) + 1023) & ~1023u;
+    const uint full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
+    const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
+    const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
+    const uint tiles = tiles_m * tiles_n, slabs = (uint)((k + DEPTH - 1) / DEPTH);
+    uint stage = 0, phase = 0;
+
+    c += c_offset;
+    if (!parts_suffice(workspace + NDR_MARKS, number)) {
+        if (warp < WARPS)
+            for (uint i = get_group_id(0); i < tiles; i += get_num_groups(0)) {
+                const tile t = find_tile(i, tiles_m, tiles_n);
+                multiply_plainly((ulong)t.row * TILE_M, (ulong)t.col * TILE_N, m, n, k, alpha, a + a_offset, a_pitch,
+                                 b + b_offset, b_pitch, beta, c, c_pitch);
+            }
+        return;
+    }
+
+    if (item == 0) {
+        for (uint i = 0; i < STAGES; ++i) {
+            barrier_init(full + 8 * i, 1);
+            barrier_init(empty + 8 * i, WARPS);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    if (warp == WARPS) { /* copies */
+        global const uchar *const parts = (global const uchar *)(workspace + NDR_WORKSPACE_HEAD);
+        if (lane > 0) return;
+        for (uint i = get_group_id(0); i < tiles; i += get_num_groups(0)) {
+            const tile t = find_tile(i, tiles_m, tiles_n);
+            global const uchar *a_from = parts + (ulong)t.row * slabs * A_BYTES;
+            global const uchar *b_from = parts + (ulong)tiles_m * slabs * A_BYTES + (ulong)t.col * slabs * B_BYTES;
+            for (uint s = 0; s < slabs; ++s) {
+                const uint to = memory + stage * STAGE_BYTES, barrier = full + 8 * stage;
+                barrier_wait(empty + 8 * stage, phase ^ 1);
+                barrier_expect(barrier, STAGE_BYTES);
+                copy_bytes(to, a_from, A_BYTES, barrier);
+                copy_bytes(to + A_BYTES, b_from, B_BYTES, barrier);
+                a_from += A_BYTES;
+                b_from += B_BYTES;
+                if (++stage == STAGES) {
+                    stage = 0;
+                    phase ^= 1;
+                }
+            }
+        }
+        return;
+    }
+
+    /* Two teams of 4 warps take turns: one adds its sums while the other multiplies. */
+    const uint team = warp / 4;
+    const bool is_aligned = (c_offset | c_pitch) % 2 == 0;
+    float sum[SUMS], part[SUMS];
+#pragma unroll
+    for (uint i = 0; i < SUMS; ++i) part[i] = 0;
+    if (team == 1) asm volatile("bar.arrive 1, 256;" ::: "memory"); /* the first one begins */
+    for (uint i = get_group_id(0); i < tiles; i += get_num_groups(0)) {
+#pragma unroll
+        for (uint j = 0; j < SUMS; ++j) sum[j] = 0;
+        for (uint s = 0; s < slabs; ++s) {
+            asm volatile("bar.sync %0, 256;" ::"r"(1 + team) : "memory"); /* my turn */
+            barrier_wait(full + 8 * stage, phase);
+            const uint at = memory + stage * STAGE_BYTES;
+            const ulong a_at = MATRIX | (at + team * (64 * DEPTH * 2)) >> 4, b_at = MATRIX | (at + A_BYTES) >> 4;
+            asm volatile(LATER "wgmma.fence.sync.aligned;" ::: "memory");
+            MULTIPLY_PARTS(part, a_at, 2, b_at, 0, 0); /* the smallest first */
+            MULTIPLY_PARTS(part, a_at, 0, b_at, 2, 1);
+            MULTIPLY_PARTS(part, a_at, 1, b_at, 1, 1);
+            MULTIPLY_PARTS(part, a_at, 1, b_at, 0, 1);
+            MULTIPLY_PARTS(part, a_at, 0, b_at, 1, 1);
+            MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 1);
+            asm volatile(LATER "wgmma.commit_group.sync.aligned;" ::: "memory");
+            asm volatile("bar.arrive %0, 256;" ::"r"(2 - team) : "memory"); /* the other's turn */
+            asm volatile(LATER "wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            join_warp();
+            if (lane == 0) barrier_arrive(empty + 8 * stage);
+#pragma unroll
+            for (uint j = 0; j < SUMS; ++j) sum[j] += part[j];
+            if (++stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
+            }
+        }
+        const tile t = find_tile(i, tiles_m, tiles_n);
+        const ulong row = (ulong)t.row * TILE_M + warp * 16 + lane / 4, col0 = (ulong)t.col * TILE_N + lane % 4 * 2;
+#pragma unroll
+        for (uint h = 0; h < 2; ++h) {
+            if (row + 8 * h >= m) continue;
+            global float *const out = c + (row + 8 * h) * c_pitch;
+#pragma unroll
+            for (uint j = 0; j < SUMS / 4; ++j) {
+                const ulong col = col0 + 8 * j;
+                if (col < n)
+                    store_pair(out + col, sum[4 * j + 2 * h], sum[4 * j + 2 * h + 1], (uint)min(n - col, 2ul),
+                               is_aligned, alpha, beta);
+            }
+        }
+    }
+}
+
+#endif

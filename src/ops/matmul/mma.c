@@ -1,0 +1,92 @@
+/* mma.c - the product of f64 by a GPU's matrix units: a group for each tile of c, through local memory. */
+#include "ops/matmul/matmul.h"
+
+#include <stdio.h>
+
+typedef struct tile {
+    unsigned m, n, k, warp_m, warp_n, stages; /* as in kernels/matmul/mma.cl */
+    unsigned groups, cost; /* that a unit computes at once; of an element of c, in percent of the first tile's */
+} tile;
+
+/* Costs as measured for large products on an H100. */
+static const tile tiles[] = {
+    { 128, 128, 16, 64, 32, 4, 1, 100 }, { 128, 64, 32, 32, 32, 4, 1, 103 }, { 64, 64, 16, 32, 16, 4, 2, 104 },
+    { 64, 32, 32, 32, 16, 4, 2, 134 },   { 32, 32, 64, 32, 8, 3, 2, 179 },
+};
+enum { TILES = sizeof tiles / sizeof tiles[0] };
+
+static size_t group_items(const tile *t) { return (size_t)32 * (t->m / t->warp_m) * (t->n / t->warp_n); }
+
+static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n);
+}
+
+static size_t count_all_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    return count_tiles(t, r) * ndr_matmul_first_count(r);
+}
+
+/* The units compute tiles in rounds. */
+static double estimate(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const size_t rounds = ndr_ceil_div(count_all_tiles(t, r), t->groups * ndr_max_size(1, caps->info.compute_units));
+    return (double)rounds * t->groups * t->m * t->n * t->cost;
+}
+
+static const tile *choose_tile(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const tile *best = tiles;
+    for (const tile *t = tiles + 1; t < tiles + TILES; ++t)
+        if (estimate(t, caps, r) < estimate(best, caps, r)) best = t;
+    return best;
+}
+
+static const char *cannot(const void *request)
+{
+    enum { MAX_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
+    const ndr_matmul_request *r = request;
+    if (r->dtype != NDR_DTYPE_F64) return "the elements are not f64";
+    const bool is_near = r->a.pitch < MAX_PITCH && r->b.pitch < MAX_PITCH;
+    return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
+}
+
+/* `blocked` divides the depth among the units if there are few tiles. */
+static const char *unsuited(const ndr_caps *caps, const void *request)
+{
+    enum { SHORT = 1024 };
+    const ndr_matmul_request *r = request;
+    const size_t count = count_all_tiles(&tiles[TILES - 1], r), units = caps->info.compute_units;
+    const bool fills = count >= units / 2 || (count >= units / 8 && r->depth <= SHORT);
+    return fills ? NULL : "c has too few tiles";
+}
+
+/* Elements of 16 bytes if all rows begin at a multiple of that, otherwise 1. */
+static unsigned run_of(const ndr_operand *matrix)
+{
+    const bool is_aligned = matrix->offset % 2 == 0 && matrix->pitch % 2 == 0 && matrix->stride % 2 == 0;
+    return is_aligned ? 2 : 1;
+}
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const ndr_matmul_request *r = request;
+    const tile *t = choose_tile(caps, r);
+    const size_t items = group_items(t);
+    const size_t stage_bytes = sizeof(double) * ((size_t)t->m * (t->k + 4) + (size_t)t->k * (t->n + 4));
+    *plan = (ndr_op_plan){ .file = "matmul/mma.cl",
+                           .kernel = "gemm_mma",
+                           .range = ndr_nd_range_2d(ndr_matmul_first_count(r), count_tiles(t, r) * items, 1, items),
+                           .local_bytes = t->stages * (stage_bytes + 2 * sizeof(uint64_t)) };
+    snprintf(plan->options, sizeof plan->options,
+             "-DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DWARP_M=%u -DWARP_N=%u -DSTAGES=%u -DA_RUN=%u -DB_RUN=%u", t->m,
+             t->n, t->k, t->warp_m, t->warp_n, t->stages, run_of(&r->a), run_of(&r->b));
+}
+
+const ndr_op_row ndr_matmul_mma = { .name = "mma",
+                                    .needs = NDR_NEEDS_F64_MMA,
+                                    .cannot = cannot,
+                                    .unsuited = unsuited,
+                                    .plan = plan,
+                                    .run = ndr_matmul_run_kernel,
+                                    .prove = ndr_matmul_prove };

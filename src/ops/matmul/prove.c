@@ -1,0 +1,164 @@
+/* prove.c - tries a row of ndr_matmul() on hard products, for which it must keep the bound of docs/numerics.md. */
+#include "ops/matmul/matmul.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type; without signs rounding errors add up. Sizes are
+ * odd, rows are not aligned, and the depths end within a step. The last ones take the widest tiles. */
+typedef struct hard_case {
+    size_t m, n, k, gap, offset;
+    double alpha, beta;
+    int a_exponent, b_exponent, spread;
+    bool has_signs, has_infinities;
+} hard_case;
+
+static const hard_case cases[] = {
+    { 129, 65, 64, 0, 0, 1, 0, 0, 0, 0, true, false },      { 131, 200, 109, 3, 1, 0.5, -2, 0, 0, 30, true, false },
+    { 128, 128, 515, 4, 4, 1, 0, 0, 0, 0, false, false },   { 70, 130, 96, 1, 2, 1, 1, -128, 7, 3, true, false },
+    { 70, 130, 96, 0, 0, -1, 0, 90, -125, 9, true, false }, { 130, 130, 67, 0, 0, 1, 0, 0, 0, 5, true, true },
+    { 2050, 2100, 72, 0, 0, 1, 0, 0, 0, 1, false, false },  { 2052, 2052, 65, 1, 3, 1, 0, 0, 0, 1, true, false },
+};
+
+/* ---- matrices ---- */
+
+static uint64_t hash(uint64_t x)
+{
+    x = (x + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+static double element(const hard_case *h, int exponent, uint64_t seed, size_t i, size_t j)
+{
+    const uint64_t bits = hash(seed + (i << 32 | j));
+    if (h->has_infinities && bits % 4099 == 0) return bits & 1 << 20 ? INFINITY : NAN;
+    const double size = ldexp(1 + (double)(bits >> 12) * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
+    return h->has_signs && (bits & 1) ? -size : size;
+}
+
+static double get(ndr_dtype dtype, const void *from, size_t i)
+{
+    return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+static void set(ndr_dtype dtype, void *to, size_t i, double value)
+{
+    if (dtype == NDR_DTYPE_F64) ((double *)to)[i] = value;
+    else ((float *)to)[i] = (float)value;
+}
+
+/* A matrix on host and device, with NaN around its rows; all NaN with seed 0. */
+typedef struct matrix {
+    void *host;
+    ndr_operand on_device;
+    size_t total;
+} matrix;
+
+static ndr_status create(ndr_context *context, ndr_dtype dtype, size_t rows, size_t cols, const hard_case *h,
+                         int exponent, uint64_t seed, matrix *made)
+{
+    const ndr_matrix described = { NULL, h->offset, rows, cols, cols + h->gap };
+    made->on_device = ndr_matmul_operand("ndr_matmul", "a proof", &described, dtype);
+    made->total = h->offset + rows * (cols + h->gap);
+    made->host = malloc(made->total * ndr_dtype_size(dtype));
+    if (!made->host) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a row");
+    for (size_t i = 0; i < made->total; ++i) set(dtype, made->host, i, NAN);
+    for (size_t i = 0; i < rows && seed; ++i)
+        for (size_t j = 0; j < cols; ++j)
+            set(dtype, made->host, h->offset + i * (cols + h->gap) + j, element(h, exponent, seed, i, j));
+    return ndr_buffer_create_from(context, made->total * ndr_dtype_size(dtype), made->host, &made->on_device.buffer);
+}
+
+static void destroy(matrix *m)
+{
+    ndr_buffer_destroy(m->on_device.buffer);
+    free(m->host);
+}
+
+/* ---- checks ---- */
+
+typedef struct product {
+    const hard_case *h;
+    ndr_matmul_request request;
+    matrix a, b, c;
+    void *got;
+} product;
+
+static double at(const product *p, const matrix *m, const void *from, size_t row, size_t col)
+{
+    return get(p->request.dtype, from, m->on_device.offset + row * m->on_device.pitch + col);
+}
+
+/* A loop in the type itself gives an infinity where a sum passes the largest number; no case comes near it. */
+static bool is_right_at(const product *p, size_t row, size_t col)
+{
+    const bool is_f64 = p->request.dtype == NDR_DTYPE_F64;
+    const double eps = is_f64 ? DBL_EPSILON : FLT_EPSILON, least = is_f64 ? DBL_MIN : FLT_MIN;
+    const double k = (double)p->h->k, got = at(p, &p->c, p->got, row, col);
+    long double sum = 0, size = 0;
+    for (size_t i = 0; i < p->h->k; ++i) {
+        const long double term = (long double)at(p, &p->a, p->a.host, row, i) * at(p, &p->b, p->b.host, i, col);
+        sum += term;
+        size += fabsl(term);
+    }
+    const long double old = p->h->beta != 0 ? p->h->beta * (long double)at(p, &p->c, p->c.host, row, col) : 0;
+    const long double wanted = p->h->alpha * sum + old;
+    const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old)) + 2 * k * least;
+    if (isnan(wanted)) return isnan(got);
+    if (isinf(wanted)) return got == (double)wanted;
+    return fabsl(wanted - got) <= bound;
+}
+
+/* Of large products some rows, the last one among them. What lies between the rows must be as before: NaN. */
+static bool is_right_everywhere(const product *p)
+{
+    enum { ROWS = 24 };
+    const size_t step = p->h->m > 1000 ? p->h->m / ROWS : 1, pitch = p->h->n + p->h->gap;
+    for (size_t row = p->h->m; row-- > 0; row = row < step ? 0 : row + 1 - step) {
+        for (size_t col = 0; col < p->h->n; ++col)
+            if (!is_right_at(p, row, col)) return false;
+        for (size_t col = p->h->n; col < pitch; ++col)
+            if (!isnan(at(p, &p->c, p->got, row, col))) return false;
+    }
+    return true;
+}
+
+static ndr_status multiply(ndr_queue *queue, const ndr_op_row *row, product *p, bool *is_right)
+{
+    const size_t bytes = p->c.total * ndr_dtype_size(p->request.dtype);
+    p->got = malloc(bytes);
+    if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a row");
+    p->request.a = p->a.on_device;
+    p->request.b = p->b.on_device;
+    p->request.c = p->c.on_device;
+    NDR_TRY(ndr_op_run_row(row, queue, &p->request, NULL));
+    NDR_TRY(ndr_buffer_read(queue, p->c.on_device.buffer, 0, bytes, p->got));
+    *is_right = is_right_everywhere(p);
+    return NDR_OK;
+}
+
+static ndr_status try_case(ndr_queue *queue, const ndr_op_row *row, ndr_dtype dtype, const hard_case *h, bool *is_right)
+{
+    enum { A = 1, B = 2, C = 3 };
+    product p = { .h = h, .request = { .dtype = dtype, .alpha = h->alpha, .beta = h->beta, .depth = h->k } };
+    ndr_status status = create(queue->context, dtype, h->m, h->k, h, h->a_exponent, A, &p.a);
+    if (status == NDR_OK) status = create(queue->context, dtype, h->k, h->n, h, h->b_exponent, B, &p.b);
+    if (status == NDR_OK) status = create(queue->context, dtype, h->m, h->n, h, 0, h->beta != 0 ? C : 0, &p.c);
+    if (status == NDR_OK) status = multiply(queue, row, &p, is_right);
+    destroy(&p.a);
+    destroy(&p.b);
+    destroy(&p.c);
+    free(p.got);
+    return status;
+}
+
+ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_right)
+{
+    *is_right = true;
+    const ndr_dtype dtype = row->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0] && *is_right; ++i)
+        NDR_TRY(try_case(queue, row, dtype, &cases[i], is_right));
+    return NDR_OK;
+}

@@ -1,0 +1,258 @@
+/* test_prove.c - rows that use more than OpenCL C: taken once their results were right, else replaced. */
+#include "support.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "forcing.h"
+#include "ops/matmul/matmul.h"
+
+/* ---- an operation that counts what is asked of it ---- */
+
+typedef struct counts {
+    unsigned proofs, plain, special;
+} counts;
+
+static counts seen;
+static ndr_status proof_status;
+static bool proof_is_right;
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *out)
+{
+    (void)caps;
+    (void)request;
+    *out = (ndr_op_plan){ .file = "" };
+}
+
+static ndr_status run_plain(ndr_op_job *job)
+{
+    (void)job;
+    ++seen.plain;
+    return NDR_OK;
+}
+
+static ndr_status run_special(ndr_op_job *job)
+{
+    (void)job;
+    ++seen.special;
+    return NDR_OK;
+}
+
+static ndr_status prove(ndr_queue *on, const ndr_op_row *row, bool *is_right)
+{
+    assert_ptr_not_equal(on, queue);
+    assert_string_equal(row->name, "special");
+    ++seen.proofs;
+    *is_right = proof_is_right;
+    return proof_status == NDR_OK ? NDR_OK : ndr_fail(proof_status, "a reason");
+}
+
+static const ndr_op_row special = {
+    .name = "special", .needs = NDR_NEEDS_BF16_MMA, .plan = plan, .run = run_special, .prove = prove
+};
+static const ndr_op_row plain = { .name = "plain", .plan = plan, .run = run_plain };
+static const ndr_op_row *const rows[] = { &special, &plain };
+static const ndr_operation operation = { "counting", rows, 2, NULL };
+
+/* ---- a device that may take the row ---- */
+
+typedef struct bench {
+    ndr_context *context;
+    ndr_queue *queue;
+} bench;
+
+static char folder[4096];
+static char logged[8192];
+
+static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level;
+    (void)user;
+    if (strncmp(id, "op.", 3) != 0) return;
+    const size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%s %s\n", id, text);
+}
+
+static bench open_bench(const char *cache, unsigned disabled)
+{
+    bench b;
+    set_env("NDR_CACHE", cache);
+    assert_ok(ndr_context_create(NULL, &b.context));
+    restore_env();
+    b.context->caps.info.warp_size = 32;
+    b.context->caps.disabled = disabled;
+    assert_ok(ndr_queue_create(b.context, NULL, &b.queue));
+    seen = (counts){ 0 };
+    logged[0] = '\0';
+    assert_ok(ndr_log_set(NDR_LOG_WARN, keep_logged, NULL));
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    ndr_queue_destroy(b->queue);
+    ndr_context_destroy(b->context);
+}
+
+/* Run the operation twice on a new context, and check who was asked how often. */
+static void check_two_runs(const char *cache, unsigned disabled, counts wanted)
+{
+    bench b = open_bench(cache, disabled);
+    for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&operation, b.queue, NULL, NULL));
+    assert_int_equal(seen.proofs, wanted.proofs);
+    assert_int_equal(seen.special, wanted.special);
+    assert_int_equal(seen.plain, wanted.plain);
+    close_bench(&b);
+}
+
+static void empty_folder(void)
+{
+    char path[sizeof folder + 300];
+    DIR *all = opendir(folder);
+    for (struct dirent *one; all && (one = readdir(all)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, one->d_name);
+        if (one->d_name[0] != '.') assert_int_equal(remove(path), 0);
+    }
+    if (all) closedir(all);
+}
+
+static void expect_proof(ndr_status status, bool is_right)
+{
+    proof_status = status;
+    proof_is_right = is_right;
+    empty_folder();
+}
+
+/* ---- the tests ---- */
+
+static void test_prove__takes_a_row_that_is_right_and_asks_it_once(void **state)
+{
+    (void)state;
+    expect_proof(NDR_OK, true);
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .special = 2 });
+    check_two_runs(folder, 0, (counts){ .special = 2 }); /* known from disk */
+    assert_string_equal(logged, "");
+    check_two_runs("off", 0, (counts){ .proofs = 1, .special = 2 });
+}
+
+static void test_prove__replaces_a_row_that_is_wrong_and_keeps_that(void **state)
+{
+    (void)state;
+    expect_proof(NDR_OK, false);
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
+    assert_non_null(strstr(logged, "op.refused counting: row special is not used on device \""));
+    assert_non_null(strstr(logged, "\": its results are wrong\n"));
+    check_two_runs(folder, 0, (counts){ .plain = 2 });
+    assert_non_null(strstr(logged, "\": it was refused before\n"));
+}
+
+static void test_prove__replaces_a_row_that_does_not_build_and_keeps_that(void **state)
+{
+    (void)state;
+    expect_proof(NDR_BUILD_FAILED, true);
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
+    assert_non_null(strstr(logged, "\": a reason\n"));
+    check_two_runs(folder, 0, (counts){ .plain = 2 });
+}
+
+/* What a driver fails at once may work the next time. */
+static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
+{
+    (void)state;
+    expect_proof(NDR_DRIVER_ERROR, true);
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
+}
+
+static void test_prove__asks_no_row_that_is_turned_off(void **state)
+{
+    (void)state;
+    expect_proof(NDR_OK, true);
+    check_two_runs("off", NDR_DISABLE_PTX, (counts){ .plain = 2 });
+}
+
+/* ---- products ---- */
+
+static ndr_status run_nothing(ndr_op_job *job)
+{
+    (void)job;
+    return NDR_OK;
+}
+
+/* A product whose elements have errors of 2^-12, as with parts that are left out. */
+static ndr_status run_inexactly(ndr_op_job *job)
+{
+    ndr_matmul_request request = *(const ndr_matmul_request *)job->request;
+    request.alpha *= 1 + 0x1p-12;
+    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->queue, &request, NULL);
+}
+
+static bool is_proved(const ndr_op_row *row)
+{
+    bool is_right;
+    assert_ok(ndr_matmul_prove(queue, row, &is_right));
+    return is_right;
+}
+
+static void test_prove__tells_right_products_from_wrong_ones(void **state)
+{
+    (void)state;
+    skip_without(!quick(), "large products take minutes");
+    const ndr_op_row *tiled = row_of(&ndr_matmul_operation, "tiled");
+    const ndr_op_row idle = { .name = "idle", .plan = tiled->plan, .run = run_nothing };
+    const ndr_op_row inexact = { .name = "inexact", .plan = tiled->plan, .run = run_inexactly };
+    assert_true(is_proved(tiled));
+    assert_false(is_proved(&idle));
+    assert_false(is_proved(&inexact));
+}
+
+/* A driver whose binaries are no PTX, on a device that says to have warps. */
+static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void **state)
+{
+    (void)state;
+    const float ones[64] = { [0] = 2, [63] = 3 };
+    float got = 0;
+    bench b = open_bench("off", 0);
+    ndr_buffer *x, *c;
+    assert_ok(ndr_buffer_create_from(b.context, sizeof ones, ones, &x));
+    assert_ok(ndr_buffer_create(b.context, sizeof got, &c));
+    const ndr_matmul_desc desc = {
+        .dtype = NDR_DTYPE_F32, .a = { x, 0, 1, 64, 0 }, .b = { x, 0, 64, 1, 0 }, .c = { c, 0, 1, 1, 0 }
+    };
+    skip_without(device.warp_size == 0, "the device has warps");
+    assert_ok(ndr_op_force(b.context, &ndr_matmul_operation, "split"));
+    assert_ok(ndr_matmul(b.queue, &desc, NULL));
+    assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got));
+    assert_true(got == 13);
+    assert_non_null(strstr(logged, "op.refused matmul: row split is not used on device \""));
+    assert_non_null(strstr(logged, "\"matmul/split.cl\" did not build for \""));
+    assert_non_null(strstr(logged, " as PTX for sm_90a: the driver's binary is not PTX\n"));
+    assert_refused(NDR_UNSUPPORTED, ndr_op_force(b.context, &ndr_matmul_operation, "split"),
+                   "matmul: split needs PTX that multiplies matrices of bfloat16, which device \"");
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(c);
+    close_bench(&b);
+}
+
+static int open_folder(void **state)
+{
+    char here[2048];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(folder, sizeof folder, "%s/kept", here);
+    return open_device(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prove__takes_a_row_that_is_right_and_asks_it_once),
+        cmocka_unit_test(test_prove__replaces_a_row_that_is_wrong_and_keeps_that),
+        cmocka_unit_test(test_prove__replaces_a_row_that_does_not_build_and_keeps_that),
+        cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
+        cmocka_unit_test(test_prove__asks_no_row_that_is_turned_off),
+        cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build),
+    };
+    return cmocka_run_group_tests_name("prove", tests, open_folder, close_device);
+}
