@@ -168,7 +168,8 @@ typedef enum ndr_dtype {
     NDR_DTYPE_I64 = 7,  /**< int64_t, `long`. */
     NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
     NDR_DTYPE_F32 = 9,  /**< float. */
-    NDR_DTYPE_F64 = 10  /**< double. */
+    NDR_DTYPE_F64 = 10, /**< double. */
+    NDR_DTYPE_F16 = 11  /**< `half`, whose bits the host keeps in a uint16_t. No operation takes it. */
 } ndr_dtype;
 
 /** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */
@@ -209,6 +210,8 @@ typedef struct ndr_device_info {
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
+    bool has_f16;                   /**< half works in kernels, by value too: cl_khr_fp16. Pointers to half, with
+                                         vload_half() and vstore_half(), need no such device. */
     bool has_int64_atomics;         /**< Atomics on 64-bit integers, and so on double. */
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
     unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
@@ -717,14 +720,17 @@ typedef enum ndr_arg_kind {
     NDR_ARG_FLOAT = 5,    /**< as.f */
     NDR_ARG_DOUBLE = 6,   /**< as.d */
     NDR_ARG_STRUCT = 7,   /**< size_bytes bytes at as.value.bytes, of the type as.value.type_name. */
-    NDR_ARG_LOCAL = 8     /**< extent[0] * extent[1] * extent[2] elements of size_bytes of local memory. */
+    NDR_ARG_LOCAL = 8,    /**< extent[0] * extent[1] * extent[2] elements of size_bytes of local memory. */
+    NDR_ARG_VECTOR = 9    /**< size_bytes bytes of elements of `dtype` at as.value.bytes: one for each lane, without
+                               padding. as.value.type_name is not read. */
 } ndr_arg_kind;
 
-/** One argument of a launch. It contains a number, and points to a struct. */
+/** One argument of a launch. It contains a number, and points to a struct or a vector. */
 typedef struct ndr_arg {
     ndr_arg_kind kind; /**< Which member of `as` is set. */
-    ndr_dtype dtype;   /**< Of a number, or of local memory's elements; NDR_DTYPE_NONE if unknown. */
-    size_t size_bytes; /**< Of a struct, or of one element of local memory. */
+    ndr_dtype dtype;   /**< Of a number, or of the elements of a vector or of local memory; NDR_DTYPE_NONE if
+                            unknown. */
+    size_t size_bytes; /**< Of a struct, of a vector, or of one element of local memory. */
     union {
         int64_t i;          /**< NDR_ARG_SIGNED */
         uint64_t u;         /**< NDR_ARG_UNSIGNED */
@@ -734,19 +740,24 @@ typedef struct ndr_arg {
         struct {
             const void *bytes;     /**< Copied by the launch. */
             const char *type_name; /**< "struct pair", "pair" or NULL; compared with the kernel's. */
-        } value;                   /**< NDR_ARG_STRUCT */
+        } value;                   /**< NDR_ARG_STRUCT, NDR_ARG_VECTOR */
         size_t extent[3];          /**< NDR_ARG_LOCAL */
     } as;                          /**< The value. */
     const char *element_name;      /**< NDR_ARG_LOCAL: "struct cell" or NULL; compared with the kernel's. */
 } ndr_arg;
 
-/* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_struct(type, value) of a struct;
- * ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL.
+/* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_vector(type, values...) of a vector's
+ * elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1 to 3
+ * extents; ndr_null is a deliberate NULL.
  *
- * An integer may be passed to any integer parameter that can hold its value, a float only to float, a double
- * only to double. A vector is passed as an ndr_struct of OpenCL's host type (cl_float4; a type of another
- * name needs the same size). A struct, by value or as an element of local memory, must have the same name
- * and size on the host and in the kernel. */
+ * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
+ * be passed to float, and to half: the launch rounds it to the nearest half, of two equally near ones to the even
+ * one; from 65520 on that is infinity. A half that the host has as bits is passed as ndr_struct(cl_half, bits).
+ *
+ * A vector takes exactly as many elements as it has lanes, of its own type: ndr_vector(float, x, y, z) for a float3,
+ * and floats for the lanes of a half3 too, rounded in the same way. Or it is passed as an ndr_struct of OpenCL's host
+ * type (cl_float4; a type of another name needs the same size). A struct, by value or as an element of local memory,
+ * must have the same name and size on the host and in the kernel. */
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 

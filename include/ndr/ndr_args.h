@@ -60,6 +60,14 @@ static inline ndr_arg ndr_arg_struct_(const void *bytes, size_t size_bytes, cons
     return arg;
 }
 
+static inline ndr_arg ndr_arg_vector_(ndr_dtype dtype, const void *elements, size_t size_bytes)
+{
+    ndr_arg arg = { NDR_ARG_VECTOR, dtype, 0, { 0 }, 0 };
+    arg.size_bytes = size_bytes;
+    arg.as.value.bytes = elements;
+    return arg;
+}
+
 /* A fourth extent makes the argument NDR_ARG_NONE, which every launch refuses. */
 static inline ndr_arg ndr_arg_local_(ndr_dtype dtype, size_t element_bytes, int extents, size_t a, size_t b,
                                      size_t c)
@@ -173,6 +181,11 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
 /** A struct by value: `ndr_struct(struct pair, p)`. Write the type as in the kernel. */
 #define ndr_struct(type, value) ndr_arg_struct_((type[1]){ value }, sizeof(type), #type)
+
+/** A vector by value: `ndr_vector(float, x, y, z, w)` for a float4. 2, 3, 4, 8 or 16 values of the host's type of one
+ * element, such as float, int or unsigned char; they convert as in an initializer. */
+#define ndr_vector(type, ...) \
+    ndr_arg_vector_(NDR_DTYPE_OF_(type), (const type[]){ __VA_ARGS__ }, NDR_COUNT_(__VA_ARGS__) * sizeof(type))
 
 /* Selected by a function type with this parameter, because (float[4] *) is not valid C. */
 #define NDR_DTYPE_OF_(type)                           \
@@ -340,6 +353,16 @@ constexpr ndr_dtype ndr_dtype_of_(ndr_type_<unsigned long long>) { return NDR_DT
 constexpr ndr_dtype ndr_dtype_of_(ndr_type_<float>) { return NDR_DTYPE_F32; }
 constexpr ndr_dtype ndr_dtype_of_(ndr_type_<double>) { return NDR_DTYPE_F64; }
 #define NDR_DTYPE_OF_(type) ndr_dtype_of_(ndr_type_<type>())
+
+/* Lives until the end of the launch's statement. A constant must fit the type, as in any C++ initializer. */
+template <class T> struct ndr_elements_ {
+    T of[16];
+};
+template <class T> ndr_arg ndr_arg_elements_(const ndr_elements_<T> &elements, int count)
+{
+    return ndr_arg_vector_(NDR_DTYPE_OF_(T), elements.of, count * sizeof(T));
+}
+#define ndr_vector(type, ...) ndr_arg_elements_(ndr_elements_<type>{ { __VA_ARGS__ } }, NDR_COUNT_(__VA_ARGS__))
 
 inline ndr_nd_range ndr_nd_range_of_(const ndr_nd_range &range) { return range; }
 inline ndr_nd_range ndr_nd_range_of_(const ndr_range &range)

@@ -282,6 +282,9 @@ typedef struct ndr_dtype_info {
 /* NULL for a value that is no dtype. */
 const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype);
 
+/* The bits of the half nearest to `value`, of two equally near ones the even one. */
+uint16_t ndr_half_bits(float value);
+
 /* ---- sizes ---- */
 
 static inline size_t ndr_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }

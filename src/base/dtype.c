@@ -1,5 +1,7 @@
-/* dtype.c - the element types: their names for users, OpenCL C and bundled kernels, and their sizes. */
+/* dtype.c - the element types: their names for users, OpenCL C and bundled kernels, and their sizes; half in bits. */
 #include "base/base.h"
+
+#include <string.h>
 
 const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype)
 {
@@ -14,6 +16,7 @@ const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype)
         [NDR_DTYPE_U64] = { "u64", "ulong", "U64", 8, false, false },
         [NDR_DTYPE_F32] = { "f32", "float", "F32", 4, true, true },
         [NDR_DTYPE_F64] = { "f64", "double", "F64", 8, true, true },
+        [NDR_DTYPE_F16] = { "f16", "half", "F16", 2, true, true },
     };
     const size_t index = (size_t)dtype;
     return index < sizeof table / sizeof table[0] && table[index].name ? &table[index] : NULL;
@@ -29,4 +32,28 @@ size_t ndr_dtype_size(ndr_dtype dtype)
 {
     const ndr_dtype_info *info = ndr_dtype_describe(dtype);
     return info ? info->size_bytes : 0;
+}
+
+/* bits / 2^count, rounded to the nearest integer, or to the even one of two. */
+static uint32_t shift_rounding(uint32_t bits, unsigned count)
+{
+    return (bits + (1u << (count - 1)) - 1 + (bits >> count & 1)) >> count;
+}
+
+/* A half has 5 bits of exponent, biased by 15, and 10 of fraction; a float 8, biased by 127, and 23. */
+static uint32_t half_magnitude(uint32_t bits)
+{
+    const uint32_t exponent = bits >> 23;
+    if (bits > 0x7f800000) return 0x7e00;     /* NaN */
+    if (exponent >= 127 + 16) return 0x7c00;  /* infinity; rounding takes 65520 there too */
+    if (exponent > 127 - 15) return shift_rounding(bits - ((127 - 15) << 23), 13);
+    const unsigned count = 126 - exponent; /* of a multiple of 2^-24 */
+    return count > 24 ? 0 : shift_rounding((bits & 0x7fffff) | 0x800000, count);
+}
+
+uint16_t ndr_half_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits >> 16 & 0x8000) | half_magnitude(bits & 0x7fffffff));
 }

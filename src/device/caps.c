@@ -162,6 +162,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
         NDR_TRY(read_if_known(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof atomics, &atomics, &bytes));
     }
     info->has_f64 = f64 != 0;
+    info->has_f16 = ndr_word_find(extensions, "cl_khr_fp16") != NULL;
     info->has_int64_atomics = ndr_word_find(extensions, "cl_khr_int64_base_atomics")
                               && ndr_word_find(extensions, "cl_khr_int64_extended_atomics");
     info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;

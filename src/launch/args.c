@@ -32,6 +32,7 @@ static const char *kind_name(const ndr_arg *arg)
         [NDR_ARG_NONE] = "nothing",         [NDR_ARG_BUFFER] = "a buffer",    [NDR_ARG_NULL] = "ndr_null",
         [NDR_ARG_SIGNED] = "an integer",    [NDR_ARG_UNSIGNED] = "an integer", [NDR_ARG_FLOAT] = "a float",
         [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
+        [NDR_ARG_VECTOR] = "a vector",
     };
     return names[arg->kind];
 }
@@ -135,10 +136,16 @@ static const char *element_name(const ndr_arg *arg)
     return number ? number->cl_name : arg->element_name ? arg->element_name : "type";
 }
 
+/* On the host cl_half is another name for uint16_t. */
+static bool is_half(const ndr_arg *arg)
+{
+    return arg->element_name && strcmp(unprefixed_name(arg->element_name), "half") == 0;
+}
+
 static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
 {
     if (arg->dtype && param->type.lanes > 0)
-        return is_same_builtin((ndr_builtin){ arg->dtype, 1 }, param->type);
+        return is_same_builtin((ndr_builtin){ is_half(arg) ? NDR_DTYPE_F16 : arg->dtype, 1 }, param->type);
     return is_named_like(param, arg->element_name ? arg->element_name : arg->dtype ? element_name(arg) : NULL);
 }
 
@@ -226,12 +233,12 @@ static ndr_status convert_integer(const arg_check *p, ndr_bound *out)
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
     if (!fits_bits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
     out->size_bytes = type->size_bytes;
-    out->value = &out->integer;
+    out->value = &out->copy;
     switch (type->size_bytes) { /* the conversion keeps the low bits */
-    case 1: out->integer.u8 = (uint8_t)arg->as.u; break;
-    case 2: out->integer.u16 = (uint16_t)arg->as.u; break;
-    case 4: out->integer.u32 = (uint32_t)arg->as.u; break;
-    default: out->integer.u64 = arg->as.u; break;
+    case 1: out->copy.u8 = (uint8_t)arg->as.u; break;
+    case 2: out->copy.u16 = (uint16_t)arg->as.u; break;
+    case 4: out->copy.u32 = (uint32_t)arg->as.u; break;
+    default: out->copy.u64 = arg->as.u; break;
     }
     return NDR_OK;
 }
@@ -259,14 +266,58 @@ static ndr_status convert_double(const arg_check *p, ndr_bound *out)
     return NDR_OK;
 }
 
-static ndr_status convert_number(const arg_check *p, ndr_bound *out)
+static ndr_status convert_bytes(const arg_check *p, ndr_bound *out);
+
+/* A float, or the bits as a cl_half. */
+static ndr_status convert_half(const arg_check *p, ndr_bound *out)
 {
-    const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
-    if (!type->is_float) return convert_integer(p, out);
-    return type->size_bytes == sizeof(float) ? convert_float(p, out) : convert_double(p, out);
+    if (p->arg->kind == NDR_ARG_STRUCT) return convert_bytes(p, out);
+    NDR_TRY(convert_float(p, out));
+    out->copy.u16 = ndr_half_bits(p->arg->as.f);
+    out->size_bytes = sizeof out->copy.u16;
+    out->value = &out->copy;
+    return NDR_OK;
 }
 
-/* ---- vectors and structs ---- */
+static ndr_status convert_number(const arg_check *p, ndr_bound *out)
+{
+    switch (p->param->type.dtype) {
+    case NDR_DTYPE_F16: return convert_half(p, out);
+    case NDR_DTYPE_F32: return convert_float(p, out);
+    case NDR_DTYPE_F64: return convert_double(p, out);
+    default: return convert_integer(p, out);
+    }
+}
+
+/* ---- vectors ---- */
+
+/* A vector of three has the layout of one of four. A float becomes a half by rounding. */
+static void copy_lanes(const ndr_arg *arg, ndr_builtin type, ndr_bound *out)
+{
+    const float *floats = arg->as.value.bytes;
+    memset(&out->copy, 0, sizeof out->copy);
+    out->value = &out->copy;
+    if (arg->dtype == type.dtype) memcpy(&out->copy, arg->as.value.bytes, arg->size_bytes);
+    else for (unsigned i = 0; i < type.lanes; ++i) out->copy.halves[i] = ndr_half_bits(floats[i]);
+}
+
+static ndr_status convert_vector(const arg_check *p, ndr_builtin wanted, ndr_bound *out)
+{
+    const ndr_arg *arg = p->arg;
+    const ndr_dtype_info *element = ndr_dtype_describe(arg->dtype), *type = ndr_dtype_describe(wanted.dtype);
+    if (!element) return refuse(p, "is a vector of elements that are not numbers");
+    if (!arg->as.value.bytes) return refuse(p, "is a vector at NULL");
+    const bool is_rounded = wanted.dtype == NDR_DTYPE_F16 && arg->dtype == NDR_DTYPE_F32;
+    if ((arg->dtype != wanted.dtype && !is_rounded) || arg->size_bytes != wanted.lanes * element->size_bytes)
+        return REFUSE(p, " takes a vector of %u %s, but one of %zu %s is given", wanted.lanes, type->cl_name,
+                      arg->size_bytes / element->size_bytes, element->cl_name);
+    out->size_bytes = ndr_builtin_bytes(wanted);
+    out->value = arg->as.value.bytes;
+    if (is_rounded || wanted.lanes == 3) copy_lanes(arg, wanted, out);
+    return NDR_OK;
+}
+
+/* ---- structs ---- */
 
 static ndr_status refuse_name(const arg_check *p, const char *given)
 {
@@ -287,8 +338,9 @@ static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
     const ndr_param *param = p->param;
+    if (arg->kind == NDR_ARG_VECTOR && param->type.lanes > 0) return convert_vector(p, param->type, out);
     if (arg->kind != NDR_ARG_STRUCT)
-        return refuse_kind(p, param->type.lanes ? "a vector (ndr_struct of its size)" : "a struct (ndr_struct)");
+        return refuse_kind(p, param->type.lanes ? "a vector (ndr_vector)" : "a struct (ndr_struct)");
     NDR_TRY(convert_struct_bytes(p, out));
     const char *given = arg->as.value.type_name;
     const bool is_named_so = is_named_like(param, given);
@@ -306,6 +358,15 @@ static ndr_status convert_bytes(const arg_check *p, ndr_bound *out)
 
 /* ---- parameters of unknown type ---- */
 
+static ndr_status convert_unknown_vector(const arg_check *p, ndr_bound *out)
+{
+    const size_t bytes = ndr_dtype_size(p->arg->dtype), lanes = bytes ? p->arg->size_bytes / bytes : 0;
+    const bool is_vector = lanes == 2 || lanes == 3 || lanes == 4 || lanes == 8 || lanes == 16;
+    if (bytes && !is_vector)
+        return REFUSE(p, " is given a vector of %zu elements; vectors have 2, 3, 4, 8 or 16", lanes);
+    return convert_vector(p, (ndr_builtin){ p->arg->dtype, (unsigned)lanes }, out);
+}
+
 /* Pass the argument as it is given: a number with its size on the host. */
 static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
@@ -314,6 +375,7 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
     case NDR_ARG_NULL: return convert_buffer(p, out);
     case NDR_ARG_LOCAL: return convert_local(p, out, local_bytes);
     case NDR_ARG_STRUCT: return convert_struct_bytes(p, out);
+    case NDR_ARG_VECTOR: return convert_unknown_vector(p, out);
     default: break;
     }
     if (!ndr_dtype_describe(p->arg->dtype)) return refuse(p, "is given a number without a dtype; set ndr_arg.dtype");
@@ -328,7 +390,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
-    if ((unsigned)p->arg->kind > NDR_ARG_LOCAL)
+    if ((unsigned)p->arg->kind > NDR_ARG_VECTOR)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
@@ -391,7 +453,7 @@ static uint64_t number_bits(const ndr_arg *arg)
 /* Only buffers and numbers are compared; other arguments are set again at every launch. */
 static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
 {
-    if (param->kind == NDR_PARAM_NUMBER) return (ndr_arg_mark){ arg->kind, number_bits(arg) };
+    if (param->kind == NDR_PARAM_NUMBER && arg->kind != NDR_ARG_STRUCT) return (ndr_arg_mark){ arg->kind, number_bits(arg) };
     if (arg->kind == NDR_ARG_BUFFER && arg->as.buffer) return (ndr_arg_mark){ arg->kind, arg->as.buffer->identity };
     return (ndr_arg_mark){ NDR_ARG_NONE, 0 };
 }

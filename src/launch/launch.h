@@ -56,13 +56,13 @@ typedef struct ndr_bound {
     ndr_arg_mark given;
     bool is_set; /* `given` is set already; the members below are not used */
     size_t size_bytes;
-    const void *value; /* in the ndr_arg, its buffer, or `integer`; NULL for local memory */
+    const void *value; /* in the ndr_arg, its buffer, or `copy`; NULL for local memory */
     union {
         uint8_t u8;
-        uint16_t u16;
+        uint16_t u16, halves[16];
         uint32_t u32;
-        uint64_t u64;
-    } integer; /* in the parameter's width */
+        uint64_t u64, three[4];
+    } copy; /* an integer or a half in the parameter's width; a vector of halves or of three */
 } ndr_bound;
 
 /* Check each argument against the kernel's signature and convert it to an element of `bound`, which has room for

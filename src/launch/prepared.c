@@ -109,7 +109,7 @@ static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
     NDR_TRY(ndr_args_check_one(p->kernel, index, arg, &next, &local_bytes));
     NDR_TRY(ndr_launch_check_local(p->kernel, local_bytes, p->scratch_bytes));
     const ndr_arg none = { .kind = NDR_ARG_NONE };
-    if (next.value == &next.integer) next.value = &p->planned->bound[index].integer;
+    if (next.value == &next.copy) next.value = &p->planned->bound[index].copy;
     p->planned->bound[index] = next;
     const ndr_status status = bind_arg(p, index);
     keep_arg(p, index, status == NDR_OK ? arg : &none);

@@ -69,6 +69,10 @@ static bool text_uses(const char *text, const char *word)
     "number in both, 1 to 3, or 0 to leave it to the launch"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
 
+#define HALF                                                                                                        \
+    "the device cannot compute with half and take it by value, for it lacks cl_khr_fp16: take a float, or a pointer " \
+    "to half with vload_half() and vstore_half()"
+
 /* The cause of an error with these identifiers. */
 static const struct {
     const char *names[2];
@@ -90,6 +94,8 @@ static const struct {
     { { "ndr_nd_item", "ndr_group" }, A_GROUP },
     { { "'pipe'" }, "pipe is a word of OpenCL C 2.0 and later: choose another name, or build with -cl-std=CL1.2" },
     { { "'generic'" }, "generic is a word of OpenCL C 2.0 and later: choose another name" },
+    { { "declaring", "half" }, HALF },
+    { { "cl_khr_fp16" }, HALF },
 };
 
 static bool add_mistake(line l, ndr_text *out)

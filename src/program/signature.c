@@ -24,6 +24,7 @@ static const number_name numbers[] = {
     { "int", NDR_DTYPE_I32 },           { "uint", NDR_DTYPE_U32 },   { "unsigned int", NDR_DTYPE_U32 },
     { "unsigned", NDR_DTYPE_U32 },      { "long", NDR_DTYPE_I64 },   { "ulong", NDR_DTYPE_U64 },
     { "unsigned long", NDR_DTYPE_U64 }, { "float", NDR_DTYPE_F32 },  { "double", NDR_DTYPE_F64 },
+    { "half", NDR_DTYPE_F16 },
 };
 
 /* Numbers of lanes, and the suffix of a vector's name. */
@@ -211,16 +212,21 @@ static bool needs_probe(const ndr_param *param)
  * index of its lanes); from OBJECT on a sampler or a similar object. Larger: unknown. */
 enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MAX_NUMBER = 0xffff };
 
+static bool has_dtype(const ndr_context *context, int dtype)
+{
+    const ndr_device_info *device = &context->caps.info;
+    return dtype == NDR_DTYPE_F64 ? device->has_f64 : dtype == NDR_DTYPE_F16 ? device->has_f16 : true;
+}
+
 /* The number has two digits to the base 256, one in each of two kernels, because some devices have groups of at most
  * 256 items. No name here may be a macro of the user: all are reserved, undefined, or keywords with underscores.
  * Each probe has a parameter, because one vendor's assembler fails on kernels without one. The prototype prevents a
  * warning of -Wmissing-prototypes. */
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
-    const int last = context->caps.info.has_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n#undef clk_event_t\n");
-    for (int d = NDR_DTYPE_I8; d <= last; ++d)
-        for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+    for (int d = NDR_DTYPE_I8; d <= NDR_DTYPE_F16; ++d)
+        for (unsigned n = 0; has_dtype(context, d) && n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             ndr_text_add(out, "#undef %s%s\n", ndr_dtype_describe((ndr_dtype)d)->cl_name, lane_counts[n].name);
     ndr_text_add(out, "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
                       "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
@@ -235,8 +241,8 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
                       "#define NDR_NUMBER_(type) ((sizeof(type) < %d ? sizeof(type) : 0) \\\n"
                       "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
                  BUILTIN, OBJECT);
-    for (int d = NDR_DTYPE_I8; d <= last; ++d)
-        for (unsigned n = 0; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+    for (int d = NDR_DTYPE_I8; d <= NDR_DTYPE_F16; ++d)
+        for (unsigned n = 0; has_dtype(context, d) && n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
             ndr_text_add(out, " \\\n    NDR_IS_(type, %s%s, %u)", ndr_dtype_describe((ndr_dtype)d)->cl_name,
                          lane_counts[n].name, (unsigned)(BUILTIN + CODES * d) + n);
     ndr_text_add(out, ")\n");
@@ -345,12 +351,6 @@ static ndr_status add_type(ndr_type **types, const char *name, bool is_pointee)
     return NDR_OK;
 }
 
-/* Some compilers cannot take the size of half, half4 and pointers to them. */
-static bool is_half(const char *name)
-{
-    return strncmp(name, "half", 4) == 0 && name[4 + strspn(name + 4, "0123456789*")] == '\0';
-}
-
 /* List the types that kernels take by value or by pointers to local memory, as far as the text shows them. */
 static ndr_status list_types(const char *text, const char *options, ndr_type **types)
 {
@@ -361,7 +361,7 @@ static ndr_status list_types(const char *text, const char *options, ndr_type **t
         *end = '\0';
         const bool is_pointee = end[-1] == '*';
         const ndr_builtin known = is_pointee ? pointee_builtin(name) : ndr_builtin_named(name);
-        const bool is_own = known.lanes == 0 && !is_opaque(name) && !is_half(name) && !ndr_points_to_void(name);
+        const bool is_own = known.lanes == 0 && !is_opaque(name) && !ndr_points_to_void(name);
         if (is_own && !find_type(*types, name, is_pointee)) status = add_type(types, name, is_pointee);
     }
     ndr_text_free(&names);

@@ -117,9 +117,11 @@ static void of_other_types(request *r)
         assert_request_refused(NDR_BAD_ARGUMENT, r, part("dtype is %s", ndr_dtype_name((ndr_dtype)dtype)),
                                r->suite->dtypes);
     }
+    *dtype_of(r) = NDR_DTYPE_F16;
+    assert_request_refused(NDR_BAD_ARGUMENT, r, "dtype is f16", r->suite->dtypes);
     *dtype_of(r) = NDR_DTYPE_NONE;
     assert_request_refused(NDR_BAD_ARGUMENT, r, "dtype is not set", r->suite->dtypes);
-    *dtype_of(r) = (ndr_dtype)(NDR_DTYPE_F64 + 1);
+    *dtype_of(r) = (ndr_dtype)(NDR_DTYPE_F16 + 1);
     assert_request_refused(NDR_BAD_ARGUMENT, r, "dtype is ?", r->suite->dtypes);
 }
 

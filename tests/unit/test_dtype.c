@@ -3,6 +3,9 @@
 
 #include "program/program.h"
 
+#include <float.h>
+#include <math.h>
+
 static const struct {
     ndr_dtype dtype;
     int number;
@@ -20,6 +23,7 @@ static const struct {
     { NDR_DTYPE_U64, 8, "u64", "ulong", "U64", sizeof(uint64_t), false, false },
     { NDR_DTYPE_F32, 9, "f32", "float", "F32", sizeof(float), true, true },
     { NDR_DTYPE_F64, 10, "f64", "double", "F64", sizeof(double), true, true },
+    { NDR_DTYPE_F16, 11, "f16", "half", "F16", sizeof(uint16_t), true, true },
 };
 enum { COUNT = sizeof all / sizeof all[0] };
 
@@ -55,7 +59,7 @@ static void test_dtype__is_described_for_opencl(void **state)
 static void test_dtype__of_no_known_number_is_a_question_mark(void **state)
 {
     (void)state;
-    static const int invalid[] = { 0, 11, 1000, -1 };
+    static const int invalid[] = { 0, 12, 1000, -1 };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
         assert_string_equal(ndr_dtype_name((ndr_dtype)invalid[i]), "?");
         assert_int_equal(ndr_dtype_size((ndr_dtype)invalid[i]), 0);
@@ -102,11 +106,52 @@ static void test_vector__is_nothing_else(void **state)
 {
     (void)state;
     static const char *const invalid[] = { "float1", "float5", "float4x", "4",    "int4*", "pair2", "float04",
-                                           "",       "long_4", "float 4", "half", "float+4" };
+                                           "",       "long_4", "float 4", "half5", "float+4" };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
         assert_is(invalid[i], NDR_DTYPE_NONE, 0);
         assert_int_equal(ndr_builtin_bytes(ndr_builtin_named(invalid[i])), 0);
     }
+}
+
+/* ---- half ---- */
+
+/* The value of a half's bits, which are finite. 65536 for infinity's, which is where it would be. */
+static double value_of(unsigned bits)
+{
+    const double sign = bits & 0x8000 ? -1 : 1, fraction = bits & 0x3ff;
+    const int exponent = (int)(bits >> 10 & 31);
+    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+/* Every finite half, and the floats at and next to the middle between it and the next one. */
+static void test_half__is_the_nearest_one_and_of_two_the_even_one(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 0x7c00; ++bits) {
+        const double low = value_of(bits), high = value_of(bits + 1);
+        const float middle = (float)((low + high) / 2); /* exact: one bit more than a half has */
+        for (unsigned sign = 0; sign <= 0x8000; sign += 0x8000) {
+            const float s = sign ? -1.0f : 1.0f;
+            assert_int_equal(ndr_half_bits(s * (float)low), sign | bits);
+            assert_int_equal(ndr_half_bits(s * nextafterf(middle, 0.0f)), sign | bits);
+            assert_int_equal(ndr_half_bits(s * middle), sign | (bits + bits % 2));
+            assert_int_equal(ndr_half_bits(s * nextafterf(middle, INFINITY)), sign | (bits + 1));
+        }
+    }
+}
+
+static void test_half__of_special_floats(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_half_bits(INFINITY), 0x7c00);
+    assert_int_equal(ndr_half_bits(-INFINITY), 0xfc00);
+    assert_int_equal(ndr_half_bits(FLT_MAX), 0x7c00);
+    assert_int_equal(ndr_half_bits(65519.996f), 0x7bff);
+    assert_int_equal(ndr_half_bits(65520.0f), 0x7c00);
+    assert_int_equal(ndr_half_bits(-0.0f), 0x8000);
+    assert_int_equal(ndr_half_bits(FLT_MIN), 0);
+    assert_int_equal(ndr_half_bits(nextafterf(0.0f, 1.0f)), 0);
+    assert_int_equal(ndr_half_bits(NAN) & 0x7e00, 0x7e00);
 }
 
 int main(void)
@@ -119,6 +164,8 @@ int main(void)
         cmocka_unit_test(test_dtype__is_found_by_its_opencl_name),
         cmocka_unit_test(test_vector__has_the_bytes_of_its_lanes),
         cmocka_unit_test(test_vector__is_nothing_else),
+        cmocka_unit_test(test_half__is_the_nearest_one_and_of_two_the_even_one),
+        cmocka_unit_test(test_half__of_special_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

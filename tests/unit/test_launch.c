@@ -1254,7 +1254,7 @@ static void test_args__refuse_vectors_of_another_size(void **state)
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, 1.0f,
                               ndr_struct(cl_int3, b), ndr_struct(cl_int3, b)),
-                   "takes a vector (ndr_struct of its size), but a float is given");
+                   "takes a vector (ndr_vector), but a float is given");
 }
 
 static void test_args__take_vectors_under_every_name(void **state)
@@ -1324,6 +1324,217 @@ static void test_args__refuse_vectors_of_another_type(void **state)
                    ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_double2, c),
                               ndr_struct(cl_float4, a)),
                    "is given a cl_double2; pass a cl_float3");
+}
+
+/* ---- vectors by their elements ---- */
+
+/* A kernel for each type, with a vector of each width: it stores the lanes of all. */
+static const char lanes_source[] =
+    "#define K(T) kernel void lanes_of_##T(global T *out, T##2 a, T##3 b, T##4 c, T##8 d, T##16 e) \\\n"
+    "    { vstore2(a, 0, out); vstore3(b, 0, out + 2); vstore4(c, 0, out + 5); vstore8(d, 0, out + 9); \\\n"
+    "      vstore16(e, 0, out + 17); }\n"
+    "K(char) K(uchar) K(short) K(ushort) K(int) K(uint) K(long) K(ulong) K(float)\n"
+    "#ifdef DOUBLE\n"
+    "K(double)\n"
+    "#endif\n";
+enum { WIDTHS = 5, LANES = 2 + 3 + 4 + 8 + 16 };
+static const unsigned widths[WIDTHS] = { 2, 3, 4, 8, 16 };
+
+static ndr_kernel *lanes_kernel(ndr_dtype dtype)
+{
+    char name[32];
+    snprintf(name, sizeof name, "lanes_of_%s", ndr_dtype_describe(dtype)->cl_name);
+    const ndr_kernel_desc desc = { .name = name, .source = lanes_source, .options = device.has_f64 ? "-DDOUBLE" : "" };
+    ndr_kernel *found;
+    assert_ok(ndr_kernel_get(context, &desc, &found));
+    return found;
+}
+
+/* Another type is refused, and one element, or one byte, more or less. */
+static void check_wrong_lanes(ndr_kernel *k, ndr_dtype dtype, ndr_arg args[1 + WIDTHS], size_t i)
+{
+    const ndr_arg right = args[i];
+    const ndr_dtype other = dtype == NDR_DTYPE_I8 ? NDR_DTYPE_U8 : (ndr_dtype)(dtype - 1);
+    const size_t element = ndr_dtype_size(dtype), sizes[] = { element, (size_t)0 - element, 1, SIZE_MAX, 0 };
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; ++n) {
+        if (sizes[n] == 0) args[i].dtype = other;
+        args[i].size_bytes = right.size_bytes + sizes[n];
+        const ndr_status status = ndr_launch_v(queue, k, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 6, NULL);
+        assert_refused(NDR_BAD_KERNEL_ARGUMENT, status, "takes a vector of", ndr_dtype_describe(dtype)->cl_name);
+        args[i] = right;
+    }
+}
+
+/* Each byte of the elements differs. */
+static void check_lanes(ndr_dtype dtype)
+{
+    uint8_t given[(LANES + 1) * 8], stored[LANES * 8];
+    const size_t element = ndr_dtype_size(dtype);
+    for (size_t i = 0; i < sizeof given; ++i) given[i] = (uint8_t)(i + 1);
+    ndr_buffer *out = buffer_of(sizeof stored, stored);
+    ndr_kernel *k = lanes_kernel(dtype);
+    ndr_arg args[1 + WIDTHS] = { ndr_arg_of(out) };
+    size_t first = 0;
+    for (size_t i = 0; i < WIDTHS; first += widths[i++])
+        args[1 + i] = ndr_arg_vector_(dtype, given + first * element, widths[i] * element);
+    for (size_t i = 1; i <= WIDTHS; ++i) check_wrong_lanes(k, dtype, args, i);
+    assert_ok(ndr_launch_v(queue, k, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 6, NULL));
+    read_buffer(out, stored, LANES * element);
+    assert_memory_equal(stored, given, LANES * element);
+    ndr_buffer_destroy(out);
+}
+
+static void test_vectors__of_every_type_and_width_are_passed(void **state)
+{
+    (void)state;
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
+        if (device.has_f64 || dtype != NDR_DTYPE_F64) check_lanes(dtype);
+}
+
+static void test_vectors__are_written_as_their_elements(void **state)
+{
+    (void)state;
+    assert_ok(ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, ndr_vector(float, 1, 2, 3, 4),
+                         ndr_vector(int, 1, 2, 3),
+                         ndr_vector(uint8_t, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6)));
+    int64_t out[VICTIM];
+    read_buffer(victim, out, sizeof out);
+    assert_int_equal(out[0], 10);
+    assert_int_equal(out[1], 123);
+    assert_int_equal(out[2], 11);
+    restore_victim();
+}
+
+/* An argument that a launch has set is compared with the next one: two vectors may be at one address. */
+static void test_vectors__change_from_launch_to_launch(void **state)
+{
+    (void)state;
+    float v[3] = { 1, 2, 0 };
+    for (int i = 0; i < 3; ++i) {
+        v[2] = (float)i;
+        assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim,
+                             ndr_arg_vector_(NDR_DTYPE_F32, v, sizeof v), ndr_vector(float, 4, 0, 0, 5)));
+        assert_victim_is(54021 + 100 * i);
+    }
+    restore_victim();
+}
+
+static void test_vectors__that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        ndr_arg a;
+        const char *sentence;
+    } wrong[] = {
+        { ndr_vector(int, 1, 2, 3), "kernel \"colours\", argument 1 \"a\" (float3) takes a vector of 3 float, but one of 3 int is given" },
+        { ndr_vector(float, 1, 2, 3, 4), "takes a vector of 3 float, but one of 4 float is given" },
+        { ndr_vector(float, 1), "takes a vector of 3 float, but one of 1 float is given" },
+        { ndr_vector(bool, 1, 0, 1), "argument 1 \"a\" (float3) is a vector of elements that are not numbers" },
+        { ndr_arg_vector_(NDR_DTYPE_F32, NULL, 12), "argument 1 \"a\" (float3) is a vector at NULL" },
+        { ndr_arg_of(1.0f), "argument 1 \"a\" (float3) takes a vector (ndr_vector), but a float is given" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                       ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, wrong[i].a,
+                                  ndr_vector(float, 1, 2, 3, 4)),
+                       wrong[i].sentence);
+    const struct triple t = { 1, 2, 3 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim, ndr_vector(int, 1, 2),
+                              ndr_struct(struct triple, t)),
+                   "takes a struct (ndr_struct), but a vector is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, ndr_vector(float, 1, 2)),
+                   "takes a float, but a vector is given");
+}
+
+/* ---- half ---- */
+
+static const char half_source[] =
+    "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+    "typedef half real_t;\n"
+    "typedef half3 real3_t;\n"
+    "kernel void halves(global half *out, half x, real_t y, half2 a, real3_t b)\n"
+    "{\n"
+    "    out[0] = x; out[1] = y; out[2] = a.x; out[3] = a.y; out[4] = b.x; out[5] = b.y; out[6] = b.z;\n"
+    "}\n";
+
+/* 2049 lies between two halves and goes to the even one; 1e6 is beyond the largest. */
+static void test_half__is_rounded_from_a_float(void **state)
+{
+    (void)state;
+    skip_without(device.has_f16, "the device has no half");
+    static const uint16_t wanted[] = { 0x3c00, 0x6800, 0x6802, 0x7c00, 0x8000, 0x4000, 0x4200 };
+    static const uint16_t with_bits[] = { 0x1234, 0x6800, 0x4000, 0x7c00, 0x4200, 0x4400, 0x4500 };
+    const cl_half2 pair_of_bits = { { 0x4000, 0x7c00 } };
+    cl_half bits = 0;
+    uint16_t out[7];
+    ndr_kernel *k = kernel_of(half_source, "halves");
+    assert_ok(ndr_launch(queue, k, ndr_range_1d(1), victim, 1.0f, 2049.0f, ndr_vector(float, 2051, 1e6f),
+                         ndr_vector(float, -0.0f, 2, 3)));
+    read_buffer(victim, out, sizeof out);
+    assert_memory_equal(out, wanted, sizeof out);
+    const ndr_arg at_bits = ndr_arg_struct_(&bits, sizeof bits, "cl_half");
+    for (int i = 0; i < 2; ++i, bits = 0x1234) /* the second launch finds other bits at the same address */
+        assert_ok(ndr_launch(queue, k, ndr_range_1d(1), victim, at_bits, 2049.0f, ndr_struct(cl_half2, pair_of_bits),
+                             ndr_vector(float, 3, 4, 5)));
+    read_buffer(victim, out, sizeof out);
+    assert_memory_equal(out, with_bits, sizeof out);
+    restore_victim();
+}
+
+static void test_half__takes_no_other_number(void **state)
+{
+    (void)state;
+    skip_without(device.has_f16, "the device has no half");
+    const ndr_arg a = ndr_vector(float, 1, 2), b = ndr_vector(float, 1, 2, 3);
+    const uint32_t wide = 1;
+    const struct {
+        ndr_arg args[4];
+        const char *sentence;
+    } wrong[] = {
+        { { ndr_arg_of(1.0), ndr_arg_of(1.0f), a, b }, "argument 1 \"x\" (half) takes a float, but the double 1 is given" },
+        { { ndr_arg_of(1), ndr_arg_of(1.0f), a, b }, "argument 1 \"x\" (half) takes a float, as in 2.0f, but an integer is given" },
+        { { ndr_struct(uint32_t, wide), ndr_arg_of(1.0f), a, b }, "has 2 bytes on the device, but 4 are given" },
+        { { ndr_arg_of(1.0f), ndr_arg_of(2), a, b }, "argument 2 \"y\" (real_t) takes a float" },
+        { { ndr_arg_of(1.0f), ndr_arg_of(1.0f), b, b }, "takes a vector of 2 half, but one of 3 float is given" },
+        { { ndr_arg_of(1.0f), ndr_arg_of(1.0f), ndr_vector(double, 1, 2), b }, "takes a vector of 2 half, but one of 2 double is given" },
+        { { ndr_arg_of(1.0f), ndr_arg_of(1.0f), a, a }, "takes a vector of 3 half, but one of 2 float is given" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        const ndr_arg *w = wrong[i].args;
+        launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                       ndr_launch(queue, kernel_of(half_source, "halves"), ndr_range_1d(1), victim, w[0], w[1], w[2], w[3]),
+                       wrong[i].sentence);
+    }
+}
+
+static void test_half__by_value_needs_a_device_that_has_it(void **state)
+{
+    (void)state;
+    skip_without(!device.has_f16, "the device has half");
+    static const char text[] = "kernel void k(global int *out, half x) { out[0] = (int)x; }\n";
+    ndr_kernel *k;
+    assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "k", .source = text }, &k),
+                   "take a float, or a pointer to half with vload_half()");
+}
+
+/* Pointers to half need nothing of the device. On the host cl_half is another name for uint16_t. */
+static void test_half__is_pointed_to_on_every_device(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel void k(global half *out, local half *a, local half *b, local half *c)\n"
+                                 "{ vstore_half(2.5f, 1, a); vstore_half(vload_half(1, a), 0, out); }\n";
+    ndr_kernel *k = kernel_of(text, "k");
+    const ndr_arg a = ndr_local(cl_half, 2), b = ndr_local(cl_half[2], 2), c = ndr_local(cl_half[1], 2);
+    const ndr_nd_range one = ndr_nd_range_1d(1, 1);
+    uint16_t out;
+    assert_ok(ndr_launch(queue, k, one, victim, a, b, c));
+    read_buffer(victim, &out, sizeof out);
+    assert_int_equal(out, 0x4100);
+    restore_victim();
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, one, victim, ndr_local(float, 2), b, c),
+                   "argument 1 \"a\" (half*) points to another type than the float given to ndr_local");
 }
 
 /* ---- types of unknown size ---- */
@@ -1495,10 +1706,10 @@ static void test_args__of_no_known_kind_are_refused(void **state)
 {
     (void)state;
     ndr_arg odd = ndr_arg_of(1);
-    odd.kind = (ndr_arg_kind)9;
+    odd.kind = (ndr_arg_kind)99;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, odd),
-                   "9 is not an ndr_arg_kind");
+                   "99 is not an ndr_arg_kind");
     odd.kind = (ndr_arg_kind)-1;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, odd),
@@ -1826,6 +2037,14 @@ int main(void)
         cmocka_unit_test(test_args__take_vectors_under_every_name),
         cmocka_unit_test(test_args__take_vectors_through_typedefs),
         cmocka_unit_test(test_args__refuse_vectors_of_another_type),
+        cmocka_unit_test(test_vectors__of_every_type_and_width_are_passed),
+        cmocka_unit_test(test_vectors__are_written_as_their_elements),
+        cmocka_unit_test(test_vectors__change_from_launch_to_launch),
+        cmocka_unit_test(test_vectors__that_do_not_fit_are_refused),
+        cmocka_unit_test(test_half__is_rounded_from_a_float),
+        cmocka_unit_test(test_half__takes_no_other_number),
+        cmocka_unit_test(test_half__by_value_needs_a_device_that_has_it),
+        cmocka_unit_test(test_half__is_pointed_to_on_every_device),
         cmocka_unit_test(test_args__of_a_type_that_nobody_can_size_are_refused),
         cmocka_unit_test(test_args__are_taken_when_the_launch_returns),
         cmocka_unit_test(test_args__are_those_of_their_own_launch),

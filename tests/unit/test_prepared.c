@@ -12,11 +12,11 @@ enum { N = 100, THREADS = 4, RUNS_EACH = 200 };
 static const char source[] =
     "#include \"ndr/nd_item.clh\"\n"
     "typedef struct pair { int first; float second; } pair;\n"
-    "kernel void put(global int *out, pair p, float a, uchar small, local int *t, global const int *x, NDR_ND_RANGE(1))\n"
+    "kernel void put(global int *out, pair p, float3 a, uchar small, local int *t, global const int *x, NDR_ND_RANGE(1))\n"
     "{\n"
     "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
     "    const size_t i = ndr_global_id(it, 0);\n"
-    "    t[ndr_local_id(it, 0)] = p.first + (int)p.second + (int)a + small;\n"
+    "    t[ndr_local_id(it, 0)] = p.first + (int)p.second + (int)(a.x + a.y + a.z) + small;\n"
     "    out[i] += t[ndr_local_id(it, 0)] + (x ? x[i] : 0);\n"
     "}\n"
     "kernel void count(global int *seen, int amount, NDR_ND_RANGE(3))\n"
@@ -68,8 +68,9 @@ static void test_prepared__runs_many_times_with_each_kind_of_argument(void **sta
     int got[N];
     ndr_buffer *out = zeros(N), *x = zeros(N);
     ndr_prepared *prepared;
-    assert_ok(ndr_prepare(kernel("put"), &prepared, ndr_nd_range_1d(N, 10), out, ndr_struct(pair, p), 100.0f, 1000 - 800,
-                          ndr_local(int, 10), ndr_null));
+    assert_ok(ndr_prepare(kernel("put"), &prepared, ndr_nd_range_1d(N, 10), out, ndr_struct(pair, p),
+                          ndr_vector(float, 50, 30, 20),
+                          1000 - 800, ndr_local(int, 10), ndr_null));
     p.first = -1; /* the launch has a copy */
     run(prepared);
     run(prepared);
@@ -78,7 +79,7 @@ static void test_prepared__runs_many_times_with_each_kind_of_argument(void **sta
 
     p.first = 5;
     assert_ok(ndr_prepared_set(prepared, 1, ndr_struct(pair, p)));
-    assert_ok(ndr_prepared_set(prepared, 2, ndr_arg_of(7.0f)));
+    assert_ok(ndr_prepared_set(prepared, 2, ndr_vector(float, 4, 2, 1)));
     assert_ok(ndr_prepared_set(prepared, 3, ndr_arg_of(255)));
     assert_ok(ndr_prepared_set(prepared, 4, ndr_local(int, 20)));
     assert_ok(ndr_prepared_set(prepared, 5, ndr_arg_of(x)));
@@ -207,8 +208,8 @@ static void test_prepared__refuses_what_a_launch_refuses(void **state)
     assert_refused(NDR_BAD_RANGE, ndr_prepare(k, &made, ndr_nd_range_1d(10, 4), seen, 1),
                    "global size 10 is not a multiple of local size 4");
     assert_refused(NDR_LIMIT_EXCEEDED,
-                   ndr_prepare(kernel("put"), &made, ndr_nd_range_1d(4, 2), seen, ndr_struct(pair, p), 1.0f, 1,
-                               ndr_local(int, device.local_memory_bytes), ndr_null),
+                   ndr_prepare(kernel("put"), &made, ndr_nd_range_1d(4, 2), seen, ndr_struct(pair, p),
+                               ndr_vector(float, 1, 0, 0), 1, ndr_local(int, device.local_memory_bytes), ndr_null),
                    "kernel \"put\" would need", "of local memory");
     assert_ptr_equal(made, &state);
     ndr_buffer_destroy(seen);
@@ -240,8 +241,8 @@ static void test_prepared__counts_all_local_memory_when_one_argument_changes(voi
     const pair p = { 1, 0 };
     ndr_buffer *out = zeros(N);
     ndr_prepared *prepared;
-    assert_ok(ndr_prepare(kernel("put"), &prepared, ndr_nd_range_1d(N, 10), out, ndr_struct(pair, p), 0.0f, 0,
-                          ndr_local(int, 10), ndr_null));
+    assert_ok(ndr_prepare(kernel("put"), &prepared, ndr_nd_range_1d(N, 10), out, ndr_struct(pair, p),
+                          ndr_vector(float, 0, 0, 0), 0, ndr_local(int, 10), ndr_null));
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_prepared_set(prepared, 4, ndr_local(int, device.local_memory_bytes / 4 + 1)),
                    "kernel \"put\" would need", "of local memory");
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_prepared_set(prepared, 4, ndr_local(int, SIZE_MAX / 2, 4)), "more than can be counted");

@@ -21,6 +21,11 @@ ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
         ndr_launch(queue, kernel, ndr_range_1d(n), buffer, 1, 2u, 3l, 4ul, 5ll, 6ull, 7.0f, 8.0, 'c', (short)9,
                    (unsigned short)10, (signed char)11, (unsigned char)12, (int64_t)13, (uint64_t)14, n, true);
     if (numbers != NDR_OK) return numbers;
+    const float x = 1.0f;
+    const ndr_status vectors =
+        ndr_launch(queue, kernel, ndr_range_1d(n), ndr_vector(float, x, 2.0f, x, 4), ndr_vector(unsigned char, 1, 2, 3),
+                   ndr_vector(double, 1, 2), ndr_vector(int, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
+    if (vectors != NDR_OK) return vectors;
     return ndr_launch(queue, kernel, ndr_range_1d(n), arg, ndr_null, ndr_struct(struct pair, p),
                       ndr_local(float, n), ndr_local(int, n, 2), ndr_local(struct pair, 2, 3, n));
 }
