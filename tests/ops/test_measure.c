@@ -98,7 +98,7 @@ static int tear_down(void **state)
 #define OPERATION(...)                                                                       \
     {                                                                                        \
         "fill", (const ndr_op_row *const[]){ __VA_ARGS__ },                                  \
-            sizeof((const ndr_op_row *[]){ __VA_ARGS__ }) / sizeof(const ndr_op_row *), NULL \
+            sizeof((const ndr_op_row *[]){ __VA_ARGS__ }) / sizeof(const ndr_op_row *), NULL, NULL \
     }
 
 static void test_measure__finds_a_row_that_is_faster_than_the_first(void **state)

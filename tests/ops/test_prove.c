@@ -52,7 +52,7 @@ static const ndr_op_row special = {
 };
 static const ndr_op_row plain = { .name = "plain", .plan = plan, .run = run_plain };
 static const ndr_op_row *const rows[] = { &special, &plain };
-static const ndr_operation operation = { "counting", rows, 2, NULL };
+static const ndr_operation operation = { "counting", rows, 2, NULL, NULL };
 
 /* ---- a device that may take the row ---- */
 
