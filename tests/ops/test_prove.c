@@ -52,7 +52,14 @@ static const ndr_op_row special = {
 };
 static const ndr_op_row plain = { .name = "plain", .plan = plan, .run = run_plain };
 static const ndr_op_row *const rows[] = { &special, &plain };
-static const ndr_operation operation = { "counting", rows, 2, NULL, NULL };
+
+static ndr_op_work work_of(const void *request)
+{
+    (void)request;
+    return (ndr_op_work){ 0 };
+}
+
+static const ndr_operation operation = { .name = "counting", .rows = rows, .row_count = 2, .work_of = work_of };
 
 /* ---- a device that may take the row ---- */
 
