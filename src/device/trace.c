@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64, FIRST_PENDING = 256, MAX_PENDING = 1 << 18, LANES = 8, HOST_ROWS = 1 };
+enum { BATCH = 64, FIRST_PENDING = 256, LANES = 8, HOST_ROWS = 1 };
 static const int64_t REFRESH_NS = 1000000000; /* how often the clocks are compared, and the file is flushed */
 
 /* ---- what there is ---- */
@@ -54,6 +54,7 @@ typedef struct traced_queue {
 } traced_queue;
 
 atomic_bool ndr_trace_is_on;
+size_t ndr_trace_max_pending = 1 << 18;
 
 static ndr_mutex lock = NDR_MUTEX_INITIALIZER;
 static uint64_t serial; /* of the trace, from 1 */
@@ -146,7 +147,7 @@ static void begin_call(ndr_json *json, int64_t start_ns, const char *category, c
 
 static unsigned rows_of(const traced_context *context) { return HOST_ROWS + context->number; }
 
-/* The first row of the queue on which nothing else runs at that time. */
+/* The first row of the queue on which nothing else runs at that time; the last row takes the rest. */
 static unsigned take_lane(traced_queue *queue, int64_t start_ns, int64_t end_ns)
 {
     unsigned lane = 0;
@@ -281,7 +282,7 @@ static bool make_room(traced_queue *queue)
 {
     if (queue->count < queue->capacity) return true;
     const size_t capacity = queue->capacity ? 2 * queue->capacity : FIRST_PENDING;
-    pending *larger = capacity <= MAX_PENDING ? malloc(capacity * sizeof *larger) : NULL;
+    pending *larger = capacity <= ndr_trace_max_pending ? malloc(capacity * sizeof *larger) : NULL;
     if (!larger) return false;
     for (size_t i = 0; i < queue->count; ++i)
         larger[i] = queue->ring[(queue->first + i) & (queue->capacity - 1)];

@@ -209,7 +209,7 @@ static void test_trace__maps_the_devices_times_to_the_hosts(void **state)
     assert_true(end_us > 0);
 }
 
-/* In one row nothing overlaps; times are printed in ns. */
+/* In one row nothing overlaps, except in the eighth, which takes the rest; times are printed in ns. */
 static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
     read_slices("rows.json", "");
     for (const slice *a = slices; a < slices + slice_count; ++a)
         for (const slice *b = a + 1; b < slices + slice_count && a->group > 1; ++b)
-            if (b->group == a->group && b->row == a->row)
+            if (b->group == a->group && b->row == a->row && a->row % 8 != 7)
                 assert_true(b->start_us + 0.0005 >= a->start_us + a->time_us);
 }
 
@@ -310,7 +310,7 @@ static void test_trace__shows_regions_within_regions(void **state)
     open_traced("regions.json");
     ndr_kernel *kernel = add_one();
     ndr_buffer *x;
-    assert_ok(ndr_buffer_create(traced, BYTES, &x));
+    assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
     for (int step = 0; step < 5; ++step) {
         ndr_trace_begin("step \"\\ 1\"", 1000000, 0);
         assert_ok(ndr_launch(line, kernel, ndr_range_1d(ITEMS), x));
@@ -514,9 +514,10 @@ static void test_trace__takes_many_threads(void **state)
 static void test_trace__keeps_a_limited_number_of_commands(void **state)
 {
     (void)state;
-    enum { LIMIT = 1 << 18, OVER = 100 };
-    skip_without(!quick(), "a simulator takes minutes for so many commands");
+    enum { LIMIT = 512, OVER = 100 };
     cl_int error;
+    const size_t before = ndr_trace_max_pending;
+    ndr_trace_max_pending = LIMIT;
     open_traced(NULL);
     cl_event gate = clCreateUserEvent(traced->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
@@ -526,6 +527,7 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
     close_traced();
+    ndr_trace_max_pending = before;
     check_row("marker", LIMIT);
     assert_non_null(strstr(table, "100 commands have no times and are not counted.\n"));
 }
