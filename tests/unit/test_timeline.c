@@ -1,6 +1,7 @@
 /* test_timeline.c - the file of a trace: its records, and that it is valid whenever the process dies. */
 #include "support.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,6 +10,22 @@
 #include "base/base.h"
 
 #include "json.h"
+
+/* ---- a disk that fills up ---- */
+
+/* How many writes succeed; the next one writes half, and those after it fail. Negative: no limit. */
+static int writes_left = -1;
+
+ssize_t __real_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    if (writes_left < 0) return __real_write(file, bytes, count);
+    if (writes_left > 1) return --writes_left, __real_write(file, bytes, count);
+    if (writes_left == 1) return --writes_left, __real_write(file, bytes, count / 2);
+    errno = ENOSPC;
+    return -1;
+}
 
 /* ---- records ---- */
 
@@ -207,6 +224,22 @@ static void test_timeline__stops_at_the_limit_for_files(void **state)
     assert_in_range(count, 10, 20);
 }
 
+static void test_timeline__is_valid_on_a_full_disk(void **state)
+{
+    (void)state;
+    for (int passing = 1; passing < 6; ++passing) {
+        ndr_timeline timeline;
+        assert_int_equal(ndr_timeline_open(&timeline, "full.json"), 0);
+        writes_left = passing;
+        for (unsigned i = 0; i < 200; ++i) ndr_timeline_add(&timeline, (ndr_json[]){ record_of(length_of(i), i) });
+        writes_left = -1; /* there is room again, for the bracket */
+        assert_true(timeline.is_full && timeline.lost > 0);
+        ndr_timeline_close(&timeline);
+        const unsigned count = check_records("full.json", "");
+        assert_int_equal(count > 0, passing > 1);
+    }
+}
+
 /* Killed at many moments while it writes, whatever else the machine does: the file is an array without its bracket. */
 static void test_timeline__is_valid_after_a_kill(void **state)
 {
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_timeline__starts_anew_if_its_file_was_changed),
         cmocka_unit_test(test_timeline__refuses_a_path_that_it_cannot_write),
         cmocka_unit_test(test_timeline__stops_at_the_limit_for_files),
+        cmocka_unit_test(test_timeline__is_valid_on_a_full_disk),
         cmocka_unit_test(test_timeline__is_valid_after_a_kill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

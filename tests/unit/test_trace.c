@@ -129,7 +129,7 @@ static const char *check_row(const char *name, unsigned long count)
 
 /* ---- known work ---- */
 
-enum { ITEMS = 1024, BYTES = ITEMS * sizeof(int), LAUNCHES = 200 };
+enum { ITEMS = 64, BYTES = ITEMS * sizeof(int), LAUNCHES = 200 };
 
 static void do_known_work(void)
 {
