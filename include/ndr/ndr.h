@@ -885,7 +885,12 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
  * says how many products are enqueued.
  *
  * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
- * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. */
+ * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a.
+ *
+ * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
+ * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
+ * of F32 then use memory of the queue: 6 bytes for each element of a and b, with padding, at most an eighth of the
+ * device's memory. The queue keeps it. Larger products, and those for which there is no memory, are computed without. */
 typedef struct ndr_matmul_desc {
     ndr_dtype dtype;     /**< F32 or F64. */
     ndr_scaling scaling; /**< Default: alpha 1, beta 0. */

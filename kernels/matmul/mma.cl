@@ -99,17 +99,39 @@ static inline void multiply(double sum[4], const double a[8], const double b[4])
                    "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 
-/* Store 2 elements of a row of C, of which `count` exist. */
-static inline void store_pair(global double *c, double2 sum, uint count, bool is_aligned, double alpha, double beta)
+/* Two neighbours, of which `count` exist. */
+static inline double2 load_pair(global const double *c, uint count, bool is_aligned)
 {
-    double2 x = alpha * sum;
+    if (is_aligned && count >= 2) return *(global const double2 *)c;
+    return (double2)(count > 0 ? c[0] : 0, count > 1 ? c[1] : 0);
+}
+
+static inline void store_pair(global double *c, double2 pair, uint count, bool is_aligned)
+{
     if (is_aligned && count >= 2) {
-        if (beta != 0) x += beta * *(global double2 *)c; /* 0: C is not read, it may hold NaN */
-        *(global double2 *)c = x;
+        *(global double2 *)c = pair;
         return;
     }
-    c[0] = x.x + (beta == 0 ? 0 : beta * c[0]);
-    if (count >= 2) c[1] = x.y + (beta == 0 ? 0 : beta * c[1]);
+    if (count > 0) c[0] = pair.x;
+    if (count > 1) c[1] = pair.y;
+}
+
+/* One row of C: an item has pairs of columns, 8 apart, of which `cols` columns exist. All loads come first. */
+static inline void store_row(global double *c, double sum[BLOCKS_N][4], uint h, uint cols, bool is_aligned, double alpha,
+                             double beta)
+{
+    double2 pairs[BLOCKS_N];
+#pragma unroll
+    for (uint j = 0; j < BLOCKS_N; ++j) pairs[j] = alpha * (double2)(sum[j][2 * h], sum[j][2 * h + 1]);
+    if (beta != 0) { /* 0: C is not read, it may hold NaN */
+        double2 old[BLOCKS_N];
+#pragma unroll
+        for (uint j = 0; j < BLOCKS_N; ++j) old[j] = load_pair(c + 8 * j, cols - min(cols, 8 * j), is_aligned);
+#pragma unroll
+        for (uint j = 0; j < BLOCKS_N; ++j) pairs[j] += beta * old[j];
+    }
+#pragma unroll
+    for (uint j = 0; j < BLOCKS_N; ++j) store_pair(c + 8 * j, pairs[j], cols - min(cols, 8 * j), is_aligned);
 }
 
 /* Over (products, tiles) groups. */
@@ -220,17 +242,14 @@ gemm_mma(ulong count, ulong m, ulong n, ulong k, double alpha, global const doub
     c_offset += product * c_stride;
     const bool is_aligned = (c_offset | c_pitch) % 2 == 0;
     c += c_offset + row0 * c_pitch + col0;
+    const uint col = warp_col + 2 * quarter, part_cols = cols - min(cols, col);
 #pragma unroll
     for (uint i = 0; i < BLOCKS_M; ++i)
 #pragma unroll
-        for (uint j = 0; j < BLOCKS_N; ++j)
-#pragma unroll
-            for (uint h = 0; h < 2; ++h) {
-                const uint row = warp_row + 16 * i + 8 * h + eighth, col = warp_col + 8 * j + 2 * quarter;
-                if (row < rows && col < cols)
-                    store_pair(c + row * c_pitch + col, (double2)(sum[i][j][2 * h], sum[i][j][2 * h + 1]), cols - col,
-                               is_aligned, alpha, beta);
-            }
+        for (uint h = 0; h < 2; ++h) {
+            const uint row = warp_row + 16 * i + 8 * h + eighth;
+            if (row < rows) store_row(c + row * c_pitch + col, sum[i], h, part_cols, is_aligned, alpha, beta);
+        }
 }
 
 #endif

@@ -235,16 +235,37 @@ static inline void store(global float *c, float sum, float alpha, float beta)
 }
 
 /* Two neighbours, of which `count` exist. */
-static inline void store_pair(global float *c, float x, float y, uint count, bool is_aligned, float alpha, float beta)
+static inline float2 load_pair(global const float *c, uint count, bool is_aligned)
+{
+    if (is_aligned && count >= 2) return *(global const float2 *)c;
+    return (float2)(count > 0 ? c[0] : 0, count > 1 ? c[1] : 0);
+}
+
+static inline void store_pair(global float *c, float2 pair, uint count, bool is_aligned)
 {
     if (is_aligned && count >= 2) {
-        float2 pair = alpha * (float2)(x, y);
-        if (beta != 0) pair += beta * *(global float2 *)c;
         *(global float2 *)c = pair;
         return;
     }
-    if (count > 0) store(c, x, alpha, beta);
-    if (count > 1) store(c + 1, y, alpha, beta);
+    if (count > 0) c[0] = pair.x;
+    if (count > 1) c[1] = pair.y;
+}
+
+/* One row of C: an item has pairs of columns, 8 apart, of which `cols` columns exist. All loads come first. */
+static inline void store_row(global float *c, const float *sum, uint cols, bool is_aligned, float alpha, float beta)
+{
+    float2 pairs[SUMS / 4];
+#pragma unroll
+    for (uint j = 0; j < SUMS / 4; ++j) pairs[j] = alpha * (float2)(sum[4 * j], sum[4 * j + 1]);
+    if (beta != 0) { /* 0: C is not read, it may hold NaN */
+        float2 old[SUMS / 4];
+#pragma unroll
+        for (uint j = 0; j < SUMS / 4; ++j) old[j] = load_pair(c + 8 * j, cols - min(cols, 8 * j), is_aligned);
+#pragma unroll
+        for (uint j = 0; j < SUMS / 4; ++j) pairs[j] += beta * old[j];
+    }
+#pragma unroll
+    for (uint j = 0; j < SUMS / 4; ++j) store_pair(c + 8 * j, pairs[j], cols - min(cols, 8 * j), is_aligned);
 }
 
 /* One tile of C by a loop in float: 8 x 8 or 8 x 4 elements an item. */
@@ -381,19 +402,12 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
             }
         }
         const tile t = find_tile(i, tiles_m, tiles_n);
-        const ulong row = (ulong)t.row * TILE_M + warp * 16 + lane / 4, col0 = (ulong)t.col * TILE_N + lane % 4 * 2;
+        const ulong row = (ulong)t.row * TILE_M + warp * 16 + lane / 4, col = (ulong)t.col * TILE_N + lane % 4 * 2;
+        const uint cols = (uint)(min(n, col + TILE_N) - min(n, col));
 #pragma unroll
-        for (uint h = 0; h < 2; ++h) {
-            if (row + 8 * h >= m) continue;
-            global float *const out = c + (row + 8 * h) * c_pitch;
-#pragma unroll
-            for (uint j = 0; j < SUMS / 4; ++j) {
-                const ulong col = col0 + 8 * j;
-                if (col < n)
-                    store_pair(out + col, sum[4 * j + 2 * h], sum[4 * j + 2 * h + 1], (uint)min(n - col, 2ul),
-                               is_aligned, alpha, beta);
-            }
-        }
+        for (uint h = 0; h < 2; ++h)
+            if (row + 8 * h < m)
+                store_row(c + (row + 8 * h) * c_pitch + col, sum + 2 * h, cols, is_aligned, alpha, beta);
     }
 }
 
