@@ -74,6 +74,7 @@ typedef enum ndr_status {
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
+    NDR_NOT_KEPT = 204,             /**< The store on disk is off, or did not take what was to be kept. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
@@ -933,6 +934,41 @@ typedef struct ndr_tune_result {
  * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions
  * are not tuned. `result` may be NULL. */
 NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
+
+/* ---- building ahead ------------------------------------------------------------------------------ */
+
+/** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor the types, methods and sizes count, and
+ * the buffers may be NULL. */
+typedef struct ndr_warm_desc {
+    const ndr_kernel_desc *kernel; /**< A kernel. */
+    const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */
+    const ndr_matmul_desc *matmul; /**< The kernels of such a product, which must have elements. */
+} ndr_warm_desc;
+
+/** One element of `descs` is done. */
+typedef struct ndr_warm_progress {
+    size_t index;      /**< Of the element. */
+    ndr_status status; /**< NDR_OK: its program is in the store. */
+    const char *error; /**< Why not, as ndr_last_error(); "" with NDR_OK. Valid during the callback only. */
+    size_t done;       /**< Elements that are done, this one included. */
+    size_t count;      /**< Elements in all. */
+} ndr_warm_progress;
+
+/** Receives the progress of ndr_cache_warm(): one call for each element, one at a time, in any order, from any of its
+ * threads. It must not wait for another thread that is in ndr_cache_warm(). */
+typedef void ndr_warm_callback(const ndr_warm_progress *progress, void *user);
+
+/** Build kernels ahead and put their programs into the store on disk, so that later calls that need them, of this
+ * context and of other processes, compile nothing: for an installer or a first start. docs/cache.md has an example.
+ *
+ * Builds in as many threads as the host has cores, at most 16, and returns when all is done and written. A program that
+ * is in the store already is only loaded, to see that the driver takes it. `progress` may be NULL.
+ *
+ * An element that fails does not stop the others. Then the status is that of the first one in the list that failed, and
+ * the sentence names it and says how many failed. NDR_NOT_KEPT: the store is off or cannot be written, or the driver has
+ * no binaries. `descs` may be NULL when `count` is 0. */
+NDR_MUST_CHECK ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
+                                         ndr_warm_callback *progress, void *user);
 
 #ifdef __cplusplus
 }

@@ -97,6 +97,18 @@ ndr_hash ndr_environment_hash(const char *const *prefixes)
 
 /* ---- the CPU ---- */
 
+unsigned ndr_cpu_count(void)
+{
+#ifdef _WIN32
+    SYSTEM_INFO system;
+    GetSystemInfo(&system);
+    return (unsigned)system.dwNumberOfProcessors;
+#else
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+#endif
+}
+
 ndr_hash ndr_cpu_hash(void)
 {
     unsigned long features[6] = { 0 };

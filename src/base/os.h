@@ -20,6 +20,13 @@ static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(m
 static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
 static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
+typedef pthread_t ndr_thread;
+static inline bool ndr_thread_start(ndr_thread *thread, void *(*run)(void *), void *argument)
+{
+    return pthread_create(thread, NULL, run, argument) == 0;
+}
+static inline void ndr_thread_join(ndr_thread thread) { pthread_join(thread, NULL); }
+
 /* Yield this thread's core to other threads. */
 void ndr_thread_yield(void);
 
@@ -48,6 +55,9 @@ const char *ndr_environment(const char *name);
 struct ndr_hash ndr_environment_hash(const char *const *prefixes);
 
 /* ---- the CPU ---- */
+
+/* The cores of this machine, 1 or more. */
+unsigned ndr_cpu_count(void);
 
 /* A hash of what this machine's CPU can do, as far as the system tells. */
 struct ndr_hash ndr_cpu_hash(void);

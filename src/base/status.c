@@ -57,6 +57,7 @@ const char *ndr_status_name(ndr_status status)
     case NDR_NO_DEVICE: return "NDR_NO_DEVICE";
     case NDR_NO_MATCHING_DEVICE: return "NDR_NO_MATCHING_DEVICE";
     case NDR_UNSUPPORTED: return "NDR_UNSUPPORTED";
+    case NDR_NOT_KEPT: return "NDR_NOT_KEPT";
     case NDR_BUILD_FAILED: return "NDR_BUILD_FAILED";
     case NDR_OUT_OF_HOST_MEMORY: return "NDR_OUT_OF_HOST_MEMORY";
     case NDR_OUT_OF_DEVICE_MEMORY: return "NDR_OUT_OF_DEVICE_MEMORY";

@@ -6,7 +6,7 @@
 ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
     const ndr_kernel_desc desc = { .name = name, .bundled = job->plan.file, .options = job->plan.options };
-    return ndr_kernel_get(job->queue->context, &desc, kernel);
+    return ndr_kernel_get(job->context, &desc, kernel);
 }
 
 static size_t group_items(const ndr_range *local)

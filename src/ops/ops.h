@@ -150,6 +150,15 @@ ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *r
 /* Select a row for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
 
+/* Get the kernel of the row that ndr_op_run() would run, with the largest groups that it takes. */
+ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel);
+
+/* ---- in reduce.c and matmul.c, for warm.c ---- */
+
+/* ndr_op_build() for a call's descriptor, whose buffers are not read. */
+ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, ndr_kernel **kernel);
+ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel);
+
 /* ---- prefer.c ---- */
 
 enum { NDR_EVERY_CLASS = UINT32_MAX >> 1 };
@@ -210,7 +219,8 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
 
 /* A request that a row runs. */
 struct ndr_op_job {
-    ndr_queue *queue;
+    ndr_context *context;
+    ndr_queue *queue; /* NULL: the kernels are only built */
     const ndr_op_row *row;
     const void *request;
     const ndr_caps *caps; /* the context's, or `smaller` */

@@ -94,6 +94,7 @@ void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsign
 ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event)
 {
     ndr_op_job job; /* members that are not set here are set before use */
+    job.context = queue->context;
     job.queue = queue;
     job.row = row;
     job.request = request;
@@ -132,25 +133,59 @@ static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *r
     return status;
 }
 
-/* If a row's kernel does not build although the device reports its needs, or its results are wrong, that is recorded,
- * and another row is selected. */
+/* A row whose results are wrong is recorded, and another is selected. */
+static ndr_status select_row(const ndr_operation *operation, ndr_context *context, const void *request,
+                             const ndr_op_row **row)
+{
+    unsigned lacks;
+    const ndr_op_row *preferred;
+    bool is_right;
+    do {
+        NDR_TRY(ndr_op_get_preferred(context, operation, request, &preferred, &lacks));
+        *row = ndr_op_select(operation, &context->caps, lacks, preferred, request);
+        NDR_TRY(ndr_op_prove(operation, context, *row, &is_right));
+    } while (!is_right);
+    if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, &context->caps, lacks, preferred, request);
+    return NDR_OK;
+}
+
+/* If a row's kernel does not build although the device reports its needs, record that; the next row is tried. */
+static bool is_to_try_again(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row,
+                            ndr_status *status)
+{
+    if (*status != NDR_BUILD_FAILED || !row->needs) return false;
+    ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
+            operation->name, row->name, context->caps.info.name, ndr_last_error());
+    *status = ndr_op_add_lacks(context, row->needs);
+    return *status == NDR_OK;
+}
+
 ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
 {
-    const ndr_caps *caps = &queue->context->caps;
-    for (;;) {
-        unsigned lacks;
-        const ndr_op_row *preferred;
-        NDR_TRY(ndr_op_get_preferred(queue->context, operation, request, &preferred, &lacks));
-        const ndr_op_row *row = ndr_op_select(operation, caps, lacks, preferred, request);
-        bool is_right;
-        NDR_TRY(ndr_op_prove(operation, queue->context, row, &is_right));
-        if (!is_right) continue;
-        if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, caps, lacks, preferred, request);
-        const ndr_status status = ndr_is_traced() ? run_traced(operation, row, queue, request, event)
-                                                  : ndr_op_run_row(row, queue, request, event);
-        if (status != NDR_BUILD_FAILED || !row->needs) return status;
-        ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
-                operation->name, row->name, caps->info.name, ndr_last_error());
-        NDR_TRY(ndr_op_add_lacks(queue->context, row->needs));
-    }
+    const ndr_op_row *row;
+    ndr_status status;
+    do {
+        NDR_TRY(select_row(operation, queue->context, request, &row));
+        status = ndr_is_traced() ? run_traced(operation, row, queue, request, event)
+                                 : ndr_op_run_row(row, queue, request, event);
+    } while (is_to_try_again(operation, queue->context, row, &status));
+    return status;
+}
+
+static ndr_status build_row(const ndr_op_row *row, ndr_context *context, const void *request, ndr_kernel **kernel)
+{
+    ndr_op_job job = { .context = context, .row = row, .request = request, .caps = &context->caps };
+    row->plan(job.caps, request, &job.plan);
+    return ndr_op_get_main_kernel(&job, kernel);
+}
+
+ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel)
+{
+    const ndr_op_row *row;
+    ndr_status status;
+    do {
+        NDR_TRY(select_row(operation, context, request, &row));
+        status = build_row(row, context, request, kernel);
+    } while (is_to_try_again(operation, context, row, &status));
+    return status;
 }

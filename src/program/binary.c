@@ -182,7 +182,8 @@ bool ndr_binary_find(ndr_context *context, const char *text, const char *options
         ndr_log(NDR_LOG_INFO, "cache.miss", "\"%s\" with \"%s\": %s", program->title, options, why);
         return false;
     }
-    ndr_text_free(&program->question); /* it is kept already */
+    ndr_text_free(&program->question);
+    program->is_kept = true;
     ndr_log(NDR_LOG_INFO, "cache.hit", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", program->title,
             (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, options);
     return true;
@@ -228,19 +229,21 @@ static ndr_status add_parts(ndr_program *program, ndr_text *kernels, ndr_text *o
     return out->failed || kernels->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to write it") : NDR_OK;
 }
 
-void ndr_binary_keep(ndr_program *program)
+bool ndr_binary_keep(ndr_program *program)
 {
-    if (!program->question.length || program->question.failed) return;
+    if (!program->question.length || program->question.failed) return program->is_kept;
     const int64_t start_ns = ndr_clock_ns();
     ndr_text kernels = { 0 }, value = { 0 };
     ndr_text_add(&kernels, "%s", "");
     if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK)
         ndr_log(NDR_LOG_INFO, "cache.left_out", "\"%s\": %s", program->title, ndr_last_error());
-    else if (ndr_cache_put(program->context, program->question.chars, value.chars, value.length))
+    else if ((program->is_kept = ndr_cache_put(program->context, program->question.chars, value.chars, value.length)))
         ndr_log(NDR_LOG_INFO, "cache.kept", "\"%s\" with \"%s\": %zu bytes in %.1f ms", program->title,
                 program->options, value.length, (double)(ndr_clock_ns() - start_ns) * 1e-6);
     ndr_text_free(&kernels);
     ndr_text_free(&value);
+    ndr_text_free(&program->question);
+    return program->is_kept;
 }
 
 /* ---- PTX ---- */

@@ -6,11 +6,9 @@
 
 /* ---- the request ---- */
 
-static ndr_status check_desc(const ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel *const *kernel)
+static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
-    NDR_REQUIRE_SET_IN("ndr_kernel_get", context);
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
-    NDR_REQUIRE(kernel, "ndr_kernel_get: kernel is NULL");
     NDR_REQUIRE(desc->name && *desc->name,
                 "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL);
@@ -70,6 +68,15 @@ static ndr_status read_request(const ndr_kernel_desc *desc, request_keys *r)
     const bool failed = key.failed;
     ndr_text_free(&key);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to look for kernel \"%s\"", desc->name) : NDR_OK;
+}
+
+ndr_status ndr_kernel_read_key(const ndr_kernel_desc *desc, ndr_hash *program)
+{
+    request_keys r;
+    NDR_TRY(check_desc(desc));
+    NDR_TRY(read_request(desc, &r));
+    *program = r.program;
+    return NDR_OK;
 }
 
 /* ---- building ---- */
@@ -215,7 +222,9 @@ static ndr_status find_or_build(ndr_context *context, ndr_store *store, const nd
 
 ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel)
 {
-    NDR_TRY(check_desc(context, desc, kernel));
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(kernel);
+    NDR_TRY(check_desc(desc));
     request_keys r;
     NDR_TRY(read_request(desc, &r));
     ndr_store *store;

@@ -48,7 +48,7 @@ struct ndr_kernel {
     uint64_t seal;
     ndr_hash key;         /* hash of the request */
     ndr_context *context; /* no reference: the context owns the kernel */
-    const ndr_program *program; /* NULL: foreign */
+    ndr_program *program; /* NULL: foreign */
     cl_kernel cl;
     char *name;
     ndr_param *params;
@@ -88,7 +88,8 @@ struct ndr_program {
     size_t sub_group_size; /* requested, or the warp's; 0 for the device's own */
     bool uses_sub_groups;  /* its text includes ndr/sub_group.clh */
     ndr_text kernels, log; /* of a program that came from disk: what is known of its kernels, and its build's log */
-    ndr_text question;     /* its binary is kept under this when the context ends; empty: it is not */
+    ndr_text question;     /* its binary is to be kept under this; empty: it is not */
+    bool is_kept;          /* it is on disk */
     ndr_context *context;  /* set with these. No reference */
 };
 
@@ -301,8 +302,9 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 /* Set up a program whose title is set from its binary on disk: true. Otherwise it is to be built; the log tells why. */
 bool ndr_binary_find(ndr_context *context, const char *text, const char *options, ndr_program *program);
 
-/* Write a program that was not found, when its context ends. */
-void ndr_binary_keep(ndr_program *program);
+/* Write a program that was not found on disk, once: when its context ends, or for ndr_cache_warm(). Returns whether it
+ * is there. */
+bool ndr_binary_keep(ndr_program *program);
 
 /* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
@@ -324,6 +326,9 @@ typedef struct ndr_ptx_target {
 ndr_ptx_target ndr_ptx_target_of(const char *options);
 
 /* ---- kernel.c ---- */
+
+/* The key of a desc's program in the store; refuses what ndr_kernel_get() refuses at once. */
+ndr_status ndr_kernel_read_key(const ndr_kernel_desc *desc, ndr_hash *program);
 
 /* Fill in a kernel whose context is set. The caller holds the build lock, or is alone. */
 ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *made);

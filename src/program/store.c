@@ -101,7 +101,7 @@ static void close_store(ndr_attachment *gone)
 {
     ndr_store *store = (ndr_store *)gone;
     for (size_t i = 0; i < store->programs.capacity; ++i)
-        if (store->programs.slots[i].value) ndr_binary_keep(store->programs.slots[i].value);
+        if (store->programs.slots[i].value) (void)ndr_binary_keep(store->programs.slots[i].value);
     for (size_t i = 0; i < store->kernels.capacity; ++i) ndr_kernel_free(store->kernels.slots[i].value);
     for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
     free(store->kernels.slots);

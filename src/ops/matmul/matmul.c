@@ -168,11 +168,10 @@ static ndr_operand batch_of(const ndr_matmul_desc *desc, const char *name, const
     return operand;
 }
 
-static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
+static ndr_status make_request(const ndr_context *context, const ndr_matmul_desc *desc, ndr_matmul_request *request)
 {
-    NDR_REQUIRE_SET_IN("ndr_matmul", queue);
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
-    NDR_TRY(ndr_matmul_check_type("ndr_matmul", queue->context, desc->dtype));
+    NDR_TRY(ndr_matmul_check_type("ndr_matmul", context, desc->dtype));
     NDR_TRY(check_scaling(&desc->scaling));
     const double alpha = desc->scaling.is_set ? desc->scaling.alpha : 1;
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
@@ -182,7 +181,13 @@ static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, nd
                                      .b = batch_of(desc, "b", &desc->b, desc->b_stride),
                                      .c = batch_of(desc, "c", &desc->c, desc->c_stride),
                                      .depth = alpha == 0 ? 0 : desc->a.cols };
-    NDR_TRY(check_shapes(request));
+    return check_shapes(request);
+}
+
+static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
+{
+    NDR_REQUIRE_SET_IN("ndr_matmul", queue);
+    NDR_TRY(make_request(queue->context, desc, request));
     NDR_TRY(ndr_operand_check(&request->a, queue));
     NDR_TRY(ndr_operand_check(&request->b, queue));
     NDR_TRY(ndr_operand_check(&request->c, queue));
@@ -198,4 +203,15 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark(queue, event);
     NDR_TRY(ndr_core_get(queue->context, &request.core));
     return ndr_op_run(&ndr_matmul_operation, queue, &request, event);
+}
+
+ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
+{
+    ndr_matmul_request request;
+    NDR_TRY(make_request(context, desc, &request));
+    NDR_REQUIRE(request.c.rows > 0 && request.c.cols > 0,
+                "ndr_cache_warm: c is %zu x %zu; a product without elements runs no kernel", request.c.rows,
+                request.c.cols);
+    NDR_TRY(ndr_core_get(context, &request.core));
+    return ndr_op_build(&ndr_matmul_operation, context, &request, kernel);
 }

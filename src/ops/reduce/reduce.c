@@ -76,9 +76,10 @@ ndr_status ndr_reduce_take_slot(ndr_op_job *job, ndr_arg *workspace, unsigned *s
 
 /* ---- checks ---- */
 
-static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc)
+static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc *desc, ndr_reduce_request *request)
 {
-    const ndr_device_info *device = &queue->context->caps.info;
+    const ndr_device_info *device = &context->caps.info;
+    NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
                 "ndr_reduce: dtype is %s; use i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
@@ -95,14 +96,6 @@ static ndr_status check_type(const ndr_queue *queue, const ndr_reduce_desc *desc
                    "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use the "
                    "tree",
                    device->name, ndr_dtype_name(desc->dtype));
-    return NDR_OK;
-}
-
-static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
-{
-    NDR_REQUIRE_SET_IN("ndr_reduce", queue);
-    NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
-    NDR_TRY(check_type(queue, desc));
     *request = (ndr_reduce_request){
         .dtype = desc->dtype,
         .op = desc->op,
@@ -110,6 +103,13 @@ static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc,
         .input = ndr_reduce_operand("input", desc->input.buffer, desc->input.offset, desc->count, desc->dtype),
         .output = ndr_reduce_operand("output", desc->output.buffer, desc->output.offset, 1, desc->dtype),
     };
+    return NDR_OK;
+}
+
+static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
+{
+    NDR_REQUIRE_SET_IN("ndr_reduce", queue);
+    NDR_TRY(make_request(queue->context, desc, request));
     NDR_TRY(ndr_operand_check(&request->input, queue));
     NDR_TRY(ndr_operand_check(&request->output, queue));
     return ndr_operand_check_apart(&request->output, &request->input);
@@ -120,4 +120,11 @@ ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event *
     ndr_reduce_request request;
     NDR_TRY(check_reduction(queue, desc, &request));
     return ndr_op_run(&ndr_reduce_operation, queue, &request, event);
+}
+
+ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, ndr_kernel **kernel)
+{
+    ndr_reduce_request request;
+    NDR_TRY(make_request(context, desc, &request));
+    return ndr_op_build(&ndr_reduce_operation, context, &request, kernel);
 }

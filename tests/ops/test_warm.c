@@ -1,0 +1,306 @@
+/* test_warm.c - ndr_cache_warm(): what it was given is in the store afterwards, and what cannot be is named. */
+#include "support.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "ops/ops.h"
+
+enum { PROGRAMS = 4, KERNELS = 2 * PROGRAMS, MOST = 16 };
+
+/* Four programs of two kernels each. */
+static const char source[] = "kernel void one(global int *x) { x[get_global_id(0)] += STEP; }\n"
+                             "kernel void two(global int *x) { x[get_global_id(0)] += 2 * STEP; }\n";
+static const char *const steps[] = { "-DSTEP=1", "-DSTEP=10", "-DSTEP=100", "-DSTEP=1000" };
+
+static char folder[1024];
+static ndr_context *made;
+
+static ndr_kernel_desc desc_of(size_t i)
+{
+    return (ndr_kernel_desc){ .name = i / PROGRAMS ? "two" : "one", .source = source, .options = steps[i % PROGRAMS] };
+}
+
+static ndr_kernel_desc kernels[KERNELS];
+
+static void fill_descs(ndr_warm_desc descs[KERNELS])
+{
+    for (size_t i = 0; i < KERNELS; ++i) {
+        kernels[i] = desc_of(i);
+        descs[i] = (ndr_warm_desc){ .kernel = &kernels[i] };
+    }
+}
+
+/* Without warps: probing for them would add an entry. */
+static void open_made(void)
+{
+    assert_ok(ndr_context_create(NULL, &made));
+    made->caps.info.warp_size = 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    char command[2200];
+    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", folder, folder);
+    if (system(command) == -1) return -1;
+    set_env("NDR_CACHE", folder);
+    open_made();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    ndr_context_destroy(made);
+    restore_env();
+    return 0;
+}
+
+static unsigned count_entries(void)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *e; opened && (e = readdir(opened));) count += e->d_name[0] != '.';
+    if (opened) closedir(opened);
+    return count;
+}
+
+/* ---- progress ---- */
+
+typedef struct record {
+    size_t calls, count;
+    unsigned seen[MOST];
+    ndr_status statuses[MOST];
+    char errors[MOST][200];
+    atomic_uint inside;
+    bool overlapped, is_out_of_step;
+} record;
+
+static void note(const ndr_warm_progress *progress, void *user)
+{
+    record *r = user;
+    r->overlapped |= atomic_fetch_add(&r->inside, 1) > 0;
+    for (int i = 0; i < 2000; ++i) sched_yield(); /* time for another thread to come */
+    r->is_out_of_step |= progress->done != ++r->calls;
+    r->count = progress->count;
+    ++r->seen[progress->index];
+    r->statuses[progress->index] = progress->status;
+    snprintf(r->errors[progress->index], sizeof r->errors[0], "%s", progress->error);
+    atomic_fetch_sub(&r->inside, 1);
+}
+
+static void assert_one_call_each(const record *r, size_t count)
+{
+    assert_int_equal(r->calls, count);
+    assert_int_equal(r->count, count);
+    for (size_t i = 0; i < count; ++i) assert_int_equal(r->seen[i], 1);
+    assert_false(r->overlapped);
+    assert_false(r->is_out_of_step);
+}
+
+/* ---- tests ---- */
+
+static void test_warm__makes_later_requests_hits(void **state)
+{
+    (void)state;
+    ndr_warm_desc descs[KERNELS];
+    ndr_cache_info info;
+    record progress = { 0 };
+    fill_descs(descs);
+    assert_ok(ndr_cache_warm(made, descs, KERNELS, note, &progress));
+    assert_one_call_each(&progress, KERNELS);
+    for (size_t i = 0; i < KERNELS; ++i) {
+        assert_int_equal(progress.statuses[i], NDR_OK);
+        assert_string_equal(progress.errors[i], "");
+    }
+    assert_int_equal(count_entries(), PROGRAMS); /* now, not when a context ends */
+    for (size_t i = 0; i < KERNELS; ++i) {
+        ndr_kernel *kernel;
+        assert_ok(ndr_kernel_get(made, &kernels[i], &kernel));
+    }
+    assert_ok(ndr_context_get_cache(made, &info));
+    assert_int_equal(info.hits, PROGRAMS);
+    assert_int_equal(info.misses, 0);
+
+    memset(&progress, 0, sizeof progress);
+    assert_ok(ndr_cache_warm(made, descs, KERNELS, note, &progress)); /* again, from the store */
+    assert_one_call_each(&progress, KERNELS);
+    assert_ok(ndr_cache_warm(made, descs, 1, NULL, NULL));
+}
+
+static void test_warm__keeps_a_kernel_that_computes_the_same(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = desc_of(KERNELS - 1);
+    const ndr_warm_desc warm = { .kernel = &desc };
+    int value = 5;
+    ndr_queue *line;
+    ndr_kernel *kernel;
+    ndr_buffer *buffer;
+    assert_ok(ndr_cache_warm(made, &warm, 1, NULL, NULL));
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    assert_ok(ndr_buffer_create_from(made, sizeof value, &value, &buffer));
+    assert_ok(ndr_kernel_get(made, &desc, &kernel));
+    assert_ok(ndr_launch(line, kernel, ndr_range_1d(1), buffer));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof value, &value));
+    assert_int_equal(value, 2005);
+    ndr_buffer_destroy(buffer);
+    ndr_queue_destroy(line);
+}
+
+static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **state)
+{
+    (void)state;
+    ndr_warm_desc descs[KERNELS];
+    record progress = { 0 };
+    fill_descs(descs);
+    kernels[2].source = "kernel void one(global int *x) { x[0] = nowhere; }\n";
+    kernels[5].name = "three";
+    kernels[6].name = NULL;
+    assert_refused(NDR_BUILD_FAILED, ndr_cache_warm(made, descs, KERNELS, note, &progress),
+                   "ndr_cache_warm: 3 of 8 elements are not in the store; the first, descs[2]: ", "nowhere");
+    assert_one_call_each(&progress, KERNELS);
+    assert_int_equal(progress.statuses[2], NDR_BUILD_FAILED);
+    assert_int_equal(progress.statuses[5], NDR_NOT_FOUND);
+    assert_int_equal(progress.statuses[6], NDR_BAD_ARGUMENT);
+    assert_non_null(strstr(progress.errors[5], "no kernel called \"three\"; it has "));
+    assert_non_null(strstr(progress.errors[6], "desc->name is not set"));
+    for (size_t i = 0; i < KERNELS; ++i)
+        if (i != 2 && i != 5 && i != 6) assert_int_equal(progress.statuses[i], NDR_OK);
+    assert_int_equal(count_entries(), PROGRAMS - 1); /* nothing of the program with the step 100 is built */
+}
+
+static void test_warm__needs_a_store(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc kernel = desc_of(0);
+    const ndr_warm_desc desc = { .kernel = &kernel };
+    record progress = { 0 };
+    ndr_context_destroy(made);
+    setenv("NDR_CACHE", "off", 1);
+    open_made();
+    assert_refused(NDR_NOT_KEPT, ndr_cache_warm(made, &desc, 1, note, &progress),
+                   "ndr_cache_warm: this context has no store to put kernels into; unset NDR_CACHE");
+    assert_int_equal(progress.calls, 0);
+}
+
+/* A file where the folder should be: a user who may write everywhere cannot write there either. */
+static void test_warm__says_what_the_store_does_not_take(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc kernel = desc_of(0);
+    const ndr_warm_desc desc = { .kernel = &kernel };
+    record progress = { 0 };
+    write_file(folder, "");
+    assert_refused(NDR_NOT_KEPT, ndr_cache_warm(made, &desc, 1, note, &progress),
+                   "1 of 1 elements are not in the store; the first, descs[0]: \"source\" is built, but it is not in "
+                   "the store \"");
+    assert_int_equal(progress.statuses[0], NDR_NOT_KEPT);
+}
+
+static void test_warm__refuses_what_is_missing_and_takes_nothing(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc kernel = desc_of(0);
+    const ndr_warm_desc desc = { .kernel = &kernel };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(NULL, &desc, 1, NULL, NULL), "ndr_cache_warm: context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(made, NULL, 1, NULL, NULL),
+                   "ndr_cache_warm: descs is NULL, but count is 1");
+    assert_ok(ndr_cache_warm(made, NULL, 0, NULL, NULL));
+}
+
+static void test_warm__takes_the_kernels_of_operations(void **state)
+{
+    (void)state;
+    ndr_cache_info info;
+    const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = 100000 };
+    const ndr_matrix square = { .rows = 40, .cols = 40 };
+    const ndr_matmul_desc product = { .dtype = NDR_DTYPE_F32, .a = square, .b = square, .c = square };
+    const ndr_warm_desc descs[] = { { .reduce = &sum }, { .matmul = &product } };
+    assert_ok(ndr_cache_warm(made, descs, 2, NULL, NULL));
+
+    float values[1600] = { 1 };
+    ndr_queue *line;
+    ndr_buffer *a, *c;
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    assert_ok(ndr_buffer_create(made, 400000, &a));
+    assert_ok(ndr_buffer_create_from(made, sizeof values, values, &c));
+    ndr_reduce_desc full_sum = sum;
+    full_sum.input.buffer = a;
+    full_sum.output.buffer = c;
+    ndr_matmul_desc full_product = product;
+    full_product.a.buffer = full_product.b.buffer = a;
+    full_product.c.buffer = c;
+    assert_ok(ndr_reduce(line, &full_sum, NULL));
+    assert_ok(ndr_matmul(line, &full_product, NULL));
+    assert_ok(ndr_queue_finish(line));
+    assert_ok(ndr_context_get_cache(made, &info));
+    assert_int_equal(info.misses, 0);
+    assert_true(info.hits >= 2); /* and the probe of the CPU's cores */
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(c);
+    ndr_queue_destroy(line);
+}
+
+static void test_warm__refuses_an_element_that_is_not_one_thing(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc kernel = desc_of(0);
+    const ndr_reduce_desc typeless = { .op = NDR_OP_SUM };
+    const ndr_matmul_desc empty = { .dtype = NDR_DTYPE_F32 };
+    const ndr_warm_desc descs[] = { { 0 }, { .kernel = &kernel, .matmul = &empty }, { .reduce = &typeless }, { .matmul = &empty } };
+    record progress = { 0 };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(made, descs, 4, note, &progress), "4 of 4 elements", "descs[0]: none of kernel");
+    assert_one_call_each(&progress, 4);
+    assert_non_null(strstr(progress.errors[1], "more than one of kernel, reduce and matmul is set; set just one"));
+    assert_non_null(strstr(progress.errors[2], "ndr_reduce: dtype is not set"));
+    assert_non_null(strstr(progress.errors[3], "c is 0 x 0; a product without elements runs no kernel"));
+}
+
+static ndr_warm_desc all[KERNELS];
+
+static void *warm_all(void *failed)
+{
+    if (ndr_cache_warm(made, all, KERNELS, NULL, NULL) != NDR_OK) *(bool *)failed = true;
+    return NULL;
+}
+
+static void test_warm__may_run_twice_at_once(void **state)
+{
+    (void)state;
+    pthread_t threads[2];
+    bool failed[2] = { false, false };
+    fill_descs(all);
+    for (int i = 0; i < 2; ++i) assert_int_equal(pthread_create(&threads[i], NULL, warm_all, &failed[i]), 0);
+    for (int i = 0; i < 2; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_false(failed[0] || failed[1]);
+    assert_int_equal(count_entries(), PROGRAMS);
+}
+
+static int open_all(void **state)
+{
+    if (open_device(state) != 0 || !getcwd(folder, sizeof folder - 16)) return -1;
+    strcat(folder, "/warm");
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_warm__makes_later_requests_hits),
+        CASE(test_warm__keeps_a_kernel_that_computes_the_same),
+        CASE(test_warm__names_the_first_that_fails_and_keeps_the_others),
+        CASE(test_warm__needs_a_store),
+        CASE(test_warm__says_what_the_store_does_not_take),
+        CASE(test_warm__refuses_what_is_missing_and_takes_nothing),
+        CASE(test_warm__takes_the_kernels_of_operations),
+        CASE(test_warm__refuses_an_element_that_is_not_one_thing),
+        CASE(test_warm__may_run_twice_at_once),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_device);
+}
