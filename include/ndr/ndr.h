@@ -711,6 +711,12 @@ NDR_MUST_CHECK ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, con
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 
+/** Memory that kernels read by coordinates: ndr_image.h. */
+typedef struct ndr_image ndr_image;
+
+/** How kernels read images: ndr_image.h. */
+typedef struct ndr_sampler ndr_sampler;
+
 /** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */
 typedef enum ndr_arg_kind {
     NDR_ARG_NONE = 0,     /**< Not set. */
@@ -722,8 +728,10 @@ typedef enum ndr_arg_kind {
     NDR_ARG_DOUBLE = 6,   /**< as.d */
     NDR_ARG_STRUCT = 7,   /**< size_bytes bytes at as.value.bytes, of the type as.value.type_name. */
     NDR_ARG_LOCAL = 8,    /**< extent[0] * extent[1] * extent[2] elements of size_bytes of local memory. */
-    NDR_ARG_VECTOR = 9    /**< size_bytes bytes of elements of `dtype` at as.value.bytes: one for each lane, without
+    NDR_ARG_VECTOR = 9,   /**< size_bytes bytes of elements of `dtype` at as.value.bytes: one for each lane, without
                                padding. as.value.type_name is not read. */
+    NDR_ARG_IMAGE = 10,   /**< as.image; must not be NULL. */
+    NDR_ARG_SAMPLER = 11  /**< as.sampler; must not be NULL. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -738,6 +746,8 @@ typedef struct ndr_arg {
         float f;            /**< NDR_ARG_FLOAT */
         double d;           /**< NDR_ARG_DOUBLE */
         ndr_buffer *buffer; /**< NDR_ARG_BUFFER */
+        ndr_image *image;   /**< NDR_ARG_IMAGE */
+        ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */
         struct {
             const void *bytes;     /**< Copied by the launch. */
             const char *type_name; /**< "struct pair", "pair" or NULL; compared with the kernel's. */
@@ -747,9 +757,9 @@ typedef struct ndr_arg {
     const char *element_name;      /**< NDR_ARG_LOCAL: "struct cell" or NULL; compared with the kernel's. */
 } ndr_arg;
 
-/* ndr_arg_of(x) makes an ndr_arg of a buffer, a number or an ndr_arg; ndr_vector(type, values...) of a vector's
- * elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1 to 3
- * extents; ndr_null is a deliberate NULL.
+/* ndr_arg_of(x) makes an ndr_arg of a buffer, an image, a sampler, a number or an ndr_arg; ndr_vector(type, values...)
+ * of a vector's elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1
+ * to 3 extents; ndr_null is a deliberate NULL.
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
  * be passed to float, and to half: the launch rounds it to the nearest half, of two equally near ones to the even

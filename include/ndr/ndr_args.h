@@ -45,6 +45,20 @@ static inline ndr_arg ndr_arg_buffer_(ndr_buffer *buffer)
     return arg;
 }
 
+static inline ndr_arg ndr_arg_image_(ndr_image *image)
+{
+    ndr_arg arg = { NDR_ARG_IMAGE, NDR_DTYPE_NONE, 0, { 0 }, 0 };
+    arg.as.image = image;
+    return arg;
+}
+
+static inline ndr_arg ndr_arg_sampler_(ndr_sampler *sampler)
+{
+    ndr_arg arg = { NDR_ARG_SAMPLER, NDR_DTYPE_NONE, 0, { 0 }, 0 };
+    arg.as.sampler = sampler;
+    return arg;
+}
+
 static inline ndr_arg ndr_arg_null_(void)
 {
     ndr_arg arg = { NDR_ARG_NULL, NDR_DTYPE_NONE, 0, { 0 }, 0 };
@@ -156,11 +170,13 @@ NDR_NOT_TAKEN_(ndr_use_ndr_null_or_ndr_buffer, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_buffer_from_cl, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
-/** One argument: a buffer, an integer, a float, a double, or an ndr_arg. */
+/** One argument: a buffer, an image, a sampler, an integer, a float, a double, or an ndr_arg. */
 #define ndr_arg_of(x)                     \
     _Generic((x),                         \
         ndr_arg: ndr_arg_same_,           \
         ndr_buffer *: ndr_arg_buffer_,    \
+        ndr_image *: ndr_arg_image_,      \
+        ndr_sampler *: ndr_arg_sampler_,  \
         float: ndr_arg_f32_,              \
         double: ndr_arg_f64_,             \
         _Bool: ndr_arg_bool_, \
@@ -311,6 +327,8 @@ extern "C++" { /* needed if the header is included inside extern "C", which has 
 
 inline ndr_arg ndr_arg_of(ndr_arg arg) { return arg; }
 inline ndr_arg ndr_arg_of(ndr_buffer *buffer) { return ndr_arg_buffer_(buffer); }
+inline ndr_arg ndr_arg_of(ndr_image *image) { return ndr_arg_image_(image); }
+inline ndr_arg ndr_arg_of(ndr_sampler *sampler) { return ndr_arg_sampler_(sampler); }
 inline ndr_arg ndr_arg_of(float value) { return ndr_arg_f32_(value); }
 inline ndr_arg ndr_arg_of(double value) { return ndr_arg_f64_(value); }
 inline ndr_arg ndr_arg_of(bool value) { return ndr_arg_bool_(value); }

@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "ndr/ndr.h"
+#include "ndr/ndr_image.h"
 #include "shared/core.h"
 
 /* ---- status.c ---- */
@@ -73,6 +74,8 @@ typedef enum ndr_handle_kind {
     NDR_HANDLE_BUFFER,
     NDR_HANDLE_KERNEL,
     NDR_HANDLE_PREPARED,
+    NDR_HANDLE_IMAGE,
+    NDR_HANDLE_SAMPLER,
 } ndr_handle_kind;
 
 #define NDR_HANDLE_KIND(pointer)                 \
@@ -88,6 +91,10 @@ typedef enum ndr_handle_kind {
         ndr_kernel *: NDR_HANDLE_KERNEL,         \
         const ndr_kernel *: NDR_HANDLE_KERNEL,   \
         ndr_prepared *: NDR_HANDLE_PREPARED,     \
+        ndr_image *: NDR_HANDLE_IMAGE,           \
+        const ndr_image *: NDR_HANDLE_IMAGE,     \
+        ndr_sampler *: NDR_HANDLE_SAMPLER,       \
+        const ndr_sampler *: NDR_HANDLE_SAMPLER, \
         default: NDR_HANDLE_NONE)
 
 extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */

@@ -148,7 +148,8 @@ void ndr_handle_free(void *handle)
 static const char *kind_name(ndr_handle_kind kind)
 {
     static const char *const names[] = {
-        "another pointer", "a context", "a queue", "an event", "a buffer", "a kernel", "a prepared launch"
+        "another pointer", "a context", "a queue", "an event", "a buffer", "a kernel", "a prepared launch",
+        "an image", "a sampler"
     };
     return names[kind];
 }

@@ -187,14 +187,13 @@ static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, boo
     return NDR_OK;
 }
 
-ndr_status ndr_buffer_check_host(const char *call, const ndr_buffer *buffer, bool reads, bool writes)
+ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes)
 {
-    const ndr_access access = buffer->host_access;
     const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
     const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
     NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
-                "%s: the buffer was made for the host %s, not to %s it; change ndr_buffer_desc.host", call,
-                may_read ? "to read" : may_write ? "to write" : "not to use", reads && !may_read ? "read" : "write");
+                "%s: the %s was made for the host %s, not to %s it; change ndr_%s_desc.host", call, what,
+                may_read ? "to read" : may_write ? "to write" : "not to use", reads && !may_read ? "read" : "write", what);
     return NDR_OK;
 }
 
@@ -234,7 +233,7 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
     const transfer *t = given;
     NDR_TRY(check_span(t->call, t->queue, t->buffer, t->offset_bytes, t->size_bytes));
     NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
-    NDR_TRY(ndr_buffer_check_host(t->call, t->buffer, !t->writes, t->writes));
+    NDR_TRY(ndr_check_host_access(t->call, "buffer", t->buffer->host_access, !t->writes, t->writes));
     if (t->size_bytes == 0) return ndr_queue_mark(t->queue, event);
     NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
     if (t->writes)
@@ -417,7 +416,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
                 "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
                 (int)access);
-    NDR_TRY(ndr_buffer_check_host(__func__, buffer, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
+    NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
@@ -463,7 +462,11 @@ static void unmap_all(ndr_buffer *buffer)
     ndr_mutex_unlock(&buffer->whole->lock);
 }
 
-void ndr_buffer_keep(ndr_buffer *buffer) { atomic_fetch_add(&buffer->references, 1); }
+ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
+{
+    atomic_fetch_add(&buffer->references, 1);
+    return buffer;
+}
 
 void ndr_buffer_release(ndr_buffer *buffer)
 {
@@ -512,8 +515,7 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
     }
     made->kernel_access = buffer->kernel_access;
     made->host_access = buffer->host_access;
-    made->whole = buffer->whole;
-    ndr_buffer_keep(made->whole);
+    made->whole = ndr_buffer_keep(buffer->whole);
     ndr_check_exclude(made, NDR_UNCHECKED_VIEW);
     *view = made;
     return NDR_OK;

@@ -3,7 +3,7 @@
 #define NDR_DEVICE_H
 
 #define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: the only one that 1.2 devices have */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue, clCreateSampler: all that 1.2 devices have */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <stdatomic.h>
@@ -68,6 +68,14 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueReadBufferRect)        \
     REQUIRED(clEnqueueWriteBufferRect)       \
     REQUIRED(clEnqueueCopyBufferRect)        \
+    REQUIRED(clCreateImage)                  \
+    REQUIRED(clGetSupportedImageFormats)     \
+    REQUIRED(clEnqueueReadImage)             \
+    REQUIRED(clEnqueueWriteImage)            \
+    REQUIRED(clEnqueueFillImage)             \
+    REQUIRED(clEnqueueCopyImage)             \
+    REQUIRED(clCreateSampler)                \
+    REQUIRED(clReleaseSampler)               \
     REQUIRED(clEnqueueMapBuffer)             \
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)        \
@@ -161,6 +169,19 @@ ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side 
                                  cl_event *done);
 ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
+
+/* Of an image: origin and extent in elements, in OpenCL's order; a pitch of 0 is dense. */
+ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
+                                 const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+                                 const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
+                                  const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+                                  const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_fill_image(cl_command_queue queue, cl_mem image, const void *value, const size_t origin[3],
+                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t from_origin[3],
+                                 const size_t to_origin[3], const size_t extent[3], const ndr_wait_list *waits,
+                                 cl_event *done);
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
@@ -459,7 +480,7 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
                            ndr_buffer **buffer);
 
 /* Take or return one reference; ndr_buffer_destroy() returns the caller's. */
-void ndr_buffer_keep(ndr_buffer *buffer);
+ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer);
 void ndr_buffer_release(ndr_buffer *buffer);
 
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
@@ -471,8 +492,8 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
                                 bool device_writes);
 
-/* Refuse what the buffer's host access excludes. */
-ndr_status ndr_buffer_check_host(const char *call, const ndr_buffer *buffer, bool reads, bool writes);
+/* Refuse what the host access of a buffer or an image excludes; `what` is "buffer". */
+ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes);
 
 /* Add to a failure for want of memory how much was asked for and how much there is. Returns `status`. */
 ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
@@ -490,6 +511,39 @@ typedef struct ndr_bytes {
 
 /* Whether both contain the same byte of memory, of one buffer or of two views. */
 bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b);
+
+/* ---- image.c ---- */
+
+struct ndr_image {
+    uint64_t seal;
+    atomic_uint references; /* one for the caller, and one for each prepared launch */
+    ndr_context *context;
+    cl_mem cl;
+    ndr_image_format format;
+    const char *type_name; /* of the kernel's parameter: "image2d_t" */
+    unsigned dims;
+    size_t size[3]; /* in OpenCL's order, padded with 1 */
+    size_t element_bytes;
+    bool is_row_array; /* a 1-D array */
+    ndr_access kernel_access, host_access;
+    ndr_buffer *buffer; /* whose bytes it is, with a reference; NULL: none */
+};
+
+struct ndr_sampler {
+    uint64_t seal;
+    atomic_uint references; /* as of an image */
+    ndr_context *context;
+    cl_sampler cl;
+};
+
+/* Take or return a reference. */
+void ndr_image_keep(ndr_image *image);
+void ndr_image_release(ndr_image *image);
+void ndr_sampler_keep(ndr_sampler *sampler);
+void ndr_sampler_release(ndr_sampler *sampler);
+
+/* ndr_buffer_is_free() for the image's buffer, if it has one. */
+bool ndr_image_is_free(const ndr_image *image, bool device_writes);
 
 /* ---- check.c ---- */
 

@@ -249,7 +249,7 @@ static ndr_status check_with_host(rect *r)
     NDR_TRY(read_desc(r));
     const bool writes = r->to.buffer != NULL;
     NDR_TRY(check_buffer(r, writes ? &r->to : &r->from, writes));
-    NDR_TRY(ndr_buffer_check_host(r->call, writes ? r->to.buffer : r->from.buffer, !writes, writes));
+    NDR_TRY(ndr_check_host_access(r->call, "buffer", (writes ? r->to.buffer : r->from.buffer)->host_access, !writes, writes));
     NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size", r->call);
     return NDR_OK;
 }

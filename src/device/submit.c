@@ -114,6 +114,48 @@ ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *
     return NDR_OK;
 }
 
+/* ---- images ---- */
+
+static void log_image(const size_t extent[3], const char *what)
+{
+    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, extent[2], extent[1], extent[0]);
+}
+
+ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
+                                 const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+                                 const ndr_wait_list *waits, cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueReadImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done));
+    log_image(extent, "read");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
+                                  const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+                                  const ndr_wait_list *waits, cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueWriteImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done));
+    log_image(extent, "write");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_fill_image(cl_command_queue queue, cl_mem image, const void *value, const size_t origin[3],
+                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueFillImage(queue, image, value, origin, extent, LIST(waits), done));
+    log_image(extent, "fill");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t from_origin[3],
+                                 const size_t to_origin[3], const size_t extent[3], const ndr_wait_list *waits,
+                                 cl_event *done)
+{
+    NDR_TRY_CL(clEnqueueCopyImage(queue, from, to, from_origin, to_origin, extent, LIST(waits), done));
+    log_image(extent, "copy");
+    return NDR_OK;
+}
+
 /* ---- fills ---- */
 
 static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,

@@ -33,6 +33,7 @@ static const char *kind_name(const ndr_arg *arg)
         [NDR_ARG_SIGNED] = "an integer",    [NDR_ARG_UNSIGNED] = "an integer", [NDR_ARG_FLOAT] = "a float",
         [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
         [NDR_ARG_VECTOR] = "a vector",
+        [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler",
     };
     return names[arg->kind];
 }
@@ -79,20 +80,78 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     return check_access(p, buffer->kernel_access);
 }
 
+static bool is_image_usable(const arg_check *p)
+{
+    return ndr_image_is_free(p->arg->as.image, p->param->access != NDR_ACCESS_READ);
+}
+
 static ndr_status check_use(const arg_check *p)
 {
-    const ndr_buffer *buffer = p->arg->as.buffer;
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
-    return is_usable_by(p->param, buffer) ? NDR_OK : refuse(p, "is a buffer that the host has mapped; unmap it first");
+    if (p->arg->kind == NDR_ARG_BUFFER && !is_usable_by(p->param, p->arg->as.buffer))
+        return refuse(p, "is a buffer that the host has mapped; unmap it first");
+    if (p->arg->kind == NDR_ARG_IMAGE && !is_image_usable(p))
+        return refuse(p, "is an image over a buffer that the host has mapped; unmap it first");
+    return NDR_OK;
 }
 
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i)
-        if (args[i].kind <= NDR_ARG_BUFFER)
+        if (args[i].kind <= NDR_ARG_BUFFER || args[i].kind == NDR_ARG_IMAGE)
             NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
     return NDR_OK;
+}
+
+/* ---- images and samplers ---- */
+
+static ndr_status pass_image(const arg_check *p, ndr_bound *out)
+{
+    const ndr_image *image = p->arg->as.image;
+    if (!image) return refuse(p, "is a NULL image");
+    if (image->context != p->kernel->context)
+        return refuse(p, "is an image of another context than the kernel's; make it in that one");
+    if (!is_image_usable(p))
+        return refuse(p, "is an image over a buffer that the host has mapped; unmap it first");
+    out->size_bytes = sizeof image->cl;
+    out->value = &image->cl;
+    return NDR_OK;
+}
+
+static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_bound *out)
+{
+    static const char *const uses[] = { "reads and writes", "reads", "writes" };
+    const ndr_image *image = p->arg->as.image;
+    if (p->arg->kind != NDR_ARG_IMAGE) return refuse_kind(p, "an image");
+    NDR_TRY(pass_image(p, out));
+    if (strcmp(image->type_name, type_name) != 0)
+        return REFUSE(p, " is given an %s; compare the dimensions and ndr_image_desc.is_array, buffer and format",
+                      image->type_name);
+    if (image->kernel_access != NDR_ACCESS_READ_WRITE && image->kernel_access != p->param->access)
+        return REFUSE(p, " is an image made for a kernel that only %s it (ndr_image_desc.kernels), but this one %s it",
+                      uses[image->kernel_access], uses[p->param->access]);
+    return NDR_OK;
+}
+
+static ndr_status pass_sampler(const arg_check *p, ndr_bound *out)
+{
+    const ndr_sampler *sampler = p->arg->as.sampler;
+    if (!sampler) return refuse(p, "is a NULL sampler");
+    if (sampler->context != p->kernel->context)
+        return refuse(p, "is a sampler of another context than the kernel's; make it in that one");
+    out->size_bytes = sizeof sampler->cl;
+    out->value = &sampler->cl;
+    return NDR_OK;
+}
+
+/* The type may have an access qualifier in front. A typedef of an image or a sampler is not known. */
+static ndr_status convert_object(const arg_check *p, ndr_bound *out)
+{
+    const char *space = strrchr(p->param->type_name, ' '), *name = space ? space + 1 : p->param->type_name;
+    if (strncmp(name, "image", 5) == 0) return convert_image(p, name, out);
+    if (strcmp(name, "sampler_t") != 0) return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
+    return p->arg->kind == NDR_ARG_SAMPLER ? pass_sampler(p, out) : refuse_kind(p, "a sampler");
 }
 
 /* ---- types by their names ---- */
@@ -376,6 +435,8 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
     case NDR_ARG_LOCAL: return convert_local(p, out, local_bytes);
     case NDR_ARG_STRUCT: return convert_struct_bytes(p, out);
     case NDR_ARG_VECTOR: return convert_unknown_vector(p, out);
+    case NDR_ARG_IMAGE: return pass_image(p, out);
+    case NDR_ARG_SAMPLER: return pass_sampler(p, out);
     default: break;
     }
     if (!ndr_dtype_describe(p->arg->dtype)) return refuse(p, "is given a number without a dtype; set ndr_arg.dtype");
@@ -390,7 +451,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
-    if ((unsigned)p->arg->kind > NDR_ARG_VECTOR)
+    if ((unsigned)p->arg->kind > NDR_ARG_SAMPLER)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
@@ -401,7 +462,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     case NDR_PARAM_ANY: return convert_as_given(p, out, local_bytes);
     case NDR_PARAM_OPAQUE: break;
     }
-    return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
+    return convert_object(p, out);
 }
 
 /* "x (float*), a (float)": the parameters. */

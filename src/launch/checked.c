@@ -22,8 +22,11 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
 
 ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
-    if (arg->kind != NDR_ARG_BUFFER) return NDR_OK;
-    return ndr_handle_require(NDR_HANDLE_BUFFER, arg->as.buffer, print_arg(kernel, index).chars, NULL);
+    const ndr_handle_kind kind = arg->kind == NDR_ARG_BUFFER    ? NDR_HANDLE_BUFFER
+                                 : arg->kind == NDR_ARG_IMAGE   ? NDR_HANDLE_IMAGE
+                                 : arg->kind == NDR_ARG_SAMPLER ? NDR_HANDLE_SAMPLER
+                                                                : NDR_HANDLE_NONE;
+    return ndr_handle_require(kind, arg->as.buffer, print_arg(kernel, index).chars, NULL);
 }
 
 ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)

@@ -12,15 +12,29 @@ struct ndr_prepared {
     cl_kernel clones[NDR_MAX_PIECES];
     ndr_planned *planned;
     size_t scratch_bytes;
-    ndr_arg args[]; /* with a reference to each buffer; NDR_ARG_NONE: OpenCL failed to set it */
+    ndr_arg args[]; /* with a reference to each object; NDR_ARG_NONE: OpenCL failed to set it */
 };
 
 /* ---- preparing ---- */
 
+static void keep_object(const ndr_arg *arg)
+{
+    if (arg->kind == NDR_ARG_BUFFER) (void)ndr_buffer_keep(arg->as.buffer);
+    if (arg->kind == NDR_ARG_IMAGE) ndr_image_keep(arg->as.image);
+    if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_keep(arg->as.sampler);
+}
+
+static void release_object(const ndr_arg *arg)
+{
+    if (arg->kind == NDR_ARG_BUFFER) ndr_buffer_release(arg->as.buffer);
+    if (arg->kind == NDR_ARG_IMAGE) ndr_image_release(arg->as.image);
+    if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_release(arg->as.sampler);
+}
+
 static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
 {
-    if (arg->kind == NDR_ARG_BUFFER) ndr_buffer_keep(arg->as.buffer);
-    if (p->args[index].kind == NDR_ARG_BUFFER) ndr_buffer_release(p->args[index].as.buffer);
+    keep_object(arg);
+    release_object(&p->args[index]);
     p->args[index] = *arg;
 }
 

@@ -17,8 +17,8 @@ static void print_kernel(const ndr_kernel *k, ndr_text *out)
     ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
                  k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->is_guarded, size[0], size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
-        ndr_text_add(out, "%d %d %u %zu %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
-                     p->is_const, p->name, p->type_name);
+        ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
+                     p->is_const, (int)p->access, p->name, p->type_name);
 }
 
 static const char *next_line(const char *at)
@@ -30,12 +30,13 @@ static const char *next_line(const char *at)
 /* Sets the names even if there is no memory for one of them. */
 static bool parse_param(const char *line, ndr_param *p)
 {
-    int kind = 0, dtype = 0, is_const = 0, name = 0, type_name = 0;
-    sscanf(line, "%d %d %u %zu %d .%n%*[^ ] .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &name,
-           &type_name);
+    int kind = 0, dtype = 0, is_const = 0, access = 0, name = 0, type_name = 0;
+    sscanf(line, "%d %d %u %zu %d %d .%n%*[^ ] .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access,
+           &name, &type_name);
     p->kind = (ndr_param_kind)kind;
     p->type.dtype = (ndr_dtype)dtype;
     p->is_const = is_const;
+    p->access = (ndr_access)access;
     const size_t length = (size_t)(type_name - name) - strlen(" ."), rest = strcspn(line + type_name, "\n");
     p->name = calloc(length + 1, 1);
     p->type_name = calloc(rest + 1, 1);

@@ -22,7 +22,7 @@ typedef enum ndr_param_kind {
     NDR_PARAM_LOCAL,    /* local memory */
     NDR_PARAM_NUMBER,   /* a number */
     NDR_PARAM_BYTES,    /* a vector or struct */
-    NDR_PARAM_OPAQUE,   /* an image, a sampler, a pipe: not supported by ndr_arg */
+    NDR_PARAM_OPAQUE,   /* an image or a sampler, by its type_name; otherwise not supported by ndr_arg */
     NDR_PARAM_ANY,      /* of a foreign kernel, unknown to the driver: any argument is accepted */
 } ndr_param_kind;
 
@@ -37,6 +37,7 @@ typedef struct ndr_param {
     ndr_builtin type;  /* of the value, or of the pointer's target, with typedefs resolved if possible */
     size_t size_bytes; /* of a value, or of one element of local memory; 0 if unknown */
     bool is_const; /* the kernel only reads through it */
+    ndr_access access; /* of an image */
     char *name, *type_name;
 } ndr_param;
 

@@ -112,6 +112,9 @@ static void classify(ndr_param *param, const qualifiers *q)
 {
     if (is_object(param, q)) {
         param->kind = NDR_PARAM_OPAQUE;
+        param->access = q->access == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? NDR_ACCESS_READ
+                        : q->access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? NDR_ACCESS_WRITE
+                                                                       : NDR_ACCESS_READ_WRITE;
         return;
     }
     const bool is_value = q->space == CL_KERNEL_ARG_ADDRESS_PRIVATE;

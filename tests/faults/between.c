@@ -118,6 +118,12 @@ MAKES(cl_mem, buffers, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t byt
 MAKES(cl_mem, buffers, clCreateSubBuffer,
       (cl_mem m, cl_mem_flags f, cl_buffer_create_type type, const void *region, cl_int *error), m, f, type, region,
       error)
+MAKES(cl_mem, buffers, clCreateImage,
+      (cl_context c, cl_mem_flags f, const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *error),
+      c, f, format, desc, host, error)
+MAKES(cl_sampler, samplers, clCreateSampler,
+      (cl_context c, cl_bool normalized, cl_addressing_mode mode, cl_filter_mode filter, cl_int *error), c, normalized,
+      mode, filter, error)
 MAKES(cl_program, programs, clCreateProgramWithSource,
       (cl_context c, cl_uint count, const char **texts, const size_t *lengths, cl_int *error), c, count, texts,
       lengths, error)
@@ -135,6 +141,7 @@ RETAINS(clRetainEvent, cl_event, events)
 RELEASES(clReleaseContext, cl_context, contexts)
 RELEASES(clReleaseCommandQueue, cl_command_queue, queues)
 RELEASES(clReleaseMemObject, cl_mem, buffers)
+RELEASES(clReleaseSampler, cl_sampler, samplers)
 RELEASES(clReleaseProgram, cl_program, programs)
 RELEASES(clReleaseKernel, cl_kernel, kernels)
 RELEASES(clReleaseEvent, cl_event, events)
@@ -191,6 +198,9 @@ PASSES(clBuildProgram,
        (cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
         void(CL_CALLBACK *then)(cl_program, void *), void *data),
        p, count, devices, options, then, data)
+PASSES(clGetSupportedImageFormats,
+       (cl_context c, cl_mem_flags f, cl_mem_object_type type, cl_uint most, cl_image_format *formats, cl_uint *count), c,
+       f, type, most, formats, count)
 PASSES(clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes, value)
 PASSES(clFlush, (cl_command_queue q), q)
 PASSES(clFinish, (cl_command_queue q), q)
@@ -247,6 +257,21 @@ REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, 
 
 TRANSFERS_RECT(clEnqueueWriteBufferRect, const void *)
 TRANSFERS_RECT(clEnqueueReadBufferRect, void *)
+#define TRANSFERS_IMAGE(name, host_type)                                                                     \
+    ENQUEUES(name,                                                                                           \
+             (cl_command_queue q, cl_mem m, cl_bool waits, const size_t *origin, const size_t *extent, size_t row, \
+              size_t slice, host_type host, LIST),                                                           \
+             q, m, waits, origin, extent, row, slice, host)
+
+TRANSFERS_IMAGE(clEnqueueReadImage, void *)
+TRANSFERS_IMAGE(clEnqueueWriteImage, const void *)
+ENQUEUES(clEnqueueFillImage,
+         (cl_command_queue q, cl_mem m, const void *value, const size_t *origin, const size_t *extent, LIST), q, m, value,
+         origin, extent)
+ENQUEUES(clEnqueueCopyImage,
+         (cl_command_queue q, cl_mem from, cl_mem to, const size_t *in_from, const size_t *in_to, const size_t *extent,
+          LIST),
+         q, from, to, in_from, in_to, extent)
 ENQUEUES(clEnqueueCopyBufferRect,
          (cl_command_queue q, cl_mem from, cl_mem to, const size_t *in_from, const size_t *in_to, const size_t *extent,
           size_t from_row, size_t from_plane, size_t to_row, size_t to_plane, LIST),

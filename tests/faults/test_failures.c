@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "ndr/ndr_cl.h"
+#include "ndr/ndr_image.h"
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -25,6 +26,8 @@ typedef struct world {
     ndr_context *made, *wrapped;
     ndr_queue *line, *wrapped_line;
     ndr_buffer *x, *y, *over, *view, *wrapped_x;
+    ndr_image *picture, *other_picture;
+    ndr_sampler *sampler;
     ndr_event *event;
     ndr_kernel *kernel;
     ndr_prepared *prepared;
@@ -150,6 +153,49 @@ static ndr_status read_right_without_waiting(void)
     return ndr_buffer_read_rect_async(w.line, w.x, &right, got, &w.event);
 }
 
+/* ---- steps: images ---- */
+
+static ndr_status make_image(const void *contents, ndr_image **image)
+{
+    const ndr_image_desc desc = {
+        .format = { NDR_CHANNELS_RGBA, NDR_CHANNEL_I8 }, .size = { 2, { 10, 10, 0 } }, .contents = contents
+    };
+    return ndr_image_create(here(), &desc, image);
+}
+
+static ndr_status list_formats(void)
+{
+    const ndr_image_desc use = { .size = { 3, { 0 } }, .is_array = true };
+    ndr_image_format formats[4];
+    size_t count;
+    return ndr_image_list_formats(here(), &use, 4, formats, &count);
+}
+
+static ndr_status create_picture(void) { return make_image(host, &w.picture); }
+static ndr_status create_other_picture(void) { return make_image(NULL, &w.other_picture); }
+static ndr_status create_sampler(void) { return ndr_sampler_create(here(), NULL, &w.sampler); }
+static ndr_status write_picture(void) { return ndr_image_write(w.line, w.other_picture, NULL, host); }
+static ndr_status read_picture(void) { return ndr_image_read(w.line, w.other_picture, NULL, got); }
+static ndr_status copy_picture(void)
+{
+    return ndr_image_copy(w.line, w.picture, NULL, w.other_picture, NULL, &w.event);
+}
+
+static ndr_status fill_picture(void)
+{
+    return ndr_image_fill(w.line, w.other_picture, NULL, (const int[]){ 8, 0, 0, 0 }, &w.event);
+}
+
+static ndr_status write_picture_without_waiting(void)
+{
+    return ndr_image_write_async(w.line, w.other_picture, NULL, host, &w.event);
+}
+
+static ndr_status read_picture_without_waiting(void)
+{
+    return ndr_image_read_async(w.line, w.other_picture, NULL, got, &w.event);
+}
+
 /* ---- steps: events that are destroyed afterwards ---- */
 
 static ndr_status gone_after(ndr_status status)
@@ -222,6 +268,14 @@ static const char source[] = "#include \"ndr/ndr.clh\"\n"
                              "    if (ndr_in_range(it)) x[ndr_global_id(it, 0)] = 15 + one;\n"
                              "}\n";
 
+/* Adds 2 to the first channel. */
+static const char picture_source[] =
+    "kernel void put_picture(read_only image2d_t from, sampler_t s, write_only image2d_t to)\n"
+    "{\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imagei(to, at, read_imagei(from, s, at) + (int4)(2, 0, 0, 0));\n"
+    "}\n";
+
 typedef struct pair {
     int a;
     float b;
@@ -290,6 +344,16 @@ static ndr_status ask_local(void)
 {
     ndr_range local;
     return ndr_kernel_suggest_local(w.kernel, &(ndr_range){ 1, { INTS } }, &local);
+}
+
+static ndr_status get_put_picture(void)
+{
+    return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "put_picture", .source = picture_source }, &w.kernel);
+}
+
+static ndr_status launch_put_picture(void)
+{
+    return ndr_launch(w.line, w.kernel, ndr_range_2d(10, 10), w.picture, w.sampler, w.other_picture);
 }
 
 static ndr_status launch_put(void) { return ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.x, 3); }
@@ -411,6 +475,13 @@ static const scene rectangles = { "rectangles",
                                   { create_queue, create_x, create_y, write_left, write_right_without_waiting, wait,
                                     copy_left, wait, read_left, read_right_without_waiting, wait, expect_3 } };
 
+static const scene images = { "images",
+                              { create_queue, list_formats, create_picture, create_other_picture, create_sampler,
+                                write_picture, read_picture, expect_3, fill_picture, wait, read_picture, expect_8,
+                                copy_picture, wait, read_picture, expect_3, write_picture_without_waiting, wait,
+                                read_picture_without_waiting, wait, expect_3, get_put_picture, launch_put_picture,
+                                read_picture, expect_5 } };
+
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
@@ -455,6 +526,9 @@ static int end_scene(void **state)
     ndr_buffer_destroy(w.over);
     ndr_buffer_destroy(w.view); /* the last of x's memory */
     ndr_buffer_destroy(w.wrapped_x);
+    ndr_image_destroy(w.picture);
+    ndr_image_destroy(w.other_picture);
+    ndr_sampler_destroy(w.sampler);
     ndr_queue_destroy(w.line);
     ndr_queue_destroy(w.wrapped_line);
     ndr_context_destroy(w.made);
@@ -568,10 +642,10 @@ static void try_one(refusal r)
     }
     const alive after = alive_of(r.scene);
     if (memcmp(&after, &before, sizeof after) != 0)
-        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld programs, %ld "
+        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld samplers, %ld programs, %ld "
                  "kernels, %ld events, %ld mappings, %ld blocks",
                  r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
-                 after.queues - before.queues, after.buffers - before.buffers, after.programs - before.programs,
+                 after.queues - before.queues, after.buffers - before.buffers, after.samplers - before.samplers, after.programs - before.programs,
                  after.kernels - before.kernels, after.events - before.events, after.mappings - before.mappings,
                  after.blocks - before.blocks);
 }
@@ -633,6 +707,13 @@ static void test_failures__of_opening_a_device(void **state)
     try_scene(&opening);
 }
 
+static bool has_images(void)
+{
+    cl_bool has = CL_FALSE;
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has, &has, NULL), CL_SUCCESS);
+    return has;
+}
+
 /* With the device's way of waiting, then with the other one. */
 static void test_failures__of_transfers_and_mappings(void **state)
 {
@@ -640,6 +721,7 @@ static void test_failures__of_transfers_and_mappings(void **state)
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
         try_scene(&rectangles);
+        if (has_images()) try_scene(&images);
         if (!context->checker) try_scene(&mappings); /* a checked context reads the buffer after unmapping */
         context->caps.wait_sleeps = !context->caps.wait_sleeps;
     }

@@ -1,0 +1,145 @@
+/** @file ndr_image.h
+ * Images and samplers: memory that kernels read by coordinates, with conversion, interpolation and limits at the edges.
+ *
+ * The rules of ndr.h hold. Sizes and origins are in libndr's order, the last dimension contiguous: (planes, rows,
+ * columns). Kernels count the other way: read_imagef(image, sampler, (float2)(column, row)). */
+#ifndef NDR_NDR_IMAGE_H
+#define NDR_NDR_IMAGE_H
+
+#include "ndr/ndr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- formats ------------------------------------------------------------------------------------- */
+
+/** The channels of an element, in their order in memory. 0 is none, so that a forgotten field is refused. */
+typedef enum ndr_channels {
+    NDR_CHANNELS_NONE = 0,      /**< Not set. */
+    NDR_CHANNELS_R = 1,         /**< One channel: (r, 0, 0, 1) in kernels. */
+    NDR_CHANNELS_A = 2,         /**< One channel: (0, 0, 0, a). */
+    NDR_CHANNELS_RG = 3,        /**< Two: (r, g, 0, 1). */
+    NDR_CHANNELS_RGBA = 4,      /**< Four. */
+    NDR_CHANNELS_BGRA = 5,      /**< Four, in this order. */
+    NDR_CHANNELS_INTENSITY = 6, /**< One: (i, i, i, i). */
+    NDR_CHANNELS_LUMINANCE = 7, /**< One: (l, l, l, 1). */
+    NDR_CHANNELS_DEPTH = 8      /**< One, for image2d_depth_t. */
+} ndr_channels;
+
+/** The type of one channel. Kernels read normalised types and floats as float, by read_imagef(). */
+typedef enum ndr_channel_type {
+    NDR_CHANNEL_NONE = 0,    /**< Not set. */
+    NDR_CHANNEL_UNORM8 = 1,  /**< 0 to 255 is 0 to 1. */
+    NDR_CHANNEL_UNORM16 = 2, /**< 0 to 65535 is 0 to 1. */
+    NDR_CHANNEL_SNORM8 = 3,  /**< -127 to 127 is -1 to 1. */
+    NDR_CHANNEL_SNORM16 = 4, /**< -32767 to 32767 is -1 to 1. */
+    NDR_CHANNEL_I8 = 5,      /**< int8_t, by read_imagei(). */
+    NDR_CHANNEL_I16 = 6,     /**< int16_t. */
+    NDR_CHANNEL_I32 = 7,     /**< int32_t. */
+    NDR_CHANNEL_U8 = 8,      /**< uint8_t, by read_imageui(). */
+    NDR_CHANNEL_U16 = 9,     /**< uint16_t. */
+    NDR_CHANNEL_U32 = 10,    /**< uint32_t. */
+    NDR_CHANNEL_F16 = 11,    /**< Half. */
+    NDR_CHANNEL_F32 = 12     /**< float. */
+} ndr_channel_type;
+
+/** What an element is. */
+typedef struct ndr_image_format {
+    ndr_channels channels; /**< Which channels. */
+    ndr_channel_type type; /**< The type of each. */
+} ndr_image_format;
+
+/** Bytes of an element; 0 for a format that is not valid. */
+NDR_API size_t ndr_image_format_size(ndr_image_format format);
+
+/* ---- images -------------------------------------------------------------------------------------- */
+
+/** An image. `size` and `is_array` give the type of the kernel's parameter: (columns) image1d_t, (rows, columns)
+ * image2d_t, (planes, rows, columns) image3d_t; as an array (layers, columns) image1d_array_t, (layers, rows, columns)
+ * image2d_array_t; with `buffer` (columns) image1d_buffer_t. */
+typedef struct ndr_image_desc {
+    ndr_image_format format; /**< One that ndr_image_list_formats() lists. */
+    ndr_range size;          /**< At least one element in each dimension. */
+    bool is_array;           /**< The first of 2 or 3 dimensions counts layers. */
+    ndr_buffer *buffer;      /**< The image is these bytes of a buffer, which it keeps; NULL: memory of its own. */
+    const void *contents;    /**< It starts as a copy of dense elements here; NULL: undefined. */
+    ndr_access kernels;      /**< What kernels do with it; not NONE. Devices have other formats for each access. */
+    ndr_access host;         /**< What reads and writes may do. */
+} ndr_image_desc;
+
+/** The formats that the device has for images with the dimensions, `is_array`, `buffer` (set or not) and `kernels` of
+ * `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first `capacity` of them,
+ * `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
+NDR_MUST_CHECK ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
+                                                 ndr_image_format *formats, size_t *count);
+
+/** Make an image. NDR_UNSUPPORTED if the device has no images, or not this format for this use; NDR_LIMIT_EXCEEDED if it
+ * is larger than the device's limit, which the sentence has. */
+NDR_MUST_CHECK ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image);
+
+/** Destroy an image. Enqueued work keeps the memory until it has ended. */
+NDR_API void ndr_image_destroy(ndr_image *image);
+
+/** The part of an image that is transferred, and how the host's memory has it. All zeros: all of the image, dense. */
+typedef struct ndr_image_part {
+    size_t origin[3];         /**< The first element. */
+    ndr_range extent;         /**< As many dimensions as the image; `dims` 0: all of the image. A zero transfers nothing. */
+    size_t row_pitch_bytes;   /**< Of the host's memory, in 2 and 3 dimensions; 0: dense. */
+    size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: dense. */
+} ndr_image_part;
+
+/** Copy host memory into an image; returns when `host` may be reused. `part` NULL: all of it, dense. */
+NDR_MUST_CHECK ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
+                                          const void *host);
+
+/** Copy an image into host memory, after all work before it; returns when the elements have arrived. */
+NDR_MUST_CHECK ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *part, void *host);
+
+/** As ndr_image_write() without waiting: do not change `host` until the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
+                                                const void *host, ndr_event **event);
+
+/** As ndr_image_read() without waiting: `host` holds the elements once the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
+                                               void *host, ndr_event **event);
+
+/** Give all elements of `part` one value: four float for normalised and float channels, four int32_t or uint32_t for
+ * integers, in the order r, g, b, a. The part's pitches are not read. */
+NDR_MUST_CHECK ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
+                                         const void *value, ndr_event **event);
+
+/** Copy a part of `from` to `to_origin` of `to` (NULL: zeros). Both have the same format and number of dimensions. Within
+ * one image the two must not overlap. The part's pitches are not read. */
+NDR_MUST_CHECK ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *part, ndr_image *to,
+                                         const size_t *to_origin, ndr_event **event);
+
+/* ---- samplers ------------------------------------------------------------------------------------ */
+
+/** What a sampler reads outside an image. */
+typedef enum ndr_addressing {
+    NDR_ADDRESSING_CLAMP_TO_EDGE = 0,  /**< The nearest element of the image. */
+    NDR_ADDRESSING_CLAMP = 1,          /**< The border colour: zeros, with alpha 1 where the format has no alpha. */
+    NDR_ADDRESSING_REPEAT = 2,         /**< The image again; needs normalised coordinates. */
+    NDR_ADDRESSING_MIRRORED_REPEAT = 3, /**< The same, mirrored each time; needs normalised coordinates. */
+    NDR_ADDRESSING_NONE = 4            /**< Coordinates must be inside. */
+} ndr_addressing;
+
+/** How a kernel reads an image. All zeros: element coordinates, the nearest element, clamped to the edge. */
+typedef struct ndr_sampler_desc {
+    bool is_normalized;        /**< Coordinates are 0 to 1 instead of elements. */
+    bool is_linear;            /**< Interpolate between elements; only for types that are read as float. */
+    ndr_addressing addressing; /**< Outside the image. */
+} ndr_sampler_desc;
+
+/** Make a sampler, an argument for `sampler_t`; `desc` NULL means all defaults. */
+NDR_MUST_CHECK ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc, ndr_sampler **sampler);
+
+/** Destroy a sampler; enqueued work keeps it. */
+NDR_API void ndr_sampler_destroy(ndr_sampler *sampler);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

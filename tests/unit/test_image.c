@@ -1,0 +1,520 @@
+/* test_image.c - images and samplers: formats, transfers of parts against a plain model, arguments of kernels. */
+#include "support.h"
+
+#include "device/device.h"
+#include "ndr/ndr_image.h"
+#include "reference.h"
+
+static void skip_without_images(void)
+{
+    cl_bool has_images = CL_FALSE;
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
+                     CL_SUCCESS);
+    skip_without(has_images, "the device has no images");
+}
+
+static const ndr_image_format bytes4 = { NDR_CHANNELS_RGBA, NDR_CHANNEL_U8 };
+static const ndr_image_format floats4 = { NDR_CHANNELS_RGBA, NDR_CHANNEL_F32 };
+
+/* One of each type. */
+static const ndr_image_desc types[] = {
+    { .size = { 1, { 67 } } },
+    { .size = { 2, { 13, 37 } } },
+    { .size = { 3, { 5, 7, 11 } } },
+    { .size = { 2, { 6, 19 } }, .is_array = true },
+    { .size = { 3, { 4, 6, 9 } }, .is_array = true },
+};
+enum { TYPES = sizeof types / sizeof types[0], MOST = 600 };
+
+static ndr_image *image_of(ndr_image_desc desc)
+{
+    ndr_image *image = NULL;
+    assert_ok(ndr_image_create(context, &desc, &image));
+    return image;
+}
+
+static ndr_image *image_with(size_t type, ndr_image_format format, const void *contents)
+{
+    ndr_image_desc desc = types[type];
+    desc.format = format;
+    desc.contents = contents;
+    return image_of(desc);
+}
+
+static size_t count_of(const ndr_range *size)
+{
+    size_t count = 1;
+    for (unsigned d = 0; d < size->dims; ++d) count *= size->size[d];
+    return count;
+}
+
+/* ---- formats ---- */
+
+/* Elements of each listed format come back as they went in. */
+static void test_image__has_the_formats_that_are_listed(void **state)
+{
+    (void)state;
+    skip_without_images();
+    for (size_t t = 0; t < TYPES; ++t)
+        for (int access = NDR_ACCESS_READ_WRITE; access <= NDR_ACCESS_WRITE; ++access) {
+            ndr_image_format formats[200];
+            size_t count = 0;
+            ndr_image_desc desc = types[t];
+            desc.kernels = (ndr_access)access;
+            assert_ok(ndr_image_list_formats(context, &desc, 200, formats, &count));
+            for (size_t i = 0; i < count && i < 200; i += quick() ? 7 : 1) {
+                unsigned char written[16 * MOST], got[16 * MOST];
+                const size_t bytes = count_of(&desc.size) * ndr_image_format_size(formats[i]);
+                for (size_t b = 0; b < bytes; ++b) written[b] = (unsigned char)(b * 7 % 97);
+                desc.format = formats[i];
+                ndr_image *image = image_of(desc);
+                assert_ok(ndr_image_write(queue, image, NULL, written));
+                assert_ok(ndr_image_read(queue, image, NULL, got));
+                if (memcmp(got, written, bytes) != 0)
+                    fail_msg("type %zu: channels %d of type %d come back changed", t, (int)formats[i].channels,
+                             (int)formats[i].type);
+                ndr_image_destroy(image);
+            }
+        }
+}
+
+static void test_image__format_sizes_are_channels_times_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_image_format_size(bytes4), 4);
+    assert_int_equal(ndr_image_format_size(floats4), 16);
+    assert_int_equal(ndr_image_format_size((ndr_image_format){ NDR_CHANNELS_RG, NDR_CHANNEL_F16 }), 4);
+    assert_int_equal(ndr_image_format_size((ndr_image_format){ NDR_CHANNELS_DEPTH, NDR_CHANNEL_UNORM16 }), 2);
+    assert_int_equal(ndr_image_format_size((ndr_image_format){ 0, NDR_CHANNEL_U8 }), 0);
+    assert_int_equal(ndr_image_format_size((ndr_image_format){ (ndr_channels)9, NDR_CHANNEL_U8 }), 0);
+    assert_int_equal(ndr_image_format_size((ndr_image_format){ NDR_CHANNELS_R, (ndr_channel_type)-1 }), 0);
+}
+
+/* ---- parts ---- */
+
+static uint64_t seed;
+static size_t below(size_t count) { return (size_t)(random_bits(&seed) >> 33) % count; }
+
+/* An image of four bytes an element, and its model; the host's memory of a transfer. */
+static uint32_t model[MOST], host[8 * MOST], got[8 * MOST];
+
+static ndr_image_part random_part(const ndr_range *size, bool has_pitches)
+{
+    ndr_image_part p = { .extent.dims = size->dims };
+    for (unsigned d = 0; d < size->dims; ++d) {
+        p.origin[d] = below(size->size[d] + 1);
+        p.extent.size[d] = below(size->size[d] - p.origin[d] + 1);
+    }
+    const unsigned last = size->dims - 1;
+    if (!has_pitches || size->dims == 1) return p;
+    p.row_pitch_bytes = below(2) ? 4 * (p.extent.size[last] + below(4)) : 0;
+    const size_t row = p.row_pitch_bytes ? p.row_pitch_bytes : 4 * p.extent.size[last];
+    if (size->dims == 3) p.plane_pitch_bytes = below(2) ? row * (p.extent.size[1] + below(2)) : 0;
+    return p;
+}
+
+/* Calls `use` with the element's index in the image and in the host's memory. */
+static void for_each_element(const ndr_range *size, const ndr_image_part *p, void (*use)(size_t in_image, size_t on_host))
+{
+    size_t extent[3] = { 1, 1, 1 }, origin[3] = { 0, 0, 0 }, full[3] = { 1, 1, 1 };
+    for (unsigned d = 0; d < size->dims; ++d) {
+        extent[3 - size->dims + d] = p->extent.size[d];
+        origin[3 - size->dims + d] = p->origin[d];
+        full[3 - size->dims + d] = size->size[d];
+    }
+    const size_t row = p->row_pitch_bytes ? p->row_pitch_bytes / 4 : extent[2];
+    const size_t plane = p->plane_pitch_bytes ? p->plane_pitch_bytes / 4 : extent[1] * row;
+    for (size_t i = 0; i < extent[0]; ++i)
+        for (size_t j = 0; j < extent[1]; ++j)
+            for (size_t k = 0; k < extent[2]; ++k)
+                use(((origin[0] + i) * full[1] + origin[1] + j) * full[2] + origin[2] + k, i * plane + j * row + k);
+}
+
+static void write_model(size_t in_image, size_t on_host) { model[in_image] = host[on_host]; }
+static void read_model(size_t in_image, size_t on_host) { host[on_host] = model[in_image]; }
+static void fill_model(size_t in_image, size_t on_host)
+{
+    (void)on_host;
+    model[in_image] = 0x04030201;
+}
+
+static void print_part(const ndr_range *size, const ndr_image_part *p)
+{
+    print_message("of %zu %zu %zu: origin %zu %zu %zu, extent %zu %zu %zu, pitches %zu %zu\n", size->size[0], size->size[1],
+                  size->size[2], p->origin[0], p->origin[1], p->origin[2], p->extent.size[0], p->extent.size[1],
+                  p->extent.size[2], p->row_pitch_bytes, p->plane_pitch_bytes);
+}
+
+static void assert_model(ndr_image *image, const ndr_range *size, const ndr_image_part *p, const char *call)
+{
+    assert_ok(ndr_image_read(queue, image, NULL, got));
+    if (memcmp(got, model, 4 * count_of(size)) == 0) return;
+    print_part(size, p);
+    fail_msg("%s left other elements than a plain loop", call);
+}
+
+static void transfer_randomly(ndr_image *image, const ndr_range *size)
+{
+    ndr_image_part p = random_part(size, true);
+    ndr_event *done;
+    for (size_t i = 0; i < 8 * MOST; ++i) host[i] = got[i] = (uint32_t)random_bits(&seed);
+    if (below(2)) {
+        assert_ok(ndr_image_write(queue, image, &p, host));
+    } else {
+        assert_ok(ndr_image_write_async(queue, image, &p, host, &done));
+        assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+    }
+    for_each_element(size, &p, write_model);
+    assert_model(image, size, &p, "ndr_image_write");
+    p = random_part(size, true);
+    memcpy(got, host, sizeof got);
+    if (below(2)) {
+        assert_ok(ndr_image_read(queue, image, &p, got));
+    } else {
+        assert_ok(ndr_image_read_async(queue, image, &p, got, &done));
+        assert_ok(ndr_event_wait(done));
+        ndr_event_destroy(done);
+    }
+    for_each_element(size, &p, read_model);
+    assert_memory_equal(got, host, sizeof got);
+    p = random_part(size, false);
+    assert_ok(ndr_image_fill(queue, image, &p, (const uint32_t[]){ 1, 2, 3, 4 }, NULL));
+    for_each_element(size, &p, fill_model);
+    assert_model(image, size, &p, "ndr_image_fill");
+}
+
+static void test_image__random_parts_are_transferred_as_by_a_plain_loop(void **state)
+{
+    (void)state;
+    skip_without_images();
+    const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)first);
+    seed = first << 32;
+    for (size_t t = 0; t < TYPES; ++t) {
+        for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u);
+        ndr_image *image = image_with(t, bytes4, model);
+        assert_model(image, &types[t].size, &(ndr_image_part){ 0 }, "ndr_image_create");
+        for (int i = 0; i < (quick() ? 5 : 60); ++i) transfer_randomly(image, &types[t].size);
+        ndr_image_destroy(image);
+    }
+}
+
+static void test_image__copies_parts_between_and_within_images(void **state)
+{
+    (void)state;
+    skip_without_images();
+    seed = number_from_env("NDR_TEST_SEED", 1) << 32;
+    for (size_t t = 0; t < TYPES; ++t)
+        for (int i = 0; i < (quick() ? 3 : 20); ++i) {
+            const ndr_range *size = &types[t].size;
+            for (size_t e = 0; e < MOST; ++e) model[e] = (uint32_t)random_bits(&seed), got[e] = (uint32_t)e;
+            ndr_image *from = image_with(t, bytes4, model), *to = image_with(t, bytes4, got);
+            ndr_image_part part = random_part(size, false), there = part;
+            for (unsigned d = 0; d < size->dims; ++d) there.origin[d] = below(size->size[d] - part.extent.size[d] + 1);
+            for_each_element(size, &part, read_model);
+            for (size_t e = 0; e < MOST; ++e) model[e] = (uint32_t)e;
+            for_each_element(size, &there, write_model);
+            assert_ok(ndr_image_copy(queue, from, &part, to, there.origin, NULL));
+            assert_model(to, size, &there, "ndr_image_copy");
+            ndr_image_destroy(from);
+            ndr_image_destroy(to);
+        }
+    for (size_t e = 0; e < MOST; ++e) model[e] = (uint32_t)e;
+    ndr_image *image = image_with(1, bytes4, model);
+    const ndr_image_part left = { .extent = ndr_range_2d(13, 18) };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, &left, image, (const size_t[]){ 0, 17 }, NULL),
+                   "the two parts of the same image overlap");
+    assert_ok(ndr_image_copy(queue, image, &left, image, (const size_t[]){ 0, 18 }, NULL));
+    for_each_element(&types[1].size, &left, read_model);
+    for_each_element(&types[1].size, &(ndr_image_part){ .origin = { 0, 18 }, .extent = left.extent }, write_model);
+    assert_model(image, &types[1].size, &left, "ndr_image_copy within an image");
+    ndr_image_destroy(image);
+}
+
+/* ---- kernels ---- */
+
+static const char kernels[] =
+    "kernel void read_1d(read_only image1d_t i, sampler_t s, global uint *out)\n"
+    "{\n"
+    "    uint4 v = read_imageui(i, s, (int)get_global_id(0));\n"
+    "    out[get_global_id(0)] = v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+    "}\n"
+    "kernel void read_2d(read_only image2d_t i, sampler_t s, global uint *out)\n"
+    "{\n"
+    "    uint4 v = read_imageui(i, s, (int2)(get_global_id(0), get_global_id(1)));\n"
+    "    out[get_global_id(1) * get_image_width(i) + get_global_id(0)] = v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+    "}\n"
+    "kernel void read_3d(read_only image3d_t i, sampler_t s, global uint *out)\n"
+    "{\n"
+    "    uint4 v = read_imageui(i, s, (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0));\n"
+    "    out[(get_global_id(2) * get_image_height(i) + get_global_id(1)) * get_image_width(i) + get_global_id(0)] =\n"
+    "        v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+    "}\n"
+    "kernel void read_1d_array(read_only image1d_array_t i, sampler_t s, global uint *out)\n"
+    "{\n"
+    "    uint4 v = read_imageui(i, s, (int2)(get_global_id(0), get_global_id(1)));\n"
+    "    out[get_global_id(1) * get_image_width(i) + get_global_id(0)] = v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+    "}\n"
+    "kernel void read_2d_array(read_only image2d_array_t i, sampler_t s, global uint *out)\n"
+    "{\n"
+    "    uint4 v = read_imageui(i, s, (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0));\n"
+    "    out[(get_global_id(2) * get_image_height(i) + get_global_id(1)) * get_image_width(i) + get_global_id(0)] =\n"
+    "        v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+    "}\n"
+    "kernel void turn(read_only image2d_t from, write_only image2d_t to)\n"
+    "{\n"
+    "    const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imagef(to, at.yx, read_imagef(from, s, at) * 2.0f);\n"
+    "}\n"
+    "kernel void at(read_only image2d_t i, sampler_t s, float x, float y, global float4 *out)\n"
+    "{\n"
+    "    out[0] = read_imagef(i, s, (float2)(x, y));\n"
+    "}\n";
+
+static void test_image__of_each_type_is_an_argument(void **state)
+{
+    (void)state;
+    skip_without_images();
+    static const char *const names[TYPES] = { "read_1d", "read_2d", "read_3d", "read_1d_array", "read_2d_array" };
+    ndr_sampler *sampler;
+    assert_ok(ndr_sampler_create(context, NULL, &sampler));
+    for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u);
+    ndr_buffer *out = buffer_of(sizeof model, NULL);
+    for (size_t t = 0; t < TYPES; ++t) {
+        ndr_image_desc desc = types[t];
+        desc.format = bytes4;
+        desc.contents = model;
+        desc.kernels = NDR_ACCESS_READ;
+        ndr_image *image = image_of(desc);
+        assert_ok(ndr_launch(queue, kernel_of(kernels, names[t]), types[t].size, image, sampler, out));
+        read_buffer(out, got, 4 * count_of(&types[t].size));
+        if (memcmp(got, model, 4 * count_of(&types[t].size)) != 0) fail_msg("%s read other elements", names[t]);
+        ndr_image_destroy(image);
+    }
+    ndr_sampler_destroy(sampler);
+    ndr_buffer_destroy(out);
+}
+
+static void test_image__is_read_and_written_by_kernels(void **state)
+{
+    (void)state;
+    skip_without_images();
+    enum { ROWS = 17, COLS = 33 };
+    static float from[ROWS][COLS][4], to[COLS][ROWS][4];
+    for (size_t i = 0; i < sizeof from / sizeof(float); ++i) (&from[0][0][0])[i] = (float)i;
+    ndr_image *in = image_of((ndr_image_desc){
+                  .format = floats4, .size = ndr_range_2d(ROWS, COLS), .contents = from, .kernels = NDR_ACCESS_READ }),
+              *out = image_of((ndr_image_desc){
+                  .format = floats4, .size = ndr_range_2d(COLS, ROWS), .kernels = NDR_ACCESS_WRITE });
+    assert_ok(ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(ROWS, COLS), in, out));
+    assert_ok(ndr_image_read(queue, out, NULL, to));
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COLS; ++c)
+            for (int i = 0; i < 4; ++i) assert_true(to[c][r][i] == 2 * from[r][c][i]);
+    ndr_image_destroy(in);
+    ndr_image_destroy(out);
+}
+
+static float sample(ndr_image *image, ndr_sampler_desc desc, float x, float y)
+{
+    float values[4] = { 0 };
+    ndr_sampler *sampler;
+    ndr_buffer *out = buffer_of(sizeof values, NULL);
+    assert_ok(ndr_sampler_create(context, &desc, &sampler));
+    assert_ok(ndr_launch(queue, kernel_of(kernels, "at"), ndr_range_1d(1), image, sampler, x, y, out));
+    read_buffer(out, values, sizeof values);
+    ndr_sampler_destroy(sampler);
+    ndr_buffer_destroy(out);
+    return values[0];
+}
+
+static void test_sampler__reads_as_its_descriptor_says(void **state)
+{
+    (void)state;
+    skip_without_images();
+    float pixels[2][4][4] = { 0 };
+    for (int r = 0; r < 2; ++r)
+        for (int c = 0; c < 4; ++c) pixels[r][c][0] = (float)(10 * r + c + 1);
+    ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(2, 4), .contents = pixels });
+    assert_true(sample(image, (ndr_sampler_desc){ 0 }, 2.5f, 1.5f) == 13);
+    assert_true(sample(image, (ndr_sampler_desc){ 0 }, 9.5f, 0.5f) == 4);
+    assert_true(sample(image, (ndr_sampler_desc){ .addressing = NDR_ADDRESSING_CLAMP }, 9.5f, 0.5f) == 0);
+    assert_true(sample(image, (ndr_sampler_desc){ .is_linear = true }, 2.0f, 0.5f) == 2.5f);
+    assert_true(sample(image, (ndr_sampler_desc){ .is_normalized = true }, 0.625f, 0.75f) == 13);
+    assert_true(sample(image, (ndr_sampler_desc){ true, false, NDR_ADDRESSING_REPEAT }, 1.625f, 0.75f) == 13);
+    assert_true(sample(image, (ndr_sampler_desc){ true, false, NDR_ADDRESSING_MIRRORED_REPEAT }, 1.125f, 0.25f) == 4);
+    ndr_image_destroy(image);
+}
+
+static void test_image__over_a_buffer_shows_its_bytes(void **state)
+{
+    (void)state;
+    skip_without_images();
+    enum { N = 100 };
+    const ndr_image_desc use = { .size = ndr_range_1d(N), .buffer = (ndr_buffer *)&use };
+    ndr_image_format formats[200];
+    size_t count = 0, i = 0;
+    assert_ok(ndr_image_list_formats(context, &use, 200, formats, &count));
+    while (i < count && !(formats[i].channels == NDR_CHANNELS_RGBA && formats[i].type == NDR_CHANNEL_U8)) ++i;
+    skip_without(i < count, "the device has no images over buffers");
+    static const char source[] = "kernel void read(read_only image1d_buffer_t i, global uint *out)\n"
+                                 "{\n"
+                                 "    uint4 v = read_imageui(i, (int)get_global_id(0));\n"
+                                 "    out[get_global_id(0)] = v.x | v.y << 8 | v.z << 16 | v.w << 24;\n"
+                                 "}\n";
+    for (size_t e = 0; e < N; ++e) model[e] = (uint32_t)(e * 2654435761u);
+    ndr_buffer *buffer = buffer_of(4 * N, model), *out = buffer_of(4 * N, NULL);
+    void *mapped;
+    ndr_image *image = NULL, *none = NULL;
+    ndr_image_desc desc = { .format = bytes4, .size = ndr_range_1d(N + 1), .buffer = buffer };
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_create(context, &desc, &none),
+                   "101 elements of 4 bytes reach past the end of a buffer of 400 bytes");
+    assert_null(none);
+    desc.size = ndr_range_1d(N);
+    assert_ok(ndr_image_create(context, &desc, &image));
+    assert_ok(ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out));
+    read_buffer(out, got, 4 * N);
+    assert_memory_equal(got, model, 4 * N);
+    assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_WRITE, 0, 4, &mapped));
+    memcpy(mapped, model, 4);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out),
+                   "is an image over a buffer that the host has mapped");
+    assert_ok(ndr_buffer_unmap(queue, buffer, mapped));
+    ndr_buffer_destroy(buffer);
+    assert_ok(ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out)); /* it keeps the buffer */
+    assert_ok(ndr_queue_finish(queue));
+    ndr_image_destroy(image);
+    ndr_buffer_destroy(out);
+}
+
+/* ---- refusals ---- */
+
+static void test_image__refuses_descriptions_that_are_not_valid(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_image *image = NULL;
+    size_t most = 0;
+    char limit[64];
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof most, &most, NULL), CL_SUCCESS);
+    snprintf(limit, sizeof limit, "has at most %zu there", most);
+    const struct {
+        ndr_status status;
+        ndr_image_desc desc;
+        const char *part;
+    } cases[] = {
+        { NDR_BAD_ARGUMENT, { .format = bytes4 }, "size.dims is 0; it is 1, 2 or 3" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 4, { 1, 1, 1 } } }, "size.dims is 4" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .is_array = true }, "is_array is set, but size has 1" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 2, { 4, 0 } } }, "dimension 1 has 0 elements" },
+        { NDR_BAD_ARGUMENT, { .size = { 2, { 4, 4 } } }, "format {0, 0} is not valid; set channels and type" },
+        { NDR_UNSUPPORTED, { .format = { NDR_CHANNELS_INTENSITY, NDR_CHANNEL_I32 }, .size = { 2, { 4, 4 } } },
+          "has no format INTENSITY of I32 for image2d_t by reading and writing; ndr_image_list_formats() lists" },
+        { NDR_LIMIT_EXCEEDED, { .format = bytes4, .size = { 2, { most + 1, 4 } } }, limit },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = NDR_ACCESS_NONE }, "kernels is 3" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+        assert_refused(cases[i].status, ndr_image_create(context, &cases[i].desc, &image), "ndr_image_create",
+                       cases[i].part);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_create(NULL, &types[0], &image), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_create(context, NULL, &image), "desc is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_create(context, &types[0], NULL), "image is NULL");
+    assert_null(image);
+    ndr_sampler *sampler = NULL;
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_sampler_create(context, &(ndr_sampler_desc){ .addressing = NDR_ADDRESSING_REPEAT }, &sampler),
+                   "needs normalised coordinates; set is_normalized");
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_sampler_create(context, &(ndr_sampler_desc){ .addressing = (ndr_addressing)5 }, &sampler),
+                   "addressing is 5");
+    assert_null(sampler);
+    ndr_image_destroy(NULL);
+    ndr_sampler_destroy(NULL);
+}
+
+static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_image *image = image_with(1, bytes4, model), *deep = image_with(2, bytes4, model), *floats = image_with(1, floats4, NULL);
+    const ndr_image_part wide = { .origin = { 0, 30 }, .extent = ndr_range_2d(1, 8) },
+                         tall = { .origin = { 13, 0 }, .extent = ndr_range_2d(1, 1) },
+                         flat = { .extent = ndr_range_1d(4) },
+                         narrow = { .extent = ndr_range_2d(2, 4), .row_pitch_bytes = 15 },
+                         ragged = { .row_pitch_bytes = 44, .plane_pitch_bytes = 44 * 7 + 4 };
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_read(queue, image, &wide, got),
+                   "ndr_image_read, dimension 1: origin 30 and extent 8 reach past the end of an image of 37 elements there");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_write(queue, image, &tall, got), "ndr_image_write, dimension 0: origin 13");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_fill(queue, image, &wide, got, NULL), "ndr_image_fill, dimension 1");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_copy(queue, image, NULL, image, (const size_t[]){ 0, 1 }, NULL),
+                   "ndr_image_copy, to, dimension 1: origin 1 and extent 37");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &flat, got), "extent has 1 dimensions, but the image 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &narrow, got),
+                   "dimension 1: 4 elements take 16 bytes, but row_pitch_bytes is 15");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host),
+                   "plane_pitch_bytes is 312; it must be a multiple of row_pitch_bytes, 44");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, floats, NULL, NULL),
+                   "from has elements RGBA of U8, to RGBA of F32");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, NULL, NULL), "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(NULL, image, NULL, got), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, NULL, NULL, got), "image is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_fill(queue, image, NULL, NULL, NULL), "value is NULL");
+    ndr_image_destroy(image);
+    ndr_image_destroy(deep);
+    ndr_image_destroy(floats);
+}
+
+static void test_image__arguments_are_checked_against_the_kernel(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_kernel *turn = kernel_of(kernels, "turn"), *read_2d = kernel_of(kernels, "read_2d");
+    ndr_image *image = image_with(1, floats4, NULL), *array = image_with(3, floats4, NULL),
+              *to_read = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(4, 4), .kernels = NDR_ACCESS_READ }),
+              *to_write = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(4, 4), .kernels = NDR_ACCESS_WRITE });
+    ndr_sampler *sampler;
+    ndr_buffer *buffer = buffer_of(64, NULL);
+    assert_ok(ndr_sampler_create(context, NULL, &sampler));
+    const ndr_range one = ndr_range_2d(1, 1);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, buffer, image),
+                   "kernel \"turn\", argument 0 \"from\"", "takes an image, but a buffer is given");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, array, image), "is given an image1d_array_t");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, to_write, image),
+                   "made for a kernel that only writes it (ndr_image_desc.kernels), but this one reads it");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, image, to_read), "argument 1 \"to\"",
+                   "that only reads it (ndr_image_desc.kernels), but this one writes it");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, (ndr_image *)NULL, image), "is a NULL image");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, read_2d, one, image, 1, buffer),
+                   "takes a sampler, but an integer is given");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, read_2d, one, image, (ndr_sampler *)NULL, buffer),
+                   "is a NULL sampler");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, read_2d, one, image, sampler, image),
+                   "takes a buffer, but an image is given");
+    ndr_image_destroy(image);
+    ndr_image_destroy(array);
+    ndr_image_destroy(to_read);
+    ndr_image_destroy(to_write);
+    ndr_sampler_destroy(sampler);
+    ndr_buffer_destroy(buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_image__has_the_formats_that_are_listed),
+        cmocka_unit_test(test_image__format_sizes_are_channels_times_bytes),
+        cmocka_unit_test(test_image__random_parts_are_transferred_as_by_a_plain_loop),
+        cmocka_unit_test(test_image__copies_parts_between_and_within_images),
+        cmocka_unit_test(test_image__of_each_type_is_an_argument),
+        cmocka_unit_test(test_image__is_read_and_written_by_kernels),
+        cmocka_unit_test(test_sampler__reads_as_its_descriptor_says),
+        cmocka_unit_test(test_image__over_a_buffer_shows_its_bytes),
+        cmocka_unit_test(test_image__refuses_descriptions_that_are_not_valid),
+        cmocka_unit_test(test_image__refuses_parts_that_do_not_fit_by_dimension),
+        cmocka_unit_test(test_image__arguments_are_checked_against_the_kernel),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
