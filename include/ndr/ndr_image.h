@@ -62,7 +62,8 @@ typedef struct ndr_image_desc {
     ndr_image_format format; /**< One that ndr_image_list_formats() lists. */
     ndr_range size;          /**< At least one element in each dimension. */
     bool is_array;           /**< The first of 2 or 3 dimensions counts layers. */
-    ndr_buffer *buffer;      /**< The image is these bytes of a buffer, which it keeps; NULL: memory of its own. */
+    ndr_buffer *buffer;      /**< The image is the first bytes of this buffer, which it keeps; NULL: memory of its own.
+                                  NDR_UNSUPPORTED for a view that does not start at byte 0, and with checking. */
     const void *contents;    /**< It starts as a copy of dense elements here; NULL: undefined. */
     ndr_access kernels;      /**< What kernels do with it; not NONE. Devices have other formats for each access. */
     ndr_access host;         /**< What reads and writes may do. */

@@ -180,6 +180,7 @@ static ndr_status check_size(const ndr_context *context, const image_type *type,
     return NDR_OK;
 }
 
+/* Some drivers refuse images over sub-buffers, others fail at the launch. With guard zones all buffers are such. */
 static ndr_status check_source(const ndr_context *context, const ndr_image_desc *desc, size_t element_bytes)
 {
     const ndr_buffer *buffer = desc->buffer;
@@ -190,6 +191,9 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, desc->size.size[0] <= buffer->size_bytes / element_bytes,
                    "ndr_image_create: %zu elements of %zu bytes reach past the end of a buffer of %zu bytes",
                    desc->size.size[0], element_bytes, buffer->size_bytes);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, buffer->memory_offset == 0,
+                   "ndr_image_create: %s; drivers have images only over the start of a buffer",
+                   buffer->whole->zones ? "NDR_CHECK has put a guard zone before the buffer" : "the buffer is a view");
     return NDR_OK;
 }
 
@@ -208,7 +212,7 @@ static ndr_status create_cl(const ndr_context *context, const image_type *type, 
                                     .image_height = type->dims > 1 && !(desc->is_array && type->dims == 2) ? size[1] : 0,
                                     .image_depth = type->dims == 3 && !desc->is_array ? size[2] : 0,
                                     .image_array_size = desc->is_array ? size[type->dims - 1] : 0,
-                                    .mem_object = desc->buffer ? desc->buffer->cl : NULL };
+                                    .mem_object = desc->buffer ? desc->buffer->memory : NULL };
     cl_int error;
     cl_mem cl = ndr_cl.clCreateImage(context->cl, flags_of(desc), &format, &cl_desc, (void *)(uintptr_t)desc->contents, &error);
     if (error != CL_SUCCESS)

@@ -154,8 +154,9 @@ static ndr_status check_apart(const rect *r)
                 "%zu and %zu",
                 r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
     NDR_REQUIRE(!(is_plain ? meet(a->start, b->start, r->extent[0]) : overlap(r)),
-                "%s: the rectangles from byte %zu and to byte %zu of one memory overlap; copy by way of another buffer",
-                r->call, a->start, b->start);
+                "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
+                "buffer",
+                r->call, a->start - a->buffer->memory_offset, b->start - b->buffer->memory_offset);
     return NDR_OK;
 }
 

@@ -317,6 +317,32 @@ static void test_image__is_read_and_written_by_kernels(void **state)
     ndr_image_destroy(out);
 }
 
+/* A prepared launch keeps its images and samplers. */
+static void test_image__is_kept_by_a_prepared_launch(void **state)
+{
+    (void)state;
+    skip_without_images();
+    for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u);
+    ndr_image *image = image_with(1, bytes4, model), *other = image_with(1, bytes4, host);
+    ndr_buffer *out = buffer_of(sizeof model, NULL);
+    ndr_sampler *sampler;
+    ndr_prepared *prepared;
+    const ndr_nd_range range = { .global = types[1].size };
+    assert_ok(ndr_sampler_create(context, NULL, &sampler));
+    const ndr_arg args[] = { ndr_arg_of(other), ndr_arg_of(sampler), ndr_arg_of(out) };
+    assert_ok(ndr_prepare_v(kernel_of(kernels, "read_2d"), &range, args, 3, &prepared));
+    assert_ok(ndr_prepared_set(prepared, 0, ndr_arg_of(image)));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(prepared, 1, ndr_arg_of(out)), "takes a sampler");
+    ndr_image_destroy(image);
+    ndr_image_destroy(other);
+    ndr_sampler_destroy(sampler);
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    read_buffer(out, got, 4 * count_of(&types[1].size));
+    assert_memory_equal(got, model, 4 * count_of(&types[1].size));
+    ndr_prepared_destroy(prepared);
+    ndr_buffer_destroy(out);
+}
+
 static float sample(ndr_image *image, ndr_sampler_desc desc, float x, float y)
 {
     float values[4] = { 0 };
@@ -373,6 +399,12 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
                    "101 elements of 4 bytes reach past the end of a buffer of 400 bytes");
     assert_null(none);
     desc.size = ndr_range_1d(N);
+    if (context->checker) {
+        assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &none), "NDR_CHECK has put a guard zone before");
+        ndr_buffer_destroy(buffer);
+        ndr_buffer_destroy(out);
+        return;
+    }
     assert_ok(ndr_image_create(context, &desc, &image));
     assert_ok(ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out));
     read_buffer(out, got, 4 * N);
@@ -387,6 +419,22 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
     assert_ok(ndr_queue_finish(queue));
     ndr_image_destroy(image);
     ndr_buffer_destroy(out);
+}
+
+static void test_image__over_a_view_is_refused(void **state)
+{
+    (void)state;
+    skip_without_images();
+    skip_without(!context->checker, "all buffers are views of memory with guard zones");
+    ndr_buffer *buffer = buffer_of(2 * device.view_align_bytes, NULL), *view;
+    ndr_image *image = NULL;
+    assert_ok(ndr_buffer_create_view(buffer, device.view_align_bytes, 8, &view));
+    const ndr_image_desc desc = { .format = bytes4, .size = ndr_range_1d(2), .buffer = view };
+    assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image),
+                   "the buffer is a view; drivers have images only over the start of a buffer");
+    assert_null(image);
+    ndr_buffer_destroy(view);
+    ndr_buffer_destroy(buffer);
 }
 
 /* ---- refusals ---- */
@@ -510,8 +558,10 @@ int main(void)
         cmocka_unit_test(test_image__copies_parts_between_and_within_images),
         cmocka_unit_test(test_image__of_each_type_is_an_argument),
         cmocka_unit_test(test_image__is_read_and_written_by_kernels),
+        cmocka_unit_test(test_image__is_kept_by_a_prepared_launch),
         cmocka_unit_test(test_sampler__reads_as_its_descriptor_says),
         cmocka_unit_test(test_image__over_a_buffer_shows_its_bytes),
+        cmocka_unit_test(test_image__over_a_view_is_refused),
         cmocka_unit_test(test_image__refuses_descriptions_that_are_not_valid),
         cmocka_unit_test(test_image__refuses_parts_that_do_not_fit_by_dimension),
         cmocka_unit_test(test_image__arguments_are_checked_against_the_kernel),

@@ -242,7 +242,7 @@ static void test_rect__within_one_buffer_may_touch_and_not_overlap(void **state)
     memcpy(ints, moved, sizeof ints);
     model_copy(&below_it, (unsigned char *)ints, (unsigned char *)moved);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, buffer, buffer, &corner, NULL),
-                   "the rectangles from byte 0 and to byte 136 of one memory overlap");
+                   "the rectangles at byte 0 of from and at byte 136 of to overlap in memory");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, buffer, buffer, &itself, NULL), "overlap");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, buffer, buffer, &narrow, NULL), "need the same pitches",
                    "rows are 40 and 44 bytes apart");
