@@ -31,6 +31,10 @@ typedef struct __attribute__((packed)) anywhere8 {
 DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_SHARE)
 DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_SHARE)
+#define MULTIPLY_PACKED(multiply, vectors)                                                                   \
+    (clear_block(sum, vectors),                                                                              \
+     multiply(sum, ribbon, a_row, MR, panel, NR, ((vectors) - 1) * LANES, depth, next, share),               \
+     store_block(&to, sum, vectors, ((vectors) - 1) * LANES))
 
 /* Copy B to panels of NR columns, padded with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
  * NDR_PACK_ROWS rows, blocks of NDR_PACK_PANELS panels) groups. */
@@ -128,17 +132,16 @@ gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
                 for (ulong i = 0; i < rows; i += MR) {
                     const target to = { c + (row0 + i) * c_pitch + col, c_pitch, (uint)min((ulong)MR, rows - i),
                                         (uint)min((ulong)NR, n - col), alpha, now_beta };
-                    V sum[MR][VECTORS];
                     fetch_ahead(&to);
                     local const T *const ribbon = block + i * depth;
+                    V sum[MR][VECTORS];
                     if (to.cols > 2 * LANES)
-                        multiply_packed(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                        MULTIPLY_PACKED(multiply_packed, VECTORS);
                     else if (to.cols > LANES)
-                        multiply_packed2(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                        MULTIPLY_PACKED(multiply_packed2, 2);
                     else
-                        multiply_packed1(sum, ribbon, a_row, MR, panel, NR, depth, next, share);
+                        MULTIPLY_PACKED(multiply_packed1, 1);
                     next += depth * share;
-                    store_block(&to, sum);
                 }
             }
         }

@@ -390,24 +390,32 @@ static void test_tuning__of_products_takes_the_block_that_the_registers_hold(voi
     assert_takes_block(0, 4, 2, 4);
 }
 
-/* Items have about the same number of bytes of c for every block, and together cover c. */
-static void test_tuning__of_products_gives_items_several_small_blocks(void **state)
+/* Two compute units, so a sixteenth of the product for an item, but at most 2^18 multiplications. */
+static void test_tuning__of_products_gives_items_rows_or_parts_of_rows(void **state)
 {
     (void)state;
     static const struct {
-        unsigned features, rows, cols;
-    } items[] = { { NDR_CORE_AVX512F, 8, 48 }, { NDR_CORE_AVX | NDR_CORE_FMA, 4, 96 }, { NDR_CORE_SSE2, 4, 96 },
-                  { NDR_CORE_NEON | NDR_CORE_AARCH64, 8, 48 } };
+        unsigned features;
+        size_t size, rows, cols;
+    } items[] = { { NDR_CORE_AVX512F, 1, 1, 1 },
+                  { NDR_CORE_AVX512F, 64, 8, 2 },
+                  { NDR_CORE_AVX512F, 128, 16, 1 },
+                  { NDR_CORE_AVX512F, 512, 64, 11 },
+                  { NDR_CORE_AVX | NDR_CORE_FMA, 64, 16, 1 },
+                  { NDR_CORE_AVX | NDR_CORE_FMA, 128, 16, 1 },
+                  { NDR_CORE_AVX | NDR_CORE_FMA, 512, 128, 5 },
+                  { NDR_CORE_SSE2, 64, 16, 1 },
+                  { NDR_CORE_SSE2, 512, 128, 4 } };
     const ndr_caps caps = caps_of(&cpu);
-    for (size_t i = 0; i < COUNT_OF(items); ++i)
-        for (size_t size = 1; size <= 193; size += 96) {
-            ndr_matmul_request product = product_of(size, size, 64, NDR_DTYPE_F32);
-            product.core = ndr_core_of(items[i].features);
-            ndr_op_plan plan;
-            row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
-            assert_int_equal(plan.range.global.size[1], (size + items[i].rows - 1) / items[i].rows);
-            assert_int_equal(plan.range.global.size[2], (size + items[i].cols - 1) / items[i].cols);
-        }
+    for (size_t i = 0; i < COUNT_OF(items); ++i) {
+        ndr_matmul_request product = product_of(items[i].size, items[i].size, items[i].size, NDR_DTYPE_F32);
+        product.core = ndr_core_of(items[i].features);
+        ndr_op_plan plan;
+        row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
+        assert_int_equal(plan.range.global.size[0], 1);
+        assert_int_equal(plan.range.global.size[1], items[i].rows);
+        assert_int_equal(plan.range.global.size[2], items[i].cols);
+    }
 }
 
 static void assert_takes_items(size_t count, size_t size, size_t products, size_t rows)
@@ -420,16 +428,18 @@ static void assert_takes_items(size_t count, size_t size, size_t products, size_
     assert_int_equal(plan.range.global.size[1], rows);
 }
 
-/* Blocks have 8 rows here; the device has 2 compute units. */
+/* Blocks have 8 rows here. The device has 2 compute units, which get 8 groups each. */
 static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small(void **state)
 {
     (void)state;
     assert_takes_items(1, 16, 1, 2);
-    assert_takes_items(2, 16, 2, 2);        /* one each would leave a core with less work if another is slow */
-    assert_takes_items(3, 16, 3, 1);
-    assert_takes_items(100, 16, 16, 1);     /* 8 groups for each unit */
-    assert_takes_items(1000, 16, 67, 1);    /* 15 products each */
-    assert_takes_items(1000, 64, 1000, 8);  /* products too large for one item */
+    assert_takes_items(3, 16, 3, 2);
+    assert_takes_items(16, 16, 16, 1);
+    assert_takes_items(100, 16, 17, 1);
+    assert_takes_items(1000, 16, 17, 1);
+    assert_takes_items(1000, 32, 125, 1); /* 2^18 multiplications an item */
+    assert_takes_items(1000, 64, 1000, 1);
+    assert_takes_items(1000, 65, 1000, 2);
     assert_takes_items(100000, 1, 16, 1);
 }
 
@@ -607,7 +617,7 @@ int main(void)
         cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
         cmocka_unit_test(test_tuning__fits_every_device),
         cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
-        cmocka_unit_test(test_tuning__of_products_gives_items_several_small_blocks),
+        cmocka_unit_test(test_tuning__of_products_gives_items_rows_or_parts_of_rows),
         cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
         cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
         cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),
