@@ -12,9 +12,9 @@ reduce_chunks_atomic(global const T *input, ulong offset, ulong count, ulong chu
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const T own = reduce_own_chunk(g, input + offset, count, chunk);
-    if (store_if_only(g, own, count, output + output_offset)) return;
     global uint *const mine = open_slot(g, workspace, slot);
+    const T own = reduce_own_chunks(input + offset, count, chunk, mine);
+    if (store_if_only(g, own, count, output + output_offset)) return;
     combine_into(cell_of(mine), own);
     if (is_last_group(g, mine)) output[output_offset] = take_combined(cell_of(mine));
 }

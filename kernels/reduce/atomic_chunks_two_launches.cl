@@ -12,7 +12,8 @@ reduce_chunks_to_cell(global const T *input, ulong offset, ulong count, ulong ch
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const T own = reduce_own_chunk(g, input + offset, count, chunk);
+    global uint *const mine = open_slot(g, workspace, slot);
+    const T own = reduce_own_chunks(input + offset, count, chunk, mine);
     if (store_if_only(g, own, count, output + output_offset)) return;
-    combine_into(cell_of(open_slot(g, workspace, slot)), own);
+    combine_into(cell_of(mine), own);
 }

@@ -394,6 +394,36 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
     ndr_buffer_destroy(output);
 }
 
+/* The library launches a group for each compute unit. A group takes chunks until none is left, so a few groups, or
+ * many, leave nothing out. */
+static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000, CHUNK = 101, CHUNKS = 10, WORDS = NDR_WORKSPACE_HEAD + CHUNKS };
+    const size_t groups[] = { 2, 3, 10, 13 };
+    skip_without(takes_vectors(), "no item of the device has vector registers by itself");
+    int32_t host[COUNT], words[WORDS] = { 0 };
+    for (int32_t i = 0; i < COUNT; ++i) host[i] = i / CHUNK;
+    ndr_kernel *kernel;
+    const ndr_kernel_desc desc = { .name = "reduce_each_chunk",
+                                   .bundled = "reduce/tree_chunks_two_launches.cl",
+                                   .options = "-DT=int" };
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    ndr_buffer *input = buffer_of(sizeof host, host), *workspace = buffer_of(sizeof words, words);
+    for (size_t i = 0; i < COUNT_OF(groups); ++i) {
+        memset(words, 0, sizeof words);
+        assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words));
+        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(groups[i], 1), input, 0, COUNT, CHUNK, workspace, 0,
+                             ndr_null, 0));
+        read_buffer(workspace, words, sizeof words);
+        assert_int_equal(words[NDR_SLOT_TAKEN], CHUNKS + groups[i]); /* each group looks once more */
+        for (int32_t j = 0; j < CHUNKS; ++j)
+            assert_int_equal(words[NDR_WORKSPACE_HEAD + j], j * (j + 1 < CHUNKS ? CHUNK : COUNT - j * CHUNK));
+    }
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(workspace);
+}
+
 /* ---- the same bits ---- */
 
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
@@ -770,6 +800,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RESULTS,
         cmocka_unit_test(test_reduce__by_recursion_would_take_groups_of_any_size),
+        cmocka_unit_test(test_reduce__by_chunks_takes_any_number_of_groups),
         cmocka_unit_test(test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_every_offset),
         cmocka_unit_test(test_reduce__gives_an_event_that_ends_and_tells_its_time),
         cmocka_unit_test(test_reduce__sees_what_the_queue_did_before),

@@ -559,36 +559,51 @@ static void test_tuning__of_groups_shares_the_tiles_out_evenly(void **state)
         }
 }
 
-static void assert_same_plan(const ndr_op_row *row, const ndr_caps *a, const ndr_caps *b, const void *request)
+/* How many groups share the chunks, or the tiles, does not change what a chunk or tile is, nor where its partial is. */
+static void assert_same_bits(const ndr_op_plan *a, const ndr_op_plan *b)
 {
-    ndr_op_plan plans[2];
-    row->plan(a, request, &plans[0]);
-    row->plan(b, request, &plans[1]);
-    assert_string_equal(plans[0].options, plans[1].options);
-    assert_int_equal(plans[0].workspace_bytes, plans[1].workspace_bytes);
-    assert_int_equal(plans[0].range.global.size[0], plans[1].range.global.size[0]);
-    assert_int_equal(plans[0].range.local.size[0], plans[1].range.local.size[0]);
+    assert_string_equal(a->options, b->options);
+    assert_int_equal(a->workspace_bytes, b->workspace_bytes);
+    assert_int_equal(a->range.local.size[0], b->range.local.size[0]);
 }
 
-static void check_compute_units(const ndr_device_info *info)
+/* Groups of chunks are as many as the compute units, but at least two; those of tiles depend on the count alone. */
+static void check_groups(const ndr_op_row *row, const ndr_reduce_request *sum, size_t units, const ndr_op_plan *few,
+                         const ndr_op_plan *plan)
 {
+    const size_t most = sum->method == NDR_REDUCE_TREE ? 1 << 16 : 1 << 11;
+    const size_t chunks = ndr_reduce_chunks_for(sum->input.cols, most).count;
+    const size_t groups = strstr(row->name, "chunks") ? ndr_min_size(chunks, ndr_max_size(units, 2))
+                                                      : few->range.global.size[0];
+    assert_int_equal(plan->range.global.size[0], groups);
+}
+
+static void check_compute_units(const ndr_device_info *info, const ndr_reduce_request *sum)
+{
+    static const unsigned units[] = { 1, 2, 16, 96 };
     const ndr_caps few = caps_of(info);
-    ndr_caps many = few;
-    many.info.compute_units = 96;
+    const ndr_op_row *row = ndr_op_select(&ndr_reduce_operation, &few, 0, NULL, sum);
+    ndr_op_plan plan, of_few;
+    row->plan(&few, sum, &of_few);
+    for (size_t i = 0; i < COUNT_OF(units); ++i) {
+        ndr_caps caps = few;
+        caps.info.compute_units = units[i];
+        assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &caps, 0, NULL, sum), row);
+        row->plan(&caps, sum, &plan);
+        assert_same_bits(&plan, &of_few);
+        check_groups(row, sum, units[i], &of_few, &plan);
+    }
+}
+
+static void test_tuning__of_a_reduction_keeps_its_bits_on_any_number_of_compute_units(void **state)
+{
+    (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
             const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, NDR_DTYPE_F32);
-            const ndr_op_row *row = ndr_op_select(&ndr_reduce_operation, &few, 0, NULL, &sum);
-            assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &many, 0, NULL, &sum), row);
-            assert_same_plan(row, &few, &many, &sum);
+            check_compute_units(&cpu, &sum);
+            check_compute_units(&gpu, &sum);
         }
-}
-
-static void test_tuning__of_a_reduction_does_not_look_at_compute_units(void **state)
-{
-    (void)state;
-    check_compute_units(&cpu);
-    check_compute_units(&gpu);
 }
 
 static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
@@ -625,7 +640,7 @@ int main(void)
         cmocka_unit_test(test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache),
         cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),
         cmocka_unit_test(test_tuning__of_groups_shares_the_tiles_out_evenly),
-        cmocka_unit_test(test_tuning__of_a_reduction_does_not_look_at_compute_units),
+        cmocka_unit_test(test_tuning__of_a_reduction_keeps_its_bits_on_any_number_of_compute_units),
         cmocka_unit_test(test_tuning__lets_few_chunks_meet_in_one_atomic),
     };
     return cmocka_run_group_tests_name("tuning", tests, NULL, NULL);

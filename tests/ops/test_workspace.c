@@ -94,9 +94,10 @@ static void check_after_failures(const ndr_op_row *row)
         fail_one(line);
         for (size_t i = 0; i < NDR_SLOTS + 1; ++i) {
             int32_t got = 0;
-            assert_ok(sum_to(line, input, count_to_reduce(), method_of(row), sum, 0));
+            const size_t count = count_to_reduce() - i; /* the partials of the launch before would be wrong */
+            assert_ok(sum_to(line, input, count, method_of(row), sum, 0));
             assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got));
-            assert_int_equal(got, count_to_reduce());
+            assert_int_equal(got, count);
         }
     }
     ndr_buffer_destroy(input);

@@ -1,11 +1,17 @@
-/* chunks.c - shared by the reductions in chunks: groups of one item, each with its own chunk. */
+/* chunks.c - shared by the reductions in chunks: groups of one item, which take one chunk after the other. */
 #include "ops/reduce/reduce.h"
+
+/* One for each compute unit, because more take longer to launch. At least two, because one group has no workspace. */
+static size_t count_groups(const ndr_caps *caps, size_t chunks)
+{
+    return ndr_min_size(chunks, ndr_max_size(caps->info.compute_units, 2));
+}
 
 void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
                             size_t partials_each, ndr_op_plan *plan)
 {
     const size_t chunks = ndr_reduce_chunks_for(request->input.cols, max_chunks).count;
-    plan->range = ndr_nd_range_1d(chunks, 1);
+    plan->range = ndr_nd_range_1d(count_groups(caps, chunks), 1);
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU ? "-DFETCH_AHEAD=1" : "", plan->options);
     if (chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, chunks * partials_each);
 }

@@ -52,8 +52,9 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
 
 /* ---- chunks.c ---- */
 
-/* Pure: complete a plan, whose file and kernel are set, with one group of one item for each chunk. If there are several
- * chunks, the workspace holds its head and `partials_each` elements for each chunk. */
+/* Pure: complete a plan, whose file and kernel are set, with groups of one item, one for each compute unit. They take
+ * one chunk after the other, so a group on a slow core takes fewer. If there are several chunks, there are several
+ * groups, and the workspace holds its head and `partials_each` elements for each chunk. */
 void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
                             size_t partials_each, ndr_op_plan *plan);
 

@@ -15,19 +15,15 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->request;
-    const ndr_reduce_chunks chunks = ndr_reduce_chunks_for(r->input.cols, MAX_CHUNKS);
     ndr_kernel *each, *all;
+    ndr_arg workspace;
+    unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &each));
     NDR_TRY(ndr_op_get_kernel(job, "reduce_all_partials", &all));
-    if (chunks.count == 1)
-        return ndr_op_launch(job, each, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                             chunks.elements, r->output.buffer, r->output.offset);
-    NDR_TRY(ndr_op_borrow(job));
-    ndr_buffer *workspace = ndr_workspace_buffer(job->workspace);
-    const size_t first = NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes;
-    NDR_TRY(ndr_op_launch(job, each, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                          chunks.elements, workspace, first));
-    return ndr_op_launch(job, all, ndr_range_1d(1), workspace, first, chunks.count, r->output.buffer, r->output.offset);
+    NDR_TRY(ndr_reduce_launch_chunks(job, each, MAX_CHUNKS, &workspace, &slot));
+    if (!job->workspace) return NDR_OK;
+    return ndr_op_launch(job, all, ndr_range_1d(1), workspace, slot,
+                         ndr_reduce_chunks_for(r->input.cols, MAX_CHUNKS).count, r->output.buffer, r->output.offset);
 }
 
 const ndr_op_row ndr_reduce_tree_chunks_two_launches = {
