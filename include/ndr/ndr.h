@@ -333,6 +333,16 @@ NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
  * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
+/** Wait until everything enqueued has ended, and return the time then, by the host's monotonic clock. The difference of
+ * two calls is how long the work between them took, with its enqueueing; the queue need not be a profiling one:
+ *
+ *     ndr_queue_get_time(queue, &before);  ndr_launch(...);  ndr_reduce(...);  ndr_queue_get_time(queue, &after);
+ *
+ * The difference includes what the host takes to enqueue the first command and to notice the end of the last one: 10 to
+ * 13 us on PoCL, 3 us on Intel's CPU runtime. For the time of a command on the device, without that, use a profiling
+ * queue and ndr_event_get_times(). */
+NDR_MUST_CHECK ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns);
+
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /** One piece of enqueued work. A launch that was split counts as one, from its first start to its last

@@ -78,6 +78,15 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
     return NDR_OK;
 }
 
+ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns)
+{
+    NDR_REQUIRE_SET(queue);
+    NDR_REQUIRE_SET(time_ns);
+    NDR_TRY(ndr_queue_finish(queue));
+    *time_ns = (uint64_t)ndr_clock_ns();
+    return NDR_OK;
+}
+
 ndr_status ndr_queue_mark_after(ndr_queue *queue, const ndr_wait_list *waits, ndr_event **event)
 {
     if (!event && !waits) return NDR_OK;

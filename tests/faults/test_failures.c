@@ -68,6 +68,7 @@ static ndr_status create_queue(void)
 
 static ndr_status flush(void) { return ndr_queue_flush(w.line); }
 static ndr_status finish(void) { return ndr_queue_finish(w.line); }
+static ndr_status take_time(void) { return ndr_queue_get_time(w.line, &(uint64_t){ 0 }); }
 
 /* ---- steps: buffers ---- */
 
@@ -460,7 +461,7 @@ typedef struct scene {
 
 static const scene opening = { "opening",
                                { list_devices, create_context, create_queue, create_x, wrap_context, wrap_queue,
-                                 wrap_buffer, flush, finish } };
+                                 wrap_buffer, flush, finish, take_time } };
 
 static const scene transfers = { "transfers",
                                  { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, query, wait,

@@ -36,6 +36,10 @@ static void test_queue__refuses_null(void **state)
                    "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "ndr_queue_flush", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(NULL), "ndr_queue_finish", "queue is NULL");
+    uint64_t time_ns = 7;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_get_time(NULL, &time_ns), "ndr_queue_get_time: queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_get_time(queue, NULL), "ndr_queue_get_time: time_ns is NULL");
+    assert_int_equal(time_ns, 7);
     ndr_event *mark = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(NULL, &mark), "ndr_queue_mark", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(NULL, NULL), "ndr_queue_mark", "queue is NULL");
@@ -108,6 +112,31 @@ static void test_queue__finish_waits_for_everything(void **state)
     }
     read_buffer(buffer, x, sizeof x);
     assert_in_range(x[63], LAUNCHES, 2 * LAUNCHES);
+    ndr_buffer_destroy(buffer);
+}
+
+/* On a queue without profiling. */
+static void test_queue__time_is_taken_when_all_work_has_ended(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    ndr_event *done;
+    ndr_event_state ended;
+    uint64_t before, between, after;
+    int zeros[64] = { 0 };
+    ndr_buffer *buffer = buffer_of(sizeof zeros, zeros);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    before = (uint64_t)ndr_clock_ns();
+    assert_ok(ndr_queue_get_time(line, &between));
+    assert_in_range(between, before, (uint64_t)ndr_clock_ns());
+    assert_ok(ndr_launch_event(line, kernel_of(plain_kernels, "spin"), &done, ndr_nd_range_1d(64, 16), buffer,
+                               quick() ? 100 : 1000000));
+    assert_ok(ndr_queue_get_time(line, &after));
+    assert_ok(ndr_event_get_state(done, &ended));
+    assert_int_equal(ended, NDR_EVENT_COMPLETE);
+    assert_in_range(after, between, (uint64_t)ndr_clock_ns());
+    ndr_event_destroy(done);
+    ndr_queue_destroy(line);
     ndr_buffer_destroy(buffer);
 }
 
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_queue__runs_each_piece_after_the_one_before),
         cmocka_unit_test(test_queue__flush_hands_work_to_the_device),
         cmocka_unit_test(test_queue__finish_waits_for_everything),
+        cmocka_unit_test(test_queue__time_is_taken_when_all_work_has_ended),
         cmocka_unit_test(test_queue__destroyed_early_still_runs_its_work),
         cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
