@@ -214,6 +214,7 @@ typedef struct ndr_device_info {
     bool has_f16;                   /**< half works in kernels, by value too: cl_khr_fp16. Pointers to half, with
                                          vload_half() and vstore_half(), need no such device. */
     bool has_int64_atomics;         /**< Atomics on 64-bit integers, and so on double. */
+    bool has_spirv;                 /**< Kernels can come from SPIR-V modules: clCreateProgramWithIL. */
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
     unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
     size_t sub_group_sizes[16];     /**< Those sizes. */
@@ -561,7 +562,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer,
  * lasts as long as the context and any queue, buffer or event of it. */
 typedef struct ndr_kernel ndr_kernel;
 
-/** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`. */
+/** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`, `spirv`, `binary`. */
 typedef struct ndr_kernel_desc {
     const char *name;    /**< The kernel function's name. */
     const char *source;  /**< The kernel's OpenCL C text. */
@@ -584,7 +585,22 @@ typedef struct ndr_kernel_desc {
     const char *label; /**< The name of `source` in build logs; NULL means "source". */
     size_t sub_group_size; /**< Work-items of a sub-group, for kernels that use them; 0: the device's own. A
                                 size that the device does not support is refused with NDR_UNSUPPORTED. */
+    const char *const *linked; /**< The program's other texts if `source` is set, the paths of its other files if
+                                    `file` is, ended by a NULL; NULL for none. Each is compiled by itself with the
+                                    same options, and all are linked once. `name` may be a kernel of any of them.
+                                    They share functions, and constants at program scope that one defines
+                                    and others declare `extern constant`. */
+    const void *spirv;   /**< A SPIR-V module, for devices with has_spirv. */
+    size_t spirv_bytes;  /**< Of `spirv`. */
+    const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. */
+    size_t binary_bytes; /**< Of `binary`. */
 } ndr_kernel_desc;
+
+/* A program from `spirv` or `binary` is built with `options` alone, and `label` is its name in sentences; include_dirs
+ * and sub_group_size are refused, because they are for texts. Launches check its arguments as far as the driver
+ * describes them, which a module or binary that was compiled with -cl-kernel-arg-info makes likely: as for
+ * ndr_kernel_from_cl() (ndr_cl.h), other arguments are passed as they are given. It is not kept on disk: the caller
+ * has it. */
 
 /** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
  * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */

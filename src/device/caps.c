@@ -155,12 +155,15 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
     cl_device_fp_config f64 = 0;
     cl_device_atomic_capabilities atomics = 0;
     cl_uint sub_groups = 0;
+    char languages[1024] = "";
     size_t bytes;
     NDR_TRY(read_if_known(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, &bytes));
     if (caps->c_version >= 300) {
         NDR_TRY(read_if_known(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, &bytes));
         NDR_TRY(read_if_known(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof atomics, &atomics, &bytes));
     }
+    NDR_TRY(read_if_known(device, CL_DEVICE_IL_VERSION, sizeof languages - 1, languages, &bytes));
+    info->has_spirv = strstr(languages, "SPIR-V") && ndr_cl.clCreateProgramWithIL;
     info->has_f64 = f64 != 0;
     info->has_f16 = ndr_word_find(extensions, "cl_khr_fp16") != NULL;
     info->has_int64_atomics = ndr_word_find(extensions, "cl_khr_int64_base_atomics")

@@ -45,6 +45,8 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clCreateProgramWithBinary)      \
     REQUIRED(clReleaseProgram)               \
     REQUIRED(clBuildProgram)                 \
+    REQUIRED(clCompileProgram)               \
+    REQUIRED(clLinkProgram)                  \
     REQUIRED(clGetProgramInfo)               \
     REQUIRED(clGetProgramBuildInfo)          \
     REQUIRED(clCreateKernel)                 \
@@ -79,7 +81,8 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueMapBuffer)             \
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)        \
-    OPTIONAL(clGetDeviceAndHostTimer)
+    OPTIONAL(clGetDeviceAndHostTimer)        \
+    OPTIONAL(clCreateProgramWithIL)
 
 /* Typed by their declarations, because the names of function types differ between versions of the headers. */
 #define NDR_CL_MEMBER(function) __typeof__(function) *function;

@@ -44,16 +44,16 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static ndr_status fail_by_driver(cl_int error, const char *title, const char *device, const char *log,
-                                 const char *shown)
+static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device,
+                                 const char *log, const char *shown)
 {
-    const ndr_status status = ndr_fail_cl(error, "clBuildProgram");
+    const ndr_status status = ndr_fail_cl(error, call);
     return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
                              ndr_last_error(), log ? "; the driver's log:\n" : "", log ? shown : "");
 }
 
-static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int error, const char *title,
-                                const char *text, const char *options)
+ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error, const char *call, const char *title,
+                          const char *text, const char *options)
 {
     char *log = NULL;
     ndr_text hint = { 0 }, shown = { 0 };
@@ -68,7 +68,7 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
         is_about_the_text(error)
             ? ndr_fail_with_log(NDR_BUILD_FAILED, error, log, "\"%s\" did not build for \"%s\" with \"%s\":%s%s\n%s",
                                 title, device, options, hint.chars ? " " : "", hint.chars ? hint.chars : "", lines)
-            : fail_by_driver(error, title, device, log && *log ? log : NULL, lines);
+            : fail_by_driver(error, call, title, device, log && *log ? log : NULL, lines);
     ndr_text_free(&hint);
     ndr_text_free(&shown);
     free(log);
@@ -77,14 +77,18 @@ static ndr_status fail_with_log(ndr_context *context, cl_program program, cl_int
 
 /* ---- building ---- */
 
-/* Build without an error sentence. `*program` is set even if the build failed, for its log; NULL if it could not be
- * created. */
-static cl_int build(ndr_context *context, const char *text, const char *probes, const char *flags, cl_program *program)
+/* Build without an error sentence, or only compile. `*program` is set even if that failed, for its log; NULL if it
+ * could not be created. */
+static cl_int build(ndr_context *context, const char *text, const char *probes, const char *flags, bool is_part,
+                    cl_program *program)
 {
     const char *parts[] = { text, probes };
+    const cl_device_id *device = &context->device;
     cl_int error;
     *program = ndr_cl.clCreateProgramWithSource(context->cl, probes ? 2 : 1, parts, NULL, &error);
-    if (error == CL_SUCCESS) return ndr_cl.clBuildProgram(*program, 1, &context->device, flags, NULL, NULL);
+    if (error == CL_SUCCESS)
+        return is_part ? ndr_cl.clCompileProgram(*program, 1, device, flags, 0, NULL, NULL, NULL, NULL)
+                       : ndr_cl.clBuildProgram(*program, 1, device, flags, NULL, NULL);
     *program = NULL;
     return error;
 }
@@ -92,7 +96,7 @@ static cl_int build(ndr_context *context, const char *text, const char *probes, 
 static ndr_status try_to_build(ndr_context *context, const char *text, const char *flags, cl_program *program)
 {
     cl_program made;
-    const cl_int error = build(context, text, NULL, flags, &made);
+    const cl_int error = build(context, text, NULL, flags, false, &made);
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error != CL_SUCCESS) ndr_cl.clReleaseProgram(made);
     if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
@@ -122,7 +126,7 @@ static void forget_types(ndr_program *program)
 static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
     const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
-    if (is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text)) return NDR_OK;
+    if (program->is_part || is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text)) return NDR_OK;
     ndr_text_add(options, " -cl-std=CL1.2");
     forget_types(program);
     return ndr_build_try(context, text, options->chars, &program->cl);
@@ -132,11 +136,11 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
                                    ndr_text *options, ndr_program *program)
 {
     cl_program made;
-    cl_int error = build(context, text, probes, flags, &made);
+    cl_int error = build(context, text, probes, flags, program->is_part, &made);
     if (probes && made && is_about_the_text(error) && may_build_alone(context, made, program->title)) {
         ndr_cl.clReleaseProgram(made);
         forget_types(program); /* one of them is not a type at the end of the text */
-        error = build(context, text, NULL, flags, &made);
+        error = build(context, text, NULL, flags, program->is_part, &made);
     }
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error == CL_SUCCESS) {
@@ -144,7 +148,9 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
         return NDR_OK;
     }
     ndr_status status = is_about_the_text(error) ? build_as_older(context, text, options, program) : NDR_OK;
-    if (status == NDR_OK && !program->cl) status = fail_with_log(context, made, error, program->title, text, flags);
+    const char *call = program->is_part ? "clCompileProgram" : "clBuildProgram";
+    if (status == NDR_OK && !program->cl)
+        status = ndr_build_fail(context, made, error, call, program->title, text, flags);
     ndr_cl.clReleaseProgram(made);
     return status;
 }
@@ -179,6 +185,22 @@ ndr_status ndr_build_try(ndr_context *context, const char *text, const char *opt
                                            : try_to_build(context, text, flags.chars, program);
     ndr_text_free(&flags);
     return status;
+}
+
+ndr_status ndr_build_link(ndr_context *context, const cl_program *parts, cl_uint count, const char *options,
+                          ndr_program *program)
+{
+    cl_int error;
+    cl_program made = ndr_cl.clLinkProgram(context->cl, 1, &context->device, NULL, count, parts, NULL, NULL, &error);
+    if (!made && is_about_the_text(error))
+        return ndr_fail_with_code(NDR_BUILD_FAILED, error,
+                                  "\"%s\" did not link for \"%s\", and the driver gave no log; each function and "
+                                  "constant that one text declares must be defined once in all of them",
+                                  program->title, context->caps.info.name);
+    if (!made) return ndr_fail_cl(error, "clLinkProgram");
+    program->cl = made; /* released with the program in every case */
+    if (error == CL_SUCCESS) return NDR_OK;
+    return ndr_build_fail(context, made, error, "clLinkProgram", program->title, "", options);
 }
 
 static ndr_status read_info(cl_program program, cl_program_info what, char **chars)

@@ -1,20 +1,32 @@
 /* kernel.c - gets a kernel by name and source; each one is built once. */
 #include "program/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the request ---- */
+
+static bool is_compiled(const ndr_kernel_desc *desc) { return desc->spirv || desc->binary; }
 
 static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
     NDR_REQUIRE(desc->name && *desc->name,
                 "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
-    const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL);
+    const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL) + (desc->spirv != NULL)
+                      + (desc->binary != NULL);
     NDR_REQUIRE(given == 1,
-                "ndr_kernel_get: %s of desc->source, file and bundled is set for kernel \"%s\"; set just one",
+                "ndr_kernel_get: %s of desc->source, file, bundled, spirv and binary is set for kernel \"%s\"; set just "
+                "one",
                 given ? "more than one" : "none", desc->name);
+    NDR_REQUIRE(!desc->linked || desc->source || desc->file,
+                "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file: it has more of the "
+                "texts, or of the files",
+                desc->name);
+    NDR_REQUIRE(!is_compiled(desc) || (!desc->include_dirs && !desc->sub_group_size),
+                "ndr_kernel_get: desc->%s is set for kernel \"%s\", which is compiled already; leave it out",
+                desc->include_dirs ? "include_dirs" : "sub_group_size", desc->name);
     return NDR_OK;
 }
 
@@ -24,7 +36,7 @@ static const char *title_of(const ndr_kernel_desc *desc)
 {
     if (desc->file) return desc->file;
     if (desc->bundled) return desc->bundled;
-    return desc->label ? desc->label : "source";
+    return desc->label ? desc->label : desc->spirv ? "SPIR-V" : desc->binary ? "binary" : "source";
 }
 
 /* The keys of a request. */
@@ -42,10 +54,20 @@ static void add_piece(ndr_text *key, const void *piece, size_t length)
 
 static void add_string(ndr_text *key, const char *string) { add_piece(key, string, strlen(string)); }
 
+static void add_hash(ndr_text *key, const void *bytes, size_t count)
+{
+    const ndr_hash hash = ndr_hash_bytes(bytes, count);
+    add_piece(key, &hash, sizeof hash);
+}
+
 /* Every operation calls this for each kernel, so it formats nothing and does not copy the source. */
 static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
 {
-    add_string(key, desc->file ? "file" : desc->bundled ? "bundled" : "source");
+    add_string(key, desc->file      ? "file"
+                    : desc->bundled ? "bundled"
+                    : desc->spirv   ? "spirv"
+                    : desc->binary  ? "binary"
+                                    : "source");
     add_string(key, title_of(desc));
     add_string(key, options_of(desc));
     add_piece(key, &desc->sub_group_size, sizeof desc->sub_group_size);
@@ -53,9 +75,10 @@ static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
     while (desc->include_dirs && desc->include_dirs[dirs]) ++dirs;
     add_piece(key, &dirs, sizeof dirs);
     for (size_t i = 0; i < dirs; ++i) add_string(key, desc->include_dirs[i]);
-    if (!desc->source) return;
-    const ndr_hash source = ndr_hash_bytes(desc->source, strlen(desc->source));
-    add_piece(key, &source, sizeof source);
+    for (size_t i = 0; desc->linked && desc->linked[i]; ++i) add_hash(key, desc->linked[i], strlen(desc->linked[i]));
+    if (desc->source) add_hash(key, desc->source, strlen(desc->source));
+    if (desc->spirv) add_hash(key, desc->spirv, desc->spirv_bytes);
+    if (desc->binary) add_hash(key, desc->binary, desc->binary_bytes);
 }
 
 static ndr_status read_request(const ndr_kernel_desc *desc, request_keys *r)
@@ -117,37 +140,86 @@ static ndr_status expand_source(const ndr_kernel_desc *desc, ndr_text *out, ndr_
     return status;
 }
 
-static ndr_status build_program(ndr_context *context, const ndr_kernel_desc *desc, const char *text, ndr_text *options,
-                                ndr_program *made)
+/* `parts` NULL: the program has one text. Otherwise `text` is all of them. */
+static ndr_status build_program(ndr_context *context, const ndr_kernel_desc *desc, const char *text,
+                                const ndr_part *parts, size_t count, ndr_text *options, ndr_program *made)
 {
+    if (parts) return ndr_signature_link(context, parts, count, options, made);
     const ndr_ptx_target target = ndr_ptx_target_of(desc->bundled ? options_of(desc) : "");
     NDR_TRY(ndr_signature_build(context, text, options, made));
     return *target.name ? ndr_binary_patch(context, target.name, options->chars, made) : NDR_OK;
 }
 
 static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, const char *text, const char *flags,
-                             ndr_program *made)
+                             const ndr_part *parts, size_t count, ndr_program *made)
 {
-    made->title = copy_text(title_of(desc));
     ndr_text options = { 0 };
     ndr_text_add(&options, "%s%s%s", flags ? flags : "", flags && *flags ? " " : "", options_of(desc));
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
-    if (status == NDR_OK && (options.failed || !made->title))
-        status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    if (status == NDR_OK && options.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     if (status == NDR_OK && !ndr_binary_find(context, text, options.chars, made))
-        status = build_program(context, desc, text, &options, made);
+        status = build_program(context, desc, text, parts, count, &options, made);
     made->options = options.chars; /* freed with the program in every case */
+    return status;
+}
+
+/* ---- programs of several texts ---- */
+
+/* The text or file that is linked as number `i`; 0 is the descriptor's own. */
+static ndr_status expand_part(const ndr_kernel_desc *desc, size_t i, ndr_part *part, ndr_text *flags)
+{
+    ndr_kernel_desc one = *desc;
+    if (i > 0) *(desc->file ? &one.file : &one.source) = desc->linked[i - 1];
+    snprintf(part->title, sizeof part->title, i > 0 && desc->source ? "%s, linked[%zu]" : "%s", title_of(&one), i - 1);
+    one.label = part->title;
+    return expand_source(&one, &part->text, flags);
+}
+
+/* The linked program has all texts, for what is found in them and as its key on disk. */
+static ndr_status fill_linked(ndr_context *context, const ndr_kernel_desc *desc, ndr_part *parts, size_t count,
+                              ndr_program *made)
+{
+    ndr_text flags = { 0 };
+    ndr_status status = NDR_OK;
+    for (size_t i = 0; i < count && status == NDR_OK; ++i) {
+        status = expand_part(desc, i, &parts[i], &flags);
+        ndr_text_add(&made->linked, "%s\n// the next text\n", status == NDR_OK ? parts[i].text.chars : "");
+    }
+    if (status == NDR_OK && made->linked.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    if (status == NDR_OK) status = build_from(context, desc, made->linked.chars, flags.chars, parts, count, made);
+    for (size_t i = 0; i < count; ++i) ndr_text_free(&parts[i].text);
+    ndr_text_free(&flags);
+    return status;
+}
+
+static ndr_status fill_program_of_several(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
+{
+    size_t count = 1;
+    while (desc->linked[count - 1]) ++count;
+    ndr_part *parts = calloc(count, sizeof *parts);
+    if (!parts) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    const ndr_status status = fill_linked(context, desc, parts, count, made);
+    free(parts);
+    return status;
+}
+
+static ndr_status fill_program_of_one(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
+{
+    ndr_text text = { 0 }, flags = { 0 };
+    ndr_status status = expand_source(desc, &text, &flags);
+    if (status == NDR_OK) status = build_from(context, desc, text.chars, flags.chars, NULL, 1, made);
+    ndr_text_free(&text);
+    ndr_text_free(&flags);
     return status;
 }
 
 static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
 {
-    ndr_text text = { 0 }, flags = { 0 };
-    ndr_status status = expand_source(desc, &text, &flags);
-    if (status == NDR_OK) status = build_from(context, desc, text.chars, flags.chars, made);
-    ndr_text_free(&text);
-    ndr_text_free(&flags);
-    return status;
+    made->title = copy_text(title_of(desc));
+    if (!made->title) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    if (is_compiled(desc)) return ndr_compiled_build(context, desc, made);
+    return desc->linked && desc->linked[0] ? fill_program_of_several(context, desc, made)
+                                           : fill_program_of_one(context, desc, made);
 }
 
 static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr_kernel_desc *desc, ndr_hash key,
@@ -186,6 +258,8 @@ ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *m
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
     if (program->kernels.chars) return ndr_binary_read_kernel(program, made);
+    if (program->is_compiled) return ndr_signature_read(made, NULL, NULL);
+    if (program->linked.length) return read_from_text(program, program->linked.chars, made);
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));
     if (strlen(text) > program->text_length) text[program->text_length] = '\0'; /* remove the probes */

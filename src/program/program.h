@@ -70,6 +70,7 @@ struct ndr_kernel {
 /* A type of a kernel's parameter that the driver names without describing it. */
 typedef struct ndr_type {
     struct ndr_type *next;
+    unsigned index;  /* in the names of its probes: unique in a program */
     bool is_pointee; /* `name` is a pointer type; the entry describes its target */
     size_t number;   /* the result of its probe, see signature.c; 0 if unknown */
     char name[];
@@ -77,7 +78,7 @@ typedef struct ndr_type {
 
 void ndr_types_free(ndr_type *types);
 
-/* A built program. The driver keeps its text: ndr_build_get_text(). */
+/* A built program. The driver keeps its text, ndr_build_get_text(), unless it is linked of several. */
 struct ndr_program {
     ndr_hash key; /* hash of the request */
     cl_program cl;
@@ -85,6 +86,9 @@ struct ndr_program {
     char *options;
     size_t text_length; /* of the text without the probes */
     ndr_type *types;    /* guarded by the build lock */
+    ndr_text linked;    /* all of its texts if it is linked of several; otherwise empty */
+    bool is_part;       /* compiled to be linked, not built */
+    bool is_compiled;   /* it came as SPIR-V or a binary: there is no text */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* requested, or the warp's; 0 for the device's own */
     bool uses_sub_groups;  /* its text includes ndr/sub_group.clh */
@@ -279,6 +283,14 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
 /* Pure: refuse options for a language older than OpenCL C 1.2 if the text includes the vocabulary, which needs 1.2. */
 ndr_status ndr_build_check_language(const char *title, const char *text, const char *options);
 
+/* Fail for a program whose build or link failed, with its log and a hint from `text`. `call` is OpenCL's function. */
+ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error, const char *call, const char *title,
+                          const char *text, const char *options);
+
+/* Link compiled programs into `program`, whose title is set. */
+ndr_status ndr_build_link(ndr_context *context, const cl_program *parts, cl_uint count, const char *options,
+                          ndr_program *program);
+
 /* Compile `text`, followed by `probes` (NULL: none), with the user's `options` into a program whose title and types
  * are set. If only the probes fail, the program is built without them and loses its types. ndr_last_error() has the
  * log of a failure. If the user names no language and the text uses names that are reserved in newer ones, it is
@@ -297,6 +309,11 @@ ndr_status ndr_build_get_text(cl_program program, char **text);
 
 /* Create a kernel of a program. The sentence of NDR_NOT_FOUND lists its kernels. */
 ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel);
+
+/* ---- compiled.c ---- */
+
+/* Build the SPIR-V module or the binary of `desc` into a program whose title is set. */
+ndr_status ndr_compiled_build(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *program);
 
 /* ---- binary.c ---- */
 
@@ -398,8 +415,16 @@ ndr_status ndr_guard_read(const char *text, const char *options, const char *nam
 /* Build a program whose title is set, like ndr_build(), and find its kernels' types. */
 ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program);
 
+/* The same for a program of several texts, which are compiled and linked. */
+typedef struct ndr_part {
+    char title[512];
+    ndr_text text;
+} ndr_part;
+ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_t count, ndr_text *options,
+                              ndr_program *program);
+
 /* Fill in the parameters and limits of `kernel`, whose cl, context and name are set. `text` and `program` are NULL
- * for a foreign kernel, of which only the driver's information is known. The caller holds the build lock. */
+ * for a kernel without a text, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 

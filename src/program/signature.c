@@ -253,8 +253,9 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
 
 /* The number is a constant first: its expression is long, and drivers preprocess the text before they look it up in
  * their caches. */
-static void add_probe(const ndr_type *type, unsigned index, ndr_text *out)
+static void add_probe(const ndr_type *type, ndr_text *out)
 {
+    const unsigned index = type->index;
     const char *open = type->is_pointee ? "__typeof__(*((" : "", *close = *open ? ")0))" : "";
     ndr_text_add(out, "enum { ndr_number_%u_ = NDR_NUMBER_(%s%s%s) };\n", index, open, type->name, close);
     ndr_text_add(out, "NDR_PROBE_(ndr_probe_%u_low_, ndr_number_%u_ %% 256)\n", index, index);
@@ -277,27 +278,25 @@ static ndr_status read_digit(cl_program program, cl_device_id device, unsigned i
     return NDR_OK;
 }
 
-static ndr_status read_probe(cl_program program, cl_device_id device, unsigned index, ndr_type *type)
+static ndr_status read_probe(cl_program program, cl_device_id device, ndr_type *type)
 {
     size_t low, high;
-    NDR_TRY(read_digit(program, device, index, "low", &low));
-    NDR_TRY(read_digit(program, device, index, "high", &high));
+    NDR_TRY(read_digit(program, device, type->index, "low", &low));
+    NDR_TRY(read_digit(program, device, type->index, "high", &high));
     if (low > 0 && high > 0) type->number = 256 * (high - 1) + low - 1;
     return NDR_OK;
 }
 
 static ndr_status read_probes(cl_program program, cl_device_id device, ndr_type *types)
 {
-    unsigned index = 0;
-    for (ndr_type *type = types; type; type = type->next) NDR_TRY(read_probe(program, device, index++, type));
+    for (ndr_type *type = types; type; type = type->next) NDR_TRY(read_probe(program, device, type));
     return NDR_OK;
 }
 
 static void add_probes(const ndr_context *context, const ndr_type *types, ndr_text *out)
 {
-    unsigned index = 0;
     add_probe_macros(context, out);
-    for (const ndr_type *type = types; type; type = type->next) add_probe(type, index++, out);
+    for (const ndr_type *type = types; type; type = type->next) add_probe(type, out);
 }
 
 /* Undefine the name of a type, "pair" in "struct pair*": a macro of that name after the kernels is not their type. */
@@ -319,7 +318,7 @@ static ndr_status probe_type(ndr_context *context, const char *text, const char 
     add_probes(context, type, &whole);
     ndr_status status = whole.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types")
                                      : ndr_build_try(context, whole.chars, options, &built);
-    if (built) status = read_probe(built, context->device, 0, type);
+    if (built) status = read_probe(built, context->device, type);
     if (built) ndr_cl.clReleaseProgram(built);
     ndr_text_free(&whole);
     return status;
@@ -343,19 +342,20 @@ static const ndr_type *find_type(const ndr_type *types, const char *name, bool i
     return types;
 }
 
-static ndr_status add_type(ndr_type **types, const char *name, bool is_pointee)
+static ndr_status add_type(ndr_type **types, const char *name, bool is_pointee, unsigned first_index)
 {
     ndr_type *type = calloc(1, sizeof *type + strlen(name) + 1);
     if (!type) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types");
     memcpy(type->name, name, strlen(name) + 1);
     type->is_pointee = is_pointee;
+    type->index = *types ? (*types)->index + 1 : first_index;
     type->next = *types;
     *types = type;
     return NDR_OK;
 }
 
 /* List the types that kernels take by value or by pointers to local memory, as far as the text shows them. */
-static ndr_status list_types(const char *text, const char *options, ndr_type **types)
+static ndr_status list_types(const char *text, const char *options, unsigned first_index, ndr_type **types)
 {
     ndr_text names = { 0 };
     ndr_status status = ndr_code_list_types(text, options, &names);
@@ -365,7 +365,7 @@ static ndr_status list_types(const char *text, const char *options, ndr_type **t
         const bool is_pointee = end[-1] == '*';
         const ndr_builtin known = is_pointee ? pointee_builtin(name) : ndr_builtin_named(name);
         const bool is_own = known.lanes == 0 && !is_opaque(name) && !ndr_points_to_void(name);
-        if (is_own && !find_type(*types, name, is_pointee)) status = add_type(types, name, is_pointee);
+        if (is_own && !find_type(*types, name, is_pointee)) status = add_type(types, name, is_pointee, first_index);
     }
     ndr_text_free(&names);
     return status;
@@ -382,23 +382,80 @@ static ndr_status build_with_probes(ndr_context *context, const char *text, ndr_
     return status;
 }
 
-ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
+static ndr_status compile(ndr_context *context, const char *text, ndr_text *options, unsigned first_index,
+                          ndr_program *program)
 {
     NDR_TRY(ndr_build_check_language(program->title, text, options->chars));
     program->text_length = strlen(text);
-    NDR_TRY(list_types(text, options->chars, &program->types));
-    NDR_TRY(build_with_probes(context, text, options, program));
+    NDR_TRY(list_types(text, options->chars, first_index, &program->types));
+    return build_with_probes(context, text, options, program);
+}
+
+static ndr_status finish(ndr_context *context, ndr_program *program)
+{
     const ndr_status status = read_probes(program->cl, context->device, program->types);
     if (status == NDR_OK) return NDR_OK;
     return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
 }
 
-/* Probe the type of a parameter that `program` does not have yet. Each such type is one more build. */
+ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
+{
+    NDR_TRY(compile(context, text, options, 0, program));
+    return finish(context, program);
+}
+
+/* ---- programs of several texts ---- */
+
+/* Compile one of them. Its types go to those of the whole program. */
+static ndr_status compile_part(ndr_context *context, const ndr_part *part, ndr_text *options, ndr_program *program,
+                               cl_program *compiled)
+{
+    ndr_program made = { .title = (char *)(uintptr_t)part->title, .is_part = true };
+    const unsigned first_index = program->types ? program->types->index + 1 : 0;
+    const ndr_status status = compile(context, part->text.chars, options, first_index, &made);
+    ndr_type **last = &made.types;
+    while (*last) last = &(*last)->next;
+    *last = program->types;
+    program->types = made.types;
+    *compiled = made.cl;
+    return status;
+}
+
+/* Two texts may have different types of one name: then its size is unknown. */
+static void forget_ambiguous(ndr_type *types)
+{
+    for (ndr_type *a = types; a; a = a->next)
+        for (ndr_type *b = a->next; b; b = b->next)
+            if (a->is_pointee == b->is_pointee && a->number != b->number && ndr_names_equal(a->name, b->name, " "))
+                a->number = b->number = 0;
+}
+
+ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_t count, ndr_text *options,
+                              ndr_program *program)
+{
+    cl_program *compiled = calloc(count, sizeof(cl_program));
+    if (!compiled) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to link a program");
+    ndr_status status = NDR_OK;
+    for (size_t i = 0; i < count && status == NDR_OK; ++i)
+        status = compile_part(context, &parts[i], options, program, &compiled[i]);
+    if (status == NDR_OK) status = ndr_build_link(context, compiled, (cl_uint)count, options->chars, program);
+    if (status == NDR_OK) status = finish(context, program);
+    forget_ambiguous(program->types);
+    for (size_t i = 0; i < count && compiled[i]; ++i) ndr_cl.clReleaseProgram(compiled[i]);
+    free(compiled);
+    return status;
+}
+
+/* ---- types that the text does not show ---- */
+
+/* Probe the type of a parameter that `program` does not have yet. Each such type is one more build. In a linked program
+ * it stays unknown: no text of it builds alone. */
 static ndr_status probe_missing(const ndr_kernel *kernel, const ndr_param *param, const char *text, ndr_program *program)
 {
     ndr_type *made = NULL;
-    NDR_TRY(add_type(&made, param->type_name, param->kind == NDR_PARAM_LOCAL));
-    const ndr_status status = probe_type(kernel->context, text, program->options, made);
+    NDR_TRY(add_type(&made, param->type_name, param->kind == NDR_PARAM_LOCAL, 0));
+    const bool is_alone = !program->linked.length;
+    const ndr_status status = is_alone ? probe_type(kernel->context, text, program->options, made) : NDR_OK;
     if (status != NDR_OK) {
         ndr_types_free(made);
         return status;

@@ -84,6 +84,7 @@ void ndr_program_free(ndr_program *program)
     free(program->title);
     free(program->options);
     ndr_types_free(program->types);
+    ndr_text_free(&program->linked);
     ndr_text_free(&program->kernels);
     ndr_text_free(&program->log);
     ndr_text_free(&program->question);

@@ -131,6 +131,12 @@ MAKES(cl_program, programs, clCreateProgramWithBinary,
       (cl_context c, cl_uint count, const cl_device_id *devices, const size_t *lengths, const unsigned char **binaries,
        cl_int *status, cl_int *error),
       c, count, devices, lengths, binaries, status, error)
+MAKES(cl_program, programs, clCreateProgramWithIL, (cl_context c, const void *module, size_t bytes, cl_int *error), c,
+      module, bytes, error)
+MAKES(cl_program, programs, clLinkProgram,
+      (cl_context c, cl_uint count, const cl_device_id *devices, const char *options, cl_uint parts,
+       const cl_program *list, void(CL_CALLBACK *then)(cl_program, void *), void *data, cl_int *error),
+      c, count, devices, options, parts, list, then, data, error)
 MAKES(cl_kernel, kernels, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name, error)
 
 RETAINS(clRetainContext, cl_context, contexts)
@@ -201,6 +207,10 @@ PASSES(clBuildProgram,
 PASSES(clGetSupportedImageFormats,
        (cl_context c, cl_mem_flags f, cl_mem_object_type type, cl_uint most, cl_image_format *formats, cl_uint *count), c,
        f, type, most, formats, count)
+PASSES(clCompileProgram,
+       (cl_program p, cl_uint count, const cl_device_id *devices, const char *options, cl_uint headers,
+        const cl_program *list, const char **names, void(CL_CALLBACK *then)(cl_program, void *), void *data),
+       p, count, devices, options, headers, list, names, then, data)
 PASSES(clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes, value)
 PASSES(clFlush, (cl_command_queue q), q)
 PASSES(clFinish, (cl_command_queue q), q)

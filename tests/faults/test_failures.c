@@ -306,6 +306,61 @@ static ndr_status get_from_file(void)
     return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_one", .file = "failures.cl" }, &w.kernel);
 }
 
+/* A struct in each text, so that each has probes. */
+static ndr_status get_linked(void)
+{
+    static const char first[] = "#include \"ndr/item.clh\"\n"
+                                "typedef struct { int a; } one;\n"
+                                "int three(void);\n"
+                                "kernel void put(global int *x, int a, NDR_RANGE(1))\n"
+                                "{\n"
+                                "    const ndr_item it = NDR_ITEM(1);\n"
+                                "    x[ndr_global_id(it, 0)] = a + three() - 3;\n"
+                                "}\n"
+                                "kernel void of_one(global int *x, one y) { x[0] = y.a; }\n";
+    static const char second[] = "typedef struct { int a[2]; } two;\n"
+                                 "int three(void) { return 3; }\n"
+                                 "kernel void of_two(global int *x, two y) { x[0] = y.a[1]; }\n";
+    static const char *const linked[] = { second, NULL };
+    const ndr_kernel_desc desc = { .name = "put", .source = first, .linked = linked };
+    return ndr_kernel_get(here(), &desc, &w.kernel);
+}
+
+/* The driver's binary of the kernel's program. */
+static ndr_status get_from_binary(void)
+{
+    static unsigned char binary[1 << 20], *to = binary;
+    cl_program program;
+    size_t bytes = 0;
+    assert_int_equal(clGetKernelInfo(w.kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL), CL_SUCCESS);
+    assert_int_equal(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL), CL_SUCCESS);
+    assert_true(bytes > 0 && bytes <= sizeof binary);
+    assert_int_equal(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, NULL), CL_SUCCESS);
+    const ndr_kernel_desc desc = { .name = "of_one", .binary = binary, .binary_bytes = bytes };
+    ndr_kernel *kernel;
+    return ndr_kernel_get(here(), &desc, &kernel);
+}
+
+/* A module with one function that does nothing: kernel void k(void) {} */
+static ndr_status get_from_spirv(void)
+{
+    static const uint32_t module[] = {
+        0x07230203, 0x00010000, 0, 5, 0, /* version 1.0, ids below 5 */
+        0x00020011, 4,                   /* OpCapability Addresses */
+        0x00020011, 6,                   /* OpCapability Kernel */
+        0x0003000e, 2, 2,                /* OpMemoryModel Physical64 OpenCL */
+        0x0004000f, 6, 3, 'k',           /* OpEntryPoint Kernel %3 "k" */
+        0x00020013, 1,                   /* %1 = OpTypeVoid */
+        0x00030021, 2, 1,                /* %2 = OpTypeFunction %1 */
+        0x00050036, 1, 3, 0, 2,          /* %3 = OpFunction %1 None %2 */
+        0x000200f8, 4,                   /* %4 = OpLabel */
+        0x000100fd, 0x00010038,          /* OpReturn, OpFunctionEnd */
+    };
+    const ndr_kernel_desc desc = { .name = "k", .spirv = module, .spirv_bytes = sizeof module };
+    ndr_kernel *kernel;
+    return device.has_spirv ? ndr_kernel_get(here(), &desc, &kernel) : NDR_OK;
+}
+
 /* The step succeeds if the call gives the log. */
 static ndr_status get_wrong(void)
 {
@@ -501,6 +556,10 @@ static const scene building = { "building",
                                 { wrap_device, create_queue, create_x, get_put, launch_put, read_x, expect_3,
                                   adopt, launch_put_with_event, wait, read_x, expect_5, get_put_pair, ask_kernel, ask_log,
                                   launch_split, wait, read_x, expect_8, get_from_file } };
+
+static const scene linking = { "linking",
+                               { wrap_device, create_queue, create_x, get_linked, launch_put, read_x, expect_3,
+                                 get_from_binary, get_from_spirv } };
 
 static const scene wrong_builds = { "wrong builds", { wrap_device, get_missing, get_wrong, get_wrong } };
 
@@ -744,6 +803,12 @@ static void test_failures__of_building(void **state)
     try_scene(&checking);
 }
 
+static void test_failures__of_linking(void **state)
+{
+    (void)state;
+    try_scene(&linking);
+}
+
 static void test_failures__of_operations(void **state)
 {
     (void)state;
@@ -805,6 +870,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_scene),
         cmocka_unit_test_teardown(test_failures__of_launches, end_scene),
         cmocka_unit_test_teardown(test_failures__of_building, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_linking, end_scene),
         cmocka_unit_test_teardown(test_failures__of_operations, end_scene),
     };
     return cmocka_run_group_tests(tests, open_and_fill, say_and_close);

@@ -83,3 +83,23 @@ bool driver_measures_nothing(void)
     release(&m);
     return end - start < 1000; /* for 100 000 multiplications, each of which waits for the one before */
 }
+
+bool driver_links_few_texts(void)
+{
+    static const char *const texts[] = { "int two(void);\nkernel void k(global int *x) { x[0] = two(); }\n",
+                                         "int one(void);\nint two(void) { return one() + 1; }\n",
+                                         "int one(void) { return 1; }\n" };
+    cl_program parts[3];
+    cl_int error;
+    for (int i = 0; i < 3; ++i) {
+        const char *text = texts[i];
+        parts[i] = clCreateProgramWithSource(context->cl, 1, &text, NULL, &error);
+        assert_int_equal(error, CL_SUCCESS);
+        error = clCompileProgram(parts[i], 1, &context->device, "", 0, NULL, NULL, NULL, NULL);
+        assert_int_equal(error, CL_SUCCESS);
+    }
+    const cl_program whole = clLinkProgram(context->cl, 1, &context->device, "", 3, parts, NULL, NULL, &error);
+    if (whole) clReleaseProgram(whole);
+    for (int i = 0; i < 3; ++i) clReleaseProgram(parts[i]);
+    return error == CL_LINK_PROGRAM_FAILURE;
+}

@@ -18,4 +18,7 @@ bool driver_measures_nothing(void);
  * (Mesa 22.3.6). */
 bool driver_loses_chosen_bytes(void);
 
+/* clLinkProgram() fails for most texts: their modules have different versions of SPIR-V (Mesa 22.3.6). */
+bool driver_links_few_texts(void);
+
 #endif

@@ -1,5 +1,6 @@
 /* test_binary.c - programs kept on disk: loading gives the same program as compiling. Anything different or damaged
  * makes libndr compile the source. */
+#include "driver_faults.h"
 #include "support.h"
 
 #include "program/program.h"
@@ -191,6 +192,30 @@ static void test_binary__starts_warm_without_the_compiler(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
     assert_taken(add_in_a_context("-DSTEP=3"));
     assert_int_equal(count_entries(NULL, 0), 1);
+}
+
+/* A change in any of the texts is another program. */
+static void test_binary__keeps_a_program_linked_of_several_texts(void **state)
+{
+    (void)state;
+    skip_for_fault(driver_links_few_texts(), "most texts are not linked");
+    static const char text[] = "int step(void);\nkernel void plus(global int *x) { x[0] = 100 + step(); }\n";
+    static const char *const three[] = { "int step(void) { return 3; }\n", NULL };
+    static const char *const four[] = { "int step(void) { return 4; }\n", NULL };
+    const struct {
+        const char *const *linked;
+        int step;
+        unsigned taken;
+    } runs[] = { { three, 3, 0 }, { three, 3, 1 }, { four, 4, 0 }, { three, 3, 1 }, { four, 4, 1 } };
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; ++i) {
+        ndr_context *made = open_context();
+        const ndr_kernel_desc desc = { .name = "plus", .source = text, .linked = runs[i].linked };
+        assert_int_equal(run(made, get(made, &desc)), runs[i].step);
+        assert_int_equal(taken, runs[i].taken);
+        assert_int_equal(compiled, runs[i].taken ? 0 : 2);
+        ndr_context_destroy(made);
+    }
+    assert_int_equal(count_entries(NULL, 0), 2);
 }
 
 static void test_binary__counts_hits_and_misses(void **state)
@@ -681,6 +706,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(test_binary__starts_warm_without_the_compiler),
+        TEST(test_binary__keeps_a_program_linked_of_several_texts),
         TEST(test_binary__counts_hits_and_misses),
         TEST(test_binary__refuses_to_tell_nothing_of_nothing),
         TEST(test_binary__keeps_nothing_where_the_store_is_off),

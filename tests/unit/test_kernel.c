@@ -362,7 +362,7 @@ static void test_kernel__refuses_no_source_and_more_than_one(void **state)
 {
     (void)state;
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k"),
-                "none of desc->source, file and bundled is set for kernel \"k\"");
+                "none of desc->source, file, bundled, spirv and binary is set for kernel \"k\"");
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k", .source = many, .file = "x.cl"), "more than one of",
                 "set just one");
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k", .source = many, .file = "x.cl", .bundled = "y.cl"),
