@@ -220,6 +220,7 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
     (void)state;
     const float ones[64] = { [0] = 2, [63] = 3 };
     float got = 0;
+    skip_without(device.warp_size == 0, "the device has warps");
     bench b = open_bench("off", 0);
     ndr_buffer *x, *c;
     assert_ok(ndr_buffer_create_from(b.context, sizeof ones, ones, &x));
@@ -227,7 +228,6 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
     const ndr_matmul_desc desc = {
         .dtype = NDR_DTYPE_F32, .a = { x, 0, 1, 64, 0 }, .b = { x, 0, 64, 1, 0 }, .c = { c, 0, 1, 1, 0 }
     };
-    skip_without(device.warp_size == 0, "the device has warps");
     assert_ok(ndr_op_force(b.context, &ndr_matmul_operation, "split"));
     assert_ok(ndr_matmul(b.queue, &desc, NULL));
     assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got));
@@ -240,6 +240,41 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(c);
     close_bench(&b);
+}
+
+/* Buffers of more than 512 KiB are refused, so there is no workspace for parts. */
+static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void **state)
+{
+    (void)state;
+    enum { M = 200, K = 600 };
+    static float ones[M * K], got[M * M];
+    for (size_t i = 0; i < M * K; ++i) ones[i] = 1;
+    skip_without(device.warp_size == 32, "the device has no warps of 32");
+    bench b = open_bench("off", 0);
+    ndr_buffer *x, *c;
+    ndr_event *event;
+    assert_ok(ndr_buffer_create_from(b.context, sizeof ones, ones, &x));
+    assert_ok(ndr_buffer_create(b.context, sizeof got, &c));
+    const ndr_matmul_desc desc = {
+        .dtype = NDR_DTYPE_F32, .a = { x, 0, M, K, 0 }, .b = { x, 0, K, M, 0 }, .c = { c, 0, M, M, 0 }
+    };
+    assert_ok(ndr_op_force(b.context, &ndr_matmul_operation, "split"));
+    bool is_right;
+    assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, row_of(&ndr_matmul_operation, "split"), &is_right));
+    if (is_right) {
+        b.context->caps.info.max_buffer_bytes = 1 << 19;
+        assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
+        assert_ok(ndr_matmul(b.queue, &desc, &event));
+        assert_ok(ndr_event_wait(event));
+        assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, got));
+        for (size_t i = 0; i < M * M; ++i) assert_true(got[i] == K);
+        assert_non_null(strstr(logged, "op.row matmul: blocked instead of split: "));
+        ndr_event_destroy(event);
+    }
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(c);
+    close_bench(&b);
+    skip_without(is_right, "the device has no PTX for matrices of bfloat16");
 }
 
 static int open_folder(void **state)
@@ -260,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_prove__asks_no_row_that_is_turned_off),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_without_memory_for_parts),
     };
     return cmocka_run_group_tests_name("prove", tests, open_folder, close_device);
 }

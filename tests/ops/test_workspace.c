@@ -40,6 +40,22 @@ static void test_workspace__that_cannot_be_had_is_refused_and_not_lent(void **st
     ndr_workspace_return(workspace, NULL);
 }
 
+/* Marks of a new workspace are 0, and those of other launches hold other numbers. */
+static void test_workspace__gives_each_launch_a_number_of_its_own(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    ndr_workspace *workspace;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    for (unsigned i = 1; i <= 4; i += 2) {
+        assert_ok(ndr_workspace_borrow(line, 1, &workspace));
+        assert_int_equal(ndr_workspace_take_number(workspace), i);
+        assert_int_equal(ndr_workspace_take_number(workspace), i + 1);
+        ndr_workspace_return(workspace, NULL);
+    }
+    ndr_queue_destroy(line);
+}
+
 /* ---- sums of more than one group ---- */
 
 enum { COUNT = 40000 };
@@ -227,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workspace__begins_with_zeros_and_grows),
         cmocka_unit_test(test_workspace__that_cannot_be_had_is_refused_and_not_lent),
+        cmocka_unit_test(test_workspace__gives_each_launch_a_number_of_its_own),
         cmocka_unit_test(test_workspace__that_a_failed_launch_spoilt_serves_the_next),
         cmocka_unit_test(test_workspace__keeps_reductions_apart_on_a_queue_out_of_order),
         cmocka_unit_test(test_workspace__keeps_products_apart_on_a_queue_out_of_order),
