@@ -153,6 +153,7 @@ gemm_mma(ulong count, ulong m, ulong n, ulong k, double alpha, global const doub
     const uint rows = (uint)min((ulong)TILE_M, m - row0), cols = (uint)min((ulong)TILE_N, n - col0);
 
     const ulong product = get_group_id(1);
+    (void)count; /* the range has a group for each product */
     a += a_offset + product * a_stride + row0 * a_pitch;
     b += b_offset + product * b_stride + col0;
     ulong left = k; /* steps that are not copied yet */

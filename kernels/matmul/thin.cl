@@ -42,6 +42,7 @@ gemm_thin(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ul
           ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
+    (void)count; /* the range has a group for each product */
     const ulong product = ndr_group_id(it, 0), col = ndr_group_id(it, 1) * STRIP;
     const uint cols = (uint)min((ulong)STRIP, n - col);
     const uint vectors = cols / LANES; /* whole vectors; the other columns are computed one by one */

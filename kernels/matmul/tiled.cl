@@ -46,6 +46,7 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
                        T beta, global T *c, ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(3))
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
+    (void)count; /* the range has a group for each product */
     const ndr_group g = ndr_get_group(it);
     local T a_tile[TILE_M * TILE_K];
     local T b_tile[TILE_K * TILE_N];
