@@ -90,10 +90,11 @@ void json_check(const char *text, size_t length)
 
 bool json_field(const char *record, const char *key, char *value, size_t size)
 {
-    char wanted[64];
+    char wanted[64], line[2048];
     const int length = snprintf(wanted, sizeof wanted, "\"%s\":", key);
-    const char *end = strchr(record, '\n'), *at = strstr(record, wanted);
-    if (!at || (end && at > end)) return false;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(record, "\n"), record);
+    const char *at = strstr(line, wanted);
+    if (!at) return false;
     at += length + (at[length] == '"');
     snprintf(value, size, "%.*s", (int)strcspn(at, at[-1] == '"' ? "\"" : ",}"), at);
     return true;

@@ -9,42 +9,9 @@
 #include "launch/launch.h"
 #include "ndr/ndr_cl.h"
 
-#include "faults/between.h"
-#include "json.h"
+#include "traces.h"
 
-/* ---- a traced context ---- */
-
-static ndr_context *traced;
-static ndr_queue *line;
-static char table[8192]; /* of the latest trace */
-
-static void keep_table(const char *text, void *user)
-{
-    assert_ptr_equal(user, &traced);
-    snprintf(table, sizeof table, "%s", text);
-}
-
-static const ndr_context_desc unchecked = { .check = NDR_CHECK_OFF }; /* checking enqueues commands of its own */
-
-/* `file` may be NULL. */
-static void start(const char *file)
-{
-    table[0] = '\0';
-    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .file = file, .table = true, .callback = keep_table, .user = &traced }));
-}
-
-static void open_traced(const char *file)
-{
-    start(file);
-    assert_ok(ndr_context_create_with(&unchecked, &traced));
-    assert_ok(ndr_queue_create(traced, NULL, &line));
-}
-
-static void close_traced(void)
-{
-    ndr_queue_destroy(line);
-    ndr_context_destroy(traced);
-}
+/* ---- known work ---- */
 
 static ndr_kernel *add_one(void)
 {
@@ -53,81 +20,6 @@ static ndr_kernel *add_one(void)
                              &kernel));
     return kernel;
 }
-
-/* ---- what the file says ---- */
-
-typedef struct slice {
-    char name[64], category[16], in[64], result[64];
-    unsigned long group, row, bytes, flops;
-    double start_us, time_us;
-} slice;
-
-static slice slices[5000];
-static size_t slice_count, row_names;
-
-static double number_of(const char *record, const char *key)
-{
-    char text[64];
-    return json_field(record, key, text, sizeof text) ? strtod(text, NULL) : 0;
-}
-
-static void read_slice(const char *record)
-{
-    slice *s = &slices[slice_count++];
-    *s = (slice){ .group = (unsigned long)number_of(record, "pid"), .row = (unsigned long)number_of(record, "tid"),
-                  .bytes = (unsigned long)number_of(record, "bytes"), .flops = (unsigned long)number_of(record, "flops"),
-                  .start_us = number_of(record, "ts"), .time_us = number_of(record, "dur") };
-    assert_true(json_field(record, "name", s->name, sizeof s->name));
-    assert_true(json_field(record, "cat", s->category, sizeof s->category));
-    (void)json_field(record, "in", s->in, sizeof s->in);
-    (void)json_field(record, "result", s->result, sizeof s->result);
-    assert_true(s->start_us >= 0 && s->time_us >= 0);
-}
-
-/* Read a file, to which `closing` is added first. */
-static void read_slices(const char *path, const char *closing)
-{
-    ndr_text text = { 0 };
-    ndr_file_info info;
-    assert_int_equal(ndr_file_read(path, 1 << 30, &text, &info), 0);
-    ndr_text_add(&text, "%s", closing);
-    json_check(text.chars, text.length);
-    slice_count = row_names = 0;
-    for (const char *at = text.chars; (at = strstr(at, "\n{")) && slice_count < 5000; ++at) {
-        if (strncmp(at, "\n{\"ph\":\"X\"", 10) == 0) read_slice(at + 1);
-        else row_names += strstr(at, "thread_name") != NULL;
-    }
-    ndr_text_free(&text);
-}
-
-/* Slices of that category, and of that name unless it is NULL. */
-static size_t count_slices(const char *category, const char *name)
-{
-    size_t count = 0;
-    for (const slice *s = slices; s < slices + slice_count; ++s)
-        count += strcmp(s->category, category) == 0 && (!name || strcmp(s->name, name) == 0);
-    return count;
-}
-
-static const slice *find_slice(const char *category, const char *name)
-{
-    for (const slice *s = slices; s < slices + slice_count; ++s)
-        if (strcmp(s->category, category) == 0 && strcmp(s->name, name) == 0) return s;
-    fail_msg("no slice \"%s\" of category %s", name, category);
-    return NULL;
-}
-
-/* The table's row of that name; it must have that count. */
-static const char *check_row(const char *name, unsigned long count)
-{
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "\n%-36s %9lu ", name, count);
-    const char *row = strstr(table, wanted);
-    if (!row) fail_msg("no row \"%s\" with count %lu in\n%s", name, count, table);
-    return row + 1;
-}
-
-/* ---- known work ---- */
 
 enum { ITEMS = 64, BYTES = ITEMS * sizeof(int), LAUNCHES = 200 };
 
@@ -260,6 +152,25 @@ static void test_trace__numbers_queues_and_contexts(void **state)
     }
     assert_int_equal(rows, 3);
     assert_int_equal(groups, 2);
+}
+
+static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
+{
+    (void)state;
+    enum { MARKS = 100 };
+    open_traced("unfinished.json");
+    ndr_kernel *spin;
+    ndr_buffer *x;
+    assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "spin", .source = plain_kernels }, &spin));
+    assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
+    assert_ok(ndr_launch(line, spin, ndr_nd_range_1d(ITEMS, 1), x, quick() ? 100 : 1000000));
+    for (int i = 0; i < MARKS; ++i) assert_ok(ndr_submit_marker(line->cl, NULL, NULL));
+    ndr_buffer_destroy(x);
+    close_traced();
+    check_row("spin", 1);
+    check_row("marker", MARKS);
+    read_slices("unfinished.json", "");
+    assert_int_equal(count_slices("transfer", "marker"), MARKS);
 }
 
 /* ---- regions and operations ---- */
@@ -532,115 +443,6 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_non_null(strstr(table, "100 commands have no times and are not counted.\n"));
 }
 
-/* ---- failures ---- */
-
-static void test_trace__goes_on_if_the_driver_fails(void **state)
-{
-    (void)state;
-    static const struct {
-        call refused;
-        size_t passing;
-        const char *note; /* what the table says; NULL: nothing */
-    } cases[] = { { CALL_clGetEventProfilingInfo, 0, "1 commands have no times" },
-                  { CALL_clGetEventProfilingInfo, 1, "1 commands have no times" },
-                  { CALL_clRetainEvent, 0, "1 commands have no times" },
-                  { CALL_clGetEventInfo, 0, NULL } };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        ndr_event *mark;
-        open_traced("failures.json");
-        refuse(cases[i].refused, cases[i].passing, CL_OUT_OF_RESOURCES);
-        assert_ok(ndr_queue_mark(line, &mark));
-        assert_ok(ndr_queue_finish(line));
-        assert_true(refuse_none());
-        ndr_event_destroy(mark);
-        close_traced();
-        if (cases[i].note) assert_non_null(strstr(table, cases[i].note));
-        else check_row("marker", 1);
-        read_slices("failures.json", "");
-    }
-}
-
-static void test_trace__has_no_device_times_if_the_clocks_cannot_be_compared(void **state)
-{
-    (void)state;
-    start("clocks.json");
-    refuse(CALL_clGetEventProfilingInfo, 0, CL_PROFILING_INFO_NOT_AVAILABLE);
-    refuse_also(CALL_clGetEventProfilingInfo);
-    refuse_also(CALL_clGetDeviceAndHostTimer);
-    assert_ok(ndr_context_create_with(&unchecked, &traced));
-    (void)refuse_none();
-    assert_ok(ndr_queue_create(traced, NULL, &line));
-    assert_ok(ndr_queue_finish(line));
-    ndr_event *mark;
-    assert_ok(ndr_queue_mark(line, &mark));
-    assert_ok(ndr_event_wait(mark));
-    assert_ok(ndr_queue_finish(line));
-    ndr_event_destroy(mark);
-    read_slices("clocks.json", "]");
-    assert_int_equal(count_slices("transfer", NULL), 0);
-    close_traced();
-    check_row("marker", 1);
-}
-
-static void test_trace__does_not_record_what_the_driver_refuses(void **state)
-{
-    (void)state;
-    ndr_event *mark = NULL;
-    open_traced("refused.json");
-    refuse(CALL_clEnqueueMarkerWithWaitList, 0, CL_OUT_OF_RESOURCES);
-    assert_refused(NDR_DRIVER_ERROR, ndr_queue_mark(line, &mark), "clEnqueueMarkerWithWaitList gave CL_OUT_OF_RESOURCES");
-    assert_true(refuse_none());
-    assert_null(mark);
-    close_traced();
-    read_slices("refused.json", "");
-    assert_int_equal(slice_count, 0);
-    assert_null(strstr(table, "marker"));
-}
-
-/* Everything that a trace does, with one allocation refused. Returns the first failure. */
-static ndr_status try_all(void)
-{
-    ndr_event *mark = NULL;
-    traced = NULL;
-    line = NULL;
-    ndr_status status =
-        ndr_trace_start(&(ndr_trace_desc){ .file = "memory.json", .table = true, .callback = keep_table, .user = &traced });
-    if (status == NDR_OK) status = ndr_context_create_with(&unchecked, &traced);
-    if (status == NDR_OK) status = ndr_queue_create(traced, NULL, &line);
-    ndr_trace_begin("part", 1, 1);
-    if (status == NDR_OK) status = ndr_queue_mark(line, &mark);
-    ndr_trace_end();
-    if (status == NDR_OK) status = ndr_queue_finish(line);
-    ndr_event_destroy(mark);
-    ndr_queue_destroy(line);
-    ndr_context_destroy(traced);
-    return status;
-}
-
-static void test_trace__leaks_nothing_without_memory(void **state)
-{
-    (void)state;
-    assert_int_equal(try_all(), NDR_OK);
-    const alive before = now;
-    size_t refused = 0;
-    for (size_t passing = 0;; ++passing) {
-        refuse(CALL_malloc, passing, 0);
-        const ndr_status status = try_all();
-        const bool was_refused = refuse_none();
-        assert_true(status == NDR_OK || was_refused);
-        if (ndr_is_traced()) { /* the context was not made */
-            assert_int_not_equal(status, NDR_OK);
-            assert_ok(ndr_context_create_with(&unchecked, &traced));
-            ndr_context_destroy(traced);
-        }
-        assert_false(ndr_is_traced());
-        assert_memory_equal(&now, &before, sizeof now);
-        refused += was_refused;
-        if (!was_refused) break;
-    }
-    assert_true(refused > 5);
-}
-
 /* ---- processes ---- */
 
 /* Run in a process of its own: marks until it is killed. */
@@ -713,6 +515,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__maps_the_devices_times_to_the_hosts),
         cmocka_unit_test(test_trace__shows_a_queue_as_rows_without_overlap),
         cmocka_unit_test(test_trace__numbers_queues_and_contexts),
+        cmocka_unit_test(test_trace__waits_for_the_work_of_a_context_that_ends),
         cmocka_unit_test(test_trace__shows_operations_with_their_row),
         cmocka_unit_test(test_trace__shows_regions_within_regions),
         cmocka_unit_test(test_trace__does_not_give_queues_times_for_the_user),
@@ -723,10 +526,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__is_started_by_the_environment),
         cmocka_unit_test(test_trace__takes_many_threads),
         cmocka_unit_test(test_trace__keeps_a_limited_number_of_commands),
-        cmocka_unit_test(test_trace__goes_on_if_the_driver_fails),
-        cmocka_unit_test(test_trace__has_no_device_times_if_the_clocks_cannot_be_compared),
-        cmocka_unit_test(test_trace__does_not_record_what_the_driver_refuses),
-        cmocka_unit_test(test_trace__leaks_nothing_without_memory),
         cmocka_unit_test(test_trace__is_valid_after_a_kill),
         cmocka_unit_test(test_trace__ignores_a_child_made_by_fork),
     };
