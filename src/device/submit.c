@@ -125,7 +125,9 @@ ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool bloc
                                  const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
                                  const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueReadImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueReadImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done),
+            "transfer", "read image");
     log_image(extent, "read");
     return NDR_OK;
 }
@@ -134,7 +136,9 @@ ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blo
                                   const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
                                   const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueWriteImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done));
+    ENQUEUE(queue, done,
+            clEnqueueWriteImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done),
+            "transfer", "write image");
     log_image(extent, "write");
     return NDR_OK;
 }
@@ -142,7 +146,8 @@ ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blo
 ndr_status ndr_submit_fill_image(cl_command_queue queue, cl_mem image, const void *value, const size_t origin[3],
                                  const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueFillImage(queue, image, value, origin, extent, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueFillImage(queue, image, value, origin, extent, LIST(waits), done), "transfer",
+            "fill image");
     log_image(extent, "fill");
     return NDR_OK;
 }
@@ -151,7 +156,8 @@ ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to,
                                  const size_t to_origin[3], const size_t extent[3], const ndr_wait_list *waits,
                                  cl_event *done)
 {
-    NDR_TRY_CL(clEnqueueCopyImage(queue, from, to, from_origin, to_origin, extent, LIST(waits), done));
+    ENQUEUE(queue, done, clEnqueueCopyImage(queue, from, to, from_origin, to_origin, extent, LIST(waits), done),
+            "transfer", "copy image");
     log_image(extent, "copy");
     return NDR_OK;
 }

@@ -154,6 +154,28 @@ static void test_trace__numbers_queues_and_contexts(void **state)
     assert_int_equal(groups, 2);
 }
 
+static void test_trace__tells_the_bytes_of_rectangles(void **state)
+{
+    (void)state;
+    open_traced("rectangles.json");
+    ndr_buffer *x;
+    int host[ITEMS] = { 0 };
+    const size_t at[3] = { 0 }, extent[3] = { 12, 3, 1 };
+    cl_event done;
+    assert_ok(ndr_buffer_create_from(traced, BYTES, host, &x));
+    const ndr_cl_rect_side side = { .cl = x->cl, .pitch = { 16, 64 } };
+    assert_memory_equal(side.origin, at, sizeof at);
+    assert_ok(ndr_submit_write_rect(line->cl, &side, &side, extent, true, host, NULL, NULL));
+    assert_ok(ndr_submit_read_rect(line->cl, &side, &side, extent, true, host, NULL, &done));
+    clReleaseEvent(done);
+    ndr_buffer_destroy(x);
+    close_traced();
+    read_slices("rectangles.json", "");
+    assert_int_equal(find_slice("transfer", "write")->bytes, 36);
+    assert_int_equal(find_slice("transfer", "read")->bytes, 36);
+    assert_int_equal(find_slice("enqueue", "read")->bytes, 36);
+}
+
 static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
 {
     (void)state;
@@ -515,6 +537,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__maps_the_devices_times_to_the_hosts),
         cmocka_unit_test(test_trace__shows_a_queue_as_rows_without_overlap),
         cmocka_unit_test(test_trace__numbers_queues_and_contexts),
+        cmocka_unit_test(test_trace__tells_the_bytes_of_rectangles),
         cmocka_unit_test(test_trace__waits_for_the_work_of_a_context_that_ends),
         cmocka_unit_test(test_trace__shows_operations_with_their_row),
         cmocka_unit_test(test_trace__shows_regions_within_regions),
