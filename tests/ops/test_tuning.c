@@ -229,6 +229,26 @@ static unsigned number_after(const char *options, const char *name)
     return (unsigned)strtoul(found + strlen(name), NULL, 10);
 }
 
+static void check_width(unsigned units, size_t m, size_t n, unsigned width)
+{
+    ndr_caps caps = caps_with_warps();
+    ndr_op_plan plan;
+    const ndr_matmul_request product = product_of(m, n, 66, NDR_DTYPE_F32);
+    caps.info.compute_units = units;
+    row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+}
+
+/* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the row is used. */
+static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
+{
+    (void)state;
+    for (unsigned units = 64; units <= 144; units += 2) {
+        check_width(units, 129, 65, 64);
+        check_width(units, 2050, 6000, 128);
+    }
+}
+
 /* Groups of one round of tiles; stages within the local memory that such a device has: 227 KiB. */
 static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
 {
@@ -627,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
+        cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
         cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
