@@ -3,7 +3,9 @@
 
 #include "driver_faults.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "launch/launch.h"
 
@@ -228,6 +230,28 @@ static void test_launch__runs_saxpy(void **state)
     for (size_t i = 0; i < n; ++i) assert_true(out[i] == 2.0f * x[i] + 1.0f);
     ndr_buffer_destroy(dx);
     ndr_buffer_destroy(dy);
+}
+
+/* ndr_queue_finish() and fflush(stdout) are enough: some drivers write to C's stdout, some to its file descriptor. */
+static void test_launch__puts_the_text_of_printf_on_stdout(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel void say(int a, float4 v) { printf(\"<%d %.1f>\\n\", a, v.w); }\n";
+    char printed[256] = "";
+    ndr_kernel *say = kernel_of(text, "say");
+    fflush(stdout);
+    const int kept = dup(STDOUT_FILENO), file = open("printed.txt", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(kept >= 0 && file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
+    const ndr_status launched = ndr_launch(queue, say, ndr_range_1d(1), 42, ndr_vector(float, 0, 0, 0, 2.5f));
+    const ndr_status finished = ndr_queue_finish(queue);
+    fflush(stdout);
+    assert_true(dup2(kept, STDOUT_FILENO) >= 0);
+    assert_ok(launched);
+    assert_ok(finished);
+    assert_true(pread(file, printed, sizeof printed - 1, 0) > 0);
+    assert_non_null(strstr(printed, "<42 2.5>\n"));
+    close(kept);
+    close(file);
 }
 
 /* An argument that OpenCL's kernel already holds is not set again. Each launch changes one argument or none. */
@@ -1978,6 +2002,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launch__runs_saxpy),
+        cmocka_unit_test(test_launch__puts_the_text_of_printf_on_stdout),
         cmocka_unit_test(test_launch__takes_its_own_arguments_after_any_others),
         cmocka_unit_test(test_launch__refuses_after_what_fits_what_does_not),
         cmocka_unit_test(test_launch__runs_over_its_own_range_after_any_other),
