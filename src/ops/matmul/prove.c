@@ -32,7 +32,7 @@ static uint64_t hash(uint64_t x)
 
 static double element(const hard_case *h, int exponent, uint64_t seed, size_t i, size_t j)
 {
-    const uint64_t bits = hash(seed + (i << 32 | j));
+    const uint64_t bits = hash(seed + ((uint64_t)i << 32 | j));
     if (h->has_infinities && bits % 4099 == 0) return bits & 1 << 20 ? INFINITY : NAN;
     const double size = ldexp(1 + (double)(bits >> 12) * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
     return h->has_signs && (bits & 1) ? -size : size;
