@@ -61,7 +61,7 @@ NDR_API const char *ndr_version(void);
 /* ---- status -------------------------------------------------------------------------------------- */
 
 /** The result of a call. Grouped by where the fault is: 1xx the caller, 2xx the machine, 3xx the kernel's
- * source, 4xx memory, 9xx the driver. The numbers do not change. */
+ * source, 4xx memory, 5xx time, 9xx the driver. The numbers do not change. */
 typedef enum ndr_status {
     NDR_OK = 0,                     /**< Success. */
     NDR_BAD_ARGUMENT = 100,         /**< A host argument is not valid. */
@@ -78,6 +78,7 @@ typedef enum ndr_status {
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
+    NDR_TIMEOUT = 500,              /**< The time that a wait may take is over; the work goes on. */
     NDR_DRIVER_ERROR = 900          /**< OpenCL refused for another reason; see ndr_last_cl_error(). */
 } ndr_status;
 
@@ -297,7 +298,8 @@ NDR_MUST_CHECK ndr_status ndr_context_get_cache(const ndr_context *context, ndr_
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
-/** An in-order queue of work for the context's device: each piece starts when the one before it has ended. */
+/** A queue of work for the context's device: each piece starts when the one before it has ended, unless the queue was
+ * made with `out_of_order`. */
 typedef struct ndr_queue ndr_queue;
 
 /** Options of a queue. */
@@ -316,6 +318,12 @@ typedef struct ndr_queue_desc {
      *
      * Less than 0: never. */
     int64_t spin_ns;
+
+    /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
+     * ndr_queue_barrier(). What has neither starts at once, so that a call that comes "after all work before it" does
+     * not wait for any of it. NDR_UNSUPPORTED where the device has no such queues: use several queues and ndr_after().
+     * Default: off. */
+    bool out_of_order;
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
@@ -328,11 +336,18 @@ NDR_API void ndr_queue_destroy(ndr_queue *queue);
 NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 
 /** Wait until everything enqueued has ended. Work that failed after its launch was accepted is reported
- * here or at its event.
+ * here or at its event: the first failure since the last call, once. It is certain to be reported here if the command
+ * waited for events, was enqueued behind such a command before that one had ended, or was the last launch of at most
+ * four; else, where the driver reports it when the queue is finished, and at the event.
  *
  * The thread may poll before it sleeps, because small work ends sooner than a sleeping thread wakes; see
  * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
+
+/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). 0 only looks. After a
+ * timeout the work goes on, and every object works as before. The thread polls and sleeps in between, for at most a
+ * millisecond at a time. A driver that runs the work inside clFlush(), such as Oclgrind, may block for longer. */
+NDR_MUST_CHECK ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns);
 
 /** Wait until everything enqueued has ended, and return the time then, by the host's monotonic clock. The difference of
  * two calls is how long the work between them took, with its enqueueing; the queue need not be a profiling one:
@@ -359,9 +374,26 @@ typedef enum ndr_event_state {
     NDR_EVENT_FAILED = 4     /**< Failed; ndr_event_wait() says why. */
 } ndr_event_state;
 
-/** Wait until the work has ended; an error if the work failed. If the wait itself fails and the work may still be
- * running, the sentence says so. */
+/** Wait until the work has ended; an error if the work failed. If it failed because work that it waited for did, the
+ * sentence, the status and ndr_last_cl_error() are those of the first failure. If the wait itself fails and the work
+ * may still be running, the sentence says so. */
 NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
+
+/** The time of a wait without a limit. */
+#define NDR_FOREVER UINT64_MAX
+
+/** NDR_TIMEOUT if the work has not ended within `timeout_ns`; otherwise as ndr_event_wait(). 0 only looks. Timeouts are
+ * as in ndr_queue_finish_within(). */
+NDR_MUST_CHECK ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeout_ns);
+
+/** Wait until all `count` events have ended, of any contexts; NDR_TIMEOUT if not all have within `timeout_ns`. If some
+ * failed, the failure of the first in the list is reported. A NULL among them counts as complete. */
+NDR_MUST_CHECK ndr_status ndr_event_wait_all(ndr_event *const *events, size_t count, uint64_t timeout_ns);
+
+/** Wait until one of `count` >= 1 events has ended; `index` gets its number, also if its work failed, which is
+ * reported. NDR_TIMEOUT if none has ended within `timeout_ns`. A NULL among them counts as complete. */
+NDR_MUST_CHECK ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns,
+                                             size_t *index);
 
 /** Get the state, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
@@ -387,11 +419,79 @@ NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times 
 
 /** Enqueue a marker, and get an event that completes when everything enqueued before it has ended. In an empty queue it
  * completes at once. It does not wait for work enqueued later or for other queues. The event does not show
- * whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued. */
+ * whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued.
+ *
+ * With ndr_after() it waits for those events, too; in an out-of-order queue for them instead. It then fails if their
+ * work does, and is enqueued also if `event` is NULL. */
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
+
+/** Enqueue a barrier: work enqueued later starts when everything enqueued before has ended; with ndr_after() in an
+ * out-of-order queue, when those events have ended. In an in-order queue only the events of ndr_after() matter. */
+NDR_MUST_CHECK ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event);
+
+/** Make an event that ends when the program says so: once, by ndr_event_complete() or ndr_event_fail(). Commands may
+ * wait for it as for any other. If it is destroyed before, it fails, so that nothing waits for ever. */
+NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **event);
+
+/** End an event of ndr_event_create(): what waits for it may start. A thread that waits for it may destroy it as soon as
+ * its wait returns; this holds for ndr_event_fail(), too. */
+NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
+
+/** End an event of ndr_event_create() as failed. What waits for it does not run, and fails with `status`, which must not
+ * be NDR_OK, and the sentence `why`, of which 511 characters are kept. */
+NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
+
+/** What ndr_event_set_callback() calls: with how the work ended, as ndr_event_wait() tells; `sentence` is "" on success
+ * and valid during the call. */
+typedef void ndr_event_callback(ndr_status status, const char *sentence, void *user);
+
+/** Call a function once the work has ended, with success or not; also if it has ended already. It runs on a thread of
+ * its own, which libndr starts here and which ends with the function. It may call all of libndr, also to wait and to
+ * enqueue, and may block. The event may be destroyed at once. Before the library is unloaded, and before the process
+ * ends, all functions must have returned. */
+NDR_MUST_CHECK ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback, void *user);
+
+/** What ndr_host_task() calls. A status other than NDR_OK fails what waits for the task; its sentence is that of
+ * ndr_last_error() then. */
+typedef ndr_status ndr_host_function(void *user);
+
+/** Enqueue a function of the host, as a command among others: it runs when everything enqueued before has ended (with
+ * ndr_after() as ndr_queue_mark() does), and the work behind it starts when it has returned. In a queue out of order
+ * that is the work that waits for `event`, which may be NULL. If the work before it failed, it is not called, and fails
+ * with the same cause. Its thread, and what it may do, are as in ndr_event_set_callback(); but it must not wait for work
+ * behind it. */
+NDR_MUST_CHECK ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *user, ndr_event **event);
 
 /** Destroy an event; the work continues. */
 NDR_API void ndr_event_destroy(ndr_event *event);
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+/* ndr_after(queue, a, b, ...) is the queue, with the events that the next command waits for. It takes the place of the
+ * queue in every call that enqueues work: launches, transfers, mappings, operations, marks and barriers.
+ *
+ *     ndr_launch_event(queue, load, &a, range, x);
+ *     ndr_launch_event(ndr_after(other, a), left, &b, range, x, y);
+ *     ndr_launch(ndr_after(queue, a, b), join, range, x, y);
+ *
+ * ndr_after_all(queue, events, count) takes an array. The result is valid until the end of the block that it is written
+ * in; in C++ until the end of the expression. It belongs to no object: the call copies what it needs, and the events may
+ * be destroyed when it returns.
+ *
+ * An event may belong to any queue of the context; the call flushes that queue. Of another context it is refused. A NULL
+ * is an event of nothing, which is complete. If the work of one has failed, the call is refused with the first cause,
+ * and nothing is enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause.
+ * docs/order.md has a graph of work. */
+
+/** What ndr_after() makes; use the macros. */
+typedef struct ndr_after_ {
+    uint64_t seal;            /**< NDR_AFTER_SEAL_ */
+    ndr_queue *queue;         /**< The queue. */
+    ndr_event *const *events; /**< What the command waits for. */
+    size_t count;             /**< How many they are. */
+} ndr_after_;
+
+#define NDR_AFTER_SEAL_ UINT64_C(0x7265746661b2c3d5) /**< Begins an ndr_after_, and no queue. */
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
 
@@ -555,6 +655,9 @@ NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, n
 
 /** Unmap the span at `host`. */
 NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
+
+/** The same, with an event. */
+NDR_MUST_CHECK ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event);
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 

@@ -248,6 +248,15 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
         ndr_nd_range: ndr_nd_range_same_,                                   \
         default: ndr_use_ndr_range_1d_or_ndr_nd_range_1d)(range)
 
+/** The queue, with the events that the next command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
+#define ndr_after(queue, ...)                                     \
+    ndr_after_all((queue), ((ndr_event *const[]){ __VA_ARGS__ }), \
+                  sizeof((ndr_event *const[]){ __VA_ARGS__ }) / sizeof(ndr_event *))
+
+/** The same for an array of `count` events. */
+#define ndr_after_all(queue, events, count) \
+    ((ndr_queue *)(void *)&(const ndr_after_){ NDR_AFTER_SEAL_, (queue), (events), (count) })
+
 #define NDR_FIRST_(first, ...) first
 
 /* ", ndr_arg_of(a), ndr_arg_of(b)" for the arguments after the range. */
@@ -390,6 +399,32 @@ inline ndr_nd_range ndr_nd_range_of_(const ndr_range &range)
 
 struct ndr_use_ndr_range_1d_or_ndr_nd_range_1d;
 ndr_use_ndr_range_1d_or_ndr_nd_range_1d ndr_nd_range_of_(...);
+
+/* The array lives as long as the temporary object, which lives until the end of the expression. */
+template <size_t Count> struct ndr_after_array_ {
+    ndr_event *events[Count];
+    ndr_after_ after;
+    operator ndr_queue *()
+    {
+        after.events = events;
+        return reinterpret_cast<ndr_queue *>(&after);
+    }
+};
+
+template <class... Events> ndr_after_array_<sizeof...(Events)> ndr_after(ndr_queue *queue, Events... events)
+{
+    return { { events... }, { NDR_AFTER_SEAL_, queue, nullptr, sizeof...(Events) } };
+}
+
+struct ndr_after_list_ {
+    ndr_after_ after;
+    operator ndr_queue *() { return reinterpret_cast<ndr_queue *>(&after); }
+};
+
+inline ndr_after_list_ ndr_after_all(ndr_queue *queue, ndr_event *const *events, size_t count)
+{
+    return { { NDR_AFTER_SEAL_, queue, events, count } };
+}
 
 template <class Range, class... Args>
 ndr_status ndr_launch_event(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event, const Range &range,

@@ -35,7 +35,7 @@ NDR_API cl_kernel ndr_kernel_cl(const ndr_kernel *kernel);
 /** A context over an OpenCL context, for one `device` of it. */
 NDR_MUST_CHECK ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context);
 
-/** A queue over an in-order command queue of the same OpenCL context and device. */
+/** A queue over a command queue, in order or not, of the same OpenCL context and device. */
 NDR_MUST_CHECK ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue);
 
 /** A buffer over a buffer object of the same OpenCL context. */

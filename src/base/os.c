@@ -30,6 +30,8 @@
 
 void ndr_thread_yield(void) { sched_yield(); }
 
+void ndr_thread_sleep_ns(int64_t time_ns) { (void)nanosleep(&(struct timespec){ .tv_nsec = (long)time_ns }, NULL); }
+
 static ndr_mutex key_lock = NDR_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static bool key_exists;

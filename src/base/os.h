@@ -26,9 +26,13 @@ static inline bool ndr_thread_start(ndr_thread *thread, void *(*run)(void *), vo
     return pthread_create(thread, NULL, run, argument) == 0;
 }
 static inline void ndr_thread_join(ndr_thread thread) { pthread_join(thread, NULL); }
+static inline void ndr_thread_detach(ndr_thread thread) { pthread_detach(thread); }
 
 /* Yield this thread's core to other threads. */
 void ndr_thread_yield(void);
+
+/* Sleep for about that time, less than a second. */
+void ndr_thread_sleep_ns(int64_t time_ns);
 
 /* Call `at_end` with `value` when the calling thread ends; NULL cancels. There is one value for each thread and one
  * function for all threads. False: the system cannot do it. */

@@ -61,6 +61,7 @@ const char *ndr_status_name(ndr_status status)
     case NDR_BUILD_FAILED: return "NDR_BUILD_FAILED";
     case NDR_OUT_OF_HOST_MEMORY: return "NDR_OUT_OF_HOST_MEMORY";
     case NDR_OUT_OF_DEVICE_MEMORY: return "NDR_OUT_OF_DEVICE_MEMORY";
+    case NDR_TIMEOUT: return "NDR_TIMEOUT";
     case NDR_DRIVER_ERROR: return "NDR_DRIVER_ERROR";
     }
     return "unknown ndr_status";

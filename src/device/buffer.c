@@ -207,13 +207,14 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
 }
 
 /* The common part of all transfers after their checks: create the event, then submit the command. */
-#define SUBMIT_AND_RETURN(queue, event, submit, ...)                                              \
-    do {                                                                                          \
-        ndr_event *made_;                                                                         \
-        NDR_TRY(ndr_event_prepare((queue), (event), &made_));                                     \
-        cl_event done_ = NULL;                                                                    \
-        const ndr_status status_ = submit((queue)->cl, __VA_ARGS__, NULL, made_ ? &done_ : NULL); \
-        return ndr_event_return_or_destroy(status_, made_, done_, (event));                       \
+#define SUBMIT_AND_RETURN(order, event, submit, ...)                                                        \
+    do {                                                                                                    \
+        ndr_event *made_;                                                                                   \
+        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                               \
+        const ndr_wait_list waits_ = ndr_event_list(made_);                                                 \
+        cl_event done_ = NULL;                                                                              \
+        const ndr_status status_ = submit((order)->queue->cl, __VA_ARGS__, &waits_, made_ ? &done_ : NULL); \
+        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));                 \
     } while (0)
 
 /* ---- host to device and back ---- */
@@ -222,7 +223,7 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
 typedef struct transfer {
     const char *call; /* for sentences */
     bool writes;
-    ndr_queue *queue;
+    ndr_order order;
     ndr_buffer *buffer;
     size_t offset_bytes, size_bytes;
     void *host;
@@ -231,24 +232,26 @@ typedef struct transfer {
 static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **event)
 {
     const transfer *t = given;
-    NDR_TRY(check_span(t->call, t->queue, t->buffer, t->offset_bytes, t->size_bytes));
+    NDR_TRY(check_span(t->call, t->order.queue, t->buffer, t->offset_bytes, t->size_bytes));
     NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
     NDR_TRY(ndr_check_host_access(t->call, "buffer", t->buffer->host_access, !t->writes, t->writes));
-    if (t->size_bytes == 0) return ndr_queue_mark(t->queue, event);
+    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, event);
     NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
     if (t->writes)
-        SUBMIT_AND_RETURN(t->queue, event, ndr_submit_write, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
+        SUBMIT_AND_RETURN(&t->order, event, ndr_submit_write, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
                           t->host);
-    SUBMIT_AND_RETURN(t->queue, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes, t->host);
+    SUBMIT_AND_RETURN(&t->order, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes, t->host);
 }
 
-/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first. A call
- * that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr
- * before the call. */
-ndr_status ndr_transfer_and_wait(ndr_queue *queue, ndr_transfer_submit *submit, const void *given)
+/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; and where
+ * earlier work may fail the transfer, so that the event tells why. A call that failed in the driver may have enqueued its
+ * work before. A failure without an OpenCL code was found by libndr before the call. */
+ndr_status ndr_transfer_and_wait(const ndr_order *order, ndr_transfer_submit *submit, const void *given)
 {
     ndr_event *done = NULL;
-    const bool waits_by_event = queue && ndr_queue_spins(queue);
+    ndr_queue *const queue = order->queue;
+    const bool waits_by_event = queue
+                                && (order->count > 0 || ndr_queue_spins(queue) || atomic_load(&queue->tracked_count) > 0);
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
@@ -256,32 +259,32 @@ ndr_status ndr_transfer_and_wait(ndr_queue *queue, ndr_transfer_submit *submit, 
 
 static ndr_status transfer_and_wait(const transfer *t)
 {
-    return t->size_bytes > 0 ? ndr_transfer_and_wait(t->queue, submit_transfer, t) : submit_transfer(t, true, NULL);
+    return t->size_bytes > 0 ? ndr_transfer_and_wait(&t->order, submit_transfer, t) : submit_transfer(t, true, NULL);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                             const void *host)
 {
     void *from = (void *)(uintptr_t)host;
-    return transfer_and_wait(&(transfer){ __func__, true, queue, buffer, offset_bytes, size_bytes, from });
+    return transfer_and_wait(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from });
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
-    return transfer_and_wait(&(transfer){ __func__, false, queue, buffer, offset_bytes, size_bytes, host });
+    return transfer_and_wait(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host });
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                   const void *host, ndr_event **event)
 {
     void *from = (void *)(uintptr_t)host;
-    return submit_transfer(&(transfer){ __func__, true, queue, buffer, offset_bytes, size_bytes, from }, false, event);
+    return submit_transfer(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from }, false, event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return submit_transfer(&(transfer){ __func__, false, queue, buffer, offset_bytes, size_bytes, host }, false, event);
+    return submit_transfer(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host }, false, event);
 }
 
 /* ---- on the device ---- */
@@ -289,7 +292,8 @@ ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t of
 ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                            const void *pattern, size_t pattern_bytes, ndr_event **event)
 {
-    NDR_TRY(check_span(__func__, queue, buffer, offset_bytes, size_bytes));
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_span(__func__, order.queue, buffer, offset_bytes, size_bytes));
     NDR_REQUIRE_SET(pattern);
     NDR_REQUIRE(pattern_bytes >= 1 && pattern_bytes <= 128 && (pattern_bytes & (pattern_bytes - 1)) == 0,
                 "ndr_buffer_fill: a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not %zu", pattern_bytes);
@@ -297,8 +301,10 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
                 "ndr_buffer_fill: offset %zu and size %zu must both be multiples of the pattern's %zu bytes",
                 offset_bytes, size_bytes, pattern_bytes);
     NDR_TRY(check_unmapped(__func__, buffer, true));
-    if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    SUBMIT_AND_RETURN(queue, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
+    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
+    if (ndr_fill_waits(pattern_bytes, offset_bytes, size_bytes))
+        NDR_TRY(ndr_event_wait_all(order.events, order.count, NDR_FOREVER)); /* no lock is held yet */
+    SUBMIT_AND_RETURN(&order, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
 
 /* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
@@ -306,8 +312,9 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
                            size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
 {
-    NDR_TRY(check_span("ndr_buffer_copy, from", queue, from, from_offset_bytes, size_bytes));
-    NDR_TRY(check_span("ndr_buffer_copy, to", queue, to, to_offset_bytes, size_bytes));
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_span("ndr_buffer_copy, from", order.queue, from, from_offset_bytes, size_bytes));
+    NDR_TRY(check_span("ndr_buffer_copy, to", order.queue, to, to_offset_bytes, size_bytes));
     const bool overlap = size_bytes > 0
                          && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
                                               (ndr_bytes){ to, to_offset_bytes, size_bytes });
@@ -317,8 +324,8 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
                 from == to ? "the same buffer" : "two buffers over the same memory");
     NDR_TRY(check_unmapped(__func__, from, false));
     NDR_TRY(check_unmapped(__func__, to, true));
-    if (size_bytes == 0) return ndr_queue_mark(queue, event);
-    SUBMIT_AND_RETURN(queue, event, ndr_submit_copy, from->memory, from->memory_offset + from_offset_bytes, to->memory,
+    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
+    SUBMIT_AND_RETURN(&order, event, ndr_submit_copy, from->memory, from->memory_offset + from_offset_bytes, to->memory,
                       to->memory_offset + to_offset_bytes, size_bytes);
 }
 
@@ -384,34 +391,36 @@ static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, const nd
     return NDR_OK;
 }
 
-static ndr_status enqueue_map(ndr_queue *queue, ndr_mapping *mapping, ndr_event **event)
+static ndr_status enqueue_map(const ndr_order *order, ndr_mapping *mapping, ndr_event **event)
 {
     static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
                                           [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
                                           [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
     ndr_event *made;
-    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    NDR_TRY(ndr_event_prepare(order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
-    const ndr_status status = ndr_submit_map(queue->cl, mapping->buffer->cl, flags[mapping->access],
-                                             mapping->offset_bytes, mapping->size_bytes, &mapping->host, NULL, &done);
-    return ndr_event_return_or_destroy(status, made, done, event);
+    const ndr_status status = ndr_submit_map(order->queue->cl, mapping->buffer->cl, flags[mapping->access],
+                                             mapping->offset_bytes, mapping->size_bytes, &mapping->host, &waits, &done);
+    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
 }
 
 /* With the lock held. */
-static ndr_status map_locked(ndr_queue *queue, ndr_mapping *mapping)
+static ndr_status map_locked(const ndr_order *order, ndr_mapping *mapping)
 {
     ndr_event *done;
-    NDR_TRY(enqueue_map(queue, mapping, &done));
-    const ndr_status status = ndr_event_wait_and_destroy(done, queue);
+    NDR_TRY(enqueue_map(order, mapping, &done));
+    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status == NDR_OK) add_mapping(mapping);
-    else ndr_submit_last_unmap(queue->cl, mapping->buffer->cl, mapping->host);
+    else ndr_submit_last_unmap(order->queue->cl, mapping->buffer->cl, mapping->host);
     return status;
 }
 
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
                           size_t size_bytes, void **host)
 {
-    NDR_TRY(check_span(__func__, queue, buffer, offset_bytes, size_bytes));
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_span(__func__, order.queue, buffer, offset_bytes, size_bytes));
     NDR_REQUIRE_SET(host);
     NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
                 "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
@@ -419,33 +428,44 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
-    NDR_TRY(make_mapping(queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
+    NDR_TRY(make_mapping(order.queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
     ndr_mutex_lock(&buffer->whole->lock);
-    const ndr_status status = map_locked(queue, mapping);
+    const ndr_status status = map_locked(&order, mapping);
     if (status == NDR_OK) *host = mapping->host;
     ndr_mutex_unlock(&buffer->whole->lock);
     if (status != NDR_OK) free_mapping(mapping);
     return status;
 }
 
+static ndr_status enqueue_unmap(const ndr_order *order, ndr_buffer *buffer, void *host, ndr_event **event)
+{
+    SUBMIT_AND_RETURN(order, event, ndr_submit_unmap, buffer->cl, host);
+}
+
 /* With the lock held. */
-static ndr_status unmap_locked(ndr_queue *queue, ndr_buffer *buffer, void *host)
+static ndr_status unmap_locked(const ndr_order *order, ndr_buffer *buffer, void *host, ndr_event **event)
 {
     ndr_mapping **link = find_mapping(buffer, host);
     NDR_REQUIRE(host && *link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
                 host);
-    NDR_TRY(ndr_submit_unmap(queue->cl, buffer->cl, host, NULL, NULL));
+    NDR_TRY(enqueue_unmap(order, buffer, host, event));
     remove_mapping(link);
     return NDR_OK;
 }
 
+ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_span("ndr_buffer_unmap", order.queue, buffer, 0, 0));
+    ndr_mutex_lock(&buffer->whole->lock);
+    const ndr_status status = unmap_locked(&order, buffer, host, event);
+    ndr_mutex_unlock(&buffer->whole->lock);
+    return status == NDR_OK ? ndr_check_unmapped(order.queue, buffer) : status;
+}
+
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 {
-    NDR_TRY(check_span(__func__, queue, buffer, 0, 0));
-    ndr_mutex_lock(&buffer->whole->lock);
-    const ndr_status status = unmap_locked(queue, buffer, host);
-    ndr_mutex_unlock(&buffer->whole->lock);
-    return status == NDR_OK ? ndr_check_unmapped(queue, buffer) : status;
+    return ndr_buffer_unmap_event(queue, buffer, host, NULL);
 }
 
 /* ---- destroying ---- */

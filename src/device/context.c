@@ -16,10 +16,13 @@ void ndr_context_release(ndr_context *context)
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) > 1) return;
     ndr_trace_remove_context(context);
     ndr_attachments_free(&context->attachments);
+    ndr_orphans_release(context, false);
     ndr_cache_close(context);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
+    ndr_mutex_destroy(&context->order_lock);
+    ndr_mutex_destroy(&context->fail_lock);
     ndr_handle_free(context);
 }
 
@@ -77,6 +80,8 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     }
     made->checker = checker;
     atomic_init(&made->references, 1);
+    ndr_mutex_init(&made->order_lock);
+    ndr_mutex_init(&made->fail_lock);
     const ndr_status status = init_context(made, entry, cl);
     if (status == NDR_OK) *context = made;
     else ndr_context_release(made);

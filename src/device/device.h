@@ -61,8 +61,11 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clWaitForEvents)                \
     REQUIRED(clGetEventInfo)                 \
     REQUIRED(clGetEventProfilingInfo)        \
+    REQUIRED(clCreateUserEvent)              \
+    REQUIRED(clSetUserEventStatus)           \
     REQUIRED(clEnqueueNDRangeKernel)         \
     REQUIRED(clEnqueueMarkerWithWaitList)    \
+    REQUIRED(clEnqueueBarrierWithWaitList)   \
     REQUIRED(clEnqueueReadBuffer)            \
     REQUIRED(clEnqueueWriteBuffer)           \
     REQUIRED(clEnqueueCopyBuffer)            \
@@ -132,7 +135,7 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
 /* ---- submit.c ---- */
 
-/* Events that a command waits for; all zeros: none. */
+/* Events that a command waits for; a count of 0: none. */
 typedef struct ndr_wait_list {
     cl_uint count;
     const cl_event *events;
@@ -145,6 +148,7 @@ ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const cha
                              const size_t *offset, const size_t *global, const size_t *local,
                              const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
@@ -153,6 +157,10 @@ ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offs
                            size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+
+/* Whether ndr_submit_fill() may wait for earlier work. */
+bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes);
+
 ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
@@ -279,6 +287,9 @@ typedef struct ndr_spin_backoff {
  * the caller then calls the driver's wait, which also reports how the work ended. */
 void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
 
+/* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
+bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);
+
 /* Whether some waits of this queue spin, so that blocking calls should wait for an event instead. */
 bool ndr_queue_spins(const ndr_queue *queue);
 
@@ -288,8 +299,9 @@ bool ndr_queue_wants_last_event(ndr_queue *queue);
 /* Keep a reference to `event` for ndr_queue_spin(). NULL: release the previous one. */
 void ndr_queue_set_last_event(ndr_queue *queue, cl_event event);
 
-/* Before the queue is finished: ndr_spin_on_event() for its last launch. */
-void ndr_queue_spin(ndr_queue *queue);
+/* Before the queue is finished: ndr_spin_on_event() for its last launch. Returns that launch's event, if the queue kept
+ * it; the caller releases it. */
+cl_event ndr_queue_spin(ndr_queue *queue);
 
 /* ---- clock.c ---- */
 
@@ -352,6 +364,7 @@ void ndr_trace_wait(ndr_context *context, cl_command_queue cl, int64_t start_ns,
 /* ---- context.c ---- */
 
 typedef struct ndr_checker ndr_checker;
+typedef struct ndr_orphan ndr_orphan;
 
 struct ndr_context {
     uint64_t seal;          /* first member of every handle; used by handle.c */
@@ -362,6 +375,9 @@ struct ndr_context {
     ndr_spin_backoff spin_backoff;
     ndr_checker *checker; /* NULL: unchecked */
     ndr_traced_context *traced; /* NULL: not traced */
+    ndr_mutex order_lock; /* guards what order.c keeps of events and queues */
+    ndr_orphan *orphans;  /* events of destroyed queues, with order_lock */
+    ndr_mutex fail_lock;  /* held while a command with a wait list is enqueued, and while a user's event fails */
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
@@ -385,6 +401,63 @@ void ndr_cache_close(ndr_context *context);
 bool ndr_cache_get(ndr_context *context, const char *question, ndr_text *value);
 bool ndr_cache_put(ndr_context *context, const char *question, const void *value, size_t value_bytes);
 
+/* ---- order.c ---- */
+
+/* Where a command goes and what it waits for. */
+typedef struct ndr_order {
+    ndr_queue *queue;
+    ndr_event *const *events; /* `count` of them; NULLs are left out */
+    size_t count;
+    ndr_event *also; /* one more; NULL: none */
+} ndr_order;
+
+/* What a public function got as its queue: a queue, or what ndr_after() made of one. */
+static inline ndr_order ndr_order_of(ndr_queue *passed)
+{
+    const ndr_after_ *after = (const ndr_after_ *)(const void *)passed;
+    if (!passed || after->seal != NDR_AFTER_SEAL_) return (ndr_order){ passed, NULL, 0, NULL };
+    return (ndr_order){ after->queue, after->events, after->count, NULL };
+}
+
+/* Refuse a queue that is NULL or not live. */
+ndr_status ndr_order_check_queue(const char *call, const ndr_order *order);
+
+/* Why work failed; a constant. */
+typedef struct ndr_cause {
+    ndr_status status;
+    int32_t code; /* OpenCL's, or 0 */
+    char sentence[512];
+} ndr_cause;
+
+const ndr_cause *ndr_cause_new(ndr_status status, int32_t code, const char *sentence);
+void ndr_cause_free(const ndr_cause *cause);
+
+/* Take or return a reference to an event. */
+ndr_event *ndr_event_keep(ndr_event *event);
+void ndr_event_release(ndr_event *event); /* NULL is fine */
+
+/* Check the events of `order` and make them the wait list of `made`, whose command comes next. Refuses an event of
+ * another context, and one whose work has failed. On success it holds the context's fail_lock until the next call. */
+ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made);
+
+/* The command is enqueued: keep its event until its work has ended. */
+void ndr_queue_track(ndr_queue *queue, ndr_event *event);
+
+/* The command was not enqueued. Takes over `made`, which may be NULL. */
+void ndr_event_abandon(ndr_event *made);
+
+/* Fail with the first cause if the work has failed; NDR_OK also if it has not ended. */
+ndr_status ndr_event_check(ndr_event *event);
+
+/* The same for the events that the queue keeps; the first failure is reported once. */
+ndr_status ndr_queue_take_failure(ndr_queue *queue);
+
+/* The queue is destroyed: return its references. */
+void ndr_queue_forget_events(ndr_queue *queue);
+
+/* Release what is left of destroyed queues; `only_complete`: that whose work ended with success. */
+void ndr_orphans_release(ndr_context *context, bool only_complete);
+
 /* ---- queue.c ---- */
 
 struct ndr_queue {
@@ -396,42 +469,81 @@ struct ndr_queue {
     bool is_out_of_order;           /* commands wait only for their wait list */
     _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
+    ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
+    atomic_uint tracked_count;      /* of the list; changed with the context's order_lock held, read without */
+    unsigned sweep_at;              /* the count at which it is searched for work that has ended */
+    ndr_event *failed;              /* the first of them that failed since the last finish; NULL: none */
     ndr_attachments attachments;    /* freed before `cl` */
 };
 
 /* Create a queue for `cl`. If it succeeds, it takes over the reference of `cl`. */
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue);
 
-/* Create an out-of-order queue; NDR_UNSUPPORTED if the device has none. The public API has no such queue yet; tests
- * of operations use it. */
-ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue);
-
-/* ndr_queue_mark() whose marker also waits for `waits`, which may be NULL. */
-ndr_status ndr_queue_mark_after(ndr_queue *queue, const ndr_wait_list *waits, ndr_event **event);
+/* ndr_queue_mark() in that order. */
+ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event);
 
 /* ---- event.c ---- */
 
 struct ndr_event {
     uint64_t seal;
+    atomic_uint references; /* one for the caller, one for each queue that keeps it and each event that waits for it */
     ndr_context *context;
     cl_event first, last; /* `last` NULL: one command. The event holds a reference to each */
+    const char *kernel;   /* its name, for sentences; NULL: another command */
     bool profiling;
+    bool is_tracked;           /* its queue keeps it until it has ended */
+    bool is_users;             /* made by ndr_event_create() */
     int64_t spin_ns;           /* of its queue */
     cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */
+    /* Guarded by the context's order_lock: */
+    ndr_event *next;           /* of those that its queue keeps */
+    ndr_event *parent;         /* while it is looked for causes: the one that waits for this one */
+    ndr_event **waits;         /* what its command waits for; none once its queue no longer keeps it */
+    size_t wait_count;
+    size_t waits_in_order;     /* 1: the last of them is the command before it in the queue; 0 */
+    bool is_settled;           /* it is known to have ended */
+    bool is_noted;             /* its queue knows that it failed */
+    bool inherits;             /* `cause` is that of an earlier command */
+    const ndr_cause *cause;    /* why it failed; NULL: it did not, as far as is known */
+    /* Used only while its command is enqueued: */
+    cl_event *list;
+    cl_uint list_count;
 };
 
 /* Create an event before the work is enqueued, so that nothing can fail afterwards. `wanted` NULL: no event is
- * created and `*made` is NULL. */
-ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made);
+ * created and `*made` is NULL, unless the command waits for others or the queue keeps events. */
+ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made);
 
-/* The work is enqueued: store the event in `*wanted`, if one was created. Takes over `first` and `last`. */
-void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
+/* The wait list of the command. `made` may be NULL. */
+static inline ndr_wait_list ndr_event_list(const ndr_event *made)
+{
+    return made ? (ndr_wait_list){ made->list_count, made->list } : (ndr_wait_list){ 0, NULL };
+}
+
+/* The work is enqueued: store the event in `*wanted`, if one is wanted. Takes over `made`, `first` and `last`. */
+void ndr_event_return(ndr_queue *queue, ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
 
 /* After submitting one command: return the event if `status` is NDR_OK, otherwise destroy it. Returns `status`. */
-ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted);
+ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_event *made, cl_event done,
+                                       ndr_event **wanted);
+
+/* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
+ndr_status ndr_event_set_end(const char *call, ndr_event *event, const ndr_cause *cause);
+
+/* Free an event without references. */
+void ndr_event_free(ndr_event *event);
+
+/* Wait until all of them have ended, for at most `timeout_ns`, without asking how. */
+ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns);
 
 /* The OpenCL event that completes last. */
 cl_event ndr_event_end(const ndr_event *event);
+
+/* OpenCL's state of an event; CL_QUEUED if the query fails. */
+cl_int ndr_cl_event_code(cl_event event);
+
+/* OpenCL's state of the work: negative if it failed, CL_COMPLETE if it ended, more if not, or if that is unknown. */
+cl_int ndr_event_code(const ndr_event *event);
 
 /* Wait for work on memory that the caller may reuse afterwards. If the wait fails, finish the queue. If that fails,
  * too, the sentence says so. */
@@ -504,7 +616,7 @@ ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t
 /* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an
  * event. */
 typedef ndr_status ndr_transfer_submit(const void *transfer, bool blocks, ndr_event **event);
-ndr_status ndr_transfer_and_wait(ndr_queue *queue, ndr_transfer_submit *submit, const void *transfer);
+ndr_status ndr_transfer_and_wait(const ndr_order *order, ndr_transfer_submit *submit, const void *transfer);
 
 /* Bytes of a buffer. */
 typedef struct ndr_bytes {

@@ -3,18 +3,31 @@
 
 #include <stdlib.h>
 
-ndr_status ndr_event_prepare(ndr_queue *queue, ndr_event **wanted, ndr_event **made)
+static ndr_event *new_event(ndr_context *context)
 {
+    ndr_event *event = ndr_handle_new(NDR_HANDLE_EVENT, sizeof *event, context->checker != NULL);
+    if (!event) return NULL;
+    atomic_init(&event->references, 1);
+    event->context = ndr_context_keep(context);
+    return event;
+}
+
+ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made)
+{
+    ndr_queue *const queue = order->queue;
+    const bool waits = order->count > 0 || order->also
+                       || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
     *made = NULL;
-    if (!wanted) return NDR_OK;
-    ndr_event *event = ndr_handle_new(NDR_HANDLE_EVENT, sizeof *event, queue->context->checker != NULL);
+    if (!wanted && !waits) return NDR_OK;
+    ndr_event *event = new_event(queue->context);
     if (!event) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
-    event->context = ndr_context_keep(queue->context);
     event->profiling = queue->profiling;
     event->spin_ns = queue->spin_ns;
     if (queue->spin_ns > 0 && ndr_cl.clRetainCommandQueue(queue->cl) == CL_SUCCESS) event->to_flush = queue->cl;
-    *made = event;
-    return NDR_OK;
+    const ndr_status status = waits ? ndr_order_add_waits(order, event) : NDR_OK;
+    if (status == NDR_OK) *made = event;
+    else ndr_event_release(event);
+    return status;
 }
 
 static void release_event(cl_event event)
@@ -22,7 +35,7 @@ static void release_event(cl_event event)
     if (event) ndr_cl.clReleaseEvent(event);
 }
 
-void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
+void ndr_event_return(ndr_queue *queue, ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
 {
     if (!made) {
         release_event(first);
@@ -31,13 +44,16 @@ void ndr_event_return(ndr_event *made, cl_event first, cl_event last, ndr_event 
     }
     made->first = first;
     made->last = last;
-    *wanted = made;
+    if (made->is_tracked) ndr_queue_track(queue, made);
+    if (wanted) *wanted = made;
+    else ndr_event_release(made);
 }
 
-ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_event *made, cl_event done, ndr_event **wanted)
+ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_event *made, cl_event done,
+                                       ndr_event **wanted)
 {
-    if (status == NDR_OK) ndr_event_return(made, done, NULL, wanted);
-    else ndr_event_destroy(made);
+    if (status == NDR_OK) ndr_event_return(queue, made, done, NULL, wanted);
+    else ndr_event_abandon(made);
     return status;
 }
 
@@ -46,23 +62,75 @@ cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->las
 ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 {
     if (!first || !last) return first ? first : last;
-    if (last->last) release_event(last->first);
-    else last->last = last->first;
-    last->first = first->first;
-    first->first = NULL;
+    ndr_mutex_lock(&last->context->order_lock); /* the queue may keep `last` and read its state */
+    if (ndr_cl.clRetainEvent(first->first) == CL_SUCCESS) {
+        if (last->last) release_event(last->first);
+        else last->last = last->first;
+        last->first = first->first;
+    }
+    ndr_mutex_unlock(&last->context->order_lock);
     ndr_event_destroy(first);
     return last;
 }
 
-void ndr_event_destroy(ndr_event *event)
+void ndr_event_free(ndr_event *event)
 {
-    if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
     release_event(event->first);
     release_event(event->last);
     if (event->to_flush) ndr_cl.clReleaseCommandQueue(event->to_flush);
+    ndr_cause_free(event->cause);
+    free(event->waits);
     ndr_context_release(event->context);
     ndr_handle_free(event);
 }
+
+/* What waits for a user's event that nobody can end any more would wait for ever. */
+void ndr_event_destroy(ndr_event *event)
+{
+    if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
+    if (event->is_users && ndr_event_code(event) > CL_COMPLETE)
+        NDR_IGNORE(ndr_event_set_end(__func__, event,
+                                     ndr_cause_new(NDR_BAD_ARGUMENT, 0,
+                                                   "an event of ndr_event_create() was destroyed before it had ended; "
+                                                   "call ndr_event_complete() first")));
+    ndr_event_release(event);
+}
+
+/* ---- user events ---- */
+
+ndr_status ndr_event_create(ndr_context *context, ndr_event **event)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(event);
+    ndr_event *made = new_event(context);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
+    cl_int error;
+    made->is_users = true;
+    made->first = ndr_cl.clCreateUserEvent(context->cl, &error);
+    if (error == CL_SUCCESS) {
+        *event = made;
+        return NDR_OK;
+    }
+    made->first = NULL;
+    ndr_event_release(made);
+    return ndr_fail_cl(error, "clCreateUserEvent");
+}
+
+ndr_status ndr_event_complete(ndr_event *event)
+{
+    NDR_REQUIRE_SET(event);
+    return ndr_event_set_end(__func__, event, NULL);
+}
+
+ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why)
+{
+    NDR_REQUIRE_SET(event);
+    NDR_REQUIRE_SET(why);
+    NDR_REQUIRE(status != NDR_OK, "ndr_event_fail: status is NDR_OK; call ndr_event_complete() for work that succeeded");
+    return ndr_event_set_end(__func__, event, ndr_cause_new(status, 0, why));
+}
+
+/* ---- state ---- */
 
 static ndr_status read_state(cl_event cl, cl_int *state)
 {
@@ -70,20 +138,23 @@ static ndr_status read_state(cl_event cl, cl_int *state)
     return NDR_OK;
 }
 
-/* Some drivers report a failure here, but not in clWaitForEvents(). */
-static ndr_status check_end(const ndr_event *event)
+cl_int ndr_cl_event_code(cl_event cl)
 {
-    cl_int first = 0, last = 0;
-    NDR_TRY(read_state(event->first, &first));
-    NDR_TRY(read_state(ndr_event_end(event), &last));
-    if (first >= 0 && last >= 0) return NDR_OK;
-    const cl_int code = first < 0 ? first : last;
-    return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the work was enqueued, but failed: %s (%d)",
-                              ndr_cl_error_name(code), (int)code);
+    cl_int state = CL_QUEUED;
+    const cl_int error = ndr_cl.clGetEventInfo(cl, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    return error == CL_SUCCESS ? state : CL_QUEUED;
 }
 
-/* The status of the work is more specific than the error of the wait. */
-static ndr_status wait_on_event(const ndr_event *event)
+cl_int ndr_event_code(const ndr_event *event)
+{
+    const cl_int end = ndr_cl_event_code(ndr_event_end(event));
+    if (!event->last || end < 0) return end;
+    const cl_int first = ndr_cl_event_code(event->first);
+    return first < 0 ? first : end;
+}
+
+/* The status of the work is more specific than the error of the wait, and some drivers report a failure only there. */
+static ndr_status wait_on_event(ndr_event *event)
 {
     const cl_event events[] = { event->first, ndr_event_end(event) };
     const int64_t start_ns = ndr_trace_now();
@@ -91,18 +162,9 @@ static ndr_status wait_on_event(const ndr_event *event)
     ndr_spin_on_event(event->context, event->spin_ns, events[1]);
     const cl_int error = ndr_cl.clWaitForEvents(2, events);
     ndr_trace_wait(event->context, NULL, start_ns, "wait");
-    if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(check_end(event));
+    if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(ndr_event_check(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);
     return NDR_OK;
-}
-
-/* Whether the work has ended, successfully or not. False if that is unknown. */
-static bool has_ended(const ndr_event *event)
-{
-    cl_int state = CL_QUEUED;
-    return ndr_cl.clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)
-               == CL_SUCCESS
-           && state <= CL_COMPLETE;
 }
 
 static ndr_status fail_still_running(ndr_status status)
@@ -116,13 +178,101 @@ ndr_status ndr_event_wait(ndr_event *event)
 {
     NDR_REQUIRE_SET(event);
     const ndr_status status = wait_on_event(event);
-    return status == NDR_OK || has_ended(event) ? status : fail_still_running(status);
+    return status == NDR_OK || ndr_event_code(event) <= CL_COMPLETE ? status : fail_still_running(status);
+}
+
+/* ---- several events, and limits ---- */
+
+typedef struct event_set {
+    ndr_event *const *events;
+    size_t count;
+    size_t at; /* of those before it, all have ended; or the first that has ended */
+} event_set;
+
+static bool is_over(const ndr_event *event) { return !event || ndr_event_code(event) <= CL_COMPLETE; }
+
+static bool are_all_over(void *set_)
+{
+    event_set *set = set_;
+    while (set->at < set->count && is_over(set->events[set->at])) ++set->at;
+    return set->at == set->count;
+}
+
+static bool is_any_over(void *set_)
+{
+    event_set *set = set_;
+    for (set->at = 0; set->at < set->count; ++set->at)
+        if (is_over(set->events[set->at])) return true;
+    return false;
+}
+
+/* Work that was not flushed may never start. */
+static ndr_status flush_queue_of(const ndr_event *event)
+{
+    cl_command_queue queue = NULL;
+    if (is_over(event)) return NDR_OK;
+    NDR_TRY_CL(clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
+    if (queue) NDR_TRY_CL(clFlush(queue));
+    return NDR_OK;
+}
+
+static ndr_status check_events(const char *call, ndr_event *const *events, size_t count)
+{
+    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu", call, count);
+    for (size_t i = 0; i < count; ++i) {
+        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of events");
+        NDR_TRY(flush_queue_of(events[i]));
+    }
+    return NDR_OK;
+}
+
+static ndr_status fail_with_timeout(const char *call, uint64_t timeout_ns)
+{
+    return ndr_fail(NDR_TIMEOUT, "%s: the work has not ended within %llu ns; it goes on, and may be waited for again",
+                    call, (unsigned long long)timeout_ns);
+}
+
+ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns)
+{
+    NDR_TRY(check_events(call, events, count));
+    event_set set = { events, count, 0 };
+    return ndr_wait_until(are_all_over, &set, timeout_ns) ? NDR_OK : fail_with_timeout(call, timeout_ns);
+}
+
+static ndr_status wait_all(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns)
+{
+    NDR_TRY(ndr_events_poll(call, events, count, timeout_ns));
+    for (size_t i = 0; i < count; ++i)
+        if (events[i]) NDR_TRY(ndr_event_wait(events[i])); /* which tells how the work ended */
+    return NDR_OK;
+}
+
+ndr_status ndr_event_wait_all(ndr_event *const *events, size_t count, uint64_t timeout_ns)
+{
+    return wait_all(__func__, events, count, timeout_ns);
+}
+
+ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeout_ns)
+{
+    NDR_REQUIRE_SET(event);
+    return timeout_ns == NDR_FOREVER ? ndr_event_wait(event) : wait_all(__func__, &event, 1, timeout_ns);
+}
+
+ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns, size_t *index)
+{
+    NDR_REQUIRE_SET(index);
+    NDR_REQUIRE(count > 0, "ndr_event_wait_any: count is 0; wait for one event at least");
+    NDR_TRY(check_events(__func__, events, count));
+    event_set set = { events, count, 0 };
+    if (!ndr_wait_until(is_any_over, &set, timeout_ns)) return fail_with_timeout(__func__, timeout_ns);
+    *index = set.at;
+    return events[set.at] ? ndr_event_wait(events[set.at]) : NDR_OK;
 }
 
 ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 {
     const ndr_status status = wait_on_event(event);
-    const bool is_over = status == NDR_OK || has_ended(event);
+    const bool is_over = status == NDR_OK || ndr_event_code(event) <= CL_COMPLETE;
     ndr_event_destroy(event);
     return is_over ? status : ndr_queue_end(queue, status);
 }

@@ -350,7 +350,7 @@ static ndr_status check_pitches(const char *call, const ndr_image *image, const 
 typedef struct transfer {
     const char *call;
     bool writes;
-    ndr_queue *queue;
+    ndr_order order;
     ndr_image *image;
     const ndr_image_part *given;
     void *host; /* a write leaves its memory unchanged */
@@ -359,7 +359,7 @@ typedef struct transfer {
 
 static ndr_status check_transfer(transfer *t)
 {
-    NDR_TRY(check_use(t->call, t->queue, t->image, t->writes));
+    NDR_TRY(check_use(t->call, t->order.queue, t->image, t->writes));
     NDR_TRY(ndr_check_host_access(t->call, "image", t->image->host_access, !t->writes, t->writes));
     NDR_TRY(read_part(t->call, t->image, t->given, &t->part));
     if (is_empty(&t->part)) return NDR_OK;
@@ -369,31 +369,33 @@ static ndr_status check_transfer(transfer *t)
 }
 
 /* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
-static ndr_status submit(const transfer *t, bool blocks, cl_event *done)
+static ndr_status submit(const transfer *t, bool blocks, const ndr_wait_list *waits, cl_event *done)
 {
     const part *p = &t->part;
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(t->queue->cl, image->cl, blocks, p->origin,
-                                                                        p->extent, row, slice, t->host, NULL, done);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(t->order.queue->cl, image->cl, blocks,
+                                                                        p->origin, p->extent, row, slice, t->host, waits,
+                                                                        done);
 }
 
 static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
 {
     const transfer *t = checked;
-    if (is_empty(&t->part)) return ndr_queue_mark(t->queue, event);
+    if (is_empty(&t->part)) return ndr_queue_mark_in(&t->order, event);
     ndr_event *made;
-    NDR_TRY(ndr_event_prepare(t->queue, event, &made));
+    NDR_TRY(ndr_event_prepare(&t->order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
-    const ndr_status status = submit(t, blocks, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, made, done, event);
+    const ndr_status status = submit(t, blocks, &waits, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, t->order.queue, made, done, event);
 }
 
 static ndr_status transfer_and_wait(transfer t)
 {
     NDR_TRY(check_transfer(&t));
-    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(t.queue, submit_transfer, &t);
+    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(&t.order, submit_transfer, &t);
 }
 
 static ndr_status transfer_async(transfer t, ndr_event **event)
@@ -404,25 +406,25 @@ static ndr_status transfer_async(transfer t, ndr_event **event)
 
 ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host)
 {
-    return transfer_and_wait((transfer){ __func__, true, queue, image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait((transfer){ __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } });
 }
 
 ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host)
 {
-    return transfer_and_wait((transfer){ __func__, false, queue, image, given, host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait((transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } });
 }
 
 ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host,
                                  ndr_event **event)
 {
-    return transfer_async((transfer){ __func__, true, queue, image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } },
+    return transfer_async((transfer){ __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } },
                           event);
 }
 
 ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host,
                                 ndr_event **event)
 {
-    return transfer_async((transfer){ __func__, false, queue, image, given, host, { { 0 }, { 0 }, { 0 } } }, event);
+    return transfer_async((transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } }, event);
 }
 
 /* ---- on the device ---- */
@@ -430,17 +432,19 @@ ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_im
 ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *value,
                           ndr_event **event)
 {
+    const ndr_order order = ndr_order_of(queue);
     part p;
     ndr_event *made;
-    NDR_TRY(check_use(__func__, queue, image, true));
+    NDR_TRY(check_use(__func__, order.queue, image, true));
     NDR_REQUIRE_SET(value);
     NDR_TRY(read_part(__func__, image, given, &p));
-    if (is_empty(&p)) return ndr_queue_mark(queue, event);
-    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
+    NDR_TRY(ndr_event_prepare(&order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
     const ndr_status status =
-        ndr_submit_fill_image(queue->cl, image->cl, value, p.origin, p.extent, NULL, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, made, done, event);
+        ndr_submit_fill_image(order.queue->cl, image->cl, value, p.origin, p.extent, &waits, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, order.queue, made, done, event);
 }
 
 static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_image *to, const size_t to_origin[3])
@@ -461,20 +465,22 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
 ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *given, ndr_image *to,
                           const size_t *to_origin, ndr_event **event)
 {
+    const ndr_order order = ndr_order_of(queue);
     part p;
     size_t target[3] = { 0, 0, 0 };
     ndr_event *made;
-    NDR_TRY(check_use("ndr_image_copy, from", queue, from, false));
-    NDR_TRY(check_use("ndr_image_copy, to", queue, to, true));
+    NDR_TRY(check_use("ndr_image_copy, from", order.queue, from, false));
+    NDR_TRY(check_use("ndr_image_copy, to", order.queue, to, true));
     NDR_TRY(read_part("ndr_image_copy, from", from, given, &p));
     if (to_origin) ndr_reverse_dims(to->dims, to_origin, target);
     NDR_TRY(check_copy(from, &p, to, target));
-    if (is_empty(&p)) return ndr_queue_mark(queue, event);
-    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
+    NDR_TRY(ndr_event_prepare(&order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
     const ndr_status status =
-        ndr_submit_copy_image(queue->cl, from->cl, to->cl, p.origin, target, p.extent, NULL, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, made, done, event);
+        ndr_submit_copy_image(order.queue->cl, from->cl, to->cl, p.origin, target, p.extent, &waits, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, order.queue, made, done, event);
 }
 
 /* ---- samplers ---- */

@@ -55,11 +55,10 @@ ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queu
     NDR_TRY_CL(clGetCommandQueueInfo(cl, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     NDR_REQUIRE(owner == context->cl && device == context->device,
                 "ndr_queue_from_cl: the command queue belongs to another OpenCL context or device");
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
-                   "ndr_queue_from_cl: the command queue is out of order; libndr needs an in-order one");
     NDR_TRY_CL(clRetainCommandQueue(cl));
     const ndr_status status = ndr_queue_wrap(context, cl, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, queue);
-    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
+    if (status == NDR_OK) (*queue)->is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    else ndr_cl.clReleaseCommandQueue(cl);
     return status;
 }
 

@@ -29,24 +29,28 @@ static ndr_status create_queue(ndr_context *context, cl_command_queue_properties
     return status;
 }
 
+static ndr_status check_out_of_order(const ndr_context *context)
+{
+    cl_command_queue_properties known = 0;
+    NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, known & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                   "ndr_queue_create: device \"%s\" has no out-of-order queues; use several in-order queues and "
+                   "ndr_after()",
+                   context->caps.info.name);
+    return NDR_OK;
+}
+
 ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue)
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(queue);
     const ndr_queue_desc wanted = desc ? *desc : (ndr_queue_desc){ 0 };
-    NDR_TRY(create_queue(context, wanted.profiling ? CL_QUEUE_PROFILING_ENABLE : 0, queue));
+    if (wanted.out_of_order) NDR_TRY(check_out_of_order(context));
+    NDR_TRY(create_queue(context, (wanted.profiling ? CL_QUEUE_PROFILING_ENABLE : 0)
+                                      | (wanted.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0),
+                         queue));
     (*queue)->spin_ns = wanted.spin_ns;
-    return NDR_OK;
-}
-
-ndr_status ndr_queue_create_out_of_order(ndr_context *context, ndr_queue **queue)
-{
-    cl_command_queue_properties known = 0;
-    NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, known & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-                   "device \"%s\" has no out-of-order queues", context->caps.info.name);
-    NDR_TRY(create_queue(context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, queue));
-    (*queue)->is_out_of_order = true;
+    (*queue)->is_out_of_order = wanted.out_of_order;
     return NDR_OK;
 }
 
@@ -54,6 +58,7 @@ void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
     ndr_queue_set_last_event(queue, NULL);
+    ndr_queue_forget_events(queue);
     ndr_attachments_free(&queue->attachments);
     ndr_trace_remove_queue(queue->context, queue->cl);
     ndr_cl.clReleaseCommandQueue(queue->cl);
@@ -61,44 +66,97 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_handle_free(queue);
 }
 
+/* ---- waiting ---- */
+
+/* For functions that wait: the queue itself, not what ndr_after() makes of it. */
+static ndr_status check_itself(const char *call, ndr_queue *queue)
+{
+    NDR_REQUIRE(!queue || ndr_order_of(queue).queue == queue,
+                "%s: ndr_after() is for commands; pass the queue itself", call);
+    NDR_REQUIRE_SET_IN(call, queue);
+    return NDR_OK;
+}
+
 ndr_status ndr_queue_flush(ndr_queue *queue)
 {
-    NDR_REQUIRE_SET(queue);
+    NDR_TRY(check_itself(__func__, queue));
     NDR_TRY_CL(clFlush(queue->cl));
     return NDR_OK;
 }
 
+/* How the last launch ended. `last` is its event, or NULL. */
+static cl_int take_code(cl_event last)
+{
+    cl_int code = CL_COMPLETE;
+    if (!last) return CL_COMPLETE;
+    (void)ndr_cl.clGetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof code, &code, NULL);
+    ndr_cl.clReleaseEvent(last);
+    return code;
+}
+
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
-    NDR_REQUIRE_SET(queue);
+    NDR_TRY(check_itself(__func__, queue));
     const int64_t start_ns = ndr_trace_now();
-    ndr_queue_spin(queue);
-    NDR_TRY_CL(clFinish(queue->cl));
+    const cl_event last = ndr_queue_spin(queue);
+    const cl_int error = ndr_cl.clFinish(queue->cl);
     ndr_trace_wait(queue->context, queue->cl, start_ns, "finish");
+    const cl_int code = take_code(last); /* some drivers finish with success although work has failed */
+    NDR_TRY(ndr_queue_take_failure(queue)); /* before the others: it knows the first cause */
+    if (code < CL_COMPLETE)
+        return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the last launch was enqueued, but failed: %s (%d)",
+                                  ndr_cl_error_name(code), (int)code);
+    NDR_TRY_CL_AS("clFinish", error);
     return NDR_OK;
 }
 
 ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns)
 {
-    NDR_REQUIRE_SET(queue);
+    NDR_TRY(check_itself(__func__, queue));
     NDR_REQUIRE_SET(time_ns);
     NDR_TRY(ndr_queue_finish(queue));
     *time_ns = (uint64_t)ndr_clock_ns();
     return NDR_OK;
 }
 
-ndr_status ndr_queue_mark_after(ndr_queue *queue, const ndr_wait_list *waits, ndr_event **event)
+ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 {
-    if (!event && !waits) return NDR_OK;
+    ndr_event *mark;
+    NDR_TRY(check_itself(__func__, queue));
+    NDR_TRY(ndr_queue_mark(queue, &mark));
+    const ndr_status status = ndr_events_poll(__func__, &mark, 1, timeout_ns);
+    ndr_event_destroy(mark);
+    return status == NDR_OK ? ndr_queue_finish(queue) : status;
+}
+
+/* ---- commands without work ---- */
+
+ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
+{
+    if (!event && order->count == 0 && !order->also) return NDR_OK;
     ndr_event *made;
-    NDR_TRY(ndr_event_prepare(queue, event, &made));
+    NDR_TRY(ndr_event_prepare(order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event mark = NULL;
-    const ndr_status status = ndr_submit_marker(queue->cl, waits, made ? &mark : NULL);
-    return ndr_event_return_or_destroy(status, made, mark, event);
+    const ndr_status status = ndr_submit_marker(order->queue->cl, &waits, made ? &mark : NULL);
+    return ndr_event_return_or_destroy(status, order->queue, made, mark, event);
 }
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
 {
-    NDR_REQUIRE_SET(queue);
-    return ndr_queue_mark_after(queue, NULL, event);
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(ndr_order_check_queue(__func__, &order));
+    return ndr_queue_mark_in(&order, event);
+}
+
+ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(ndr_order_check_queue(__func__, &order));
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(&order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
+    cl_event barrier = NULL;
+    const ndr_status status = ndr_submit_barrier(order.queue->cl, &waits, made ? &barrier : NULL);
+    return ndr_event_return_or_destroy(status, order.queue, made, barrier, event);
 }

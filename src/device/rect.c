@@ -16,7 +16,7 @@ typedef struct side {
 
 typedef struct rect {
     const char *call; /* for sentences */
-    ndr_queue *queue;
+    ndr_order order;
     const ndr_rect_desc *desc;
     side from, to;
     char *host; /* a write leaves its memory unchanged */
@@ -163,41 +163,42 @@ static ndr_status check_apart(const rect *r)
 /* ---- submitting ---- */
 
 /* The command for a rectangle that is contiguous. */
-static ndr_status submit_plain(const rect *r, bool blocks, cl_event *done)
+static ndr_status submit_plain(const rect *r, bool blocks, const ndr_wait_list *waits, cl_event *done)
 {
     const side *from = &r->from, *to = &r->to;
-    const cl_command_queue queue = r->queue->cl;
+    const cl_command_queue queue = r->order.queue->cl;
     const size_t bytes = r->extent[0];
     if (!from->buffer)
-        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, NULL, done);
+        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, waits, done);
     if (!to->buffer)
-        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, NULL, done);
-    return ndr_submit_copy(queue, from->buffer->memory, from->start, to->buffer->memory, to->start, bytes, NULL, done);
+        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, waits, done);
+    return ndr_submit_copy(queue, from->buffer->memory, from->start, to->buffer->memory, to->start, bytes, waits, done);
 }
 
 /* The host's side starts at its first element. */
 static ndr_cl_rect_side describe_host(const side *s) { return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } }; }
 
-static ndr_status submit_rows(const rect *r, bool blocks, cl_event *done)
+static ndr_status submit_rows(const rect *r, bool blocks, const ndr_wait_list *waits, cl_event *done)
 {
     const side *from = &r->from, *to = &r->to;
     const ndr_cl_rect_side source = from->buffer ? describe(r, from) : describe_host(from),
                            target = to->buffer ? describe(r, to) : describe_host(to);
-    const cl_command_queue queue = r->queue->cl;
+    const cl_command_queue queue = r->order.queue->cl;
     if (!from->buffer)
-        return ndr_submit_write_rect(queue, &target, &source, r->extent, blocks, r->host + from->start, NULL, done);
+        return ndr_submit_write_rect(queue, &target, &source, r->extent, blocks, r->host + from->start, waits, done);
     if (!to->buffer)
-        return ndr_submit_read_rect(queue, &source, &target, r->extent, blocks, r->host + to->start, NULL, done);
-    return ndr_submit_copy_rect(queue, &source, &target, r->extent, NULL, done);
+        return ndr_submit_read_rect(queue, &source, &target, r->extent, blocks, r->host + to->start, waits, done);
+    return ndr_submit_copy_rect(queue, &source, &target, r->extent, waits, done);
 }
 
 static ndr_status submit_with_event(const rect *r, bool blocks, ndr_event **event)
 {
     ndr_event *made;
-    NDR_TRY(ndr_event_prepare(r->queue, event, &made));
+    NDR_TRY(ndr_event_prepare(&r->order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
-    const ndr_status status = (r->dims == 1 ? submit_plain : submit_rows)(r, blocks, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, made, done, event);
+    const ndr_status status = (r->dims == 1 ? submit_plain : submit_rows)(r, blocks, &waits, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, r->order.queue, made, done, event);
 }
 
 /* ---- the calls ---- */
@@ -205,7 +206,7 @@ static ndr_status submit_with_event(const rect *r, bool blocks, ndr_event **even
 /* Of a side that is a buffer. */
 static ndr_status check_buffer(const rect *r, const side *s, bool device_writes)
 {
-    return ndr_buffer_check_use(r->call, s->name, r->queue, s->buffer, device_writes);
+    return ndr_buffer_check_use(r->call, s->name, r->order.queue, s->buffer, device_writes);
 }
 
 static ndr_status read_desc(rect *r)
@@ -226,7 +227,7 @@ static bool is_empty(const rect *r) { return r->extent[0] == 0 || r->extent[1] =
 /* With its buffers checked. */
 static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
 {
-    if (is_empty(r)) return ndr_queue_mark(r->queue, event);
+    if (is_empty(r)) return ndr_queue_mark_in(&r->order, event);
     NDR_TRY(place(r, &r->from));
     NDR_TRY(place(r, &r->to));
     r->extent[0] *= element_bytes(r);
@@ -238,7 +239,7 @@ static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
 ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to, const ndr_rect_desc *desc,
                                 ndr_event **event)
 {
-    rect r = { .call = __func__, .queue = queue, .desc = desc, .from.buffer = from, .to.buffer = to };
+    rect r = { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = from, .to.buffer = to };
     NDR_TRY(read_desc(&r));
     NDR_TRY(check_buffer(&r, &r.from, false));
     NDR_TRY(check_buffer(&r, &r.to, true));
@@ -264,7 +265,7 @@ static ndr_status submit_again(const void *checked, bool blocks, ndr_event **eve
 static ndr_status transfer_and_wait(rect *r)
 {
     NDR_TRY(check_with_host(r));
-    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(r->queue, submit_again, r);
+    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(&r->order, submit_again, r);
 }
 
 static ndr_status transfer_async(rect *r, ndr_event **event)
@@ -273,8 +274,8 @@ static ndr_status transfer_async(rect *r, ndr_event **event)
     return transfer(r, false, event);
 }
 
-#define WRITE_RECT { .call = __func__, .queue = queue, .desc = desc, .to.buffer = buffer, .host = (char *)(uintptr_t)host }
-#define READ_RECT { .call = __func__, .queue = queue, .desc = desc, .from.buffer = buffer, .host = host }
+#define WRITE_RECT { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .to.buffer = buffer, .host = (char *)(uintptr_t)host }
+#define READ_RECT { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = buffer, .host = host }
 
 ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host)
 {

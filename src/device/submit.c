@@ -2,7 +2,7 @@
 #include "device/device.h"
 
 /* A wait list as two arguments. */
-#define LIST(waits) ((waits) ? (waits)->count : 0), ((waits) ? (waits)->events : NULL)
+#define LIST(waits) ((waits) ? (waits)->count : 0), ((waits) && (waits)->count ? (waits)->events : NULL)
 
 /* Enqueue by `call`, whose event goes to `done`. While a trace runs, each command has an event, and what follows `call`
  * describes the command. */
@@ -36,6 +36,13 @@ ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits,
 {
     ENQUEUE(queue, done, clEnqueueMarkerWithWaitList(queue, LIST(waits), done), "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done, clEnqueueBarrierWithWaitList(queue, LIST(waits), done), "transfer", "barrier");
+    ndr_log(NDR_LOG_DEBUG, "command", "barrier");
     return NDR_OK;
 }
 
@@ -202,13 +209,18 @@ static ndr_status fill_wide(cl_command_queue queue, cl_mem to, const void *patte
     return fill_and_write(queue, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST, waits, done);
 }
 
+bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes)
+{
+    return (offset_bytes + size_bytes) / pattern_bytes > INT32_MAX;
+}
+
 /* Some drivers count patterns from the start of the buffer in 31 bits, and write elsewhere or break the queue where
  * there are more (NVIDIA 580: a pattern of one byte at 2 GiB, one of 4 bytes at 8 GiB). */
 ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
-    const bool is_counted = (offset_bytes + size_bytes) / pattern_bytes <= INT32_MAX;
-    return (is_counted ? fill : fill_wide)(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, waits, done);
+    const bool is_wide = ndr_fill_waits(pattern_bytes, offset_bytes, size_bytes);
+    return (is_wide ? fill_wide : fill)(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, waits, done);
 }
 
 ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,

@@ -1,4 +1,4 @@
-/* wait.c - spinning before a blocking wait.
+/* wait.c - spinning before a blocking wait, and waits with a limit.
  *
  * Some CPU drivers run kernels on their own threads and put the waiting thread to sleep. Waking it takes about 20 us,
  * on a virtual machine 50 us, which is longer than many kernels run. For such devices the host polls the event for a
@@ -52,6 +52,24 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event)
     if (spin_ns > 0) (void)ends_while_spinning(event, spin_ns);
 }
 
+/* ---- waiting with a limit ---- */
+
+/* Polls like a short spin at first. Then each sleep is an eighth of the time so far, so that the wait ends at most that
+ * much later than the work. */
+bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns)
+{
+    enum { LONGEST_SLEEP_NS = 1000000 };
+    const int64_t start = ndr_clock_ns();
+    for (;;) {
+        if (is_over(what)) return true;
+        const uint64_t passed = (uint64_t)(ndr_clock_ns() - start);
+        if (passed >= timeout_ns) return false;
+        const uint64_t left = timeout_ns - passed, rest = passed / 8 < LONGEST_SLEEP_NS ? passed / 8 : LONGEST_SLEEP_NS;
+        if (passed < SPIN_NS) ndr_thread_yield();
+        else ndr_thread_sleep_ns((int64_t)(rest < left ? rest : left));
+    }
+}
+
 bool ndr_queue_spins(const ndr_queue *queue)
 {
     return queue->spin_ns == 0 ? queue->context->caps.wait_sleeps : queue->spin_ns > 0;
@@ -77,12 +95,12 @@ void ndr_queue_set_last_event(ndr_queue *queue, cl_event event)
     if (before) ndr_cl.clReleaseEvent(before);
 }
 
-void ndr_queue_spin(ndr_queue *queue)
+cl_event ndr_queue_spin(ndr_queue *queue)
 {
     const bool is_few = atomic_exchange(&queue->launches, 0) <= MAX_TRACKED_LAUNCHES;
     const cl_event last = atomic_exchange(&queue->last, NULL);
-    if (!last) return;
+    if (!last) return NULL;
     if (queue->spin_ns > 0) (void)ndr_cl.clFlush(queue->cl);
     if (is_few) ndr_spin_on_event(queue->context, queue->spin_ns, last);
-    ndr_cl.clReleaseEvent(last);
+    return last;
 }

@@ -37,7 +37,7 @@ ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *arg
 
 static ndr_status check_handles(const ndr_checked_launch *t)
 {
-    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, t->queue, "ndr_launch", "queue"));
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, t->order->queue, "ndr_launch", "queue"));
     NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, t->kernel, "ndr_launch", "kernel"));
     if (!t->kernel || t->prepared) return NDR_OK; /* a prepared launch has references to its buffers */
     return ndr_launch_check_buffers(t->kernel, t->args, t->arg_count);
@@ -108,7 +108,7 @@ static ndr_status inspect_launch(const ndr_checked_launch *t)
 {
     uint64_t number;
     const ndr_buffer *damaged;
-    NDR_TRY(ndr_check_inspect(t->queue, &number, &damaged));
+    NDR_TRY(ndr_check_inspect(t->order->queue, &number, &damaged));
     if (!damaged) return NDR_OK;
     const size_t arg = find_damaged_arg(t);
     return arg < t->arg_count ? fail_for_arg(t, number, arg) : fail_for_other_buffer(t, number, damaged);
@@ -116,8 +116,8 @@ static ndr_status inspect_launch(const ndr_checked_launch *t)
 
 static ndr_status launch(const ndr_checked_launch *t, ndr_event **event)
 {
-    if (t->prepared) return ndr_prepared_run_plain(t->queue, t->prepared, event);
-    return ndr_launch_plain(t->queue, t->kernel, t->range, t->args, t->arg_count, t->waits, event);
+    if (t->prepared) return ndr_prepared_run_plain(t->order, t->prepared, event);
+    return ndr_launch_plain(t->order, t->kernel, t->range, t->args, t->arg_count, event);
 }
 
 static ndr_status launch_and_inspect(const ndr_checked_launch *t, ndr_event **event)
@@ -133,9 +133,9 @@ static ndr_status launch_and_inspect(const ndr_checked_launch *t, ndr_event **ev
 ndr_status ndr_launch_checked(const ndr_checked_launch *t, ndr_event **event)
 {
     NDR_TRY(check_handles(t));
-    if (!t->queue || !t->queue->context->checker) return launch(t, event);
-    ndr_check_begin(t->queue->context);
+    if (!t->order->queue || !t->order->queue->context->checker) return launch(t, event);
+    ndr_check_begin(t->order->queue->context);
     const ndr_status status = launch_and_inspect(t, event);
-    ndr_check_end(t->queue->context);
+    ndr_check_end(t->order->queue->context);
     return status;
 }

@@ -162,7 +162,7 @@ static ndr_status enqueue_piece(const ndr_launch_state *l, unsigned i, cl_event 
     const cl_kernel cl = l->clones ? l->clones[i] : l->kernel->cl;
     if (!l->clones) NDR_TRY(bind_record(l, cl, &piece->record));
     return ndr_submit_kernel(l->queue->cl, cl, l->kernel->name, l->planned->plan.dims, piece->offset, piece->global,
-                             piece->local, l->waits, done);
+                             piece->local, &l->waits, done);
 }
 
 /* The driver rejected a piece; report how many were enqueued. */
@@ -183,7 +183,7 @@ __attribute__((cold)) static void log_launch(const ndr_launch_state *l)
             ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
 }
 
-ndr_status ndr_launch_enqueue(ndr_launch_state *l)
+static ndr_status enqueue_pieces(ndr_launch_state *l)
 {
     const unsigned count = l->planned->plan.piece_count;
     const bool wants_events = l->made || l->is_kept;
@@ -192,6 +192,34 @@ ndr_status ndr_launch_enqueue(ndr_launch_state *l)
         const ndr_status status = enqueue_piece(l, i, done);
         if (status != NDR_OK) return fail_at_piece(l, i, status);
     }
+    return NDR_OK;
+}
+
+/* Out of order, any piece may end last: a marker waits for all of them. */
+static ndr_status enqueue_with_marker(ndr_launch_state *l, cl_event *done, unsigned *count)
+{
+    for (*count = 0; *count < l->planned->plan.piece_count; ++*count) {
+        const ndr_status status = enqueue_piece(l, *count, &done[*count]);
+        if (status != NDR_OK) return fail_at_piece(l, *count, status);
+    }
+    return ndr_submit_marker(l->queue->cl, &(ndr_wait_list){ *count, done }, &l->last_event);
+}
+
+static ndr_status enqueue_pieces_out_of_order(ndr_launch_state *l)
+{
+    cl_event done[NDR_MAX_PIECES];
+    unsigned count;
+    const ndr_status status = enqueue_with_marker(l, done, &count);
+    for (unsigned i = status == NDR_OK ? 1 : 0; i < count; ++i) ndr_cl.clReleaseEvent(done[i]);
+    if (status == NDR_OK) l->first_event = done[0];
+    return status;
+}
+
+ndr_status ndr_launch_enqueue(ndr_launch_state *l)
+{
+    const unsigned count = l->planned->plan.piece_count;
+    const bool is_unordered = count > 1 && l->queue->is_out_of_order && (l->made || l->is_kept);
+    NDR_TRY(is_unordered ? enqueue_pieces_out_of_order(l) : enqueue_pieces(l));
     l->is_empty = count == 0;
     if (count > 0 && ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
@@ -199,17 +227,17 @@ ndr_status ndr_launch_enqueue(ndr_launch_state *l)
 
 /* ---- launching ---- */
 
-ndr_status ndr_launch_begin(ndr_launch_state *l, ndr_queue *queue, ndr_kernel *kernel, const ndr_wait_list *waits,
-                            ndr_event **event)
+ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_order *order, ndr_kernel *kernel, ndr_event **event)
 {
-    l->queue = queue;
+    l->queue = order->queue;
+    l->order = order;
     l->kernel = kernel;
     l->clones = NULL;
-    l->waits = waits;
     l->first_event = l->last_event = NULL;
     l->is_empty = false;
-    NDR_TRY(ndr_event_prepare(queue, event, &l->made));
-    l->is_kept = ndr_queue_wants_last_event(queue);
+    NDR_TRY(ndr_event_prepare(order, event, &l->made));
+    l->waits = ndr_event_list(l->made);
+    l->is_kept = ndr_queue_wants_last_event(order->queue);
     return NDR_OK;
 }
 
@@ -217,11 +245,12 @@ ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **ev
 {
     if (status != NDR_OK || l->is_empty) {
         if (l->first_event) ndr_cl.clReleaseEvent(l->first_event);
-        ndr_event_destroy(l->made);
-        return status != NDR_OK ? status : ndr_queue_mark_after(l->queue, l->waits, event);
+        ndr_event_abandon(l->made);
+        return status != NDR_OK ? status : ndr_queue_mark_in(l->order, event);
     }
     if (l->is_kept) ndr_queue_set_last_event(l->queue, l->last_event ? l->last_event : l->first_event);
-    ndr_event_return(l->made, l->first_event, l->last_event, event);
+    if (l->made) l->made->kernel = l->kernel->name;
+    ndr_event_return(l->queue, l->made, l->first_event, l->last_event, event);
     return NDR_OK;
 }
 
@@ -235,28 +264,29 @@ static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const n
     return ndr_launch_enqueue(l);
 }
 
-ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
+ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, ndr_event **event)
 {
-    NDR_TRY(check_objects(queue, kernel, range));
+    NDR_TRY(check_objects(order->queue, kernel, range));
     ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, queue, kernel, waits, event));
+    NDR_TRY(ndr_launch_begin(&l, order, kernel, event));
     ndr_mutex_lock(&kernel->lock);
     const ndr_status status = launch(&l, range, args, arg_count);
     ndr_mutex_unlock(&kernel->lock);
     return ndr_launch_end(&l, status, event);
 }
 
-ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event)
+ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                         size_t arg_count, ndr_event **event)
 {
     if (ndr_handles_are_checked())
-        return ndr_launch_checked(&(ndr_checked_launch){ queue, kernel, range, args, arg_count, waits, NULL }, event);
-    return ndr_launch_plain(queue, kernel, range, args, arg_count, waits, event);
+        return ndr_launch_checked(&(ndr_checked_launch){ order, kernel, range, args, arg_count, NULL }, event);
+    return ndr_launch_plain(order, kernel, range, args, arg_count, event);
 }
 
 ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                         size_t arg_count, ndr_event **event)
 {
-    return ndr_launch_after(queue, kernel, range, args, arg_count, NULL, event);
+    const ndr_order order = ndr_order_of(queue);
+    return ndr_launch_in(&order, kernel, range, args, arg_count, event);
 }

@@ -109,8 +109,9 @@ typedef struct ndr_launch_state {
     ndr_planned *planned;    /* used with its owner's lock held */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
-    const ndr_wait_list *waits;
-    ndr_event *made; /* NULL if not requested */
+    const ndr_order *order;
+    ndr_wait_list waits;
+    ndr_event *made; /* NULL if neither the caller nor the order needs it */
     bool is_kept;    /* the queue keeps the last piece's event */
     bool is_empty;   /* there was nothing to enqueue */
     cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
@@ -118,8 +119,7 @@ typedef struct ndr_launch_state {
 
 /* The steps of a launch. begin() sets the members that the others need, except `planned` and `clones`; end() is called
  * after it in every case. plan() and enqueue() are called with the lock of `planned` held. */
-ndr_status ndr_launch_begin(ndr_launch_state *l, ndr_queue *queue, ndr_kernel *kernel, const ndr_wait_list *waits,
-                            ndr_event **event);
+ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_order *order, ndr_kernel *kernel, ndr_event **event);
 ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count);
 ndr_status ndr_launch_enqueue(ndr_launch_state *l);
 ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event);
@@ -130,29 +130,28 @@ ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece);
 /* Refuse more local memory, in arguments and for group functions, than the device has. */
 ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, size_t scratch);
 
-/* ndr_launch_v() with a wait list; NULL: it waits for no event. */
-ndr_status ndr_launch_after(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event);
+/* ndr_launch_v() in that order. */
+ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                         size_t arg_count, ndr_event **event);
 
 /* The same without NDR_CHECK. Not inlined: GCC would split it, which costs 13 instructions a launch. */
-ndr_status ndr_launch_plain(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, const ndr_wait_list *waits, ndr_event **event) __attribute__((noinline));
+ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, ndr_event **event) __attribute__((noinline));
 
 /* ---- prepared.c ---- */
 
 /* ndr_prepared_run() without NDR_CHECK, of objects that are checked. */
-ndr_status ndr_prepared_run_plain(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event);
+ndr_status ndr_prepared_run_plain(const ndr_order *order, ndr_prepared *prepared, ndr_event **event);
 
 /* ---- checked.c ---- */
 
 /* A launch where a context is checked. */
 typedef struct ndr_checked_launch {
-    ndr_queue *queue;
+    const ndr_order *order;
     ndr_kernel *kernel;
     const ndr_nd_range *range;
     const ndr_arg *args;
     size_t arg_count;
-    const ndr_wait_list *waits;
     ndr_prepared *prepared; /* what to run; NULL: it is not prepared */
 } ndr_checked_launch;
 

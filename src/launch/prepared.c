@@ -154,10 +154,10 @@ static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
     return ndr_launch_enqueue(l);
 }
 
-ndr_status ndr_prepared_run_plain(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)
+ndr_status ndr_prepared_run_plain(const ndr_order *order, ndr_prepared *prepared, ndr_event **event)
 {
     ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, queue, prepared->kernel, NULL, event));
+    NDR_TRY(ndr_launch_begin(&l, order, prepared->kernel, event));
     ndr_mutex_lock(&prepared->lock);
     const ndr_status status = run(prepared, &l);
     ndr_mutex_unlock(&prepared->lock);
@@ -166,15 +166,16 @@ ndr_status ndr_prepared_run_plain(ndr_queue *queue, ndr_prepared *prepared, ndr_
 
 ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)
 {
-    NDR_REQUIRE_SET(queue);
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(ndr_order_check_queue(__func__, &order));
     NDR_REQUIRE_SET(prepared);
-    NDR_REQUIRE(queue->context == prepared->context,
+    NDR_REQUIRE(order.queue->context == prepared->context,
                 "ndr_prepared_run: the launch of kernel \"%s\" was prepared in another context than the queue's; prepare "
                 "it with a kernel of that one",
                 prepared->kernel->name);
-    if (!queue->context->checker) return ndr_prepared_run_plain(queue, prepared, event);
+    if (!order.queue->context->checker) return ndr_prepared_run_plain(&order, prepared, event);
     return ndr_launch_checked(
-        &(ndr_checked_launch){ queue, prepared->kernel, &prepared->planned->range, prepared->args,
-                               prepared->kernel->info.arg_count, NULL, prepared },
+        &(ndr_checked_launch){ &order, prepared->kernel, &prepared->planned->range, prepared->args,
+                               prepared->kernel->info.arg_count, prepared },
         event);
 }

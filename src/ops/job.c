@@ -44,25 +44,23 @@ ndr_status ndr_op_borrow(ndr_op_job *job)
 
 /* ---- launches ---- */
 
-/* The event that the next launch waits for: that of the previous launch, or, for the first one, that of the previous
- * user of the workspace. An in-order queue needs neither. */
-static bool get_wait_event(const ndr_op_job *job, cl_event *before)
+/* The first launch waits for what the caller named. Out of order it also waits for the previous user of the workspace,
+ * and each other launch for the one before. */
+static ndr_order next_order(const ndr_op_job *job)
 {
-    if (!job->queue->is_out_of_order) return false;
-    const cl_event *others = job->workspace ? ndr_workspace_busy_until(job->workspace) : NULL;
-    if (job->event) *before = ndr_event_end(job->event);
-    else if (others) *before = *others;
-    return job->event || others;
+    ndr_order order = job->launches == 0 ? *job->order : (ndr_order){ .queue = job->queue };
+    if (!job->queue->is_out_of_order) return order;
+    order.also = job->event ? job->event : job->workspace ? ndr_workspace_busy_until(job->workspace) : NULL;
+    return order;
 }
 
 ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                            size_t arg_count)
 {
-    cl_event before;
-    const ndr_wait_list waits = { 1, &before };
+    const ndr_order order = next_order(job);
     ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_after(job->queue, kernel, range, args, arg_count, get_wait_event(job, &before) ? &waits : NULL,
-                             job->keeps_events ? &done : NULL));
+    NDR_TRY(ndr_launch_in(&order, kernel, range, args, arg_count, job->keeps_events ? &done : NULL));
+    ++job->launches;
     job->event = ndr_event_join(job->event, done);
     return NDR_OK;
 }

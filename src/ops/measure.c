@@ -28,7 +28,7 @@ static bool is_over(const tuning *t) { return t->sample->clock_ns() >= t->end_ns
 static ndr_status time_runs(const tuning *t, const ndr_op_row *row, const void *request, size_t runs, double *seconds)
 {
     const int64_t begin = t->sample->clock_ns();
-    for (size_t i = 0; i < runs; ++i) NDR_TRY(ndr_op_run_row(row, t->queue, request, NULL));
+    for (size_t i = 0; i < runs; ++i) NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = t->queue }, request, NULL));
     NDR_TRY(ndr_queue_finish(t->queue));
     *seconds = (double)(t->sample->clock_ns() - begin) * 1e-9 / (double)runs;
     return NDR_OK;
@@ -53,7 +53,7 @@ static ndr_status estimate(const tuning *t, const ndr_op_row *row, double *secon
 
 static ndr_status check_row(const tuning *t, const ndr_op_row *row, bool *is_right)
 {
-    NDR_TRY(ndr_op_run_row(row, t->queue, t->sample->whole, NULL));
+    NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = t->queue }, t->sample->whole, NULL));
     return t->sample->check(t->queue, t->sample->whole, is_right);
 }
 

@@ -44,12 +44,12 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
 
 /* `last` is the event of the borrower's last command, or NULL if there is none: the next borrower's launches wait
  * for it. */
-void ndr_workspace_return(ndr_workspace *workspace, cl_event last);
+void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last);
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
 
 /* The event that the borrower's first launch must wait for; NULL: none. */
-const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
+ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
 
 /* The next slot, for one launch. That launch zeroes the slot after it. */
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
@@ -145,10 +145,10 @@ const char *ndr_op_find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsig
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request);
 
 /* Run the request with that row, whatever others there are. */
-ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event);
+ndr_status ndr_op_run_row(const ndr_op_row *row, const ndr_order *order, const void *request, ndr_event **event);
 
 /* Select a row for the request and run it. `event` may be NULL. */
-ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event);
+ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, const void *request, ndr_event **event);
 
 /* Get the kernel of the row that ndr_op_run() would run, with the largest groups that it takes. */
 ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel);
@@ -221,12 +221,14 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
 struct ndr_op_job {
     ndr_context *context;
     ndr_queue *queue; /* NULL: the kernels are only built */
+    const ndr_order *order; /* what the first launch waits for */
     const ndr_op_row *row;
     const void *request;
     const ndr_caps *caps; /* the context's, or `smaller` */
     ndr_op_plan plan;
     ndr_workspace *workspace; /* NULL until it is borrowed; ndr_op_run() returns it */
     bool keeps_events;
+    unsigned launches; /* so far */
     ndr_event *event; /* spans the launches so far; NULL unless events are kept */
     ndr_caps smaller; /* the context's, with the group size of a kernel */
 };

@@ -91,11 +91,14 @@ void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsign
 
 /* ---- running ---- */
 
-ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *request, ndr_event **event)
+ndr_status ndr_op_run_row(const ndr_op_row *row, const ndr_order *order, const void *request, ndr_event **event)
 {
+    ndr_queue *const queue = order->queue;
     ndr_op_job job; /* members that are not set here are set before use */
     job.context = queue->context;
     job.queue = queue;
+    job.order = order;
+    job.launches = 0;
     job.row = row;
     job.request = request;
     job.caps = &queue->context->caps;
@@ -105,7 +108,7 @@ ndr_status ndr_op_run_row(const ndr_op_row *row, ndr_queue *queue, const void *r
     row->plan(job.caps, request, &job.plan);
     const ndr_status status = row->run(&job);
     if (job.workspace)
-        ndr_workspace_return(job.workspace, queue->is_out_of_order && job.event ? ndr_event_end(job.event) : NULL);
+        ndr_workspace_return(job.workspace, queue->is_out_of_order ? job.event : NULL);
     if (status == NDR_OK && event) *event = job.event;
     else ndr_event_destroy(job.event);
     return status;
@@ -121,14 +124,14 @@ static void log_choice(const ndr_operation *operation, const ndr_caps *caps, uns
 }
 
 /* In a trace, the launches of a row are a region. */
-static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *row, ndr_queue *queue,
+static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *row, const ndr_order *order,
                              const void *request, ndr_event **event)
 {
     char label[96];
     const ndr_op_work work = operation->work_of(request);
     snprintf(label, sizeof label, "%s %s", operation->name, row->name);
     ndr_trace_begin(label, work.bytes, work.flops);
-    const ndr_status status = ndr_op_run_row(row, queue, request, event);
+    const ndr_status status = ndr_op_run_row(row, order, request, event);
     ndr_trace_end();
     return status;
 }
@@ -160,15 +163,16 @@ static bool is_to_try_again(const ndr_operation *operation, ndr_context *context
     return *status == NDR_OK;
 }
 
-ndr_status ndr_op_run(const ndr_operation *operation, ndr_queue *queue, const void *request, ndr_event **event)
+ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, const void *request, ndr_event **event)
 {
+    ndr_context *const context = order->queue->context;
     const ndr_op_row *row;
     ndr_status status;
     do {
-        NDR_TRY(select_row(operation, queue->context, request, &row));
-        status = ndr_is_traced() ? run_traced(operation, row, queue, request, event)
-                                 : ndr_op_run_row(row, queue, request, event);
-    } while (is_to_try_again(operation, queue->context, row, &status));
+        NDR_TRY(select_row(operation, context, request, &row));
+        status = ndr_is_traced() ? run_traced(operation, row, order, request, event)
+                                 : ndr_op_run_row(row, order, request, event);
+    } while (is_to_try_again(operation, context, row, &status));
     return status;
 }
 

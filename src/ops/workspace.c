@@ -7,14 +7,14 @@ struct ndr_workspace {
     ndr_buffer *buffer;   /* NULL until the first use */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
-    cl_event last;        /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
+    ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
 
 static void open_workspace(ndr_attachment *made) { ndr_mutex_init(&((ndr_workspace *)made)->lock); }
 
 static void release_last(ndr_workspace *workspace)
 {
-    if (workspace->last) ndr_cl.clReleaseEvent(workspace->last);
+    ndr_event_release(workspace->last);
     workspace->last = NULL;
 }
 
@@ -28,13 +28,10 @@ static void close_workspace(ndr_attachment *gone)
 
 static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), open_workspace, close_workspace };
 
-/* A command that waits for failed work would fail, too: release its event. */
-static void release_failed(ndr_workspace *workspace)
+/* What waits for failed work is refused: release its event. */
+static void release_ended(ndr_workspace *workspace)
 {
-    cl_int state = CL_COMPLETE;
-    if (!workspace->last) return;
-    (void)ndr_cl.clGetEventInfo(workspace->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    if (state <= CL_COMPLETE) release_last(workspace);
+    if (workspace->last && ndr_event_code(workspace->last) <= CL_COMPLETE) release_last(workspace);
 }
 
 /* OpenCL keeps the smaller buffer until its work is done. */
@@ -44,10 +41,10 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
     static const cl_uint zero = 0;
     if (workspace->buffer && workspace->buffer->size_bytes >= size_bytes) return NDR_OK;
     ndr_buffer *made;
-    cl_event cleared = NULL;
+    ndr_event *cleared = NULL;
     NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, MIN_BYTES), &made));
-    const ndr_status status = ndr_submit_fill(queue->cl, made->cl, &zero, sizeof zero, 0, NDR_WORKSPACE_HEAD_BYTES,
-                                              NULL, queue->is_out_of_order ? &cleared : NULL);
+    const ndr_status status = ndr_buffer_fill(queue, made, 0, NDR_WORKSPACE_HEAD_BYTES, &zero, sizeof zero,
+                                              queue->is_out_of_order ? &cleared : NULL);
     if (status != NDR_OK) {
         ndr_buffer_destroy(made);
         return status;
@@ -65,29 +62,25 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
     ndr_mutex_lock(&borrowed->lock);
-    release_failed(borrowed);
+    release_ended(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
     else ndr_mutex_unlock(&borrowed->lock);
     return status;
 }
 
-void ndr_workspace_return(ndr_workspace *workspace, cl_event last)
+void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
 {
     if (last) {
         release_last(workspace);
-        workspace->last = last;
-        (void)ndr_cl.clRetainEvent(last);
+        workspace->last = ndr_event_keep(last);
     }
     ndr_mutex_unlock(&workspace->lock);
 }
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }
 
-const cl_event *ndr_workspace_busy_until(const ndr_workspace *workspace)
-{
-    return workspace->last ? &workspace->last : NULL;
-}
+ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace) { return workspace->last; }
 
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
 

@@ -139,6 +139,8 @@ MAKES(cl_program, programs, clLinkProgram,
       c, count, devices, options, parts, list, then, data, error)
 MAKES(cl_kernel, kernels, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name, error)
 
+MAKES(cl_event, events, clCreateUserEvent, (cl_context c, cl_int *error), c, error)
+
 RETAINS(clRetainContext, cl_context, contexts)
 RETAINS(clRetainCommandQueue, cl_command_queue, queues)
 RETAINS(clRetainMemObject, cl_mem, buffers)
@@ -214,11 +216,13 @@ PASSES(clCompileProgram,
 PASSES(clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes, value)
 PASSES(clFlush, (cl_command_queue q), q)
 PASSES(clFinish, (cl_command_queue q), q)
+PASSES(clSetUserEventStatus, (cl_event e, cl_int state), e, state)
 PASSES(clWaitForEvents, (cl_uint count, const cl_event *list), count, list)
 
 /* ---- commands ---- */
 
 ENQUEUES(clEnqueueMarkerWithWaitList, (cl_command_queue q, LIST), q)
+ENQUEUES(clEnqueueBarrierWithWaitList, (cl_command_queue q, LIST), q)
 ENQUEUES(clEnqueueFillBuffer,
          (cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes, size_t offset, size_t bytes, LIST),
          q, m, pattern, pattern_bytes, offset, bytes)

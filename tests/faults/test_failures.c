@@ -28,7 +28,7 @@ typedef struct world {
     ndr_buffer *x, *y, *over, *view, *wrapped_x;
     ndr_image *picture, *other_picture;
     ndr_sampler *sampler;
-    ndr_event *event;
+    ndr_event *event, *gate;
     ndr_kernel *kernel;
     ndr_prepared *prepared;
     void *mapped;
@@ -225,6 +225,54 @@ static ndr_status query(void)
 {
     ndr_event_state state;
     return ndr_event_get_state(w.event, &state);
+}
+
+/* ---- steps: order ---- */
+
+static ndr_status create_gate(void) { return ndr_event_create(here(), &w.gate); }
+static ndr_status complete_gate(void) { return ndr_event_complete(w.gate); }
+static ndr_status fail_gate(void) { return ndr_event_fail(w.gate, NDR_NOT_FOUND, "lost"); }
+static ndr_status add_barrier(void) { return ndr_queue_barrier(ndr_after(w.line, w.gate), &w.event); }
+static ndr_status finish_within(void) { return ndr_queue_finish_within(w.line, NDR_FOREVER - 1); }
+
+static ndr_status launch_after_gate(void)
+{
+    return ndr_launch_event(ndr_after(w.line, w.gate), w.kernel, &w.event, ndr_range_1d(INTS), w.x, 3);
+}
+
+static ndr_status copy_after_gate(void)
+{
+    return ndr_buffer_copy(ndr_after(w.line, w.gate), w.x, 0, w.y, 0, sizeof host, NULL);
+}
+
+static ndr_status unmap_after_gate(void)
+{
+    const ndr_status status = ndr_buffer_unmap_event(ndr_after(w.line, w.gate), w.x, w.mapped, &w.event);
+    if (status == NDR_OK) w.mapped = NULL;
+    return status;
+}
+
+static ndr_status wait_any(void)
+{
+    size_t which;
+    return gone_after(ndr_event_wait_any(&w.event, 1, NDR_FOREVER, &which));
+}
+
+static ndr_status wait_all(void) { return gone_after(ndr_event_wait_all(&w.event, 1, NDR_FOREVER)); }
+
+static ndr_status drop_gate(void)
+{
+    ndr_event_destroy(w.gate);
+    w.gate = NULL;
+    return NDR_OK;
+}
+
+/* The step succeeds if the call reports the cause. */
+static ndr_status finish_lost(void)
+{
+    const ndr_status status = ndr_queue_finish(w.line);
+    assert_int_not_equal(status, NDR_OK);
+    return status == NDR_NOT_FOUND && strstr(ndr_last_error(), "lost") ? NDR_OK : status;
 }
 
 /* ---- steps: results ---- */
@@ -546,6 +594,16 @@ static const scene launches = { "launches",
 static const scene preparing = { "preparing",
                                  { create_queue, create_x, get_put_pair, prepare_split, run_prepared, wait, read_x,
                                    set_prepared, run_prepared, wait, read_x, expect_8 } };
+static const scene ordering = { "ordering",
+                                { create_queue, create_x, create_y, get_put, create_gate, launch_after_gate, copy_after_gate,
+                                  complete_gate, wait_any, finish_within, read_y, expect_3, drop_gate, create_gate,
+                                  add_barrier, complete_gate, wait_all, drop_gate, map_x, create_gate, unmap_after_gate,
+                                  complete_gate, wait_all, read_x, expect_3 } };
+
+/* Without memory or the state of an event, another sentence is reported: these are not refused here. */
+static const scene failing = { "failing",
+                               { create_queue, create_x, get_put, create_gate, launch_after_gate, fail_gate,
+                                 finish_lost } };
 
 static const scene checking = { "checking",
                                 { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,
@@ -579,6 +637,7 @@ static const scene tuning = { "tuning", { tune } };
 static int end_scene(void **state)
 {
     (void)state;
+    ndr_event_destroy(w.gate);
     ndr_event_destroy(w.event);
     ndr_prepared_destroy(w.prepared);
     ndr_buffer_destroy(w.x); /* it may be mapped */
@@ -668,6 +727,8 @@ static size_t tried, unnoticed[CALLS];
  * A driver need not support the query of the sub-group size that a kernel was built with. */
 static bool can_do_without(const refusal *r)
 {
+    if (r->kind == CALL_clFinish && r->scene == &failing) return true; /* the cause is reported instead */
+    if (r->kind == CALL_clFlush && r->scene == &ordering) return true; /* needless if the work has ended already */
     if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;
     return r->kind == CALL_clGetEventInfo || r->kind == CALL_clRetainEvent || r->kind == CALL_clEnqueueUnmapMemObject;
 }
@@ -755,6 +816,7 @@ static void try_scene(const scene *s)
     if (counted[CALL_clGetEventInfo] > MAX_POLLS) counted[CALL_clGetEventInfo] = MAX_POLLS; /* polled until done */
     choose_stride(counted, now_s() - began);
     const size_t tried_before = tried;
+    if (s == &failing) counted[CALL_malloc] = counted[CALL_clGetEventInfo] = 0;
     for (call kind = NO_CALL + 1; kind < CALLS; ++kind) try_all_of(s, kind, counted[kind]);
     print_message("%s: %zu refusals, one of %zu\n", s->name, tried - tried_before, stride);
 }
@@ -792,6 +854,14 @@ static void test_failures__of_launches(void **state)
     (void)state;
     try_scene(&launches);
     try_scene(&preparing);
+}
+
+static void test_failures__of_work_in_order(void **state)
+{
+    (void)state;
+    if (context->checker) skip(); /* a checked launch would wait for the gate */
+    try_scene(&ordering);
+    try_scene(&failing);
 }
 
 static void test_failures__of_building(void **state)
@@ -869,6 +939,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failures__of_opening_a_device, end_scene),
         cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_scene),
         cmocka_unit_test_teardown(test_failures__of_launches, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_work_in_order, end_scene),
         cmocka_unit_test_teardown(test_failures__of_building, end_scene),
         cmocka_unit_test_teardown(test_failures__of_linking, end_scene),
         cmocka_unit_test_teardown(test_failures__of_operations, end_scene),

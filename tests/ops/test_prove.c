@@ -106,7 +106,7 @@ static void close_bench(bench *b)
 static void check_two_runs(const char *cache, unsigned disabled, counts wanted)
 {
     bench b = open_bench(cache, disabled);
-    for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&operation, b.queue, NULL, NULL));
+    for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&operation, &(ndr_order){ .queue = b.queue }, NULL, NULL));
     assert_int_equal(seen.proofs, wanted.proofs);
     assert_int_equal(seen.special, wanted.special);
     assert_int_equal(seen.plain, wanted.plain);
@@ -192,7 +192,7 @@ static ndr_status run_inexactly(ndr_op_job *job)
 {
     ndr_matmul_request request = *(const ndr_matmul_request *)job->request;
     request.alpha *= 1 + 0x1p-12;
-    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->queue, &request, NULL);
+    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->order, &request, NULL);
 }
 
 static bool is_proved(const ndr_op_row *row)

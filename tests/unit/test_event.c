@@ -220,8 +220,8 @@ static ndr_event *failed_event(cl_int code)
     cl_event cl = clCreateUserEvent(context->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(clSetUserEventStatus(cl, code), CL_SUCCESS);
-    assert_ok(ndr_event_prepare(queue, &event, &made));
-    ndr_event_return(made, cl, NULL, &event);
+    assert_ok(ndr_event_prepare(&(ndr_order){ .queue = queue }, &event, &made));
+    ndr_event_return(queue, made, cl, NULL, &event);
     return event;
 }
 

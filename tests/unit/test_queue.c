@@ -1,4 +1,4 @@
-/* test_queue.c - queues: commands run one after the other; marks; launches after events. */
+/* test_queue.c - queues: commands run one after the other; marks. */
 #include "support.h"
 
 #include "launch/launch.h"
@@ -235,91 +235,6 @@ static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(voi
     ndr_buffer_destroy(x);
 }
 
-/* y = x + 1 in two launches, the first behind a gate. Only the wait lists keep their order. */
-static void test_queue__out_of_order_starts_a_launch_after_what_it_waits_for(void **state)
-{
-    (void)state;
-    skip_where_launches_are_waited_for();
-    ndr_queue *line;
-    const ndr_status made = ndr_queue_create_out_of_order(context, &line);
-    skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
-    assert_ok(made);
-    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"), *copy = kernel_of(plain_kernels, "copy_ints");
-    int32_t numbers[] = { 1, 1 };
-    ndr_buffer *x = buffer_of(4, &numbers[0]), *y = buffer_of(4, &numbers[1]);
-    ndr_buffer *z = buffer_of(4, NULL);
-    ndr_event *first, *second;
-    cl_int error;
-    const cl_event gate = clCreateUserEvent(context->cl, &error);
-    assert_int_equal(error, CL_SUCCESS);
-    const ndr_nd_range one = ndr_nd_range_of(ndr_range_1d(1), (ndr_range){ 0 });
-    assert_ok(ndr_launch_after(line, add_one, &one, (const ndr_arg[]){ ndr_arg_of(x) }, 1,
-                               &(ndr_wait_list){ 1, &gate }, &first));
-    const cl_event added = ndr_event_end(first);
-    assert_ok(ndr_launch_after(line, copy, &one, (const ndr_arg[]){ ndr_arg_of(y), ndr_arg_of(x) }, 2,
-                               &(ndr_wait_list){ 1, &added }, &second));
-    assert_ok(ndr_launch(queue, copy, ndr_range_1d(1), z, y)); /* if not held back, it would have run before this */
-    assert_ok(ndr_queue_finish(queue));
-    const ndr_event_state states[] = { state_of(first), state_of(second) };
-    clSetUserEventStatus(gate, CL_COMPLETE);
-    assert_int_not_equal(states[0], NDR_EVENT_COMPLETE);
-    assert_int_not_equal(states[1], NDR_EVENT_COMPLETE);
-    assert_ok(ndr_event_wait(second));
-    read_buffer(y, &numbers[1], 4);
-    assert_int_equal(numbers[1], 2);
-    ndr_event_destroy(first);
-    ndr_event_destroy(second);
-    clReleaseEvent(gate);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
-    ndr_buffer_destroy(z);
-    ndr_queue_destroy(line);
-}
-
-static cl_event marked_after[2]; /* the first event of each marker's wait list */
-static unsigned marks;
-static __typeof__(clEnqueueMarkerWithWaitList) *real_marker;
-
-static CL_API_ENTRY cl_int CL_API_CALL note_marker(cl_command_queue cl, cl_uint count, const cl_event *events,
-                                                   cl_event *done)
-{
-    if (marks < 2) marked_after[marks++] = count == 1 ? events[0] : NULL;
-    return real_marker(cl, count, events, done);
-}
-
-/* An empty range launches nothing, but its event and later commands still wait for the list. */
-static void test_queue__launch_of_an_empty_range_waits_for_its_list(void **state)
-{
-    (void)state;
-    ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
-    const int zero = 0;
-    ndr_buffer *x = buffer_of(sizeof zero, &zero);
-    cl_int error;
-    const cl_event before = clCreateUserEvent(context->cl, &error);
-    assert_int_equal(error, CL_SUCCESS);
-    assert_int_equal(clSetUserEventStatus(before, CL_COMPLETE), CL_SUCCESS);
-    const ndr_nd_range empty = ndr_nd_range_of(ndr_range_1d(0), (ndr_range){ 0 });
-    const ndr_arg args[] = { ndr_arg_of(x) };
-    const ndr_wait_list waits = { 1, &before };
-    ndr_event *event = NULL;
-    real_marker = ndr_cl.clEnqueueMarkerWithWaitList;
-    ndr_cl.clEnqueueMarkerWithWaitList = note_marker;
-    const ndr_status with_event = ndr_launch_after(queue, add_one, &empty, args, 1, &waits, &event);
-    const ndr_status without = ndr_launch_after(queue, add_one, &empty, args, 1, &waits, NULL);
-    const ndr_status needless = ndr_launch_after(queue, add_one, &empty, args, 1, NULL, NULL);
-    ndr_cl.clEnqueueMarkerWithWaitList = real_marker;
-    assert_ok(with_event);
-    assert_ok(without);
-    assert_ok(needless);
-    assert_int_equal(marks, 2);
-    for (int i = 0; i < 2; ++i) assert_ptr_equal(marked_after[i], before);
-    assert_ok(ndr_event_wait(event));
-    assert_ok(ndr_queue_finish(queue));
-    ndr_event_destroy(event);
-    clReleaseEvent(before);
-    ndr_buffer_destroy(x);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,8 +251,6 @@ int main(void)
         cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
         cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
-        cmocka_unit_test(test_queue__out_of_order_starts_a_launch_after_what_it_waits_for),
-        cmocka_unit_test(test_queue__launch_of_an_empty_range_waits_for_its_list),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

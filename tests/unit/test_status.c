@@ -21,6 +21,7 @@ static const ndr_status all[] = {
     NDR_BUILD_FAILED,
     NDR_OUT_OF_HOST_MEMORY,
     NDR_OUT_OF_DEVICE_MEMORY,
+    NDR_TIMEOUT,
     NDR_DRIVER_ERROR,
 };
 enum { COUNT = sizeof all / sizeof all[0] };
@@ -34,7 +35,7 @@ static void test_status__has_the_name_of_its_enumerator(void **state)
         "NDR_OK", "NDR_BAD_ARGUMENT", "NDR_BAD_RANGE", "NDR_BAD_KERNEL_ARGUMENT", "NDR_OUT_OF_BOUNDS",
         "NDR_NOT_FOUND", "NDR_LIMIT_EXCEEDED", "NDR_NO_DRIVER", "NDR_NO_DEVICE", "NDR_NO_MATCHING_DEVICE",
         "NDR_UNSUPPORTED", "NDR_NOT_KEPT", "NDR_BUILD_FAILED", "NDR_OUT_OF_HOST_MEMORY", "NDR_OUT_OF_DEVICE_MEMORY",
-        "NDR_DRIVER_ERROR",
+        "NDR_TIMEOUT", "NDR_DRIVER_ERROR",
     };
     for (size_t i = 0; i < COUNT; ++i) assert_string_equal(ndr_status_name(all[i]), names[i]);
 }
@@ -43,7 +44,7 @@ static void test_status__keeps_its_numbers(void **state)
 {
     (void)state;
     static const int numbers[COUNT] = { 0,   100, 101, 102, 103, 104, 105, 200,
-                                        201, 202, 203, 204, 300, 400, 401, 900 };
+                                        201, 202, 203, 204, 300, 400, 401, 500, 900 };
     for (size_t i = 0; i < COUNT; ++i) assert_int_equal(all[i], numbers[i]);
 }
 

@@ -198,11 +198,12 @@ static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, nd
 
 ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event)
 {
+    const ndr_order order = ndr_order_of(queue);
     ndr_matmul_request request;
-    NDR_TRY(check_matmul(queue, desc, &request));
-    if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark(queue, event);
-    NDR_TRY(ndr_core_get(queue->context, &request.core));
-    return ndr_op_run(&ndr_matmul_operation, queue, &request, event);
+    NDR_TRY(check_matmul(order.queue, desc, &request));
+    if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark_in(&order, event);
+    NDR_TRY(ndr_core_get(order.queue->context, &request.core));
+    return ndr_op_run(&ndr_matmul_operation, &order, &request, event);
 }
 
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)

@@ -133,7 +133,7 @@ static ndr_status multiply(ndr_queue *queue, const ndr_op_row *row, product *p, 
     p->request.a = p->a.on_device;
     p->request.b = p->b.on_device;
     p->request.c = p->c.on_device;
-    NDR_TRY(ndr_op_run_row(row, queue, &p->request, NULL));
+    NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = queue }, &p->request, NULL));
     NDR_TRY(ndr_buffer_read(queue, p->c.on_device.buffer, 0, bytes, p->got));
     *is_right = is_right_everywhere(p);
     return NDR_OK;

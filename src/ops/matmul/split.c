@@ -102,7 +102,7 @@ static ndr_status run(ndr_op_job *job)
     NDR_TRY(ndr_op_get_kernel(job, job->plan.kernel, &kernels[1]));
     if (ndr_op_borrow(job) == NDR_OK) return ndr_matmul_run_parts(job, 1, launch, kernels);
     ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked instead of split: %s", ndr_last_error());
-    return ndr_op_run_row(&ndr_matmul_blocked, job->queue, job->request, job->keeps_events ? &job->event : NULL);
+    return ndr_op_run_row(&ndr_matmul_blocked, job->order, job->request, job->keeps_events ? &job->event : NULL);
 }
 
 const ndr_op_row ndr_matmul_split = { .name = "split",

@@ -117,9 +117,10 @@ static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc,
 
 ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event)
 {
+    const ndr_order order = ndr_order_of(queue);
     ndr_reduce_request request;
-    NDR_TRY(check_reduction(queue, desc, &request));
-    return ndr_op_run(&ndr_reduce_operation, queue, &request, event);
+    NDR_TRY(check_reduction(order.queue, desc, &request));
+    return ndr_op_run(&ndr_reduce_operation, &order, &request, event);
 }
 
 ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, ndr_kernel **kernel)

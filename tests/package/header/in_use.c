@@ -11,6 +11,7 @@ struct pair {
 ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer);
 ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event);
 ndr_status prepared(ndr_kernel *kernel, ndr_buffer *buffer, ndr_prepared **made);
+ndr_status order(ndr_queue *queue, ndr_kernel *kernel, ndr_event *a, ndr_event *b);
 
 ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
 {
@@ -45,4 +46,14 @@ ndr_status prepared(ndr_kernel *kernel, ndr_buffer *buffer, ndr_prepared **made)
     const ndr_status status = ndr_prepare(kernel, made, ndr_range_1d(8), buffer, 1.0f, ndr_local(int, 2));
     if (status != NDR_OK) return status;
     return ndr_prepared_set(*made, 1, ndr_struct(struct pair, p));
+}
+
+ndr_status order(ndr_queue *queue, ndr_kernel *kernel, ndr_event *a, ndr_event *b)
+{
+    ndr_event *both[2];
+    both[0] = a;
+    both[1] = b;
+    const ndr_status first = ndr_launch(ndr_after(queue, a, b), kernel, ndr_range_1d(1), 1);
+    if (first != NDR_OK) return first;
+    return ndr_queue_mark(ndr_after_all(queue, both, 2), &a);
 }

@@ -1,0 +1,126 @@
+/* task.c - functions of the host that run when work has ended: tasks between commands, and callbacks of events.
+ *
+ * Each has a thread of its own, which waits for an event, runs the function and ends. So a function may wait, enqueue
+ * and block without holding up another; a driver's own callbacks may not. */
+#include "device/device.h"
+
+#include <stdlib.h>
+
+typedef struct task {
+    ndr_mutex lock;    /* held until the task is enqueued, or given up */
+    bool is_given_up;
+    ndr_event *before; /* that it waits for; a reference */
+    ndr_event *end;    /* a user's event, for the commands behind a task; NULL: a callback */
+    ndr_host_function *function;
+    ndr_event_callback *callback;
+    void *user;
+} task;
+
+static void free_task(task *t)
+{
+    ndr_event_release(t->before);
+    ndr_event_release(t->end);
+    ndr_mutex_destroy(&t->lock);
+    free(t);
+}
+
+/* The work before a task failed, or the task did. */
+static void end_task(task *t, ndr_status status)
+{
+    const ndr_cause *cause = status == NDR_OK ? NULL : ndr_cause_new(status, ndr_last_cl_error(), ndr_last_error());
+    NDR_IGNORE(ndr_event_set_end("ndr_host_task", t->end, cause));
+}
+
+static ndr_status run_task(const task *t)
+{
+    NDR_TRY(ndr_event_wait(t->before));
+    const ndr_status status = t->function(t->user);
+    return status == NDR_OK ? NDR_OK : ndr_fail(status, "a function of ndr_host_task() failed: %s", ndr_last_error());
+}
+
+static void run_callback(const task *t)
+{
+    const ndr_status status = ndr_event_wait(t->before);
+    t->callback(status, status == NDR_OK ? "" : ndr_last_error(), t->user);
+}
+
+static void *run(void *task_)
+{
+    task *t = task_;
+    ndr_mutex_lock(&t->lock);
+    ndr_mutex_unlock(&t->lock);
+    if (!t->is_given_up && t->end) end_task(t, run_task(t));
+    if (!t->is_given_up && !t->end) run_callback(t);
+    free_task(t);
+    return NULL;
+}
+
+/* Start the thread. It waits until the lock, which the caller then holds, is free. */
+static ndr_status start(task *t)
+{
+    ndr_thread thread;
+    ndr_mutex_lock(&t->lock);
+    if (ndr_thread_start(&thread, run, t)) {
+        ndr_thread_detach(thread);
+        return NDR_OK;
+    }
+    ndr_mutex_unlock(&t->lock);
+    free_task(t);
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a thread");
+}
+
+/* From now on the thread owns the task. */
+static ndr_status let_go(task *t, ndr_status status)
+{
+    t->is_given_up = status != NDR_OK;
+    ndr_mutex_unlock(&t->lock);
+    return status;
+}
+
+static ndr_status new_task(task **made)
+{
+    *made = calloc(1, sizeof **made);
+    if (!*made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a task");
+    ndr_mutex_init(&(*made)->lock);
+    return NDR_OK;
+}
+
+/* ---- callbacks ---- */
+
+ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback, void *user)
+{
+    task *t;
+    NDR_REQUIRE_SET(event);
+    NDR_REQUIRE(callback, "ndr_event_set_callback: callback is NULL");
+    NDR_TRY(new_task(&t));
+    t->before = ndr_event_keep(event);
+    t->callback = callback;
+    t->user = user;
+    NDR_TRY(start(t));
+    return let_go(t, NDR_OK);
+}
+
+/* ---- tasks ---- */
+
+/* What comes later in the queue waits for the task's end by a marker, or out of order by the marker's event. */
+static ndr_status enqueue(const ndr_order *order, task *t, ndr_event **event)
+{
+    NDR_TRY(ndr_queue_mark_in(order, &t->before));
+    return ndr_queue_mark_in(&(ndr_order){ .queue = order->queue, .also = t->end }, event);
+}
+
+ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *user, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    task *t;
+    NDR_TRY(ndr_order_check_queue(__func__, &order));
+    NDR_REQUIRE(function, "ndr_host_task: function is NULL");
+    NDR_TRY(new_task(&t));
+    t->function = function;
+    t->user = user;
+    const ndr_status status = ndr_event_create(order.queue->context, &t->end);
+    if (status != NDR_OK) free_task(t);
+    NDR_TRY(status);
+    NDR_TRY(start(t));
+    return let_go(t, enqueue(&order, t, event));
+}

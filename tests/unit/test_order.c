@@ -1,0 +1,595 @@
+/* test_order.c - what commands wait for: wait lists, queues out of order, and the first cause of a failure. */
+#include "support.h"
+
+#include "device/device.h"
+
+enum { INTS = 64, BYTES = INTS * sizeof(int32_t) };
+
+static ndr_kernel *add_one, *copy_ints;
+static ndr_buffer *x, *y;
+static const int32_t zeros[INTS];
+
+static int open_all(void **state)
+{
+    if (open_device(state) != 0) return 1;
+    add_one = kernel_of(plain_kernels, "add_one");
+    copy_ints = kernel_of(plain_kernels, "copy_ints");
+    x = buffer_of(BYTES, zeros);
+    y = buffer_of(BYTES, zeros);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+    return close_device(state);
+}
+
+static void clear(ndr_buffer *buffer) { assert_ok(ndr_buffer_write(queue, buffer, 0, BYTES, zeros)); }
+
+static int32_t first_of(ndr_buffer *buffer)
+{
+    int32_t first = -1;
+    assert_ok(ndr_buffer_read(queue, buffer, 0, sizeof first, &first));
+    return first;
+}
+
+/* A user's event: what waits for it starts when the test says so. */
+static ndr_event *new_gate(void)
+{
+    skip_where_launches_are_waited_for();
+    ndr_event *gate;
+    assert_ok(ndr_event_create(context, &gate));
+    return gate;
+}
+
+static ndr_event_state state_of(ndr_event *event)
+{
+    ndr_event_state state = NDR_EVENT_QUEUED;
+    assert_ok(ndr_event_get_state(event, &state));
+    return state;
+}
+
+static ndr_queue *new_queue(void)
+{
+    ndr_queue *line;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    return line;
+}
+
+/* NULL if the device has none. */
+static ndr_queue *new_unordered(void)
+{
+    ndr_queue *line = NULL;
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line);
+    if (status == NDR_UNSUPPORTED) assert_non_null(strstr(ndr_last_error(), "has no out-of-order queues; use several"));
+    else assert_ok(status);
+    return line;
+}
+
+/* ---- each call that enqueues ---- */
+
+static int32_t host[INTS];
+static void *mapped;
+
+typedef ndr_status command(ndr_queue *on, ndr_event **event);
+
+static ndr_status launch(ndr_queue *on, ndr_event **event)
+{
+    return ndr_launch_event(on, add_one, event, ndr_range_1d(INTS), x);
+}
+
+static ndr_status launch_nothing(ndr_queue *on, ndr_event **event)
+{
+    return ndr_launch_event(on, add_one, event, ndr_range_1d(0), x);
+}
+
+static ndr_status launch_split(ndr_queue *on, ndr_event **event)
+{
+    ndr_nd_range range = ndr_nd_range_1d(INTS - 3, 16);
+    range.edge = NDR_EDGE_SPLIT;
+    return ndr_launch_event(on, kernel_of(plain_kernels, "spin"), event, range, x, 1);
+}
+
+static ndr_status read_x(ndr_queue *on, ndr_event **event)
+{
+    return ndr_buffer_read_async(on, x, 0, BYTES, host, event);
+}
+
+static ndr_status read_nothing(ndr_queue *on, ndr_event **event)
+{
+    return ndr_buffer_read_async(on, x, 0, 0, host, event);
+}
+
+static ndr_status write_x(ndr_queue *on, ndr_event **event)
+{
+    return ndr_buffer_write_async(on, x, 0, BYTES, zeros, event);
+}
+
+static ndr_status fill_x(ndr_queue *on, ndr_event **event)
+{
+    return ndr_buffer_fill(on, x, 0, BYTES, zeros, 4, event);
+}
+
+static ndr_status copy_x(ndr_queue *on, ndr_event **event) { return ndr_buffer_copy(on, x, 0, y, 0, BYTES, event); }
+
+static ndr_status unmap_x(ndr_queue *on, ndr_event **event)
+{
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, BYTES, &mapped));
+    return ndr_buffer_unmap_event(on, x, mapped, event);
+}
+
+static ndr_status reduce(ndr_queue *on, ndr_event **event)
+{
+    return ndr_reduce(on,
+                      &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32,
+                                          .op = NDR_OP_SUM,
+                                          .input = { x, 0 },
+                                          .count = INTS,
+                                          .output = { y, 0 } },
+                      event);
+}
+
+static ndr_status matmul(ndr_queue *on, ndr_event **event)
+{
+    return ndr_matmul(on,
+                      &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                          .a = { x, 0, 2, 2, 0 },
+                                          .b = { x, 8, 2, 2, 0 },
+                                          .c = { y, 0, 2, 2, 0 } },
+                      event);
+}
+
+static ndr_status mark(ndr_queue *on, ndr_event **event) { return ndr_queue_mark(on, event); }
+static ndr_status barrier(ndr_queue *on, ndr_event **event) { return ndr_queue_barrier(on, event); }
+
+static const struct {
+    const char *name;
+    command *enqueue;
+} commands[] = {
+    { "launch", launch },   { "launch of nothing", launch_nothing },
+    { "split", launch_split }, { "read", read_x },
+    { "read of nothing", read_nothing }, { "write", write_x },
+    { "fill", fill_x },     { "copy", copy_x },
+    { "unmap", unmap_x },   { "reduce", reduce },
+    { "matmul", matmul },   { "mark", mark },
+    { "barrier", barrier },
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* On an in-order queue, and on one out of order if the device has one. */
+static void each_waits(ndr_queue *line)
+{
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        ndr_event *gates[2] = { new_gate(), new_gate() }, *done = NULL;
+        assert_ok(commands[i].enqueue(ndr_after(line, gates[0], NULL, gates[1]), &done));
+        const ndr_event_state before = state_of(done);
+        assert_ok(ndr_event_complete(gates[1]));
+        const ndr_event_state between = state_of(done);
+        assert_ok(ndr_event_complete(gates[0]));
+        assert_ok(ndr_event_wait(done));
+        if (before >= NDR_EVENT_RUNNING || between >= NDR_EVENT_RUNNING) fail_msg("%s did not wait", commands[i].name);
+        assert_int_equal(state_of(done), NDR_EVENT_COMPLETE);
+        for (size_t g = 0; g < 2; ++g) ndr_event_destroy(gates[g]);
+        ndr_event_destroy(done);
+    }
+    assert_ok(ndr_queue_finish(line));
+}
+
+static void test_order__each_command_waits_for_its_events(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_queue(), *unordered = new_unordered();
+    each_waits(line);
+    if (unordered) each_waits(unordered);
+    ndr_queue_destroy(unordered);
+    ndr_queue_destroy(line);
+}
+
+/* The command fails with the first cause: not with the driver's code for commands whose events have failed. */
+static void each_fails(ndr_queue *line)
+{
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        ndr_event *gate = new_gate(), *done = NULL, *next = NULL;
+        assert_ok(commands[i].enqueue(ndr_after(line, gate), &done));
+        assert_ok(ndr_launch_event(ndr_after(line, done), add_one, &next, ndr_range_1d(INTS), y));
+        assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "the disk is full of holes"));
+        assert_refused(NDR_NOT_FOUND, ndr_event_wait(next), "because work before it did: the disk is full of holes");
+        assert_refused(NDR_NOT_FOUND, ndr_event_wait(done), "because work before it did: the disk is full of holes");
+        assert_refused(NDR_NOT_FOUND, ndr_queue_finish(line), "the disk is full of holes");
+        assert_ok(ndr_queue_finish(line)); /* reported once */
+        ndr_event_destroy(gate);
+        ndr_event_destroy(done);
+        ndr_event_destroy(next);
+    }
+}
+
+static void test_order__each_command_fails_with_the_first_cause(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_queue(), *unordered = new_unordered();
+    clear(y);
+    each_fails(line);
+    if (unordered) each_fails(unordered);
+    ndr_queue_destroy(unordered);
+    ndr_queue_destroy(line);
+    clear(x); /* what failed disturbs nothing */
+    clear(y);
+    assert_ok(ndr_launch(queue, add_one, ndr_range_1d(INTS), x));
+    assert_int_equal(first_of(x), 1);
+}
+
+static void test_order__blocking_calls_wait_and_fail_too(void **state)
+{
+    (void)state;
+    clear(x);
+    ndr_event *done, *gate = new_gate();
+    ndr_queue *line = new_queue();
+    int32_t got = -1;
+    assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(INTS), x));
+    assert_ok(ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got));
+    assert_int_equal(got, 1);
+    assert_ok(ndr_buffer_map(ndr_after(queue, done), x, NDR_MAP_READ_WRITE, 0, BYTES, &mapped));
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    assert_ok(ndr_buffer_write(ndr_after(line, done), x, 0, BYTES, zeros));
+    ndr_event_destroy(done);
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &done, ndr_range_1d(INTS), x));
+    assert_ok(ndr_event_fail(gate, NDR_LIMIT_EXCEEDED, "too many"));
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_event_wait(done), "because work before it did: too many");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got),
+                   "event 0 that the command waits for has failed, and nothing was enqueued: ", "too many");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_map(ndr_after(queue, NULL, done), x, NDR_MAP_READ, 0, BYTES, &mapped),
+                   "event 1 that the command waits for has failed");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_queue_finish(line), "too many");
+    ndr_event_destroy(gate);
+    ndr_event_destroy(done);
+    ndr_queue_destroy(line);
+}
+
+/* ---- the lists ---- */
+
+static void test_order__takes_lists_of_every_length(void **state)
+{
+    (void)state;
+    static const size_t counts[] = { 0, 1, 2, 7, 257 };
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
+        ndr_event *gates[257] = { NULL }, *done;
+        for (size_t i = 0; i < counts[c]; ++i) gates[i] = new_gate();
+        assert_ok(ndr_launch_event(ndr_after_all(queue, gates, counts[c]), add_one, &done, ndr_range_1d(INTS), x));
+        for (size_t i = 0; i < counts[c]; ++i) {
+            assert_int_not_equal(state_of(done), NDR_EVENT_COMPLETE);
+            assert_ok(ndr_event_complete(gates[i]));
+        }
+        assert_ok(ndr_event_wait(done));
+        for (size_t i = 0; i < counts[c]; ++i) ndr_event_destroy(gates[i]);
+        ndr_event_destroy(done);
+    }
+}
+
+static void test_order__events_of_nothing_are_complete(void **state)
+{
+    (void)state;
+    ndr_event *nothing;
+    clear(x);
+    assert_ok(ndr_launch_event(queue, add_one, &nothing, ndr_range_1d(0), x));
+    assert_ok(ndr_launch(ndr_after(queue, NULL), add_one, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch(ndr_after(queue, NULL, nothing, NULL), add_one, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch(ndr_after_all(queue, NULL, 0), add_one, ndr_range_1d(INTS), x));
+    assert_int_equal(first_of(x), 3);
+    ndr_event_destroy(nothing);
+}
+
+/* The events may be destroyed, and the other queue was never flushed. */
+static void test_order__spans_queues_that_were_not_flushed(void **state)
+{
+    (void)state;
+    enum { QUEUES = 3, STEPS = 30 };
+    ndr_queue *lines[QUEUES];
+    ndr_event *last = NULL;
+    clear(x);
+    for (size_t i = 0; i < QUEUES; ++i) lines[i] = new_queue();
+    for (size_t i = 0; i < STEPS; ++i) {
+        ndr_event *done;
+        assert_ok(ndr_launch_event(ndr_after(lines[i % QUEUES], last), add_one, &done, ndr_range_1d(INTS), x));
+        ndr_event_destroy(last);
+        last = done;
+    }
+    assert_ok(ndr_event_wait(last));
+    assert_int_equal(first_of(x), STEPS);
+    ndr_event_destroy(last);
+    for (size_t i = 0; i < QUEUES; ++i) ndr_queue_destroy(lines[i]);
+}
+
+static void test_order__refuses_what_is_not_right(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_event *foreign, *own, *made = NULL;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_event_create(other, &foreign));
+    assert_ok(ndr_event_create(context, &own));
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_launch_event(ndr_after(queue, own, foreign), add_one, &made, ndr_range_1d(INTS), x),
+                   "ndr_after: event 1 and the queue belong to different contexts", "ndr_event_wait()");
+    assert_null(made);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(ndr_after(queue, own)), "ndr_queue_finish: ndr_after() is for "
+                   "commands; pass the queue itself");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(ndr_after(queue, own)), "ndr_queue_flush: ndr_after() is for");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish_within(ndr_after(queue, own), 0), "ndr_after() is for");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(NULL, own), &made), "ndr_queue_mark", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(NULL, &made), "ndr_queue_barrier", "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(NULL, own), add_one, ndr_range_1d(1), x), "queue is NULL");
+    assert_ok(ndr_event_complete(own));
+    assert_ok(ndr_event_complete(foreign));
+    ndr_event_destroy(own);
+    ndr_event_destroy(foreign);
+    ndr_context_destroy(other);
+}
+
+/* ---- a graph ---- */
+
+/* load, then left and right, then join: x = 1; y = x; x += 1; y and x are joined by a copy. */
+static void run_diamond(ndr_queue *line, ndr_queue *other)
+{
+    ndr_event *load, *left, *right, *join;
+    ndr_buffer *z = buffer_of(BYTES, zeros);
+    int32_t got = 0;
+    clear(x);
+    clear(y);
+    assert_ok(ndr_launch_event(line, add_one, &load, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch_event(ndr_after(line, load), copy_ints, &left, ndr_range_1d(INTS), y, x));
+    assert_ok(ndr_launch_event(ndr_after(other, load), copy_ints, &right, ndr_range_1d(INTS), z, x));
+    assert_ok(ndr_launch_event(ndr_after(line, left, right), add_one, &join, ndr_range_1d(INTS), z));
+    assert_ok(ndr_buffer_read(ndr_after(other, join), z, 0, sizeof got, &got));
+    assert_int_equal(got, 2);
+    ndr_event *const all[] = { load, left, right, join };
+    for (size_t i = 0; i < 4; ++i) ndr_event_destroy(all[i]);
+    ndr_buffer_destroy(z);
+}
+
+static void test_order__runs_a_diamond(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_queue(), *other = new_queue(), *unordered = new_unordered();
+    for (int i = 0; i < 10; ++i) {
+        run_diamond(line, other);
+        if (unordered) run_diamond(unordered, unordered);
+    }
+    ndr_queue_destroy(line);
+    ndr_queue_destroy(other);
+    ndr_queue_destroy(unordered);
+}
+
+/* ---- queues out of order ---- */
+
+static void test_order__out_of_order_starts_what_waits_for_nothing(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_unordered();
+    skip_without(line, "the device has no out-of-order queues");
+    ndr_event *gate = new_gate(), *held, *free_one;
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &held, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch_event(line, add_one, &free_one, ndr_range_1d(INTS), y));
+    assert_ok(ndr_event_wait(free_one));
+    assert_int_not_equal(state_of(held), NDR_EVENT_COMPLETE);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(gate);
+    ndr_event_destroy(held);
+    ndr_event_destroy(free_one);
+    ndr_queue_destroy(line);
+}
+
+static void test_order__a_barrier_holds_back_what_comes_later(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_unordered();
+    skip_without(line, "the device has no out-of-order queues");
+    ndr_event *gate = new_gate(), *behind, *around;
+    ndr_queue *other = new_queue();
+    assert_ok(ndr_launch(ndr_after(line, gate), add_one, ndr_range_1d(INTS), x));
+    assert_ok(ndr_queue_barrier(line, NULL));
+    assert_ok(ndr_launch_event(line, add_one, &behind, ndr_range_1d(INTS), y));
+    assert_ok(ndr_launch_event(other, add_one, &around, ndr_range_1d(INTS), y));
+    assert_ok(ndr_event_wait(around)); /* there was time to start it */
+    assert_int_not_equal(state_of(behind), NDR_EVENT_COMPLETE);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait(behind));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(gate);
+    ndr_event_destroy(behind);
+    ndr_event_destroy(around);
+    ndr_queue_destroy(line);
+    ndr_queue_destroy(other);
+}
+
+/* ---- failures ---- */
+
+/* A -> B -> C on three queues: B has a real code of the driver, C that of PoCL for all failures. */
+static void test_order__tells_the_drivers_first_code(void **state)
+{
+    (void)state;
+    ndr_event *gate = new_gate(), *b, *c;
+    ndr_queue *second = new_queue(), *third = new_queue();
+    assert_ok(ndr_launch_event(ndr_after(second, gate), add_one, &b, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch_event(ndr_after(third, b), add_one, &c, ndr_range_1d(INTS), y));
+    assert_int_equal(clSetUserEventStatus(gate->first, CL_OUT_OF_RESOURCES), CL_SUCCESS);
+    assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(c), "because work before it did: the work was enqueued, but failed: "
+                   "CL_OUT_OF_RESOURCES (-5)");
+    assert_int_equal(ndr_last_cl_error(), -5);
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(third), "CL_OUT_OF_RESOURCES (-5)");
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(second), "CL_OUT_OF_RESOURCES (-5)");
+    ndr_event_destroy(gate);
+    ndr_event_destroy(b);
+    ndr_event_destroy(c);
+    ndr_queue_destroy(second);
+    ndr_queue_destroy(third);
+}
+
+static cl_event failing; /* of which the driver is made to report -5 */
+static __typeof__(clGetEventInfo) *real_info;
+
+static CL_API_ENTRY cl_int CL_API_CALL report_failure(cl_event event, cl_event_info what, size_t bytes, void *out,
+                                                      size_t *size)
+{
+    const cl_int error = real_info(event, what, bytes, out, size);
+    if (event == failing && what == CL_EVENT_COMMAND_EXECUTION_STATUS) *(cl_int *)out = CL_OUT_OF_RESOURCES;
+    return error;
+}
+
+/* Of launches without wait list and event, the queue knows the last of a few, where it spins. */
+static void test_order__finish_reports_a_launch_that_clfinish_does_not(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_queue *line;
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .spin_ns = 1 }, &line));
+    assert_ok(ndr_launch(line, add_one, ndr_range_1d(INTS), x));
+    failing = atomic_load(&line->last);
+    real_info = ndr_cl.clGetEventInfo;
+    ndr_cl.clGetEventInfo = report_failure;
+    const ndr_status status = ndr_queue_finish(line);
+    ndr_cl.clGetEventInfo = real_info;
+    assert_refused(NDR_DRIVER_ERROR, status, "the last launch was enqueued, but failed: CL_OUT_OF_RESOURCES (-5)");
+    assert_ok(ndr_queue_finish(line));
+    ndr_queue_destroy(line);
+}
+
+/* The sentence names the kernel whose launch was the first to fail. */
+static void test_order__names_the_kernel_that_failed_first(void **state)
+{
+    (void)state;
+    ndr_event *gate = new_gate(), *first, *second;
+    ndr_queue *line = new_queue();
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &first, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch_event(ndr_after(line, first), copy_ints, &second, ndr_range_1d(INTS), y, x));
+    assert_ok(ndr_event_complete(gate));
+    assert_int_equal(clFinish(line->cl), CL_SUCCESS);
+    failing = first->first;
+    real_info = ndr_cl.clGetEventInfo;
+    ndr_cl.clGetEventInfo = report_failure;
+    const ndr_status status = ndr_event_wait(second);
+    ndr_cl.clGetEventInfo = real_info;
+    assert_refused(NDR_DRIVER_ERROR, status, "because work before it did: kernel \"add_one\" was enqueued, but failed: "
+                   "CL_OUT_OF_RESOURCES (-5)");
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(line), "kernel \"add_one\" was enqueued");
+    ndr_event_destroy(gate);
+    ndr_event_destroy(first);
+    ndr_event_destroy(second);
+    ndr_queue_destroy(line);
+}
+
+/* ---- user events ---- */
+
+static void test_order__user_events_end_once(void **state)
+{
+    (void)state;
+    ndr_event *event, *mark_event;
+    assert_ok(ndr_event_create(context, &event));
+    assert_int_not_equal(state_of(event), NDR_EVENT_COMPLETE);
+    assert_ok(ndr_event_complete(event));
+    assert_ok(ndr_event_wait(event));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(event), "ndr_event_complete: the event has ended already");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, "no"), "has ended already");
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+    assert_ok(ndr_queue_mark(queue, &mark_event));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(mark_event), "belongs to enqueued work");
+    assert_ok(ndr_event_wait(mark_event));
+    ndr_event_destroy(mark_event);
+    assert_ok(ndr_event_create(context, &event));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_OK, "no"), "status is NDR_OK");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, NULL), "why is NULL");
+    assert_ok(ndr_event_fail(event, NDR_NOT_FOUND, "no such file"));
+    assert_refused(NDR_NOT_FOUND, ndr_event_wait(event), "no such file");
+    assert_int_equal(state_of(event), NDR_EVENT_FAILED);
+    ndr_event_destroy(event);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_create(NULL, &event), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_create(context, NULL), "event is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(NULL), "event is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(NULL, NDR_NOT_FOUND, "no"), "event is NULL");
+}
+
+static void test_order__a_user_event_destroyed_early_fails(void **state)
+{
+    (void)state;
+    ndr_event *gate = new_gate(), *done;
+    ndr_queue *line = new_queue();
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &done, ndr_range_1d(INTS), x));
+    ndr_event_destroy(gate);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(done), "was destroyed before it had ended");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line), "was destroyed before it had ended");
+    ndr_event_destroy(done);
+    ndr_queue_destroy(line);
+}
+
+/* A command that failed by one event is still told about the other by the driver, after its queue is gone. */
+static void test_order__a_second_event_may_fail_after_all_is_gone(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; ++round) {
+        ndr_event *gates[] = { new_gate(), new_gate() }, *done;
+        ndr_queue *line = new_queue();
+        assert_ok(ndr_queue_mark(ndr_after(line, gates[0], gates[1]), &done));
+        assert_ok(ndr_launch(line, add_one, ndr_range_1d(INTS), x));
+        assert_ok(ndr_event_fail(gates[0], NDR_NOT_FOUND, "first"));
+        if (round % 2) assert_refused(NDR_TIMEOUT, ndr_event_wait_within(gates[1], 0), "has not ended");
+        ndr_event_destroy(done);
+        ndr_queue_destroy(line);
+        if (round % 4 < 2) assert_ok(ndr_event_fail(gates[1], NDR_NOT_FOUND, "second"));
+        else assert_ok(ndr_event_complete(gates[1]));
+        for (int i = 0; i < 2; ++i) ndr_event_destroy(gates[i]);
+    }
+    assert_ok(ndr_queue_finish(queue));
+}
+
+/* ---- memory ---- */
+
+/* Events are let go while the work goes on: a long chain, and a queue full of commands that wait. */
+static void test_order__keeps_no_events_of_work_that_has_ended(void **state)
+{
+    (void)state;
+    enum { STEPS = 5000 };
+    ndr_event *last = NULL;
+    ndr_queue *line = new_queue();
+    clear(x);
+    for (int i = 0; i < STEPS; ++i) {
+        ndr_event *done;
+        assert_ok(ndr_launch_event(ndr_after(line, last), add_one, &done, ndr_range_1d(INTS), x));
+        ndr_event_destroy(last);
+        last = done;
+    }
+    assert_ok(ndr_queue_finish(line));
+    assert_int_equal(atomic_load(&line->tracked_count), 0);
+    assert_null(line->tracked);
+    assert_int_equal(last->wait_count, 0);
+    assert_int_equal(atomic_load(&last->references), 1);
+    assert_int_equal(first_of(x), STEPS);
+    ndr_event_destroy(last);
+    ndr_queue_destroy(line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order__each_command_waits_for_its_events),
+        cmocka_unit_test(test_order__each_command_fails_with_the_first_cause),
+        cmocka_unit_test(test_order__blocking_calls_wait_and_fail_too),
+        cmocka_unit_test(test_order__takes_lists_of_every_length),
+        cmocka_unit_test(test_order__events_of_nothing_are_complete),
+        cmocka_unit_test(test_order__spans_queues_that_were_not_flushed),
+        cmocka_unit_test(test_order__refuses_what_is_not_right),
+        cmocka_unit_test(test_order__runs_a_diamond),
+        cmocka_unit_test(test_order__out_of_order_starts_what_waits_for_nothing),
+        cmocka_unit_test(test_order__a_barrier_holds_back_what_comes_later),
+        cmocka_unit_test(test_order__tells_the_drivers_first_code),
+        cmocka_unit_test(test_order__finish_reports_a_launch_that_clfinish_does_not),
+        cmocka_unit_test(test_order__names_the_kernel_that_failed_first),
+        cmocka_unit_test(test_order__user_events_end_once),
+        cmocka_unit_test(test_order__a_user_event_destroyed_early_fails),
+        cmocka_unit_test(test_order__a_second_event_may_fail_after_all_is_gone),
+        cmocka_unit_test(test_order__keeps_no_events_of_work_that_has_ended),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
