@@ -7,6 +7,7 @@ enum { INTS = 64, BYTES = INTS * sizeof(int32_t) };
 
 static ndr_kernel *add_one, *copy_ints;
 static ndr_buffer *x, *y;
+static ndr_prepared *prepared;
 static const int32_t zeros[INTS];
 
 static int open_all(void **state)
@@ -16,11 +17,13 @@ static int open_all(void **state)
     copy_ints = kernel_of(plain_kernels, "copy_ints");
     x = buffer_of(BYTES, zeros);
     y = buffer_of(BYTES, zeros);
+    assert_ok(ndr_prepare(add_one, &prepared, ndr_range_1d(INTS), x));
     return 0;
 }
 
 static int close_all(void **state)
 {
+    ndr_prepared_destroy(prepared);
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(y);
     return close_device(state);
@@ -141,6 +144,14 @@ static ndr_status matmul(ndr_queue *on, ndr_event **event)
                       event);
 }
 
+static ndr_status run_prepared(ndr_queue *on, ndr_event **event) { return ndr_prepared_run(on, prepared, event); }
+
+static ndr_status copy_rect(ndr_queue *on, ndr_event **event)
+{
+    const ndr_rect_desc desc = { .extent = ndr_range_2d(2, 8) };
+    return ndr_buffer_copy_rect(on, x, y, &desc, event);
+}
+
 static ndr_status mark(ndr_queue *on, ndr_event **event) { return ndr_queue_mark(on, event); }
 static ndr_status barrier(ndr_queue *on, ndr_event **event) { return ndr_queue_barrier(on, event); }
 
@@ -154,7 +165,8 @@ static const struct {
     { "fill", fill_x },     { "copy", copy_x },
     { "unmap", unmap_x },   { "reduce", reduce },
     { "matmul", matmul },   { "mark", mark },
-    { "barrier", barrier },
+    { "barrier", barrier }, { "prepared", run_prepared },
+    { "rectangle", copy_rect },
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -570,6 +582,48 @@ static void test_order__keeps_no_events_of_work_that_has_ended(void **state)
     ndr_queue_destroy(line);
 }
 
+static long resident_kib(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * 4;
+}
+
+/* A third without anything, a third with an event, a third after the one before. */
+static void launch_many(ndr_queue *line, long count)
+{
+    ndr_event *last = NULL;
+    for (long i = 0; i < count; ++i) {
+        ndr_event *done = NULL;
+        if (i % 3 == 0) assert_ok(ndr_launch(line, add_one, ndr_range_1d(INTS), x));
+        else if (i % 3 == 1) assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(INTS), x));
+        else assert_ok(ndr_launch_event(ndr_after(line, last), add_one, &done, ndr_range_1d(INTS), x));
+        ndr_event_destroy(last);
+        last = done;
+        if (i % 1024 == 0) assert_ok(ndr_queue_finish(line));
+    }
+    ndr_event_destroy(last);
+    assert_ok(ndr_queue_finish(line));
+}
+
+static void test_order__many_launches_take_constant_memory(void **state)
+{
+    (void)state;
+    const char *is_long = getenv("NDR_TEST_LONG");
+    const long count = is_long && *is_long ? 10000000 : 30000;
+    ndr_queue *line = new_queue();
+    launch_many(line, 10000);
+    const long before = resident_kib();
+    launch_many(line, count);
+    const long after = resident_kib();
+    print_message("%ld launches: %ld KiB resident before, %ld after\n", count, before, after);
+    assert_true(after - before < 4096);
+    ndr_queue_destroy(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_order__a_user_event_destroyed_early_fails),
         cmocka_unit_test(test_order__a_second_event_may_fail_after_all_is_gone),
         cmocka_unit_test(test_order__keeps_no_events_of_work_that_has_ended),
+        cmocka_unit_test(test_order__many_launches_take_constant_memory),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
