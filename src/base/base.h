@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "ndr/ndr.h"
@@ -253,7 +254,8 @@ typedef struct ndr_json {
     char chars[1024];
 } ndr_json;
 
-void ndr_json_add(ndr_json *json, const char *raw);
+void ndr_json_add_chars(ndr_json *json, const char *raw, size_t length);
+static inline void ndr_json_add(ndr_json *json, const char *raw) { ndr_json_add_chars(json, raw, strlen(raw)); }
 void ndr_json_add_number(ndr_json *json, uint64_t number);
 void ndr_json_add_us(ndr_json *json, int64_t ns); /* as microseconds; 0 if it is less */
 

@@ -283,7 +283,7 @@ int ndr_file_write(const char *path, const void *bytes, size_t count)
 
 int ndr_file_open_new(const char *path, int *file)
 {
-    ndr_file_info info;
+    ndr_file_info info = { 0 };
     if (ndr_file_get_info(path, &info) == 0 && info.is_regular) unlink(path);
     *file = open(path, CREATE_FLAGS, S_IRUSR | S_IWUSR);
     return *file < 0 ? errno : 0;

@@ -9,9 +9,8 @@
 
 /* ---- records ---- */
 
-void ndr_json_add(ndr_json *json, const char *raw)
+void ndr_json_add_chars(ndr_json *json, const char *raw, size_t length)
 {
-    const size_t length = strlen(raw);
     if (length < sizeof json->chars - json->length) memcpy(json->chars + json->length, raw, length);
     else json->is_cut = true;
     if (!json->is_cut) json->length += length;
