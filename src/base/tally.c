@@ -96,7 +96,11 @@ static cell print_ns(double ns)
     unsigned unit = 0;
     for (; ns >= 999.5 && unit < 3; ns /= 1000) ++unit;
     cell out;
-    snprintf(out.chars, sizeof out.chars, "%.*f %s", unit == 0 || ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, ns, units[unit]);
+    snprintf(out.chars, sizeof out.chars, "%.*f %s",
+             unit == 0 || ns >= 99.95 ? 0
+             : ns >= 9.995            ? 1
+                                      : 2,
+             ns, units[unit]);
     return out;
 }
 

@@ -37,7 +37,12 @@ void ndr_json_add_us(ndr_json *json, int64_t ns)
 /* The bytes of the UTF-8 character at `at`; 0: there is none. */
 static size_t character_bytes(const unsigned char *at)
 {
-    const size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+    const size_t bytes = at[0] < 0x80   ? 1
+                         : at[0] < 0xc2 ? 0
+                         : at[0] < 0xe0 ? 2
+                         : at[0] < 0xf0 ? 3
+                         : at[0] < 0xf5 ? 4
+                                        : 0;
     for (size_t i = 1; i < bytes; ++i)
         if ((at[i] & 0xc0) != 0x80) return 0;
     const unsigned second = bytes > 2 ? at[1] : 0x80u;
@@ -75,7 +80,7 @@ void ndr_json_add_text(ndr_json *json, const char *text)
 
 /* ---- the file ---- */
 
-enum { PAGE = sizeof ((ndr_timeline *)NULL)->page };
+enum { PAGE = sizeof((ndr_timeline *)NULL)->page };
 static const char opening[] = "[\n", closing[] = "\n]\n";
 
 /* The latest file of the process. The next one with its path continues it. */
@@ -128,7 +133,8 @@ void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record)
     const bool is_first = timeline->size_bytes + timeline->used == strlen(opening);
     const size_t bytes = record->length + (is_first ? 0 : strlen(",\n"));
     const size_t left = PAGE - (size_t)(timeline->size_bytes + timeline->used) % PAGE;
-    if (timeline->size_bytes >= NDR_TIMELINE_BYTES && !timeline->is_full) stop(timeline, "it has 1 GiB, which is the limit");
+    if (timeline->size_bytes >= NDR_TIMELINE_BYTES && !timeline->is_full)
+        stop(timeline, "it has 1 GiB, which is the limit");
     if (record->is_cut || timeline->is_full) {
         ++timeline->lost;
         return;

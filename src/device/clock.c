@@ -30,7 +30,8 @@ static bool has_timer(cl_device_id device)
     return ndr_cl.clGetDeviceAndHostTimer
            && ndr_cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) == CL_SUCCESS
            && ndr_cl.clGetPlatformInfo(platform, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof resolution_ns,
-                                       &resolution_ns, NULL) == CL_SUCCESS
+                                       &resolution_ns, NULL)
+                  == CL_SUCCESS
            && resolution_ns > 0;
 }
 
@@ -50,7 +51,7 @@ static bool read_timer(cl_device_id device, bracket *b)
 static bool read_times(cl_event event, bracket *b)
 {
     return ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof b->first, &b->first, NULL)
-                  == CL_SUCCESS
+               == CL_SUCCESS
            && ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof b->last, &b->last, NULL)
                   == CL_SUCCESS
            && b->first > 0 && b->last >= b->first;

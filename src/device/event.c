@@ -236,7 +236,10 @@ ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t co
 {
     NDR_TRY(check_events(call, events, count));
     event_set set = { events, count, 0 };
-    return ndr_wait_until(are_all_over, &set, timeout_ns) ? NDR_OK : fail_with_timeout(call, timeout_ns);
+    const int64_t start_ns = ndr_trace_now();
+    const bool are_over = ndr_wait_until(are_all_over, &set, timeout_ns);
+    if (count > 0 && events[0]) ndr_trace_wait(events[0]->context, NULL, start_ns, "wait with a limit");
+    return are_over ? NDR_OK : fail_with_timeout(call, timeout_ns);
 }
 
 static ndr_status wait_all(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns)

@@ -37,7 +37,7 @@ struct ndr_traced_context {
     unsigned number;
     ndr_clock_map clock; /* its error is the largest so far */
     int64_t mapped_ns;   /* when */
-    char device[sizeof ((ndr_device_info *)NULL)->name];
+    char device[sizeof((ndr_device_info *)NULL)->name];
 };
 typedef struct ndr_traced_context traced_context;
 
@@ -49,8 +49,8 @@ typedef struct traced_queue {
     bool has_times;
     pending *ring; /* `count` from `first`; the capacity is a power of two */
     size_t capacity, first, count;
-    unsigned since;           /* commands since the ring was looked at */
-    int64_t lane_end[LANES];  /* commands that overlap get rows of their own */
+    unsigned since;          /* commands since the ring was looked at */
+    int64_t lane_end[LANES]; /* commands that overlap get rows of their own */
 } traced_queue;
 
 atomic_bool ndr_trace_is_on;
@@ -206,8 +206,14 @@ static void begin_region(const char *label, uint64_t bytes, uint64_t flops)
     ndr_tally *what = ndr_tally_get(&trace.tallies, "region", label);
     region *made = what ? malloc(sizeof *made) : NULL;
     if (!made) return;
-    *made = (region){ .next = trace.regions, .link = &trace.regions, .parent = here.innermost, .what = what,
-                      .start_ns = ndr_clock_ns(), .bytes = bytes, .flops = flops, .left = 1 };
+    *made = (region){ .next = trace.regions,
+                      .link = &trace.regions,
+                      .parent = here.innermost,
+                      .what = what,
+                      .start_ns = ndr_clock_ns(),
+                      .bytes = bytes,
+                      .flops = flops,
+                      .left = 1 };
     if (made->next) made->next->link = &made->next;
     if (made->parent) ++made->parent->left;
     trace.regions = here.innermost = made;
@@ -246,7 +252,8 @@ void ndr_trace_end(void)
 
 static bool read_times(cl_event event, cl_ulong *started, cl_ulong *ended)
 {
-    return ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof *started, started, NULL) == CL_SUCCESS
+    return ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof *started, started, NULL)
+               == CL_SUCCESS
            && ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof *ended, ended, NULL) == CL_SUCCESS;
 }
 
@@ -284,8 +291,7 @@ static bool make_room(traced_queue *queue)
     const size_t capacity = queue->capacity ? 2 * queue->capacity : FIRST_PENDING;
     pending *larger = capacity <= ndr_trace_max_pending ? malloc(capacity * sizeof *larger) : NULL;
     if (!larger) return false;
-    for (size_t i = 0; i < queue->count; ++i)
-        larger[i] = queue->ring[(queue->first + i) & (queue->capacity - 1)];
+    for (size_t i = 0; i < queue->count; ++i) larger[i] = queue->ring[(queue->first + i) & (queue->capacity - 1)];
     free(queue->ring);
     queue->ring = larger;
     queue->capacity = capacity;
@@ -364,7 +370,8 @@ static void map_clock(ndr_context *context)
     ndr_clock_map *map = &context->traced->clock;
     const int64_t drift_ns = map->is_known ? llabs(now.offset_ns - map->offset_ns) : 0;
     const int64_t error_ns = now.error_ns + drift_ns;
-    if (now.is_known) *map = (ndr_clock_map){ true, now.offset_ns, error_ns > map->error_ns ? error_ns : map->error_ns };
+    if (now.is_known)
+        *map = (ndr_clock_map){ true, now.offset_ns, error_ns > map->error_ns ? error_ns : map->error_ns };
     context->traced->mapped_ns = ndr_clock_ns();
     ndr_mutex_unlock(&lock);
 }
@@ -465,13 +472,15 @@ static ndr_status start(const char *call, const ndr_trace_desc *desc)
 ndr_status ndr_trace_start(const ndr_trace_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_trace_start: desc is NULL");
-    NDR_REQUIRE(desc->table || desc->file, "ndr_trace_start: neither desc->table nor desc->file is set; set one or both");
+    NDR_REQUIRE(desc->table || desc->file,
+                "ndr_trace_start: neither desc->table nor desc->file is set; set one or both");
     NDR_REQUIRE(!desc->file || *desc->file, "ndr_trace_start: desc->file is \"\"; set it to a path, or to NULL");
     ndr_mutex_lock(&lock);
     const ndr_status status =
-        ndr_is_traced() ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace runs already; it ends with the last context "
-                                                     "that it traces")
-                        : start(__func__, desc);
+        ndr_is_traced()
+            ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace runs already; it ends with the last context "
+                                         "that it traces")
+            : start(__func__, desc);
     ndr_mutex_unlock(&lock);
     return status;
 }
@@ -535,7 +544,8 @@ static void print_notes(ndr_text *out)
         else
             ndr_text_add(out, "Context %u, %s: the device's clock could not be compared with the host's.\n", c->number,
                          c->device);
-    if (trace.failed) ndr_text_add(out, "%llu commands failed and are not counted.\n", (unsigned long long)trace.failed);
+    if (trace.failed)
+        ndr_text_add(out, "%llu commands failed and are not counted.\n", (unsigned long long)trace.failed);
     if (trace.untimed)
         ndr_text_add(out, "%llu commands have no times and are not counted.\n", (unsigned long long)trace.untimed);
     if (trace.timeline.lost)

@@ -57,12 +57,28 @@ static void test_trace_failures__does_not_record_what_the_driver_refuses(void **
     ndr_event *mark = NULL;
     open_traced("refused.json");
     refuse(CALL_clEnqueueMarkerWithWaitList, 0, CL_OUT_OF_RESOURCES);
-    assert_refused(NDR_DRIVER_ERROR, ndr_queue_mark(line, &mark), "clEnqueueMarkerWithWaitList gave CL_OUT_OF_RESOURCES");
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_mark(line, &mark),
+                   "clEnqueueMarkerWithWaitList gave CL_OUT_OF_RESOURCES");
     assert_true(refuse_none());
     assert_null(mark);
     close_traced();
     read_slices("refused.json", "");
     assert_int_equal(slice_count, 0);
+    assert_null(strstr(table, "marker"));
+}
+
+static void test_trace_failures__counts_work_that_fails(void **state)
+{
+    (void)state;
+    cl_int error;
+    open_traced("failed.json");
+    cl_event gate = clCreateUserEvent(traced->cl, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_ok(ndr_submit_marker(line->cl, &(ndr_wait_list){ 1, &gate }, NULL));
+    assert_int_equal(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+    clReleaseEvent(gate);
+    close_traced();
+    assert_non_null(strstr(table, "1 commands failed and are not counted.\n"));
     assert_null(strstr(table, "marker"));
 }
 
@@ -72,8 +88,8 @@ static ndr_status try_all(void)
     ndr_event *mark = NULL;
     traced = NULL;
     line = NULL;
-    ndr_status status =
-        ndr_trace_start(&(ndr_trace_desc){ .file = "memory.json", .table = true, .callback = keep_table, .user = &traced });
+    ndr_status status = ndr_trace_start(
+        &(ndr_trace_desc){ .file = "memory.json", .table = true, .callback = keep_table, .user = &traced });
     if (status == NDR_OK) status = ndr_context_create_with(&unchecked, &traced);
     if (status == NDR_OK) status = ndr_queue_create(traced, NULL, &line);
     ndr_trace_begin("part", 1, 1);
@@ -116,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_trace_failures__goes_on_if_the_driver_fails),
         cmocka_unit_test(test_trace_failures__has_no_device_times_if_the_clocks_cannot_be_compared),
         cmocka_unit_test(test_trace_failures__does_not_record_what_the_driver_refuses),
+        cmocka_unit_test(test_trace_failures__counts_work_that_fails),
         cmocka_unit_test(test_trace_failures__leaks_nothing_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

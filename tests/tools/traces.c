@@ -22,7 +22,8 @@ const ndr_context_desc unchecked = { .check = NDR_CHECK_OFF };
 void start_trace(const char *file)
 {
     table[0] = '\0';
-    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .file = file, .table = true, .callback = keep_table, .user = &traced }));
+    assert_ok(
+        ndr_trace_start(&(ndr_trace_desc){ .file = file, .table = true, .callback = keep_table, .user = &traced }));
 }
 
 void open_traced(const char *file)
@@ -52,9 +53,12 @@ static double number_of(const char *record, const char *key)
 static void read_slice(const char *record)
 {
     slice *s = &slices[slice_count++];
-    *s = (slice){ .group = (unsigned long)number_of(record, "pid"), .row = (unsigned long)number_of(record, "tid"),
-                  .bytes = (unsigned long)number_of(record, "bytes"), .flops = (unsigned long)number_of(record, "flops"),
-                  .start_us = number_of(record, "ts"), .time_us = number_of(record, "dur") };
+    *s = (slice){ .group = (unsigned long)number_of(record, "pid"),
+                  .row = (unsigned long)number_of(record, "tid"),
+                  .bytes = (unsigned long)number_of(record, "bytes"),
+                  .flops = (unsigned long)number_of(record, "flops"),
+                  .start_us = number_of(record, "ts"),
+                  .time_us = number_of(record, "dur") };
     assert_true(json_field(record, "name", s->name, sizeof s->name));
     assert_true(json_field(record, "cat", s->category, sizeof s->category));
     (void)json_field(record, "in", s->in, sizeof s->in);

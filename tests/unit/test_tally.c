@@ -115,13 +115,18 @@ static void test_tally__prints_a_table(void **state)
     add(ndr_tally_get(&list, "region", "matmul tiled"), 2000000, 1000000, 5000000000);
     (void)ndr_tally_get(&list, "kernel", "never ended");
     ndr_tallies_print(list, &out);
-    static const char wanted[] =
-        "command                                  count       min    median       max     total share %     GB/s  GFLOP/s\n"
-        "slow                                         1   3.00 ms   3.00 ms   3.00 ms   3.00 ms    75.0        -        -\n"
-        "read                                         1   1.00 ms   1.00 ms   1.00 ms   1.00 ms    25.0        4        -\n"
-        "twice                                        2    100 ns    102 ns    300 ns    400 ns     0.0        -        -\n"
-        "operation or region                      count       min    median       max     total share %     GB/s  GFLOP/s\n"
-        "matmul tiled                                 1   2.00 ms   2.00 ms   2.00 ms   2.00 ms    50.0      0.5  2.5e+03\n";
+    static const char wanted[] = "command                                  count       min    median       max     "
+                                 "total share %     GB/s  GFLOP/s\n"
+                                 "slow                                         1   3.00 ms   3.00 ms   3.00 ms   3.00 "
+                                 "ms    75.0        -        -\n"
+                                 "read                                         1   1.00 ms   1.00 ms   1.00 ms   1.00 "
+                                 "ms    25.0        4        -\n"
+                                 "twice                                        2    100 ns    102 ns    300 ns    400 "
+                                 "ns     0.0        -        -\n"
+                                 "operation or region                      count       min    median       max     "
+                                 "total share %     GB/s  GFLOP/s\n"
+                                 "matmul tiled                                 1   2.00 ms   2.00 ms   2.00 ms   2.00 "
+                                 "ms    50.0      0.5  2.5e+03\n";
     assert_string_equal(out.chars, wanted);
     ndr_text_free(&out);
     ndr_tallies_free(&list);

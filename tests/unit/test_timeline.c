@@ -51,10 +51,20 @@ static void test_timeline__escapes_text(void **state)
 static void test_timeline__keeps_utf_8_and_replaces_the_rest(void **state)
 {
     (void)state;
-    static const char *const kept[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf" };
-    static const char *const replaced[] = { "\xe9", "\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80",
-                                            "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82",
-                                            "\xc3", "\xff" };
+    static const char *const kept[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf",
+                                        "\xed\x9f\xbf" };
+    static const char *const replaced[] = { "\xe9",
+                                            "\x80",
+                                            "\xc0\xaf",
+                                            "\xc1\xbf",
+                                            "\xe0\x80\x80",
+                                            "\xed\xa0\x80",
+                                            "\xf0\x80\x80\x80",
+                                            "\xf4\x90\x80\x80",
+                                            "\xf5\x80\x80\x80",
+                                            "\xe2\x82",
+                                            "\xc3",
+                                            "\xff" };
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
         char wanted[16];
         snprintf(wanted, sizeof wanted, "\"%s\"", kept[i]);
@@ -92,7 +102,8 @@ static void test_timeline__prints_times_in_microseconds(void **state)
     ndr_json_add(&json, " ");
     ndr_json_add_number(&json, UINT64_MAX);
     json.chars[json.length] = '\0';
-    assert_string_equal(json.chars, " 0.000 0.001 0.999 1.000 1234.567 9223372036854775.807 0.000 18446744073709551615");
+    assert_string_equal(json.chars,
+                        " 0.000 0.001 0.999 1.000 1234.567 9223372036854775.807 0.000 18446744073709551615");
 }
 
 /* ---- the file ---- */

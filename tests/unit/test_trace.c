@@ -16,8 +16,8 @@
 static ndr_kernel *add_one(void)
 {
     ndr_kernel *kernel;
-    assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels, .label = "a \"b\".cl" },
-                             &kernel));
+    assert_ok(ndr_kernel_get(
+        traced, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels, .label = "a \"b\".cl" }, &kernel));
     return kernel;
 }
 
@@ -32,7 +32,10 @@ static void do_known_work(void)
     assert_ok(ndr_buffer_create(traced, BYTES, &y));
     assert_ok(ndr_buffer_fill(line, x, 0, BYTES, &host[0], sizeof host[0], NULL));
     for (int i = 0; i < LAUNCHES; ++i) assert_ok(ndr_launch(line, kernel, ndr_range_1d(ITEMS), x));
-    assert_ok(ndr_buffer_copy(line, x, 0, y, 0, BYTES, NULL));
+    ndr_event *copied;
+    assert_ok(ndr_buffer_copy(line, x, 0, y, 0, BYTES, &copied));
+    assert_ok(ndr_event_wait_within(copied, UINT64_C(1000000000000)));
+    ndr_event_destroy(copied);
     assert_ok(ndr_queue_finish(line));
     assert_ok(ndr_buffer_read(line, y, 0, BYTES, host));
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(host[i], LAUNCHES);
@@ -72,6 +75,7 @@ static void test_trace__writes_a_timeline(void **state)
     assert_int_equal(find_slice("transfer", "read")->bytes, BYTES);
     assert_int_equal(find_slice("enqueue", "fill")->bytes, BYTES);
     assert_int_equal(count_slices("wait", "finish"), 1);
+    assert_int_equal(count_slices("wait", "wait with a limit"), 1);
     const slice *build = find_slice("build", "a \\");
     assert_true(strcmp(build->result, "compiled") == 0 || strcmp(build->result, "from disk") == 0);
     assert_true(row_names >= 2); /* this thread, and the queue */
@@ -208,10 +212,15 @@ static void test_trace__shows_operations_with_their_row(void **state)
     assert_ok(ndr_buffer_create_from(traced, N * sizeof *ones, ones, &in));
     assert_ok(ndr_buffer_create(traced, N * sizeof *ones, &out));
     free(ones);
-    const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { in, 0 }, .count = N, .output = { out, 0 } };
+    const ndr_reduce_desc sum = {
+        .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { in, 0 }, .count = N, .output = { out, 0 }
+    };
     for (int i = 0; i < 3; ++i) assert_ok(ndr_reduce(line, &sum, NULL));
-    assert_ok(ndr_matmul(line, &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32, .a = { in, 0, M, M, 0 }, .b = { in, M * M, M, M, 0 },
-                                                   .c = { out, 0, M, M, 0 } }, NULL));
+    assert_ok(ndr_matmul(
+        line,
+        &(ndr_matmul_desc){
+            .dtype = NDR_DTYPE_F32, .a = { in, 0, M, M, 0 }, .b = { in, M * M, M, M, 0 }, .c = { out, 0, M, M, 0 } },
+        NULL));
     ndr_buffer_destroy(in);
     ndr_buffer_destroy(out);
     close_traced();
@@ -256,7 +265,7 @@ static void test_trace__shows_regions_within_regions(void **state)
     }
     ndr_trace_begin(NULL, 5, 5); /* without commands */
     ndr_trace_end();
-    ndr_trace_end();             /* there is none */
+    ndr_trace_end(); /* there is none */
     ndr_trace_begin("left open", 0, 0);
     ndr_buffer_destroy(x);
     close_traced();
@@ -343,7 +352,8 @@ static void test_trace__refuses_what_it_cannot_start(void **state)
 {
     (void)state;
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(NULL), "ndr_trace_start", "desc is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ 0 }), "neither desc->table nor desc->file is set");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ 0 }),
+                   "neither desc->table nor desc->file is set");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "" }), "desc->file is \"\"");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .table = true }),
                    "ndr_trace_start: the file \"nowhere/a.json\" cannot be made: No such file or directory",
@@ -363,15 +373,22 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
     static const struct {
         const char *words, *file;
         bool table;
-    } right[] = { { NULL, NULL, false },        { "", NULL, false },           { "table", NULL, true },
-                  { "a.json", "a.json", false }, { "table.json", "table.json", false }, { "table,b.json", "b.json", true },
-                  { "tables/x.json", "tables/x.json", false }, { "table,table,.json", "table,.json", true } };
+    } right[] = { { NULL, NULL, false },
+                  { "", NULL, false },
+                  { "table", NULL, true },
+                  { "a.json", "a.json", false },
+                  { "table.json", "table.json", false },
+                  { "table,b.json", "b.json", true },
+                  { "tables/x.json", "tables/x.json", false },
+                  { "table,table,.json", "table,.json", true } };
     for (size_t i = 0; i < sizeof right / sizeof right[0]; ++i) {
         assert_ok(ndr_trace_parse(right[i].words, &desc));
         assert_int_equal(desc.table, right[i].table);
         assert_true(right[i].file ? desc.file && strcmp(desc.file, right[i].file) == 0 : !desc.file);
     }
-    static const char *const wrong[] = { "1", "on", "tables", "table,", "table,x", "x", ".json", "a.json,table", "TABLE" };
+    static const char *const wrong[] = {
+        "1", "on", "tables", "table,", "table,x", "x", ".json", "a.json,table", "TABLE"
+    };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; it takes table, a path", wrong[i]);
@@ -398,7 +415,8 @@ static void test_trace__is_started_by_the_environment(void **state)
     assert_int_equal(remove(path), 0);
     traced = NULL;
     set_env("NDR_TRACE", "nowhere/a.json");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE: the file \"nowhere/a.json\" cannot be made");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced),
+                   "NDR_TRACE: the file \"nowhere/a.json\" cannot be made");
     set_env("NDR_TRACE", "tabel");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE is \"tabel\"");
     assert_null(traced);
