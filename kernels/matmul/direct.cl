@@ -31,25 +31,30 @@ NDR_INLINE_ void multiply_narrow(V sum[MR][VECTORS], global const T *a, const ul
     }
 }
 
-#define MULTIPLY(multiply, vectors)                                        \
-    (clear_block(sum, vectors),                                            \
-     multiply(sum, a, a_row, 1, b, b_pitch, to->cols - LANES, k, b, b_ahead), \
+#define MULTIPLY(multiply, vectors)                                                       \
+    (clear_block(sum, vectors),                                                           \
+     multiply(sum, a, a_row, 1, b, b_pitch, to->cols - LANES, k, b, ROWS_AHEAD * b_pitch), \
      store_block(to, sum, vectors, to->cols - LANES))
 
-/* C = alpha * A * B + beta * C for one block. `a` is its first row, of `rows_left` of A; `b` its first column. The
- * elements that are `a_ahead` (0: none) and `b_ahead` further are used soon. */
-NDR_INLINE_ void multiply_block(const target *to, global const T *a, ulong a_pitch, ulong rows_left, ulong a_ahead,
-                                global const T *b, ulong b_pitch, ulong b_ahead, ulong k)
+/* Prefetch MR rows of a matrix, of which the last may be past the end. */
+NDR_INLINE_ void fetch_rows(global const T *rows, ulong pitch, ulong cols)
+{
+#if FETCH_AHEAD
+    for (ulong p = 0; p < cols; p += 64 / sizeof(T))
+#pragma unroll
+        for (uint r = 0; r < MR; ++r) FETCH(rows + r * pitch + p, 0, 2);
+#endif
+    (void)rows, (void)pitch, (void)cols;
+}
+
+/* C = alpha * A * B + beta * C for one block. `a` is its first row, of `rows_left` of A; `b` its first column. */
+NDR_INLINE_ void multiply_block(const target *to, global const T *a, ulong a_pitch, ulong rows_left, global const T *b,
+                                ulong b_pitch, ulong k)
 {
     V sum[MR][VECTORS];
     ulong a_row[MR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r) a_row[r] = min((ulong)r, rows_left - 1) * a_pitch;
-#if FETCH_AHEAD
-    for (ulong p = 0; a_ahead && p < k; p += 64 / sizeof(T))
-#pragma unroll
-        for (uint r = 0; r < MR; ++r) FETCH(a + a_row[r] + a_ahead + p, 0, 2);
-#endif
     if (to->cols > 2 * LANES) {
         MULTIPLY(multiply_global, VECTORS);
     } else if (to->cols > LANES) {
@@ -66,8 +71,8 @@ NDR_INLINE_ void multiply_block(const target *to, global const T *a, ulong a_pit
 /* What an item takes of `count` in dimension d: all items the same share, but the last ones. */
 #define SHARE(count, d) (((count) + ndr_group_range(it, d) - 1) / ndr_group_range(it, d))
 
-/* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. The columns of C are
- * divided evenly among as many blocks as it takes: the first `narrow` blocks have one vector less. */
+/* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. The columns of C
+ * are divided evenly among as many blocks as it takes: the first `narrow` blocks have one vector less. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
             ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c,
@@ -81,17 +86,19 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
     const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
     const ulong left = ndr_group_id(it, 2) * cols, right = min(blocks, left + cols);
     const bool is_batch = count > 1 && rows >= m; /* what is used next is in the next product */
+    a += a_offset;
+    b += b_offset;
     for (ulong i = first; i < last; ++i)
-        for (ulong row = top; row < bottom; row += MR)
+        for (ulong row = top; row < bottom; row += MR) {
+            if (is_batch) fetch_rows(a + (i + 1) * a_stride + row * a_pitch, a_pitch, k);
+            if (is_batch && row < k) fetch_rows(b + (i + 1) * b_stride + row * b_pitch, b_pitch, n);
             for (ulong j = left; j < right; ++j) {
                 const ulong col = (j * most - min(j, narrow)) * LANES;
                 const ulong end = min(n, ((j + 1) * most - min(j + 1, narrow)) * LANES);
                 const target to = { c + c_offset + i * c_stride + row * c_pitch + col, c_pitch,
                                     (uint)min((ulong)MR, m - row), (uint)(end - col), alpha, beta };
-                global const T *const from = a + a_offset + i * a_stride + row * a_pitch;
-                const ulong a_ahead = is_batch && j == left ? a_stride : 0;
-                const ulong b_ahead = !is_batch ? ROWS_AHEAD * b_pitch : row == top ? b_stride : 0;
-                multiply_block(&to, a + a_offset + i * a_stride + row * a_pitch, a_pitch, m - row, a_ahead,
-                               b + b_offset + i * b_stride + col, b_pitch, b_ahead, k);
+                multiply_block(&to, a + i * a_stride + row * a_pitch, a_pitch, m - row, b + i * b_stride + col,
+                               b_pitch, k);
             }
+        }
 }
