@@ -191,7 +191,7 @@ static ndr_status submit_rows(const rect *r, bool blocks, const ndr_wait_list *w
     return ndr_submit_copy_rect(queue, &source, &target, r->extent, waits, done);
 }
 
-static ndr_status submit_with_event(const rect *r, bool blocks, ndr_event **event)
+static ndr_status submit_command(const rect *r, bool blocks, ndr_event **event)
 {
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(&r->order, event, &made));
@@ -199,6 +199,42 @@ static ndr_status submit_with_event(const rect *r, bool blocks, ndr_event **even
     cl_event done = NULL;
     const ndr_status status = (r->dims == 1 ? submit_plain : submit_rows)(r, blocks, &waits, made ? &done : NULL);
     return ndr_event_return_or_destroy(status, r->order.queue, made, done, event);
+}
+
+/* Whether the whole pitch of the last row (of two dimensions) or of the last plane (of three) is in the memory. */
+static bool has_whole_pitches(const rect *r, const side *s)
+{
+    if (!s->buffer || r->dims == 1) return true;
+    const ndr_buffer *whole = s->buffer->whole;
+    const size_t pitch = s->pitch[r->dims - 2];
+    return (s->start / pitch + r->extent[r->dims - 1]) * pitch <= whole->memory_offset + whole->size_bytes;
+}
+
+/* `count` rows or planes, from the one of number `first` on. */
+static rect part_of(const rect *r, size_t first, size_t count)
+{
+    rect part = *r;
+    part.from.start += first * r->from.pitch[r->dims - 2];
+    part.to.start += first * r->to.pitch[r->dims - 2];
+    part.extent[r->dims - 1] = count;
+    join(&part);
+    return part;
+}
+
+/* Some drivers refuse a rectangle if the whole pitch of its last row or plane passes the end of the buffer (NVIDIA
+ * 580). Then that row or plane has a command of its own, after one for the others. */
+static ndr_status submit(const rect *r, bool blocks, ndr_event **event)
+{
+    if (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to)) return submit_command(r, blocks, event);
+    const size_t others = r->extent[r->dims - 1] - 1;
+    const rect start = part_of(r, 0, others);
+    rect end = part_of(r, others, 1);
+    ndr_event *after = NULL;
+    NDR_TRY(submit_command(&start, false, &end.order.also));
+    const ndr_status status = submit(&end, blocks, event ? &after : NULL);
+    if (status == NDR_OK && event) *event = ndr_event_join(end.order.also, after);
+    else ndr_event_destroy(end.order.also);
+    return status == NDR_OK ? NDR_OK : ndr_queue_end(r->order.queue, status);
 }
 
 /* ---- the calls ---- */
@@ -233,7 +269,7 @@ static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
     r->extent[0] *= element_bytes(r);
     join(r);
     NDR_TRY(check_apart(r));
-    return submit_with_event(r, blocks, event);
+    return submit(r, blocks, event);
 }
 
 ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to, const ndr_rect_desc *desc,
