@@ -468,6 +468,79 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
     return ndr_buffer_unmap_event(queue, buffer, host, NULL);
 }
 
+/* ---- sub-buffers of views ----
+ *
+ * NVIDIA's driver (580) crashes when it releases a sub-buffer that commands have used before a newer one that overlaps
+ * it. So a sub-buffer without a view stays until those are gone. Until then a new view of its region takes it. */
+
+static bool regions_overlap(const cl_buffer_region *a, const cl_buffer_region *b)
+{
+    return a->origin < b->origin + b->size && b->origin < a->origin + a->size;
+}
+
+static bool has_newer_above(const ndr_buffer *whole, const ndr_sub_buffer *s)
+{
+    const ndr_sub_buffer *newer = whole->sub_buffers;
+    while (newer != s && !regions_overlap(&newer->region, &s->region)) newer = newer->older;
+    return newer != s;
+}
+
+static void release_unused(ndr_buffer *whole)
+{
+    for (ndr_sub_buffer **link = &whole->sub_buffers, *s; (s = *link) != NULL;) {
+        if (s->is_used || has_newer_above(whole, s)) {
+            link = &s->older;
+            continue;
+        }
+        *link = s->older;
+        ndr_cl.clReleaseMemObject(s->cl);
+        free(s);
+    }
+}
+
+static ndr_sub_buffer *find_unused(const ndr_buffer *whole, const cl_buffer_region *region)
+{
+    ndr_sub_buffer *s = whole->sub_buffers;
+    while (s && (s->is_used || s->region.origin != region->origin || s->region.size != region->size)) s = s->older;
+    return s;
+}
+
+/* OpenCL has no sub-buffer of a sub-buffer, so each is one of the memory. */
+static ndr_status make_sub_buffer(ndr_buffer *whole, const cl_buffer_region *region, ndr_sub_buffer **made)
+{
+    ndr_sub_buffer *s = calloc(1, sizeof *s);
+    if (!s) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a view");
+    cl_int error;
+    s->cl = ndr_cl.clCreateSubBuffer(whole->memory, 0, CL_BUFFER_CREATE_TYPE_REGION, region, &error);
+    if (error != CL_SUCCESS) {
+        free(s);
+        return ndr_fail_cl(error, "clCreateSubBuffer");
+    }
+    s->region = *region;
+    s->older = whole->sub_buffers;
+    *made = whole->sub_buffers = s;
+    return NDR_OK;
+}
+
+static ndr_status take_sub_buffer(ndr_buffer *whole, const cl_buffer_region *region, ndr_sub_buffer **taken)
+{
+    ndr_status status = NDR_OK;
+    ndr_mutex_lock(&whole->list_lock);
+    *taken = find_unused(whole, region);
+    if (!*taken) status = make_sub_buffer(whole, region, taken);
+    if (status == NDR_OK) (*taken)->is_used = true;
+    ndr_mutex_unlock(&whole->list_lock);
+    return status;
+}
+
+static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
+{
+    ndr_mutex_lock(&whole->list_lock);
+    s->is_used = false;
+    release_unused(whole);
+    ndr_mutex_unlock(&whole->list_lock);
+}
+
 /* ---- destroying ---- */
 
 /* The lock also keeps out mappings of other views. */
@@ -491,7 +564,8 @@ ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
 void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
-    ndr_cl.clReleaseMemObject(buffer->cl);
+    if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
+    else ndr_cl.clReleaseMemObject(buffer->cl);
     if (buffer->whole != buffer) ndr_buffer_release(buffer->whole);
     ndr_zones_release(buffer);
     ndr_mutex_destroy(&buffer->lock);
@@ -520,19 +594,19 @@ static ndr_status check_aligned(const ndr_buffer *buffer, size_t offset_bytes)
     return NDR_OK;
 }
 
-/* OpenCL has no sub-buffer of a sub-buffer, so each view is one of the memory. */
 static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
 {
     const cl_buffer_region region = { buffer->memory_offset + offset_bytes, size_bytes };
-    cl_int error;
-    cl_mem cl = ndr_cl.clCreateSubBuffer(buffer->memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-    NDR_TRY_CL_AS("clCreateSubBuffer", error);
+    ndr_sub_buffer *taken;
+    NDR_TRY(take_sub_buffer(buffer->whole, &region, &taken));
     ndr_buffer *made;
-    const ndr_status status = ndr_buffer_wrap(buffer->context, cl, buffer->memory, region.origin, size_bytes, &made);
+    const ndr_status status =
+        ndr_buffer_wrap(buffer->context, taken->cl, buffer->memory, region.origin, size_bytes, &made);
     if (status != NDR_OK) {
-        ndr_cl.clReleaseMemObject(cl);
+        return_sub_buffer(buffer->whole, taken);
         return status;
     }
+    made->sub_buffer = taken;
     made->kernel_access = buffer->kernel_access;
     made->host_access = buffer->host_access;
     made->whole = ndr_buffer_keep(buffer->whole);

@@ -567,6 +567,14 @@ typedef struct ndr_mapping {
     cl_command_queue queue; /* retained: a buffer destroyed while it is mapped is unmapped on it */
 } ndr_mapping;
 
+/* One of OpenCL's sub-buffers, for a view. */
+typedef struct ndr_sub_buffer {
+    struct ndr_sub_buffer *older;
+    cl_mem cl;
+    cl_buffer_region region;
+    bool is_used; /* by a view */
+} ndr_sub_buffer;
+
 typedef struct ndr_zones ndr_zones;
 
 struct ndr_buffer {
@@ -579,12 +587,14 @@ struct ndr_buffer {
     size_t memory_offset; /* of the first byte, in `memory` */
     ndr_access kernel_access, host_access;
     ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
+    ndr_sub_buffer *sub_buffer; /* of a view: whose `cl` it has */
     atomic_uint references; /* one for the caller, and one for each view and each prepared launch */
 
     /* Only of a whole buffer, for its views, too. */
     ndr_mutex lock;        /* held while the driver maps and unmaps */
-    ndr_mutex list_lock;   /* guards `mappings`; held with `lock` to change them */
+    ndr_mutex list_lock;   /* guards `mappings`, held with `lock` to change them, and `sub_buffers` */
     ndr_mapping *mappings;
+    ndr_sub_buffer *sub_buffers; /* the newest first */
     atomic_uint mapped, mapped_for_writing; /* counts of `mappings`; read without a lock */
     ndr_zones *zones;                       /* guard zones; NULL: none */
 };
