@@ -139,7 +139,7 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
     NDR_REQUIRE_SET(use);
     NDR_REQUIRE_SET(count);
     NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu", __func__, capacity);
-    const image_type *type;
+    const image_type *type = NULL;
     NDR_TRY(find_type(__func__, use, &type));
     NDR_TRY(require_images(context));
     return list_formats(context, type, use->kernels, capacity, formats, count);
@@ -249,9 +249,9 @@ ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, nd
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(desc);
     NDR_REQUIRE_SET(image);
-    const image_type *type;
+    const image_type *type = NULL;
     size_t size[3] = { 1, 1, 1 };
-    cl_mem cl;
+    cl_mem cl = NULL;
     NDR_TRY(find_type(__func__, desc, &type));
     ndr_reverse_dims(type->dims, desc->size.size, size);
     NDR_TRY(require_images(context));

@@ -280,7 +280,7 @@ static ndr_status read_digit(cl_program program, cl_device_id device, unsigned i
 
 static ndr_status read_probe(cl_program program, cl_device_id device, ndr_type *type)
 {
-    size_t low, high;
+    size_t low = 0, high = 0;
     NDR_TRY(read_digit(program, device, type->index, "low", &low));
     NDR_TRY(read_digit(program, device, type->index, "high", &high));
     if (low > 0 && high > 0) type->number = 256 * (high - 1) + low - 1;
