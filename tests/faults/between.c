@@ -13,7 +13,7 @@ size_t items_enqueued, largest_group;
 ndr_wait_list waits_enqueued;
 cl_kernel_arg_address_qualifier image_space;
 cl_kernel_arg_access_qualifier image_access;
-bool platforms_twice;
+bool platforms_twice, wants_whole_pitches;
 size_t free_kib;
 
 /* ---- what to refuse ---- */
@@ -262,11 +262,25 @@ REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, 
          if (is_refused_now) return plan.code;                                                                  \
          return enqueued(NEXT(q, m, waits, offset, bytes, host, count, list, event), count, list, event);)
 
+static bool passes_end(cl_mem m, const size_t *origin, const size_t *extent, size_t row, size_t plane)
+{
+    size_t bytes = 0;
+    assert_int_equal(loader.clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof bytes, &bytes, NULL), CL_SUCCESS);
+    const size_t end = plane ? (origin[2] + extent[2]) * plane : (origin[1] + extent[1]) * row;
+    return wants_whole_pitches && end > bytes;
+}
+
+/* Passes the call on, unless the rectangle is `cut`. */
+#define ENQUEUES_RECT(name, parameters, cut, ...)                                             \
+    REFUSABLE(name, parameters, if (cut) return CL_INVALID_VALUE;                             \
+              return enqueued(NEXT(__VA_ARGS__, count, list, event), count, list, event);)
+
 #define TRANSFERS_RECT(name, host_type)                                                                          \
-    ENQUEUES(name,                                                                                               \
+    ENQUEUES_RECT(name,                                                                                          \
              (cl_command_queue q, cl_mem m, cl_bool waits, const size_t *in_buffer, const size_t *in_host,       \
               const size_t *extent, size_t row, size_t plane, size_t host_row, size_t host_plane, host_type host, \
               LIST),                                                                                             \
+             passes_end(m, in_buffer, extent, row, plane),                                                       \
              q, m, waits, in_buffer, in_host, extent, row, plane, host_row, host_plane, host)
 
 TRANSFERS_RECT(clEnqueueWriteBufferRect, const void *)
@@ -286,9 +300,10 @@ ENQUEUES(clEnqueueCopyImage,
          (cl_command_queue q, cl_mem from, cl_mem to, const size_t *in_from, const size_t *in_to, const size_t *extent,
           LIST),
          q, from, to, in_from, in_to, extent)
-ENQUEUES(clEnqueueCopyBufferRect,
+ENQUEUES_RECT(clEnqueueCopyBufferRect,
          (cl_command_queue q, cl_mem from, cl_mem to, const size_t *in_from, const size_t *in_to, const size_t *extent,
           size_t from_row, size_t from_plane, size_t to_row, size_t to_plane, LIST),
+         passes_end(from, in_from, extent, from_row, from_plane) || passes_end(to, in_to, extent, to_row, to_plane),
          q, from, to, in_from, in_to, extent, from_row, from_plane, to_row, to_plane)
 TRANSFERS(clEnqueueWriteBuffer, const void *)
 TRANSFERS(clEnqueueReadBuffer, void *)

@@ -57,6 +57,10 @@ extern ndr_wait_list waits_enqueued;
 extern cl_kernel_arg_address_qualifier image_space;
 extern cl_kernel_arg_access_qualifier image_access;
 
+/* Refuse rectangles as NVIDIA's driver does: the whole pitch of the last row (without a pitch of planes) or of the last
+ * plane must be in the buffer. */
+extern bool wants_whole_pitches;
+
 /* The free memory that devices report from now on, in KiB; 0 means the driver's result. */
 extern size_t free_kib;
 

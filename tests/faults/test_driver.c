@@ -547,6 +547,146 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     ndr_buffer_destroy(y);
 }
 
+/* ---- rectangles at the end of a buffer ---- */
+
+/* Rows and planes of bytes in a buffer that ends with the last one. */
+typedef struct block {
+    ndr_range extent;
+    ndr_rect_side side;
+    size_t bytes, commands; /* of the buffer; how many transfer it if the driver wants whole pitches */
+} block;
+
+static const block blocks[] = {
+    { { 2, { 10, 80 } }, { .row_pitch_bytes = 102 }, 998, 2 },
+    { { 2, { 10, 80 } }, { .origin = { 0, 22 }, .row_pitch_bytes = 102 }, 1020, 1 },
+    { { 2, { 10, 80 } }, { .origin = { 3, 5 }, .row_pitch_bytes = 102 }, 1309, 2 },
+    { { 2, { 2, 7 } }, { .offset_bytes = 3, .row_pitch_bytes = 11 }, 21, 2 },
+    { { 3, { 5, 4, 12 } }, { .row_pitch_bytes = 48, .plane_pitch_bytes = 240 }, 1116, 3 },
+    { { 3, { 5, 3, 12 } }, { .origin = { 2, 1, 7 }, .row_pitch_bytes = 48, .plane_pitch_bytes = 240 }, 1603, 3 },
+    { { 3, { 2, 1, 12 } }, { .row_pitch_bytes = 48, .plane_pitch_bytes = 240 }, 252, 2 },
+    { { 3, { 5, 4, 48 } }, { .row_pitch_bytes = 48, .plane_pitch_bytes = 240 }, 1152, 2 },
+};
+enum { MOST_BYTES = 2000 };
+
+static unsigned char counted_up[MOST_BYTES], dense[MOST_BYTES], spread[MOST_BYTES];
+
+/* By a plain loop: the block in counted_up, densely, and the dense one in zeros, as a block. */
+static size_t model(const block *b)
+{
+    const bool is_deep = b->extent.dims == 3;
+    const size_t *size = b->extent.size + is_deep, *origin = b->side.origin + is_deep;
+    const size_t planes = is_deep ? b->extent.size[0] : 1, first_plane = is_deep ? b->side.origin[0] : 0;
+    size_t count = 0;
+    memset(spread, 0, sizeof spread);
+    for (size_t i = 0; i < planes; ++i)
+        for (size_t j = 0; j < size[0]; ++j)
+            for (size_t k = 0; k < size[1]; ++k) {
+                const size_t at = b->side.offset_bytes + (first_plane + i) * b->side.plane_pitch_bytes
+                                  + (origin[0] + j) * b->side.row_pitch_bytes + origin[1] + k;
+                assert_true(at < b->bytes);
+                spread[at] = dense[count++] = counted_up[at];
+            }
+    return count;
+}
+
+static size_t count_transfers(void)
+{
+    static const call kinds[] = { CALL_clEnqueueCopyBuffer, CALL_clEnqueueCopyBufferRect, CALL_clEnqueueReadBuffer,
+                                  CALL_clEnqueueReadBufferRect, CALL_clEnqueueWriteBuffer, CALL_clEnqueueWriteBufferRect };
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(kinds); ++i) count += calls[kinds[i]];
+    return count;
+}
+
+/* What was enqueued since the calls were cleared is `commands` transfers; `done` is the event of all. */
+static void assert_commands(size_t commands, ndr_event *done)
+{
+    assert_int_equal(count_transfers(), commands);
+    assert_ok(ndr_event_wait(done));
+    assert_int_equal(done->last != NULL, commands > 1);
+    ndr_event_destroy(done);
+    memset(calls, 0, sizeof calls);
+}
+
+static void try_block(const block *b, ndr_queue *line)
+{
+    unsigned char zeros[MOST_BYTES] = { 0 }, got[MOST_BYTES];
+    const size_t count = model(b);
+    const ndr_rect_desc gather = { b->extent, 1, b->side, { 0 } }, scatter = { b->extent, 1, { 0 }, b->side };
+    ndr_buffer *from = buffer_of(b->bytes, counted_up), *packed = buffer_of(count, zeros), *to = buffer_of(b->bytes, zeros);
+    ndr_event *done;
+    memset(calls, 0, sizeof calls);
+    assert_ok(ndr_buffer_copy_rect(line, from, packed, &gather, &done));
+    assert_commands(b->commands, done);
+    assert_ok(ndr_buffer_copy_rect(line, packed, to, &scatter, &done));
+    assert_commands(b->commands, done);
+    read_buffer(packed, got, count);
+    assert_memory_equal(got, dense, count);
+    read_buffer(to, got, b->bytes);
+    assert_memory_equal(got, spread, b->bytes);
+
+    memset(got, 0, count);
+    assert_ok(ndr_buffer_read_rect(line, from, &gather, got));
+    assert_memory_equal(got, dense, count);
+    assert_ok(ndr_buffer_write(line, to, 0, b->bytes, zeros));
+    assert_ok(ndr_buffer_write_rect(line, to, &scatter, dense));
+    read_buffer(to, got, b->bytes);
+    assert_memory_equal(got, spread, b->bytes);
+    memset(calls, 0, sizeof calls);
+    assert_ok(ndr_buffer_write_rect_async(line, to, &scatter, dense, &done));
+    assert_commands(b->commands, done);
+    assert_ok(ndr_buffer_read_rect_async(line, from, &gather, got, &done));
+    assert_commands(b->commands, done);
+    assert_memory_equal(got, dense, count);
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(packed);
+    ndr_buffer_destroy(to);
+}
+
+static void try_blocks(ndr_queue *line)
+{
+    for (size_t i = 0; i < sizeof counted_up; ++i) counted_up[i] = (unsigned char)(1 + i % 253);
+    wants_whole_pitches = true;
+    for (size_t i = 0; i < COUNT_OF(blocks); ++i) try_block(&blocks[i], line);
+    wants_whole_pitches = false;
+}
+
+static void test_driver__may_want_whole_pitches_of_rectangles(void **state)
+{
+    (void)state;
+    try_blocks(queue);
+}
+
+/* The last row waits for what the caller named and for the rows before it. */
+static void assert_last_waits(ndr_queue *line)
+{
+    const block *b = &blocks[0];
+    const ndr_rect_desc gather = { b->extent, 1, b->side, { 0 } };
+    ndr_buffer *from = buffer_of(b->bytes, counted_up), *to = buffer_of(b->bytes, counted_up);
+    ndr_event *gate, *done;
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_buffer_copy_rect(ndr_after(line, gate), from, to, &gather, &done));
+    assert_int_equal(waits_enqueued.count, 2);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait(done));
+    ndr_event_destroy(gate);
+    ndr_event_destroy(done);
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(to);
+}
+
+static void test_driver__may_want_whole_pitches_of_rectangles_out_of_order(void **state)
+{
+    (void)state;
+    ndr_queue *unordered = NULL;
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
+    assert_ok(made);
+    try_blocks(unordered);
+    assert_last_waits(unordered);
+    ndr_queue_destroy(unordered);
+}
+
 /* ---- waiting ---- */
 
 /* Checked handles stay in memory for a while after they are destroyed. */
@@ -555,6 +695,63 @@ static void assert_alive_as(const alive *then)
     alive wanted = *then;
     if (ndr_handles_are_checked()) wanted.blocks = now.blocks;
     assert_memory_equal(&now, &wanted, sizeof now);
+}
+
+static void test_driver__refuses_the_last_row_of_a_rectangle(void **state)
+{
+    (void)state;
+    const block *b = &blocks[0];
+    const ndr_rect_desc gather = { b->extent, 1, b->side, { 0 } };
+    unsigned char got[MOST_BYTES];
+    ndr_buffer *from = buffer_of(b->bytes, counted_up), *to = buffer_of(b->bytes, NULL);
+    ndr_event *const no_event = (ndr_event *)&got, *event = no_event;
+    assert_ok(ndr_queue_finish(queue));
+    const alive then = now;
+    assert_driver_refuses(clEnqueueCopyBuffer, ndr_buffer_copy_rect(queue, from, to, &gather, &event));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect_async(queue, from, &gather, got, &event));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect(queue, from, &gather, got));
+    assert_ptr_equal(event, no_event);
+    assert_alive_as(&then);
+    ndr_buffer_destroy(from);
+    ndr_buffer_destroy(to);
+}
+
+/* ---- sub-buffers ---- */
+
+static ndr_buffer *view_of(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes)
+{
+    ndr_buffer *view = NULL;
+    assert_ok(ndr_buffer_create_view(buffer, offset_bytes, size_bytes, &view));
+    return view;
+}
+
+/* Some drivers crash if an older one that overlaps a newer one is released first (NVIDIA 580). */
+static void test_driver__gets_overlapping_sub_buffers_back_newest_first(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes;
+    ndr_buffer *whole = buffer_of(6 * align, NULL);
+    const alive then = now;
+    ndr_buffer *low = view_of(whole, 0, 2 * align), *middle = view_of(whole, align, 2 * align),
+               *high = view_of(whole, 2 * align, 2 * align), *apart = view_of(whole, 4 * align, align);
+    assert_int_equal(now.buffers, then.buffers + 4);
+    const cl_mem first = low->cl;
+    ndr_buffer_destroy(apart);
+    assert_int_equal(now.buffers, then.buffers + 3);
+    ndr_buffer_destroy(low); /* below `middle` */
+    assert_int_equal(now.buffers, then.buffers + 3);
+    low = view_of(whole, 0, 2 * align);
+    assert_int_equal(now.buffers, then.buffers + 3);
+    assert_ptr_equal(low->cl, first);
+    ndr_buffer_destroy(low);
+    ndr_buffer_destroy(middle); /* below `high` */
+    assert_int_equal(now.buffers, then.buffers + 3);
+    ndr_buffer_destroy(high);
+    assert_alive_as(&then);
+    refuse(CALL_clCreateSubBuffer, 0, CL_OUT_OF_RESOURCES);
+    assert_true(ndr_buffer_create_view(whole, 0, align, &low) != NDR_OK && refuse_none());
+    assert_alive_as(&then);
+    ndr_buffer_destroy(whole);
 }
 
 enum { INTS = 1000 };
@@ -1056,6 +1253,10 @@ int main(void)
         cmocka_unit_test(test_driver__refuses_to_make_queues_and_buffers),
         cmocka_unit_test(test_driver__without_memory_says_how_much_there_is),
         cmocka_unit_test(test_driver__refuses_transfers_and_the_next_works),
+        cmocka_unit_test(test_driver__may_want_whole_pitches_of_rectangles),
+        cmocka_unit_test(test_driver__may_want_whole_pitches_of_rectangles_out_of_order),
+        cmocka_unit_test(test_driver__refuses_the_last_row_of_a_rectangle),
+        cmocka_unit_test(test_driver__gets_overlapping_sub_buffers_back_newest_first),
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__says_where_work_may_still_be_running),
