@@ -478,6 +478,7 @@ static bool regions_overlap(const cl_buffer_region *a, const cl_buffer_region *b
     return a->origin < b->origin + b->size && b->origin < a->origin + a->size;
 }
 
+/* With the list's lock held. */
 static bool has_newer_above(const ndr_buffer *whole, const ndr_sub_buffer *s)
 {
     const ndr_sub_buffer *newer = whole->sub_buffers;
@@ -485,6 +486,7 @@ static bool has_newer_above(const ndr_buffer *whole, const ndr_sub_buffer *s)
     return newer != s;
 }
 
+/* With the list's lock held. */
 static void release_unused(ndr_buffer *whole)
 {
     for (ndr_sub_buffer **link = &whole->sub_buffers, *s; (s = *link) != NULL;) {
@@ -498,6 +500,7 @@ static void release_unused(ndr_buffer *whole)
     }
 }
 
+/* With the list's lock held. */
 static ndr_sub_buffer *find_unused(const ndr_buffer *whole, const cl_buffer_region *region)
 {
     ndr_sub_buffer *s = whole->sub_buffers;
@@ -505,7 +508,7 @@ static ndr_sub_buffer *find_unused(const ndr_buffer *whole, const cl_buffer_regi
     return s;
 }
 
-/* OpenCL has no sub-buffer of a sub-buffer, so each is one of the memory. */
+/* With the list's lock held. OpenCL has no sub-buffer of a sub-buffer, so each is one of the memory. */
 static ndr_status make_sub_buffer(ndr_buffer *whole, const cl_buffer_region *region, ndr_sub_buffer **made)
 {
     ndr_sub_buffer *s = calloc(1, sizeof *s);
