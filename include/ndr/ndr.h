@@ -1,11 +1,13 @@
 /** @file ndr.h
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
- * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, buffers,
- * kernels, ranges, arguments, launches, operations. These rules hold for every function here; the comments
+ * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
+ * buffers, kernels, ranges, arguments, launches, operations, building ahead. ndr_image.h has images and samplers,
+ * ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These rules hold for every function; the comments
  * below do not repeat them:
  *
- *   Order     Parameters are the object acted on, then inputs, then outputs.
+ *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
+ *             arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
  *   Errors    A call that can fail returns ndr_status, 0 on success. On failure outputs are unchanged,
  *             nothing was enqueued or written unless the sentence says so, every object still works, and
  *             ndr_last_error() says in one sentence what went wrong. The compiler warns if a status is
@@ -74,11 +76,11 @@ typedef enum ndr_status {
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
-    NDR_NOT_KEPT = 204,             /**< The store on disk is off, or did not take what was to be kept. */
+    NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk, which is off or could not keep it. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
-    NDR_TIMEOUT = 500,              /**< The time that a wait may take is over; the work goes on. */
+    NDR_TIMEOUT = 500,              /**< The work has not ended within the time limit of a wait; it continues. */
     NDR_DRIVER_ERROR = 900          /**< OpenCL refused for another reason; see ndr_last_cl_error(). */
 } ndr_status;
 
@@ -131,10 +133,10 @@ NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *cal
  * whose call ends the trace, with no lock held. */
 typedef void ndr_trace_callback(const char *text, void *user);
 
-/** What a trace gives: a table, a file, or both. docs/tracing.md shows them. */
+/** The output of a trace: a table, a file, or both; set `file`, `table` or both. docs/tracing.md shows them. */
 typedef struct ndr_trace_desc {
-    /** The path of a timeline for Perfetto and chrome://tracing; NULL: none. A regular file of that name is replaced; "%p"
-     * in it becomes the number of the process. */
+    /** The path of a timeline for Perfetto and chrome://tracing; NULL: none. "%p" in it becomes the number of the
+     * process. A regular file of that name is replaced, or continued if it is the latest trace of this process. */
     const char *file;
     bool table;                   /**< Count, shortest, median, longest and total time of each kernel and transfer. */
     ndr_trace_callback *callback; /**< Receives the table; NULL: stderr. */
@@ -142,15 +144,15 @@ typedef struct ndr_trace_desc {
 } ndr_trace_desc;
 
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
- * trace ends when the last of them is gone, with all its objects; that call waits for their work, completes the file and
- * delivers the table. Contexts that were there before are not traced. A process has one trace at a time: while one runs,
- * the call is refused. NDR_BAD_ARGUMENT if the file cannot be made. */
+ * trace ends when the last of them and all its objects are destroyed; that call waits for their work, completes the
+ * file and delivers the table. Contexts that were created before are not traced. A process has one trace at a time:
+ * while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
 NDR_MUST_CHECK ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
- * (NULL: "region"), and one slice of the timeline. `bytes` and `flops` are what that work moves and computes; the table
- * shows them per second of the device's time. 0: not declared. Regions may contain others: work counts in each. Bundled
- * operations are such regions. Does nothing if no trace runs. */
+ * (NULL: "region"), and one slice of the timeline. `bytes` are the bytes that this work reads and writes, `flops` its
+ * floating-point operations; the table shows both per second of the device's time. 0: not declared. Regions may contain
+ * others: work counts in each. Bundled operations are such regions. Does nothing if no trace runs. */
 NDR_API void ndr_trace_begin(const char *label, uint64_t bytes, uint64_t flops);
 
 /** End the region that the calling thread began last. Does nothing if there is none. */
@@ -171,7 +173,7 @@ typedef enum ndr_dtype {
     NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
     NDR_DTYPE_F32 = 9,  /**< float. */
     NDR_DTYPE_F64 = 10, /**< double. */
-    NDR_DTYPE_F16 = 11  /**< `half`, whose bits the host keeps in a uint16_t. No operation takes it. */
+    NDR_DTYPE_F16 = 11  /**< `half`; a uint16_t holds its bits on the host. No operation takes it. */
 } ndr_dtype;
 
 /** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */
@@ -247,11 +249,13 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
 
 /** Whether the work of a context is checked while it runs, to find mistakes; docs/wrong-results.md shows it in use.
  *
- * On, each launch blocks until it has ended. A launch that wrote past the end or before the start of a buffer returns
- * NDR_OUT_OF_BOUNDS, and the sentence names kernel, argument, launch and first changed byte. That launch has run, and
- * what it wrote inside its buffers is kept. ndr_buffer_create() fills a buffer: each four bytes are 0xfff0bad1, NaN as
- * float and as double, -1000751 as int. Every call refuses a handle that was destroyed, overwritten, or never was one.
- * A destroy function ignores such a handle, says so in ndr_last_error(), and the report below counts it.
+ * On, each launch blocks until it has ended, also one that waits for an event of ndr_event_create(): another thread
+ * must end that event, without a launch in the same context before. A launch that wrote past the end or before the
+ * start of a buffer returns NDR_OUT_OF_BOUNDS, and the sentence names kernel, argument, launch and first changed byte.
+ * That launch has run, and what it wrote inside its buffers is kept. ndr_buffer_create() fills a buffer: each four
+ * bytes are 0xfff0bad1, NaN as float and as double, -1000751 as int. Every call refuses a handle that was destroyed,
+ * overwritten, or never was one. A destroy function ignores such a handle, says so in ndr_last_error(), and the report
+ * below counts it.
  *
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
  * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. */
@@ -306,8 +310,8 @@ typedef struct ndr_queue ndr_queue;
 typedef struct ndr_queue_desc {
     bool profiling; /**< Record times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: off. */
 
-    /** How long a wait (ndr_queue_finish(), ndr_event_wait(), ndr_buffer_read(), ndr_buffer_write(), ndr_buffer_map())
-     * polls before the thread sleeps, in nanoseconds. The thread yields its core between polls.
+    /** How long a wait (ndr_queue_finish(), ndr_event_wait(), ndr_buffer_map(), and transfers that return when they
+     * have ended) polls before the thread sleeps, in nanoseconds. The thread yields its core between polls.
      *
      * 0, the default: up to 0.2 ms on CPUs whose driver's threads would wake the sleeping one, unless earlier waits
      * took longer than that; not at all on other devices.
@@ -320,9 +324,8 @@ typedef struct ndr_queue_desc {
     int64_t spin_ns;
 
     /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
-     * ndr_queue_barrier(). What has neither starts at once, so that a call that comes "after all work before it" does
-     * not wait for any of it. NDR_UNSUPPORTED where the device has no such queues: use several queues and ndr_after().
-     * Default: off. */
+     * ndr_queue_barrier(). Work that has neither waits for nothing, also where a comment says "after all work before
+     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). Default: off. */
     bool out_of_order;
 } ndr_queue_desc;
 
@@ -335,18 +338,21 @@ NDR_API void ndr_queue_destroy(ndr_queue *queue);
 /** Submit everything enqueued to the device now, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 
-/** Wait until everything enqueued has ended. Work that failed after its launch was accepted is reported
- * here or at its event: the first failure since the last call, once. It is certain to be reported here if the command
- * waited for events, was enqueued behind such a command before that one had ended, or was the last launch of at most
- * four; else, where the driver reports it when the queue is finished, and at the event.
+/** Wait until everything enqueued has ended. The first failure of work since the last call is reported here, once, and
+ * that of each piece of work at its event.
+ *
+ * The event always reports it. This call reports it for a command that waited for events, for one that was enqueued
+ * behind such a command before that one had ended, and for the last launch of at most four since the last wait. Of
+ * other work it reports what the driver's clFinish() reports. docs/order.md explains failures.
  *
  * The thread may poll before it sleeps, because small work ends sooner than a sleeping thread wakes; see
  * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
-/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). 0 only looks. After a
- * timeout the work goes on, and every object works as before. The thread polls and sleeps in between, for at most a
- * millisecond at a time. A driver that runs the work inside clFlush(), such as Oclgrind, may block for longer. */
+/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). 0: the call checks
+ * once, without waiting. After a timeout the work continues, and every object works as before. The thread polls and
+ * sleeps in between, for at most a millisecond at a time. A driver that runs the work inside clFlush(), such as
+ * Oclgrind, may block for longer. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns);
 
 /** Wait until everything enqueued has ended, and return the time then, by the host's monotonic clock. The difference of
@@ -382,16 +388,18 @@ NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 /** The time of a wait without a limit. */
 #define NDR_FOREVER UINT64_MAX
 
-/** NDR_TIMEOUT if the work has not ended within `timeout_ns`; otherwise as ndr_event_wait(). 0 only looks. Timeouts are
- * as in ndr_queue_finish_within(). */
+/** NDR_TIMEOUT if the work has not ended within `timeout_ns`; otherwise as ndr_event_wait(). 0: the call checks once,
+ * without waiting. Timeouts are as in ndr_queue_finish_within(). */
 NDR_MUST_CHECK ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeout_ns);
 
 /** Wait until all `count` events have ended, of any contexts; NDR_TIMEOUT if not all have within `timeout_ns`. If some
- * failed, the failure of the first in the list is reported. A NULL among them counts as complete. */
+ * failed, the failure of the first in the list is reported. A NULL among them counts as complete. `events` may be NULL
+ * when `count` is 0. */
 NDR_MUST_CHECK ndr_status ndr_event_wait_all(ndr_event *const *events, size_t count, uint64_t timeout_ns);
 
-/** Wait until one of `count` >= 1 events has ended; `index` gets its number, also if its work failed, which is
- * reported. NDR_TIMEOUT if none has ended within `timeout_ns`. A NULL among them counts as complete. */
+/** Wait until one of `count` >= 1 events has ended; `index` gets its place in the list, from 0, also if its work
+ * failed, which is reported. NDR_TIMEOUT if none has ended within `timeout_ns`. A NULL among them counts as
+ * complete. */
 NDR_MUST_CHECK ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns,
                                              size_t *index);
 
@@ -421,8 +429,8 @@ NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times 
  * completes at once. It does not wait for work enqueued later or for other queues. The event does not show
  * whether the work before it succeeded; the work's own event does. `event` NULL: nothing is enqueued.
  *
- * With ndr_after() it waits for those events, too; in an out-of-order queue for them instead. It then fails if their
- * work does, and is enqueued also if `event` is NULL. */
+ * With ndr_after() it waits for those events, too; in an out-of-order queue for them instead, unless all of them are
+ * NULL. It then fails if their work does, and is enqueued also if `event` is NULL. */
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
 /** Enqueue a barrier: work enqueued later starts when everything enqueued before has ended; with ndr_after() in an
@@ -430,19 +438,19 @@ NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event);
 
 /** Make an event that ends when the program says so: once, by ndr_event_complete() or ndr_event_fail(). Commands may
- * wait for it as for any other. If it is destroyed before, it fails, so that nothing waits for ever. */
+ * wait for it as for any other. If it is destroyed before, it fails, so that no command waits forever. */
 NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **event);
 
-/** End an event of ndr_event_create(): what waits for it may start. A thread that waits for it may destroy it as soon as
- * its wait returns; this holds for ndr_event_fail(), too. */
+/** End an event of ndr_event_create(): what waits for it may start. A thread that waits for it may destroy it as soon
+ * as its wait returns; this holds for ndr_event_fail(), too. */
 NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
 
-/** End an event of ndr_event_create() as failed. What waits for it does not run, and fails with `status`, which must not
- * be NDR_OK, and the sentence `why`, of which 511 characters are kept. */
+/** End an event of ndr_event_create() as failed. Work that waits for it does not run, and fails with `status`, which
+ * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. */
 NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
 
-/** What ndr_event_set_callback() calls: with how the work ended, as ndr_event_wait() tells; `sentence` is "" on success
- * and valid during the call. */
+/** Receives how the work of an event ended: the status that ndr_event_wait() returns, and its sentence, "" on success,
+ * which is valid during the call only. */
 typedef void ndr_event_callback(ndr_status status, const char *sentence, void *user);
 
 /** Call a function once the work has ended, with success or not; also if it has ended already. It runs on a thread of
@@ -451,15 +459,15 @@ typedef void ndr_event_callback(ndr_status status, const char *sentence, void *u
  * ends, all functions must have returned. */
 NDR_MUST_CHECK ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback, void *user);
 
-/** What ndr_host_task() calls. A status other than NDR_OK fails what waits for the task; its sentence is that of
- * ndr_last_error() then. */
+/** The function of ndr_host_task(). If it returns another status than NDR_OK, the work that waits for the task fails
+ * with that status, and the sentence contains ndr_last_error() of the function's thread. */
 typedef ndr_status ndr_host_function(void *user);
 
-/** Enqueue a function of the host, as a command among others: it runs when everything enqueued before has ended (with
- * ndr_after() as ndr_queue_mark() does), and the work behind it starts when it has returned. In a queue out of order
- * that is the work that waits for `event`, which may be NULL. If the work before it failed, it is not called, and fails
- * with the same cause. Its thread, and what it may do, are as in ndr_event_set_callback(); but it must not wait for work
- * behind it. */
+/** Enqueue a function of the host as a command: it runs when everything enqueued before has ended (with ndr_after() as
+ * ndr_queue_mark() says), and the work behind it starts when it has returned. In an out-of-order queue the work behind
+ * it is that which waits for `event`, which may be NULL. If the work before it failed, the function is not called, and
+ * the command fails with the same cause. The function runs on a thread as in ndr_event_set_callback(), and may do the
+ * same, but it must not wait for work behind it. */
 NDR_MUST_CHECK ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *user, ndr_event **event);
 
 /** Destroy an event; the work continues. */
@@ -468,20 +476,20 @@ NDR_API void ndr_event_destroy(ndr_event *event);
 /* ---- order --------------------------------------------------------------------------------------- */
 
 /* ndr_after(queue, a, b, ...) is the queue, with the events that the next command waits for. It takes the place of the
- * queue in every call that enqueues work: launches, transfers, mappings, operations, marks and barriers.
+ * queue in every call that enqueues work: launches, transfers, mappings, operations, host tasks, marks and barriers.
  *
  *     ndr_launch_event(queue, load, &a, range, x);
  *     ndr_launch_event(ndr_after(other, a), left, &b, range, x, y);
  *     ndr_launch(ndr_after(queue, a, b), join, range, x, y);
  *
  * ndr_after_all(queue, events, count) takes an array. The result is valid until the end of the block that it is written
- * in; in C++ until the end of the expression. It belongs to no object: the call copies what it needs, and the events may
- * be destroyed when it returns.
+ * in; in C++ until the end of the expression. It belongs to no object: the call copies what it needs, and the events
+ * may be destroyed when it returns.
  *
- * An event may belong to any queue of the context; the call flushes that queue. Of another context it is refused. A NULL
- * is an event of nothing, which is complete. If the work of one has failed, the call is refused with the first cause,
- * and nothing is enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause.
- * docs/order.md has a graph of work. */
+ * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused.
+ * A NULL counts as complete. If the work of one has failed, the call is refused with the first cause, and nothing is
+ * enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause. docs/order.md
+ * has a graph of work. */
 
 /** What ndr_after() makes; use the macros. */
 typedef struct ndr_after_ {
@@ -527,10 +535,11 @@ typedef struct ndr_buffer_desc {
     const void *contents; /**< It starts as a copy of `size_bytes` bytes here; NULL: undefined. */
     void *over;           /**< It uses the memory here, as with ndr_buffer_create_over(); NULL: memory of its own. */
     bool is_pinned;       /**< In host memory that the device can reach, for fast transfers: see below. */
-    ndr_access kernels;   /**< What kernels do with it. READ refuses to be an argument through which the kernel may
-                               write (declare it const), WRITE one that the kernel only reads. Not NONE. */
-    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may do;
-                               fills and copies are the device's work. */
+    ndr_access kernels;   /**< What kernels do with it; not NONE. With READ, a launch refuses it for a parameter
+                               through which the kernel may write (declare that const); with WRITE, for one that the
+                               kernel only reads. */
+    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may
+                               do. Fills and copies are always allowed. */
 } ndr_buffer_desc;
 
 /** Make a buffer as `desc` says. The driver may use the accesses to place the memory; libndr refuses what contradicts
@@ -538,18 +547,20 @@ typedef struct ndr_buffer_desc {
  *
  * A pinned buffer is for transfers: map it once, and pass the address as `host` to the reads and writes of other
  * buffers. GPUs transfer such memory without a copy in between. docs/memory.md has the speeds. Pinned memory is scarce.
- * `over` must be NULL for it; `contents` and `over` exclude each other. */
+ * `over` must be NULL for it; `contents` and `over` exclude each other. In a checked context (#ndr_check_mode) a buffer
+ * with guard zones is not pinned, and the driver is not told the accesses. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc,
                                                  ndr_buffer **buffer);
 
-/** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of its
- * own. It is used like every buffer, and what is written through one shows in the other. Views may overlap: a launch may
- * take several of them, but two that it writes must not share bytes. A view of a view is one of the same memory. The
- * viewed buffer stays until its last view is destroyed, and so must the host memory under ndr_buffer_create_over().
+/** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of
+ * its own. It is used like every buffer, and both show what is written through either. Views may overlap: a launch may
+ * take several of them, but must not write a byte through one that it accesses through another. A view of a view is a
+ * view of the same memory. The viewed buffer stays until its last view is destroyed, and so must the host memory under
+ * ndr_buffer_create_over().
  *
  * `offset_bytes` must be a multiple of ndr_device_info.view_align_bytes, or the call is refused with NDR_BAD_ARGUMENT.
- * A view of 0 bytes may start anywhere. A mapping keeps the device only from buffers and views that contain one of the
- * mapped bytes. With checking (#ndr_check_mode), a write past a view's end is found only if it leaves the viewed
+ * A view of 0 bytes may start anywhere. While the host has bytes mapped, only buffers and views that contain one of
+ * them are refused. With checking (#ndr_check_mode), a write past a view's end is found only if it leaves the viewed
  * buffer. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                                  ndr_buffer **view);
@@ -600,8 +611,8 @@ typedef struct ndr_range {
 typedef struct ndr_rect_side {
     size_t offset_bytes;      /**< Of element (0, 0, 0). */
     size_t origin[3];         /**< The rectangle's first element, in the dimensions of its extent. */
-    size_t row_pitch_bytes;   /**< From the start of one row to the next, in 2 and 3 dimensions; 0: the bytes of a row of
-                                   the rectangle, so that its rows follow one another. */
+    size_t row_pitch_bytes;   /**< From the start of one row to the next, in 2 and 3 dimensions; 0: the bytes of a row
+                                   of the rectangle, so that its rows follow one another. */
     size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: rows of the
                                    rectangle times row pitch. */
 } ndr_rect_side;
@@ -616,8 +627,8 @@ typedef struct ndr_rect_desc {
     ndr_rect_side to;     /**< Where they go. */
 } ndr_rect_desc;
 
-/** Copy a rectangle between buffers of one context. Within one buffer, or between views of one, both sides need the same
- * pitches and must not overlap, by the rule of OpenCL: rectangles that pass the end of a row or plane, because of
+/** Copy a rectangle between buffers of one context. Within one buffer, or between views of one, both sides need the
+ * same pitches and must not overlap, by the rule of OpenCL: rectangles that pass the end of a row or plane, because of
  * offset_bytes, count with all bytes between their first and last. */
 NDR_MUST_CHECK ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to,
                                                const ndr_rect_desc *desc, ndr_event **event);
@@ -648,15 +659,16 @@ typedef enum ndr_map_access {
 } ndr_map_access;
 
 /** Map a span of the buffer for the host, after all work before it; `host` gets its address. Copies
- * nothing if the device shares the host's memory. Until ndr_buffer_unmap() a launch that would use the
- * buffer is refused, unless both only read. The address belongs to this buffer: unmap it there. A span of 0 bytes is refused: it has no address. */
+ * nothing if the device shares the host's memory. Until ndr_buffer_unmap() a command that would use the
+ * buffer is refused, unless both only read. Unmap with the same buffer, not with a view of it. A span of 0 bytes is
+ * refused, because it has no address. */
 NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
 
-/** Unmap the span at `host`. */
+/** Unmap the span at `host`. Does not wait; later work in the queue sees what the host wrote. */
 NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
 
-/** The same, with an event. */
+/** As ndr_buffer_unmap(), and return its event. */
 NDR_MUST_CHECK ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event);
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
@@ -691,8 +703,8 @@ typedef struct ndr_kernel_desc {
     const char *const *linked; /**< The program's other texts if `source` is set, the paths of its other files if
                                     `file` is, ended by a NULL; NULL for none. Each is compiled by itself with the
                                     same options, and all are linked once. `name` may be a kernel of any of them.
-                                    They share functions, and constants at program scope that one defines
-                                    and others declare `extern constant`. */
+                                    A text may call functions of another one, and use its constants at program scope,
+                                    declared `extern constant`. */
     const void *spirv;   /**< A SPIR-V module, for devices with has_spirv. */
     size_t spirv_bytes;  /**< Of `spirv`. */
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. */
@@ -700,12 +712,11 @@ typedef struct ndr_kernel_desc {
 } ndr_kernel_desc;
 
 /* A program from `spirv` or `binary` is built with `options` alone, and `label` is its name in sentences; include_dirs
- * and sub_group_size are refused, because they are for texts. Launches check its arguments as far as the driver
- * describes them, which a module or binary that was compiled with -cl-kernel-arg-info makes likely: as for
- * ndr_kernel_from_cl() (ndr_cl.h), other arguments are passed as they are given. It is not kept on disk: the caller
- * has it. */
+ * and sub_group_size are refused, because they are for texts. Launches check its arguments if the driver describes
+ * them: compile the module or binary with -cl-kernel-arg-info. Other arguments are passed as they are given, as for
+ * ndr_kernel_from_cl() (ndr_cl.h). Such a program is not kept on disk. */
 
-/** Get a kernel, building its program the first time. Kernels of one source, options and include_dirs are
+/** Get a kernel, building its program the first time. Kernels of one source, `linked`, options and include_dirs are
  * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */
 NDR_MUST_CHECK ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
@@ -891,8 +902,8 @@ typedef struct ndr_arg {
  * to 3 extents; ndr_null is a deliberate NULL.
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
- * be passed to float, and to half: the launch rounds it to the nearest half, of two equally near ones to the even
- * one; from 65520 on that is infinity. A half that the host has as bits is passed as ndr_struct(cl_half, bits).
+ * be passed to float, and to half: the launch rounds it to the nearest half, ties to even; from 65520 on that is
+ * infinity. The bits of a half are passed as ndr_struct(cl_half, bits).
  *
  * A vector takes exactly as many elements as it has lanes, of its own type: ndr_vector(float, x, y, z) for a float3,
  * and floats for the lanes of a half3 too, rounded in the same way. Or it is passed as an ndr_struct of OpenCL's host
@@ -917,13 +928,13 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
 /** A launch that is checked once and run many times: a kernel with its range and its arguments.
  *
  * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
- * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less than
- * ndr_launch(): docs/performance.md.
+ * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less
+ * than ndr_launch(): docs/performance.md.
  *
- * It keeps copies of the range and of all values, structs included, and a kernel object of its own for each piece, so
- * other launches of the same kernel do not disturb it. It also keeps the memory of its buffers, until it is destroyed or
- * the argument is set to another buffer: runs are possible after ndr_buffer_destroy(). Host memory under
- * ndr_buffer_create_over() must last as long.
+ * It keeps copies of the range and of all values, structs included, and an OpenCL kernel of its own for each piece, so
+ * other launches of the same kernel do not change its arguments. It also keeps its buffers' memory, its images and its
+ * samplers until it is destroyed or the argument is set to another object: runs are possible after
+ * ndr_buffer_destroy(). Host memory under ndr_buffer_create_over() must last as long.
  *
  * Several threads may run one prepared launch and set its arguments at the same time. Each run takes the arguments that
  * are set when it is enqueued; a later ndr_prepared_set() does not change it. */
@@ -935,7 +946,7 @@ NDR_MUST_CHECK ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *
 
 /** Change one argument, counted from 0: `ndr_prepared_set(prepared, 2, ndr_arg_of(0.5f))`. Only this argument is
  * checked, and all local memory together. If the argument is refused, the earlier one stays. If OpenCL fails to set it
- * (NDR_DRIVER_ERROR or no memory), no run is possible until it is set. */
+ * (NDR_DRIVER_ERROR or no memory), runs are refused until it is set. */
 NDR_MUST_CHECK ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg);
 
 /** Enqueue a prepared launch, on any queue of its context. `event` may be NULL. */
@@ -1019,10 +1030,10 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
  * A batch is `count` products of one shape, with the same pitches and factors. `a`, `b` and `c` are the matrices of
  * product 0. Those of product i begin i * a_stride, i * b_stride and i * c_stride elements later. A stride of 0 for a
  * or b means that all products use the same matrix. The matrices of c must not overlap each other; they may lie side
- * by side in the same rows. In one buffer, the first to last element of all c must not contain any of those of a or b.
- * Small products take much less time in a batch than one after the other. A batch is one launch, or one for each 2^15
- * products, or on CPUs two for each large product. If the driver rejects one of several launches, the error's sentence
- * says how many products are enqueued.
+ * by side in the same rows. If a or b is in the buffer of c, its elements must not lie between the first and the last
+ * element of all c. Small products take much less time in a batch than one after the other. A batch is one launch, one
+ * for each 2^15 products, or one or more for each large product. If the driver rejects one of several launches, the
+ * error's sentence says how many products are enqueued.
  *
  * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
  * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a.
@@ -1030,7 +1041,8 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
  * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
  * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
  * of F32 then use memory of the queue: 6 bytes for each element of a and b, with padding, at most an eighth of the
- * device's memory. The queue keeps it. Larger products, and those for which there is no memory, are computed without. */
+ * device's memory. The queue keeps this memory. Larger products, and those for which there is no memory, do not use the
+ * matrix units. */
 typedef struct ndr_matmul_desc {
     ndr_dtype dtype;     /**< F32 or F64. */
     ndr_scaling scaling; /**< Default: alpha 1, beta 0. */
@@ -1064,7 +1076,7 @@ typedef struct ndr_tune_result {
     double listed_seconds; /**< Of `listed_row`. */
 } ndr_tune_result;
 
-/** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of that class.
+/** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of the same class.
  *
  * A class is the dtype and, for each of m, n and k, the least power of two that is not smaller. Each implementation is
  * first checked against the exact product. The context then keeps the choice, and so does the store on disk, for later
@@ -1076,8 +1088,8 @@ NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *de
 
 /* ---- building ahead ------------------------------------------------------------------------------ */
 
-/** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor the types, methods and sizes count, and
- * the buffers may be NULL. */
+/** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor only the types, methods, sizes and
+ * factors are read; the buffers may be NULL. */
 typedef struct ndr_warm_desc {
     const ndr_kernel_desc *kernel; /**< A kernel. */
     const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */
@@ -1104,8 +1116,8 @@ typedef void ndr_warm_callback(const ndr_warm_progress *progress, void *user);
  * is in the store already is only loaded, to see that the driver takes it. `progress` may be NULL.
  *
  * An element that fails does not stop the others. Then the status is that of the first one in the list that failed, and
- * the sentence names it and says how many failed. NDR_NOT_KEPT: the store is off or cannot be written, or the driver has
- * no binaries. `descs` may be NULL when `count` is 0. */
+ * the sentence names it and says how many failed. NDR_NOT_KEPT: the store is off or cannot be written, the driver has
+ * no binaries, or docs/cache.md lists the program as one that is not kept. `descs` may be NULL when `count` is 0. */
 NDR_MUST_CHECK ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
                                          ndr_warm_callback *progress, void *user);
 

@@ -1,8 +1,9 @@
 /** @file ndr_image.h
  * Images and samplers: memory that kernels read by coordinates, with conversion, interpolation and limits at the edges.
  *
- * The rules of ndr.h hold. Sizes and origins are in libndr's order, the last dimension contiguous: (planes, rows,
- * columns). Kernels count the other way: read_imagef(image, sampler, (float2)(column, row)). */
+ * The rules of ndr.h hold. Sizes and origins count elements, in libndr's order, the last dimension contiguous: (planes,
+ * rows, columns). Kernels count the other way: read_imagef(image, sampler, (float2)(column, row)). docs/memory.md
+ * compares images with buffers. */
 #ifndef NDR_NDR_IMAGE_H
 #define NDR_NDR_IMAGE_H
 
@@ -63,34 +64,38 @@ typedef struct ndr_image_desc {
     ndr_range size;          /**< At least one element in each dimension. */
     bool is_array;           /**< The first of 2 or 3 dimensions counts layers. */
     ndr_buffer *buffer;      /**< The image is the first bytes of this buffer, which it keeps; NULL: memory of its own.
-                                  NDR_UNSUPPORTED for a view that does not start at byte 0, and with checking. */
-    const void *contents;    /**< It starts as a copy of dense elements here; NULL: undefined. */
-    ndr_access kernels;      /**< What kernels do with it; not NONE. Devices have other formats for each access. */
-    ndr_access host;         /**< What reads and writes may do. */
+                                  NDR_UNSUPPORTED for a view that does not start at byte 0 of its buffer, and for a
+                                  buffer with guard zones (#ndr_check_mode). */
+    const void *contents;    /**< It starts as a copy of the elements here, without gaps; NULL: undefined, or those of
+                                  `buffer`. Must be NULL with `buffer`. */
+    ndr_access kernels;      /**< What kernels do with it; not NONE. The formats of a device depend on it. */
+    ndr_access host;         /**< Whether ndr_image_read(), ndr_image_write() and their other forms are allowed. */
 } ndr_image_desc;
 
 /** The formats that the device has for images with the dimensions, `is_array`, `buffer` (set or not) and `kernels` of
- * `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first `capacity` of them,
- * `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
+ * `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first `capacity` of
+ * them, `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
 NDR_MUST_CHECK ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
                                                  ndr_image_format *formats, size_t *count);
 
-/** Make an image. NDR_UNSUPPORTED if the device has no images, or not this format for this use; NDR_LIMIT_EXCEEDED if it
- * is larger than the device's limit, which the sentence has. */
+/** Make an image. NDR_UNSUPPORTED if the device has no images, or lacks this format for this use; NDR_LIMIT_EXCEEDED if
+ * it is larger than the device's limit, which the sentence names. */
 NDR_MUST_CHECK ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image);
 
-/** Destroy an image. Enqueued work keeps the memory until it has ended. */
+/** Destroy an image. Enqueued work keeps the memory until it has ended; prepared launches keep the image. */
 NDR_API void ndr_image_destroy(ndr_image *image);
 
-/** The part of an image that is transferred, and how the host's memory has it. All zeros: all of the image, dense. */
+/** The part of an image that a call transfers, and its layout in the host's memory. NULL or all zeros: the whole image,
+ * dense: its rows and planes follow one another without gaps. */
 typedef struct ndr_image_part {
     size_t origin[3];         /**< The first element. */
-    ndr_range extent;         /**< As many dimensions as the image; `dims` 0: all of the image. A zero transfers nothing. */
-    size_t row_pitch_bytes;   /**< Of the host's memory, in 2 and 3 dimensions; 0: dense. */
+    ndr_range extent;         /**< As many dimensions as the image; `dims` 0: all of the image, and the origin must be
+                                   0 then. A zero transfers nothing. */
+    size_t row_pitch_bytes;   /**< From row to row in the host's memory, in 2 and 3 dimensions; 0: dense. */
     size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: dense. */
 } ndr_image_part;
 
-/** Copy host memory into an image; returns when `host` may be reused. `part` NULL: all of it, dense. */
+/** Copy host memory into an image; returns when `host` may be reused. */
 NDR_MUST_CHECK ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
                                           const void *host);
 
@@ -110,8 +115,8 @@ NDR_MUST_CHECK ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *imag
 NDR_MUST_CHECK ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
                                          const void *value, ndr_event **event);
 
-/** Copy a part of `from` to `to_origin` of `to` (NULL: zeros). Both have the same format and number of dimensions. Within
- * one image the two must not overlap. The part's pitches are not read. */
+/** Copy a part of `from` to `to_origin` of `to` (NULL: zeros). Both have the same format and number of dimensions.
+ * Within one image the two must not overlap. The part's pitches are not read. */
 NDR_MUST_CHECK ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *part, ndr_image *to,
                                          const size_t *to_origin, ndr_event **event);
 
@@ -133,7 +138,8 @@ typedef struct ndr_sampler_desc {
     ndr_addressing addressing; /**< Outside the image. */
 } ndr_sampler_desc;
 
-/** Make a sampler, an argument for `sampler_t`; `desc` NULL means all defaults. */
+/** Make a sampler, an argument for `sampler_t`; `desc` NULL means all defaults. NDR_UNSUPPORTED if the device has no
+ * images. */
 NDR_MUST_CHECK ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc, ndr_sampler **sampler);
 
 /** Destroy a sampler; enqueued work keeps it. */
