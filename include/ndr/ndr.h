@@ -434,7 +434,8 @@ NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times 
 NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 
 /** Enqueue a barrier: work enqueued later starts when everything enqueued before has ended; with ndr_after() in an
- * out-of-order queue, when those events have ended. In an in-order queue only the events of ndr_after() matter. */
+ * out-of-order queue, when those events have ended, unless all of them are NULL. In an in-order queue a barrier only
+ * adds the events of ndr_after(). */
 NDR_MUST_CHECK ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event);
 
 /** Make an event that ends when the program says so: once, by ndr_event_complete() or ndr_event_fail(). Commands may

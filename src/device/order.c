@@ -6,7 +6,7 @@
  * queue asks for the event of each command: PoCL 3.1 aborts if a command fails whose event nobody holds.
  *
  * The states of events are read when the next command is enqueued and when the host waits. Callbacks of drivers would
- * tell them earlier, but PoCL 3.1 and Mesa 22.3 hold the event's lock while they call, and Mesa 22.3 does not call for
+ * report them earlier, but PoCL 3.1 and Mesa 22.3 hold the event's lock while they call, and Mesa 22.3 does not call for
  * failed work.
  *
  * One lock of the context guards all of it. Commands without a wait list, in queues without such events, do not take
@@ -138,8 +138,8 @@ ndr_status ndr_event_check(ndr_event *event)
 
 static ndr_status check_users(const char *call, const ndr_event *event)
 {
-    NDR_REQUIRE(event->is_users, "%s: the event belongs to enqueued work; only one of ndr_event_create() is ended by a call",
-                call);
+    NDR_REQUIRE(event->is_users,
+                "%s: the event belongs to enqueued work, which ends by itself; pass an event of ndr_event_create()", call);
     NDR_REQUIRE(ndr_event_code(event) > CL_COMPLETE, "%s: the event has ended already; an event ends once", call);
     return NDR_OK;
 }
@@ -203,17 +203,15 @@ static ndr_status check_event(const ndr_order *order, size_t index)
     return ndr_event_code(event) > CL_COMPLETE ? flush_other(event, order->queue) : NDR_OK;
 }
 
-/* With the lock held. Work that has ended need not be waited for, and some drivers never run what waits for work that
- * has failed. */
-static ndr_status add_wait(ndr_event *made, ndr_event *event, size_t index)
+/* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be waited
+ * for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. */
+static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *event, size_t index)
 {
     if (!event) return NDR_OK;
-    if (!settle(event)) {
-        made->list[made->list_count++] = ndr_event_end(event);
-        made->waits[made->wait_count++] = ndr_event_keep(event);
-        return NDR_OK;
-    }
-    if (!event->cause) return NDR_OK;
+    const bool has_ended = settle(event);
+    if (!has_ended) made->waits[made->wait_count++] = ndr_event_keep(event);
+    if (!has_ended || order->queue->is_out_of_order) made->list[made->list_count++] = ndr_event_end(event);
+    if (!has_ended || !event->cause) return NDR_OK;
     NDR_IGNORE(fail_with(event));
     return ndr_fail_with_code(event->cause->status, event->cause->code,
                               "event %zu that the command waits for has failed, and nothing was enqueued: %s", index,
@@ -223,8 +221,8 @@ static ndr_status add_wait(ndr_event *made, ndr_event *event, size_t index)
 /* With the lock held. In order, a command also waits for the one before it, which OpenCL knows by itself. */
 static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
-    for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(made, order->events[i], i));
-    NDR_TRY(add_wait(made, order->also, order->count));
+    for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(order, made, order->events[i], i));
+    NDR_TRY(add_wait(order, made, order->also, order->count));
     ndr_event *before = order->queue->is_out_of_order ? NULL : order->queue->last_tracked;
     if (!before || settle(before)) return NDR_OK;
     made->waits[made->wait_count++] = ndr_event_keep(before);
@@ -264,8 +262,8 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
     if (!queue->failed) queue->failed = ndr_event_keep(event);
 }
 
-/* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still tells its event when
- * the others end. */
+/* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still accesses its event
+ * when the others end. */
 static bool can_go(const ndr_event *event)
 {
     for (size_t i = 0; i < event->wait_count; ++i)
@@ -331,8 +329,8 @@ ndr_status ndr_queue_take_failure(ndr_queue *queue)
 
 /* ---- what is left of destroyed queues ----
  *
- * An event whose work has not ended, or has failed before all that it waited for had ended, must be held until then; see
- * above. The context holds it on: it lasts as long as any event that a caller can still end. */
+ * An event whose work has not ended, or has failed before all that it waited for had ended, must be kept until then:
+ * see above. The context keeps it, because the context lasts as long as any event that a caller can still end. */
 
 struct ndr_orphan {
     ndr_orphan *next;

@@ -416,6 +416,29 @@ static void test_order__a_barrier_holds_back_what_comes_later(void **state)
     ndr_queue_destroy(other);
 }
 
+/* Its list has only work that has ended, which differs from no list: that would mean all work. A marker is not tested,
+ * because those of PoCL 3.1 wait for all work even with a list. */
+static void test_order__a_barrier_after_ended_events_waits_for_no_other_work(void **state)
+{
+    (void)state;
+    static const uint64_t LIMIT_NS = 5000000000;
+    ndr_queue *line = new_unordered();
+    skip_without(line, "the device has no out-of-order queues");
+    ndr_event *gate = new_gate(), *ended = new_gate(), *behind;
+    assert_ok(ndr_event_complete(ended));
+    assert_ok(ndr_launch(ndr_after(line, gate), add_one, ndr_range_1d(INTS), x));
+    assert_ok(ndr_queue_barrier(ndr_after(line, NULL, ended), NULL));
+    assert_ok(ndr_launch_event(line, add_one, &behind, ndr_range_1d(INTS), y));
+    const ndr_status status = ndr_event_wait_within(behind, LIMIT_NS);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_queue_finish(line));
+    assert_int_equal(status, NDR_OK);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(ended);
+    ndr_event_destroy(behind);
+    ndr_queue_destroy(line);
+}
+
 /* ---- failures ---- */
 
 /* A -> B -> C on three queues: B has a real code of the driver, C that of PoCL for all failures. */
@@ -643,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_order__runs_a_diamond),
         cmocka_unit_test(test_order__out_of_order_starts_what_waits_for_nothing),
         cmocka_unit_test(test_order__a_barrier_holds_back_what_comes_later),
+        cmocka_unit_test(test_order__a_barrier_after_ended_events_waits_for_no_other_work),
         cmocka_unit_test(test_order__tells_the_drivers_first_code),
         cmocka_unit_test(test_order__finish_reports_a_launch_that_clfinish_does_not),
         cmocka_unit_test(test_order__names_the_kernel_that_failed_first),
