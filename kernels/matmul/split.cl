@@ -156,8 +156,8 @@ gemm_split_parts(ulong m, ulong n, ulong k, global const float *restrict a, ulon
 #ifdef NDR_PTX
 
 #define LATER "//@ "
-#define WARPS 8                  /* that multiply: two teams of 4, 64 rows each */
-#define GROUP (32 * (WARPS + 1)) /* and one that copies */
+#define WARPS 8                  /* warps that multiply: two teams of 4, 64 rows each */
+#define GROUP (32 * (WARPS + 1)) /* and one warp that copies */
 #define SUMS (TILE_N / 2)        /* of an item */
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define BAND_ROWS 12 /* rows of tiles computed together: the cache keeps what they share */
@@ -378,7 +378,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
 #pragma unroll
         for (uint j = 0; j < SUMS; ++j) sum[j] = 0;
         for (uint s = 0; s < slabs; ++s) {
-            asm volatile("bar.sync %0, 256;" ::"r"(1 + team) : "memory"); /* my turn */
+            asm volatile("bar.sync %0, 256;" ::"r"(1 + team) : "memory"); /* this team's turn */
             barrier_wait(full + 8 * stage, phase);
             const uint at = memory + stage * STAGE_BYTES;
             const ulong a_at = MATRIX | (at + team * (64 * DEPTH * 2)) >> 4, b_at = MATRIX | (at + A_BYTES) >> 4;
@@ -390,7 +390,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
             MULTIPLY_PARTS(part, a_at, 0, b_at, 1, 1);
             MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 1);
             asm volatile(LATER "wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("bar.arrive %0, 256;" ::"r"(2 - team) : "memory"); /* the other's turn */
+            asm volatile("bar.arrive %0, 256;" ::"r"(2 - team) : "memory"); /* the other team's turn */
             asm volatile(LATER "wgmma.wait_group.sync.aligned 0;" ::: "memory");
             join_warp();
             if (lane == 0) barrier_arrive(empty + 8 * stage);

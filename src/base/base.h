@@ -259,7 +259,7 @@ static inline void ndr_json_add(ndr_json *json, const char *raw) { ndr_json_add_
 void ndr_json_add_number(ndr_json *json, uint64_t number);
 void ndr_json_add_us(ndr_json *json, int64_t ns); /* as microseconds; 0 if it is less */
 
-/* In quotes, escaped; what is no UTF-8 becomes U+FFFD. A longer text ends in "..." after NDR_JSON_TEXT_BYTES. */
+/* In quotes, escaped; bytes that are not UTF-8 become U+FFFD. A longer text ends in "..." after NDR_JSON_TEXT_BYTES. */
 void ndr_json_add_text(ndr_json *json, const char *text);
 
 /* The file of a trace. */

@@ -126,7 +126,7 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
                 (int)desc->kernels);
     NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE, "%s: host is %d, not an ndr_access", __func__, (int)desc->host);
     NDR_REQUIRE(!desc->over || !(desc->contents || desc->is_pinned),
-                "%s: over is set, but so is %s: a buffer over memory starts with what is there, in that memory", __func__,
+                "%s: over is set, but so is %s; set only one of them", __func__,
                 desc->contents ? "contents" : "is_pinned");
     return make_buffer(context, desc, buffer);
 }

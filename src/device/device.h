@@ -165,8 +165,8 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
 
-/* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts at
- * the origin. */
+/* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts
+ * at the origin. */
 typedef struct ndr_cl_rect_side {
     cl_mem cl;
     size_t origin[3], pitch[2]; /* a plane's pitch of 0 is that of the rectangle */
@@ -305,7 +305,7 @@ cl_event ndr_queue_spin(ndr_queue *queue);
 
 /* ---- clock.c ---- */
 
-/* The host's ndr_clock_ns() when a device's clock shows `t` is t + offset_ns, give or take error_ns. */
+/* The host's ndr_clock_ns() when a device's clock shows `t` is t + offset_ns, with an error of at most error_ns. */
 typedef struct ndr_clock_map {
     bool is_known; /* false: all zeros */
     int64_t offset_ns, error_ns;
@@ -354,7 +354,7 @@ typedef struct ndr_traced_command {
 /* Record it if the queue is traced. Takes over a reference to `event`, which may be NULL. */
 void ndr_trace_command(cl_command_queue cl, const ndr_traced_command *command, cl_event event);
 
-/* In a traced context, record a call of this thread that ends now. `key`, which may be NULL, and `value` are shown with it. */
+/* In a traced context, record a call of this thread that ends now, with `key` and `value`; `key` NULL: without. */
 void ndr_trace_call(const ndr_context *context, int64_t start_ns, const char *category, const char *name,
                     const char *key, const char *value);
 
@@ -497,7 +497,7 @@ struct ndr_event {
     cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */
     /* Guarded by the context's order_lock: */
     ndr_event *next;           /* of those that its queue keeps */
-    ndr_event *parent;         /* while it is looked for causes: the one that waits for this one */
+    ndr_event *parent;         /* during the search for causes: the one that waits for this one */
     ndr_event **waits;         /* what its command waits for; none once its queue no longer keeps it */
     size_t wait_count;
     size_t waits_in_order;     /* 1: the last of them is the command before it in the queue; 0 */
@@ -620,7 +620,7 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
 /* Refuse what the host access of a buffer or an image excludes; `what` is "buffer". */
 ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes);
 
-/* Add to a failure for want of memory how much was asked for and how much there is. Returns `status`. */
+/* Add to a failure of an allocation how much was requested and how much there is. Returns `status`. */
 ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
 
 /* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an

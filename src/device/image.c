@@ -160,7 +160,7 @@ static ndr_status check_format(const ndr_context *context, const image_type *typ
     static const char *const uses[] = { "reading and writing", "reading", "writing" };
     return ndr_fail(NDR_UNSUPPORTED,
                     "ndr_image_create: device \"%s\" has no format %s of %s for %s by %s; ndr_image_list_formats() lists "
-                    "what it has",
+                    "its formats",
                     context->caps.info.name, channel_rows[f.channels].name, type_rows[f.type].name, type->name,
                     uses[desc->kernels]);
 }
@@ -170,7 +170,7 @@ static ndr_status check_size(const ndr_context *context, const image_type *type,
 {
     for (unsigned k = 0; k < type->dims; ++k) {
         size_t limit = 0;
-        NDR_REQUIRE(size[k] > 0, "ndr_image_create: dimension %u has 0 elements; an image has one at least",
+        NDR_REQUIRE(size[k] > 0, "ndr_image_create: dimension %u has 0 elements; an image has at least one",
                     type->dims - 1 - k);
         NDR_TRY_CL(clGetDeviceInfo(context->device, type->limits[k], sizeof limit, &limit, NULL));
         NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size[k] <= limit,
@@ -187,12 +187,12 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
     if (!buffer) return NDR_OK;
     NDR_REQUIRE_SET_IN("ndr_image_create", buffer);
     NDR_REQUIRE(buffer->context == context, "ndr_image_create: the buffer belongs to another context; make both in one");
-    NDR_REQUIRE(!desc->contents, "ndr_image_create: buffer is set, but so is contents; write the buffer");
+    NDR_REQUIRE(!desc->contents, "ndr_image_create: buffer is set, but so is contents; write the contents to the buffer");
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, desc->size.size[0] <= buffer->size_bytes / element_bytes,
                    "ndr_image_create: %zu elements of %zu bytes reach past the end of a buffer of %zu bytes",
                    desc->size.size[0], element_bytes, buffer->size_bytes);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, buffer->memory_offset == 0,
-                   "ndr_image_create: %s; drivers have images only over the start of a buffer",
+                   "ndr_image_create: %s; drivers support images only at the start of a buffer",
                    buffer->whole->zones ? "NDR_CHECK has put a guard zone before the buffer" : "the buffer is a view");
     return NDR_OK;
 }

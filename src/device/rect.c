@@ -50,7 +50,7 @@ static ndr_status check_pitch(const rect *r, const side *s, unsigned k, size_t s
 {
     const char *name = k ? "plane_pitch_bytes" : "row_pitch_bytes";
     if (end > s->pitch[k] / stride)
-        return REFUSE_DIM(NDR_BAD_ARGUMENT, r, s, k, "of %zu bytes each do not fit into %s, %zu: set it", stride, name,
+        return REFUSE_DIM(NDR_BAD_ARGUMENT, r, s, k, "of %zu bytes each do not fit into %s, %zu; increase it", stride, name,
                           s->pitch[k]);
     NDR_REQUIRE(k == 0 || s->pitch[k] % stride == 0,
                 "%s, %s: plane_pitch_bytes is %zu; it must be a multiple of row_pitch_bytes, %zu", r->call, s->name,
@@ -122,7 +122,7 @@ static ndr_cl_rect_side describe(const rect *r, const side *s)
 }
 
 /* Whether [a, a + extent) and [b, b + extent) have a number in common. */
-static bool meet(size_t a, size_t b, size_t extent) { return a < b + extent && b < a + extent; }
+static bool intersect(size_t a, size_t b, size_t extent) { return a < b + extent && b < a + extent; }
 
 /* Whether what passes the pitch of [a, a + extent) or of [b, b + extent) reaches the start of the other. */
 static bool wrap(size_t a, size_t b, size_t extent, size_t pitch)
@@ -130,18 +130,18 @@ static bool wrap(size_t a, size_t b, size_t extent, size_t pitch)
     return (a + extent > pitch && a + extent - pitch > b) || (b + extent > pitch && b + extent - pitch > a);
 }
 
-/* OpenCL's rule for rectangles of the same pitches in one buffer: they overlap if they meet in every dimension. If one
+/* OpenCL's rule for rectangles of the same pitches in one buffer: they overlap if they intersect in every dimension. If one
  * continues in the next row or plane, they also overlap if the bytes from first to last do, rounded up. */
 static bool overlap(const rect *r)
 {
     const ndr_cl_rect_side a = describe(r, &r->from), b = describe(r, &r->to);
     const size_t *extent = r->extent, row = a.pitch[0], plane = r->dims > 2 ? a.pitch[1] : extent[1] * row;
-    if (meet(a.origin[0], b.origin[0], extent[0]) && meet(a.origin[1], b.origin[1], extent[1])
-        && meet(a.origin[2], b.origin[2], extent[2]))
+    if (intersect(a.origin[0], b.origin[0], extent[0]) && intersect(a.origin[1], b.origin[1], extent[1])
+        && intersect(a.origin[2], b.origin[2], extent[2]))
         return true;
     const bool continues = wrap(a.origin[0], b.origin[0], extent[0], row)
                            || (r->dims > 2 && wrap(a.origin[1], b.origin[1], extent[1], plane / row));
-    return continues && meet(r->from.start, r->to.start, extent[2] * plane + extent[1] * row + extent[0]);
+    return continues && intersect(r->from.start, r->to.start, extent[2] * plane + extent[1] * row + extent[0]);
 }
 
 static ndr_status check_apart(const rect *r)
@@ -153,7 +153,7 @@ static ndr_status check_apart(const rect *r)
                 "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
                 "%zu and %zu",
                 r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
-    NDR_REQUIRE(!(is_plain ? meet(a->start, b->start, r->extent[0]) : overlap(r)),
+    NDR_REQUIRE(!(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
                 "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
                 "buffer",
                 r->call, a->start - a->buffer->memory_offset, b->start - b->buffer->memory_offset);

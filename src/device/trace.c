@@ -1,6 +1,6 @@
 /* trace.c - records what traced contexts do: a table of their commands, and a timeline.
  *
- * Each command leaves an event. Events that have ended are read at later commands and at waits, in batches; libndr waits
+ * Each command has an event. Events that have ended are read at later commands and at waits, in batches; libndr waits
  * for them only when the context ends. A process has one trace at a time, and one lock guards all of it. */
 #include "device/device.h"
 
@@ -11,7 +11,7 @@
 enum { BATCH = 64, FIRST_PENDING = 256, LANES = 8, HOST_ROWS = 1 };
 static const int64_t REFRESH_NS = 1000000000; /* how often the clocks are compared, and the file is flushed */
 
-/* ---- what there is ---- */
+/* ---- state ---- */
 
 /* Commands that a thread enqueued between ndr_trace_begin() and ndr_trace_end(). */
 typedef struct region {

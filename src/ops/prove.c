@@ -1,4 +1,4 @@
-/* prove.c - shows once on each driver that a row that uses more than OpenCL C computes what it should. */
+/* prove.c - checks once on each driver that a row that uses more than OpenCL C computes right results. */
 #include "ops/ops.h"
 
 #include <stdio.h>

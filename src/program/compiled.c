@@ -17,12 +17,12 @@ static bool starts_as_spirv(const void *bytes, size_t count)
 static ndr_status create_from_spirv(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *program)
 {
     NDR_REQUIRE(starts_as_spirv(desc->spirv, desc->spirv_bytes),
-                "ndr_kernel_get: the %zu bytes at desc->spirv, for kernel \"%s\", are no SPIR-V module: one has whole "
-                "words, and the first is 0x07230203",
+                "ndr_kernel_get: the %zu bytes at desc->spirv, for kernel \"%s\", are not a SPIR-V module, which "
+                "consists of words of 4 bytes and begins with 0x07230203",
                 desc->spirv_bytes, desc->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, context->caps.info.has_spirv,
-                   "\"%s\" is a SPIR-V module, which \"%s\" does not take (has_spirv of ndr_device_info); set source or "
-                   "file to its OpenCL C",
+                   "\"%s\" is a SPIR-V module, which device \"%s\" does not accept (has_spirv of ndr_device_info); "
+                   "set source or file to its OpenCL C",
                    program->title, context->caps.info.name);
     cl_int error;
     cl_program made = ndr_cl.clCreateProgramWithIL(context->cl, desc->spirv, desc->spirv_bytes, &error);

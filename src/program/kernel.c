@@ -21,8 +21,8 @@ static ndr_status check_desc(const ndr_kernel_desc *desc)
                 "one",
                 given ? "more than one" : "none", desc->name);
     NDR_REQUIRE(!desc->linked || desc->source || desc->file,
-                "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file: it has more of the "
-                "texts, or of the files",
+                "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file; set one of them to "
+                "the first text or file",
                 desc->name);
     NDR_REQUIRE(!is_compiled(desc) || (!desc->include_dirs && !desc->sub_group_size),
                 "ndr_kernel_get: desc->%s is set for kernel \"%s\", which is compiled already; leave it out",

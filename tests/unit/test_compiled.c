@@ -227,8 +227,8 @@ static void test_spirv__is_refused_by_other_devices(void **state)
 {
     (void)state;
     skip_without(!device.has_spirv, "the device takes SPIR-V");
-    assert_get_refused(NDR_UNSUPPORTED, scale, "\"m.spv\" is a SPIR-V module, which \"",
-                       "does not take (has_spirv of ndr_device_info)");
+    assert_get_refused(NDR_UNSUPPORTED, scale, "\"m.spv\" is a SPIR-V module, which device \"",
+                       "does not accept (has_spirv of ndr_device_info)");
 }
 
 static void test_spirv__that_is_none_is_refused(void **state)
@@ -242,7 +242,7 @@ static void test_spirv__that_is_none_is_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
         assert_get_refused(NDR_BAD_ARGUMENT,
                            (ndr_kernel_desc){ .name = "scale", .spirv = wrong[i].bytes, .spirv_bytes = wrong[i].count },
-                           "at desc->spirv, for kernel \"scale\", are no SPIR-V module", "");
+                           "at desc->spirv, for kernel \"scale\", are not a SPIR-V module", "");
 }
 
 /* ---- binaries ---- */

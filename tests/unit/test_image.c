@@ -452,7 +452,7 @@ static void test_image__over_a_view_is_refused(void **state)
     assert_ok(ndr_buffer_create_view(buffer, device.view_align_bytes, 8, &view));
     const ndr_image_desc desc = { .format = bytes4, .size = ndr_range_1d(2), .buffer = view };
     assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image),
-                   "the buffer is a view; drivers have images only over the start of a buffer");
+                   "the buffer is a view; drivers support images only at the start of a buffer");
     assert_null(image);
     ndr_buffer_destroy(view);
     ndr_buffer_destroy(buffer);

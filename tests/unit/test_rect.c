@@ -303,7 +303,7 @@ static void test_rect__refuses_what_does_not_fit_by_dimension(void **state)
                    copy_part((ndr_rect_desc){ deep, 4, { .row_pitch_bytes = 48, .plane_pitch_bytes = 240 }, dense }),
                    "dimension 0: origin 0 and extent 5", "plane_pitch_bytes 240");
     assert_refused(NDR_BAD_ARGUMENT, copy_part((ndr_rect_desc){ flat, 4, { .origin = { 0, 1 } }, dense }),
-                   "dimension 1: origin 1 and extent 20 of 4 bytes each do not fit into row_pitch_bytes, 80: set it");
+                   "dimension 1: origin 1 and extent 20 of 4 bytes each do not fit into row_pitch_bytes, 80; increase it");
     assert_refused(NDR_BAD_ARGUMENT, copy_part((ndr_rect_desc){ flat, 4, dense, { .row_pitch_bytes = 79 } }),
                    "ndr_buffer_copy_rect, to, dimension 1", "row_pitch_bytes, 79");
     assert_refused(NDR_BAD_ARGUMENT,

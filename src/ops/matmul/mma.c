@@ -5,7 +5,8 @@
 
 typedef struct tile {
     unsigned m, n, k, warp_m, warp_n, stages; /* as in kernels/matmul/mma.cl */
-    unsigned groups, cost; /* that a unit computes at once; of an element of c, in percent of the first tile's */
+    unsigned groups; /* that a unit computes at once */
+    unsigned cost;   /* of an element of c, in percent of the first tile's */
 } tile;
 
 /* Costs as measured for large products on an H100. */

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type; without signs rounding errors add up. Sizes are
- * odd, rows are not aligned, and the depths end within a step. The last ones take the widest tiles. */
+/* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type; without signs rounding errors add up. Sizes
+ * are odd, rows are not aligned, and the depths end within a step. The last ones take the widest tiles. */
 typedef struct hard_case {
     size_t m, n, k, gap, offset;
     double alpha, beta;
