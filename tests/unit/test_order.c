@@ -383,7 +383,7 @@ static void test_order__out_of_order_starts_what_waits_for_nothing(void **state)
     ndr_event *gate = new_gate(), *held, *free_one;
     assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &held, ndr_range_1d(INTS), x));
     assert_ok(ndr_launch_event(line, add_one, &free_one, ndr_range_1d(INTS), y));
-    assert_ok(ndr_event_wait(free_one));
+    const ndr_status status = ndr_event_wait_within(free_one, UINT64_C(20000000000));
     assert_int_not_equal(state_of(held), NDR_EVENT_COMPLETE);
     assert_ok(ndr_event_complete(gate));
     assert_ok(ndr_queue_finish(line));
@@ -391,6 +391,8 @@ static void test_order__out_of_order_starts_what_waits_for_nothing(void **state)
     ndr_event_destroy(held);
     ndr_event_destroy(free_one);
     ndr_queue_destroy(line);
+    if (status == NDR_TIMEOUT) print_message("skipped: the driver runs out-of-order queues in order, as OpenCL allows\n"), skip();
+    assert_ok(status);
 }
 
 static void test_order__a_barrier_holds_back_what_comes_later(void **state)
