@@ -484,10 +484,14 @@ ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event);
 
 /* ---- event.c ---- */
 
+/* Of a launch: one dimension is split into two, three into eight. */
+enum { NDR_MAX_PIECES = 8 };
+
 struct ndr_event {
     uint64_t seal;
     atomic_uint references; /* one for the caller, one for each queue that keeps it and each event that waits for it */
     ndr_context *context;
+    cl_event inner[NDR_MAX_PIECES - 2]; /* of the pieces between `first` and `last` of a launch, where they are held */
     cl_event first, last; /* `last` NULL: one command. The event holds a reference to each */
     const char *kernel;   /* its name, for sentences; NULL: another command */
     bool profiling;

@@ -77,6 +77,7 @@ void ndr_event_free(ndr_event *event)
 {
     release_event(event->first);
     release_event(event->last);
+    for (size_t i = 0; i < NDR_MAX_PIECES - 2; ++i) release_event(event->inner[i]);
     if (event->to_flush) ndr_cl.clReleaseCommandQueue(event->to_flush);
     ndr_cause_free(event->cause);
     free(event->waits);

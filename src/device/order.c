@@ -369,6 +369,7 @@ void ndr_queue_forget_events(ndr_queue *queue)
         next = event->next;
         adopt(queue->context, event->first);
         adopt(queue->context, event->last);
+        for (size_t i = 0; i < NDR_MAX_PIECES - 2; ++i) adopt(queue->context, event->inner[i]);
         ndr_event_release(event);
     }
     ndr_event_release(queue->failed);

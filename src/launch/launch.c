@@ -183,45 +183,34 @@ __attribute__((cold)) static void log_launch(const ndr_launch_state *l)
             ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
 }
 
+/* Where the event of a piece goes; NULL: it needs none. PoCL 3.1 aborts if a command fails whose event nobody holds. */
+static cl_event *find_place(ndr_launch_state *l, unsigned piece)
+{
+    if (!l->made && !l->is_kept) return NULL;
+    if (piece == 0) return &l->first_event;
+    if (piece + 1 == l->planned->plan.piece_count) return &l->last_event;
+    const bool is_held = l->made && (l->made->is_tracked || l->queue->is_out_of_order);
+    return is_held ? &l->made->inner[piece - 1] : NULL;
+}
+
+/* Out of order, each piece waits for the one before it, so that the last one ends last. A marker behind all of them would
+ * let them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
 static ndr_status enqueue_pieces(ndr_launch_state *l)
 {
-    const unsigned count = l->planned->plan.piece_count;
-    const bool wants_events = l->made || l->is_kept;
-    for (unsigned i = 0; i < count; ++i) {
-        cl_event *done = !wants_events ? NULL : i == 0 ? &l->first_event : i + 1 == count ? &l->last_event : NULL;
+    for (unsigned i = 0; i < l->planned->plan.piece_count; ++i) {
+        cl_event *const done = find_place(l, i);
         const ndr_status status = enqueue_piece(l, i, done);
         if (status != NDR_OK) return fail_at_piece(l, i, status);
+        if (l->made && l->queue->is_out_of_order) l->waits = (ndr_wait_list){ 1, done };
     }
     return NDR_OK;
 }
 
-/* Out of order, any piece may end last: a marker waits for all of them. */
-static ndr_status enqueue_with_marker(ndr_launch_state *l, cl_event *done, unsigned *count)
-{
-    for (*count = 0; *count < l->planned->plan.piece_count; ++*count) {
-        const ndr_status status = enqueue_piece(l, *count, &done[*count]);
-        if (status != NDR_OK) return fail_at_piece(l, *count, status);
-    }
-    return ndr_submit_marker(l->queue->cl, &(ndr_wait_list){ *count, done }, &l->last_event);
-}
-
-static ndr_status enqueue_pieces_out_of_order(ndr_launch_state *l)
-{
-    cl_event done[NDR_MAX_PIECES];
-    unsigned count;
-    const ndr_status status = enqueue_with_marker(l, done, &count);
-    for (unsigned i = status == NDR_OK ? 1 : 0; i < count; ++i) ndr_cl.clReleaseEvent(done[i]);
-    if (status == NDR_OK) l->first_event = done[0];
-    return status;
-}
-
 ndr_status ndr_launch_enqueue(ndr_launch_state *l)
 {
-    const unsigned count = l->planned->plan.piece_count;
-    const bool is_unordered = count > 1 && l->queue->is_out_of_order && (l->made || l->is_kept);
-    NDR_TRY(is_unordered ? enqueue_pieces_out_of_order(l) : enqueue_pieces(l));
-    l->is_empty = count == 0;
-    if (count > 0 && ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
+    NDR_TRY(enqueue_pieces(l));
+    l->is_empty = l->planned->plan.piece_count == 0;
+    if (!l->is_empty && ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
 }
 

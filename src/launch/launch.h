@@ -27,8 +27,6 @@ typedef struct ndr_piece {
     size_t first_group[3];
 } ndr_piece;
 
-enum { NDR_MAX_PIECES = 8 };
-
 /* A checked and completed range: one piece if its sizes divide evenly or are rounded up, up to eight if they do not,
  * none if it is empty. */
 typedef struct ndr_range_plan {

@@ -103,3 +103,20 @@ bool driver_links_few_texts(void)
     for (int i = 0; i < 3; ++i) clReleaseProgram(parts[i]);
     return error == CL_LINK_PROGRAM_FAILURE;
 }
+
+bool driver_completes_failed_work(void)
+{
+    cl_int error, state = CL_QUEUED;
+    cl_event gate = clCreateUserEvent(context->cl, &error), behind;
+    assert_int_equal(error, CL_SUCCESS);
+    cl_command_queue line = clCreateCommandQueue(context->cl, context->device, 0, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clEnqueueMarkerWithWaitList(line, 1, &gate, &behind), CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), CL_SUCCESS);
+    (void)clWaitForEvents(1, &behind); /* fails, as it should */
+    assert_int_equal(clGetEventInfo(behind, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
+    clReleaseEvent(behind);
+    clReleaseEvent(gate);
+    clReleaseCommandQueue(line);
+    return state == CL_COMPLETE;
+}

@@ -21,4 +21,9 @@ bool driver_loses_chosen_bytes(void);
 /* clLinkProgram() fails for most texts: their modules have different versions of SPIR-V (Mesa 22.3.6). */
 bool driver_links_few_texts(void);
 
+/* Work that waits for an event that fails does not run, but is reported as complete (Intel's CPU runtime of 2026). Such a
+ * driver also crashes if two events of one wait list fail, or a barrier of a queue out of order, and an in-order queue
+ * runs what comes after failed work. */
+bool driver_completes_failed_work(void);
+
 #endif

@@ -1,29 +1,51 @@
 /* test_order.c - what commands wait for: wait lists, queues out of order, and the first cause of a failure. */
-#include "support.h"
+#include "driver_faults.h"
+#include "ndr/ndr_image.h"
 
 #include "device/device.h"
 
-enum { INTS = 64, BYTES = INTS * sizeof(int32_t) };
+enum { INTS = 64, BYTES = INTS * sizeof(int32_t), ROWS = 4, COLS = 16 };
 
-static ndr_kernel *add_one, *copy_ints;
+/* Its group size divides neither size of 7 x 7: four pieces. */
+static const char matrix_kernel[] = "#include <ndr/nd_item.clh>\n"
+                                    "kernel void add_to_matrix(global int *x, NDR_ND_RANGE(2))\n"
+                                    "{\n"
+                                    "    const ndr_nd_item it = NDR_ND_ITEM(2);\n"
+                                    "    x[ndr_global_id(it, 0) * 7 + ndr_global_id(it, 1)] += 1;\n"
+                                    "}\n";
+
+static ndr_kernel *add_one, *copy_ints, *add_to_matrix;
 static ndr_buffer *x, *y;
 static ndr_prepared *prepared;
+static ndr_image *picture; /* NULL: the device has no images */
 static const int32_t zeros[INTS];
+
+static ndr_image *new_picture(void)
+{
+    const ndr_image_desc desc = { .format = { NDR_CHANNELS_RGBA, NDR_CHANNEL_U8 }, .size = ndr_range_2d(ROWS, COLS) };
+    ndr_image *image = NULL;
+    const ndr_status status = ndr_image_create(context, &desc, &image);
+    if (status != NDR_UNSUPPORTED) assert_ok(status);
+    return image;
+}
 
 static int open_all(void **state)
 {
     if (open_device(state) != 0) return 1;
     add_one = kernel_of(plain_kernels, "add_one");
     copy_ints = kernel_of(plain_kernels, "copy_ints");
+    add_to_matrix = kernel_of(matrix_kernel, "add_to_matrix");
     x = buffer_of(BYTES, zeros);
     y = buffer_of(BYTES, zeros);
     assert_ok(ndr_prepare(add_one, &prepared, ndr_range_1d(INTS), x));
+    picture = new_picture();
     return 0;
 }
 
 static int close_all(void **state)
 {
     ndr_prepared_destroy(prepared);
+    ndr_image_destroy(picture);
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(y);
     return close_device(state);
@@ -90,9 +112,9 @@ static ndr_status launch_nothing(ndr_queue *on, ndr_event **event)
 
 static ndr_status launch_split(ndr_queue *on, ndr_event **event)
 {
-    ndr_nd_range range = ndr_nd_range_1d(INTS - 3, 16);
+    ndr_nd_range range = ndr_nd_range_2d(7, 7, 4, 4);
     range.edge = NDR_EDGE_SPLIT;
-    return ndr_launch_event(on, kernel_of(plain_kernels, "spin"), event, range, x, 1);
+    return ndr_launch_event(on, add_to_matrix, event, range, x);
 }
 
 static ndr_status read_x(ndr_queue *on, ndr_event **event)
@@ -155,6 +177,30 @@ static ndr_status copy_rect(ndr_queue *on, ndr_event **event)
 static ndr_status mark(ndr_queue *on, ndr_event **event) { return ndr_queue_mark(on, event); }
 static ndr_status barrier(ndr_queue *on, ndr_event **event) { return ndr_queue_barrier(on, event); }
 
+/* Without images: a mark instead. */
+static ndr_status write_image(ndr_queue *on, ndr_event **event)
+{
+    return picture ? ndr_image_write_async(on, picture, NULL, zeros, event) : mark(on, event);
+}
+
+static ndr_status read_image(ndr_queue *on, ndr_event **event)
+{
+    return picture ? ndr_image_read_async(on, picture, NULL, host, event) : mark(on, event);
+}
+
+static ndr_status fill_image(ndr_queue *on, ndr_event **event)
+{
+    return picture ? ndr_image_fill(on, picture, NULL, zeros, event) : mark(on, event);
+}
+
+/* From the upper half to the lower. */
+static ndr_status copy_image(ndr_queue *on, ndr_event **event)
+{
+    const ndr_image_part upper = { .extent = ndr_range_2d(ROWS / 2, COLS) };
+    const size_t lower[] = { ROWS / 2, 0 };
+    return picture ? ndr_image_copy(on, picture, &upper, picture, lower, event) : mark(on, event);
+}
+
 static const struct {
     const char *name;
     command *enqueue;
@@ -166,7 +212,9 @@ static const struct {
     { "unmap", unmap_x },   { "reduce", reduce },
     { "matmul", matmul },   { "mark", mark },
     { "barrier", barrier }, { "prepared", run_prepared },
-    { "rectangle", copy_rect },
+    { "rectangle", copy_rect }, { "image write", write_image },
+    { "image read", read_image }, { "image fill", fill_image },
+    { "image copy", copy_image },
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -202,7 +250,9 @@ static void test_order__each_command_waits_for_its_events(void **state)
 /* The command fails with the first cause: not with the driver's code for commands whose events have failed. */
 static void each_fails(ndr_queue *line)
 {
+    const bool crashes_at_barriers = line->is_out_of_order && driver_completes_failed_work();
     for (size_t i = 0; i < COMMANDS; ++i) {
+        if (crashes_at_barriers && commands[i].enqueue == barrier) continue; /* the driver crashes */
         ndr_event *gate = new_gate(), *done = NULL, *next = NULL;
         assert_ok(commands[i].enqueue(ndr_after(line, gate), &done));
         assert_ok(ndr_launch_event(ndr_after(line, done), add_one, &next, ndr_range_1d(INTS), y));
@@ -565,6 +615,7 @@ static void test_order__a_user_event_destroyed_early_fails(void **state)
 static void test_order__a_second_event_may_fail_after_all_is_gone(void **state)
 {
     (void)state;
+    skip_for_fault(driver_completes_failed_work(), "it crashes when two events of one wait list fail");
     for (int round = 0; round < 20; ++round) {
         ndr_event *gates[] = { new_gate(), new_gate() }, *done;
         ndr_queue *line = new_queue();
