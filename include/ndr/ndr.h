@@ -468,7 +468,8 @@ typedef ndr_status ndr_host_function(void *user);
  * ndr_queue_mark() says), and the work behind it starts when it has returned. In an out-of-order queue the work behind
  * it is that which waits for `event`, which may be NULL. If the work before it failed, the function is not called, and
  * the command fails with the same cause. The function runs on a thread as in ndr_event_set_callback(), and may do the
- * same, but it must not wait for work behind it. */
+ * same, but it must not wait for work behind it. The work behind it does not wait for what the function enqueues on
+ * other queues. */
 NDR_MUST_CHECK ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *user, ndr_event **event);
 
 /** Destroy an event; the work continues. */
@@ -574,7 +575,8 @@ NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 /** The buffer's size in bytes; 0 for NULL. */
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
-/** Copy host memory into a buffer; returns when `host` may be reused. Zero bytes: nothing happens. */
+/** Copy host memory into a buffer, after all work before it; returns when the bytes have arrived. Zero bytes: nothing
+ * happens. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                            size_t size_bytes, const void *host);
 
@@ -634,7 +636,7 @@ typedef struct ndr_rect_desc {
 NDR_MUST_CHECK ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to,
                                                const ndr_rect_desc *desc, ndr_event **event);
 
-/** Copy a rectangle of the host's memory into a buffer; returns when `host` may be reused. desc->from describes `host`,
+/** Copy a rectangle of the host's memory into a buffer; returns when the bytes have arrived. desc->from describes `host`,
  * which must not be NULL unless the rectangle is empty. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
                                                 const void *host);

@@ -95,7 +95,7 @@ typedef struct ndr_image_part {
     size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: dense. */
 } ndr_image_part;
 
-/** Copy host memory into an image; returns when `host` may be reused. */
+/** Copy host memory into an image, after all work before it; returns when the elements have arrived. */
 NDR_MUST_CHECK ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
                                           const void *host);
 

@@ -243,15 +243,17 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
     SUBMIT_AND_RETURN(&t->order, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes, t->host);
 }
 
-/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; and where
- * earlier work may fail the transfer, so that the event tells why. A call that failed in the driver may have enqueued its
+/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; where
+ * earlier work may fail the transfer, so that the event tells why; and for a write, because OpenCL's blocking one may
+ * return before the bytes arrive, as on Intel's runtime, and another queue would not wait for them. A call that failed in the driver may have enqueued its
  * work before. A failure without an OpenCL code was found by libndr before the call. */
-ndr_status ndr_transfer_and_wait(const ndr_order *order, ndr_transfer_submit *submit, const void *given)
+ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit, const void *given)
 {
     ndr_event *done = NULL;
     ndr_queue *const queue = order->queue;
     const bool waits_by_event = queue
-                                && (order->count > 0 || ndr_queue_spins(queue) || atomic_load(&queue->tracked_count) > 0);
+                                && (writes || order->count > 0 || ndr_queue_spins(queue)
+                                    || atomic_load(&queue->tracked_count) > 0);
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
@@ -259,7 +261,8 @@ ndr_status ndr_transfer_and_wait(const ndr_order *order, ndr_transfer_submit *su
 
 static ndr_status transfer_and_wait(const transfer *t)
 {
-    return t->size_bytes > 0 ? ndr_transfer_and_wait(&t->order, submit_transfer, t) : submit_transfer(t, true, NULL);
+    return t->size_bytes > 0 ? ndr_transfer_and_wait(&t->order, t->writes, submit_transfer, t)
+                             : submit_transfer(t, true, NULL);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,

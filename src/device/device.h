@@ -630,7 +630,8 @@ ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t
 /* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an
  * event. */
 typedef ndr_status ndr_transfer_submit(const void *transfer, bool blocks, ndr_event **event);
-ndr_status ndr_transfer_and_wait(const ndr_order *order, ndr_transfer_submit *submit, const void *transfer);
+ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit,
+                                 const void *transfer);
 
 /* Bytes of a buffer. */
 typedef struct ndr_bytes {

@@ -395,7 +395,7 @@ static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **
 static ndr_status transfer_and_wait(transfer t)
 {
     NDR_TRY(check_transfer(&t));
-    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(&t.order, submit_transfer, &t);
+    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(&t.order, t.writes, submit_transfer, &t);
 }
 
 static ndr_status transfer_async(transfer t, ndr_event **event)

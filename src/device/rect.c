@@ -301,7 +301,7 @@ static ndr_status submit_again(const void *checked, bool blocks, ndr_event **eve
 static ndr_status transfer_and_wait(rect *r)
 {
     NDR_TRY(check_with_host(r));
-    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(&r->order, submit_again, r);
+    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(&r->order, r->to.buffer != NULL, submit_again, r);
 }
 
 static ndr_status transfer_async(rect *r, ndr_event **event)
