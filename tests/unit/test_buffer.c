@@ -852,6 +852,39 @@ static void test_buffer__is_mapped_by_several_threads_at_a_time(void **state)
     assert_holds_and_destroy(buffer, ends, ALL);
 }
 
+/* ---- arrival ---- */
+
+static __typeof__(clEnqueueWriteBuffer) *real_write;
+static bool blocked, had_event;
+
+static CL_API_ENTRY cl_int CL_API_CALL record_write(cl_command_queue line, cl_mem to, cl_bool blocks, size_t offset,
+                                                    size_t bytes, const void *from, cl_uint count,
+                                                    const cl_event *waits, cl_event *done)
+{
+    blocked = blocks;
+    had_event = done != NULL;
+    return real_write(line, to, blocks, offset, bytes, from, count, waits, done);
+}
+
+/* OpenCL's blocking write may return before: only the event tells. On a queue that otherwise blocks in the driver. */
+static void test_buffer__a_write_waits_until_the_bytes_have_arrived(void **state)
+{
+    (void)state;
+    const int32_t seven = 7;
+    ndr_queue *line;
+    ndr_buffer *buffer = buffer_of(sizeof seven, NULL);
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .spin_ns = -1 }, &line));
+    real_write = ndr_cl.clEnqueueWriteBuffer;
+    ndr_cl.clEnqueueWriteBuffer = record_write;
+    const ndr_status status = ndr_buffer_write(line, buffer, 0, sizeof seven, &seven);
+    ndr_cl.clEnqueueWriteBuffer = real_write;
+    assert_ok(status);
+    assert_false(blocked);
+    assert_true(had_event);
+    ndr_queue_destroy(line);
+    assert_holds_and_destroy(buffer, &seven, sizeof seven);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -899,6 +932,7 @@ int main(void)
         cmocka_unit_test(test_buffer__destroyed_while_mapped_is_unmapped),
         cmocka_unit_test(test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_same),
         cmocka_unit_test(test_buffer__is_mapped_by_several_threads_at_a_time),
+        cmocka_unit_test(test_buffer__a_write_waits_until_the_bytes_have_arrived),
     };
     return cmocka_run_group_tests(tests, open_and_count, close_device);
 }
