@@ -42,11 +42,12 @@ ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t
     const unsigned long long free_bytes = query_free_bytes(context);
     char left[48] = "";
     if (free_bytes) snprintf(left, sizeof left, ", %llu of them free", free_bytes);
-    return ndr_fail_with_code(status, ndr_last_cl_error(),
-                              "%s; %zu bytes were asked for; a buffer of device \"%s\" has at most %zu, its memory %llu "
-                              "bytes%s",
-                              ndr_last_error(), size_bytes, device->name, device->max_buffer_bytes,
-                              (unsigned long long)device->global_memory_bytes, left);
+    return ndr_fail_with_code(
+        status, ndr_last_cl_error(),
+        "%s; %zu bytes were asked for; a buffer of device \"%s\" has at most %zu, its memory %llu "
+        "bytes%s",
+        ndr_last_error(), size_bytes, device->name, device->max_buffer_bytes,
+        (unsigned long long)device->global_memory_bytes, left);
 }
 
 static cl_mem_flags flags_of(const ndr_buffer_desc *desc)
@@ -124,7 +125,8 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
     NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE,
                 "%s: kernels is %d; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ or NDR_ACCESS_WRITE", __func__,
                 (int)desc->kernels);
-    NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE, "%s: host is %d, not an ndr_access", __func__, (int)desc->host);
+    NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE, "%s: host is %d, not an ndr_access", __func__,
+                (int)desc->host);
     NDR_REQUIRE(!desc->over || !(desc->contents || desc->is_pinned),
                 "%s: over is set, but so is %s; set only one of them", __func__,
                 desc->contents ? "contents" : "is_pinned");
@@ -193,7 +195,10 @@ ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access 
     const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
     NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
                 "%s: the %s was made for the host %s, not to %s it; change ndr_%s_desc.host", call, what,
-                may_read ? "to read" : may_write ? "to write" : "not to use", reads && !may_read ? "read" : "write", what);
+                may_read    ? "to read"
+                : may_write ? "to write"
+                            : "not to use",
+                reads && !may_read ? "read" : "write", what);
     return NDR_OK;
 }
 
@@ -240,13 +245,15 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
     if (t->writes)
         SUBMIT_AND_RETURN(&t->order, event, ndr_submit_write, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
                           t->host);
-    SUBMIT_AND_RETURN(&t->order, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes, t->host);
+    SUBMIT_AND_RETURN(&t->order, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
+                      t->host);
 }
 
 /* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; where
  * earlier work may fail the transfer, so that the event tells why; and for a write, because OpenCL's blocking one may
- * return before the bytes arrive, as on Intel's runtime, and another queue would not wait for them. A call that failed in the driver may have enqueued its
- * work before. A failure without an OpenCL code was found by libndr before the call. */
+ * return before the bytes arrive, as on Intel's runtime, and another queue would not wait for them. A call that failed
+ * in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr before the
+ * call. */
 ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit, const void *given)
 {
     ndr_event *done = NULL;
@@ -269,25 +276,29 @@ ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_
                             const void *host)
 {
     void *from = (void *)(uintptr_t)host;
-    return transfer_and_wait(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from });
+    return transfer_and_wait(
+        &(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from });
 }
 
 ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
 {
-    return transfer_and_wait(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host });
+    return transfer_and_wait(
+        &(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host });
 }
 
 ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                   const void *host, ndr_event **event)
 {
     void *from = (void *)(uintptr_t)host;
-    return submit_transfer(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from }, false, event);
+    return submit_transfer(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from },
+                           false, event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return submit_transfer(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host }, false, event);
+    return submit_transfer(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host },
+                           false, event);
 }
 
 /* ---- on the device ---- */
@@ -428,7 +439,8 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
                 "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
                 (int)access);
-    NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
+    NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
+                                  access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(order.queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
@@ -449,8 +461,8 @@ static ndr_status enqueue_unmap(const ndr_order *order, ndr_buffer *buffer, void
 static ndr_status unmap_locked(const ndr_order *order, ndr_buffer *buffer, void *host, ndr_event **event)
 {
     ndr_mapping **link = find_mapping(buffer, host);
-    NDR_REQUIRE(host && *link, "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave",
-                host);
+    NDR_REQUIRE(host && *link,
+                "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave", host);
     NDR_TRY(enqueue_unmap(order, buffer, host, event));
     remove_mapping(link);
     return NDR_OK;
@@ -593,10 +605,11 @@ static ndr_status check_aligned(const ndr_buffer *buffer, size_t offset_bytes)
 {
     const ndr_device_info *device = &buffer->context->caps.info;
     const size_t align = device->view_align_bytes, before = offset_bytes - offset_bytes % align;
-    NDR_REQUIRE(offset_bytes == before,
-                "ndr_buffer_create_view: offset_bytes is %zu, but a view on device \"%s\" starts at a multiple of %zu bytes "
-                "(ndr_device_info.view_align_bytes): start it at %zu, or pass the buffer and an offset",
-                offset_bytes, device->name, align, before);
+    NDR_REQUIRE(
+        offset_bytes == before,
+        "ndr_buffer_create_view: offset_bytes is %zu, but a view on device \"%s\" starts at a multiple of %zu bytes "
+        "(ndr_device_info.view_align_bytes): start it at %zu, or pass the buffer and an offset",
+        offset_bytes, device->name, align, before);
     return NDR_OK;
 }
 
@@ -623,8 +636,8 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
 
 static ndr_status make_empty_view(const ndr_buffer *buffer, ndr_buffer **view)
 {
-    return make_buffer(buffer->context, &(ndr_buffer_desc){ .kernels = buffer->kernel_access, .host = buffer->host_access },
-                       view);
+    return make_buffer(buffer->context,
+                       &(ndr_buffer_desc){ .kernels = buffer->kernel_access, .host = buffer->host_access }, view);
 }
 
 ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)

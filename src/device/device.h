@@ -142,8 +142,8 @@ typedef struct ndr_wait_list {
 } ndr_wait_list;
 
 /* Enqueue a command. `waits` NULL: it waits for no event. `done` not NULL: it gets the command's event, which the
- * caller releases. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names OpenCL's function and leaves
- * the outputs unchanged. */
+ * caller releases. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names
+ * OpenCL's function and leaves the outputs unchanged. */
 ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const char *name, unsigned dims,
                              const size_t *offset, const size_t *global, const size_t *local,
                              const ndr_wait_list *waits, cl_event *done);
@@ -163,7 +163,8 @@ bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes
 
 ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
                           size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits,
+                            cl_event *done);
 
 /* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts
  * at the origin. */

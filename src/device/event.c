@@ -127,7 +127,8 @@ ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why)
 {
     NDR_REQUIRE_SET(event);
     NDR_REQUIRE_SET(why);
-    NDR_REQUIRE(status != NDR_OK, "ndr_event_fail: status is NDR_OK; call ndr_event_complete() for work that succeeded");
+    NDR_REQUIRE(status != NDR_OK,
+                "ndr_event_fail: status is NDR_OK; call ndr_event_complete() for work that succeeded");
     return ndr_event_set_end(__func__, event, ndr_cause_new(status, 0, why));
 }
 
@@ -170,9 +171,9 @@ static ndr_status wait_on_event(ndr_event *event)
 
 static ndr_status fail_still_running(ndr_status status)
 {
-    return ndr_fail_with_code(status, ndr_last_cl_error(),
-                              "%s; the work may still be running: its memory must stay until ndr_queue_finish() succeeds",
-                              ndr_last_error());
+    return ndr_fail_with_code(
+        status, ndr_last_cl_error(),
+        "%s; the work may still be running: its memory must stay until ndr_queue_finish() succeeds", ndr_last_error());
 }
 
 ndr_status ndr_event_wait(ndr_event *event)

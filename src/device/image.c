@@ -87,12 +87,13 @@ static ndr_status find_type(const char *call, const ndr_image_desc *desc, const 
 {
     const unsigned dims = desc->size.dims;
     NDR_REQUIRE(dims >= 1 && dims <= 3, "%s: size.dims is %u; it is 1, 2 or 3", call, dims);
-    NDR_REQUIRE(!desc->is_array || dims > 1, "%s: is_array is set, but size has 1 dimension; the first of 2 or 3 counts "
-                "layers", call);
-    NDR_REQUIRE(!desc->buffer || dims == 1, "%s: buffer is set, but size has %u dimensions; such an image has 1", call, dims);
+    NDR_REQUIRE(!desc->is_array || dims > 1,
+                "%s: is_array is set, but size has 1 dimension; the first of 2 or 3 counts layers", call);
+    NDR_REQUIRE(!desc->buffer || dims == 1, "%s: buffer is set, but size has %u dimensions; such an image has 1", call,
+                dims);
     NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE && (unsigned)desc->host <= NDR_ACCESS_NONE,
-                "%s: kernels is %d and host is %d; use an ndr_access, and not NONE for kernels", call, (int)desc->kernels,
-                (int)desc->host);
+                "%s: kernels is %d and host is %d; use an ndr_access, and not NONE for kernels", call,
+                (int)desc->kernels, (int)desc->host);
     *type = &types[desc->buffer ? 5 : desc->is_array ? dims + 1 : dims - 1];
     return NDR_OK;
 }
@@ -120,7 +121,8 @@ static ndr_status list_formats(const ndr_context *context, const image_type *typ
 {
     cl_image_format found[MAX_FORMATS];
     cl_uint found_count = 0;
-    NDR_TRY_CL(clGetSupportedImageFormats(context->cl, kernel_flags(access), type->cl, MAX_FORMATS, found, &found_count));
+    NDR_TRY_CL(
+        clGetSupportedImageFormats(context->cl, kernel_flags(access), type->cl, MAX_FORMATS, found, &found_count));
     size_t named = 0;
     for (cl_uint i = 0; i < found_count && i < MAX_FORMATS; ++i) {
         ndr_image_format format;
@@ -158,11 +160,12 @@ static ndr_status check_format(const ndr_context *context, const image_type *typ
     for (size_t i = 0; i < count; ++i)
         if (known[i].channels == f.channels && known[i].type == f.type) return NDR_OK;
     static const char *const uses[] = { "reading and writing", "reading", "writing" };
-    return ndr_fail(NDR_UNSUPPORTED,
-                    "ndr_image_create: device \"%s\" has no format %s of %s for %s by %s; ndr_image_list_formats() lists "
-                    "its formats",
-                    context->caps.info.name, channel_rows[f.channels].name, type_rows[f.type].name, type->name,
-                    uses[desc->kernels]);
+    return ndr_fail(
+        NDR_UNSUPPORTED,
+        "ndr_image_create: device \"%s\" has no format %s of %s for %s by %s; ndr_image_list_formats() lists "
+        "its formats",
+        context->caps.info.name, channel_rows[f.channels].name, type_rows[f.type].name, type->name,
+        uses[desc->kernels]);
 }
 
 /* `size` is in OpenCL's order. */
@@ -173,9 +176,10 @@ static ndr_status check_size(const ndr_context *context, const image_type *type,
         NDR_REQUIRE(size[k] > 0, "ndr_image_create: dimension %u has 0 elements; an image has at least one",
                     type->dims - 1 - k);
         NDR_TRY_CL(clGetDeviceInfo(context->device, type->limits[k], sizeof limit, &limit, NULL));
-        NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size[k] <= limit,
-                       "ndr_image_create: dimension %u has %zu elements, but an %s of device \"%s\" has at most %zu there",
-                       type->dims - 1 - k, size[k], type->name, context->caps.info.name, limit);
+        NDR_REQUIRE_AS(
+            NDR_LIMIT_EXCEEDED, size[k] <= limit,
+            "ndr_image_create: dimension %u has %zu elements, but an %s of device \"%s\" has at most %zu there",
+            type->dims - 1 - k, size[k], type->name, context->caps.info.name, limit);
     }
     return NDR_OK;
 }
@@ -186,8 +190,10 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
     const ndr_buffer *buffer = desc->buffer;
     if (!buffer) return NDR_OK;
     NDR_REQUIRE_SET_IN("ndr_image_create", buffer);
-    NDR_REQUIRE(buffer->context == context, "ndr_image_create: the buffer belongs to another context; make both in one");
-    NDR_REQUIRE(!desc->contents, "ndr_image_create: buffer is set, but so is contents; write the contents to the buffer");
+    NDR_REQUIRE(buffer->context == context,
+                "ndr_image_create: the buffer belongs to another context; make both in one");
+    NDR_REQUIRE(!desc->contents,
+                "ndr_image_create: buffer is set, but so is contents; write the contents to the buffer");
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, desc->size.size[0] <= buffer->size_bytes / element_bytes,
                    "ndr_image_create: %zu elements of %zu bytes reach past the end of a buffer of %zu bytes",
                    desc->size.size[0], element_bytes, buffer->size_bytes);
@@ -200,7 +206,8 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
 static cl_mem_flags flags_of(const ndr_image_desc *desc)
 {
     static const cl_mem_flags host[] = { 0, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_NO_ACCESS };
-    return kernel_flags(desc->kernels) | (desc->buffer ? 0 : host[desc->host]) | (desc->contents ? CL_MEM_COPY_HOST_PTR : 0);
+    return kernel_flags(desc->kernels) | (desc->buffer ? 0 : host[desc->host])
+           | (desc->contents ? CL_MEM_COPY_HOST_PTR : 0);
 }
 
 static ndr_status create_cl(const ndr_context *context, const image_type *type, const ndr_image_desc *desc,
@@ -209,12 +216,14 @@ static ndr_status create_cl(const ndr_context *context, const image_type *type, 
     const cl_image_format format = { channel_rows[desc->format.channels].cl, type_rows[desc->format.type].cl };
     const cl_image_desc cl_desc = { .image_type = type->cl,
                                     .image_width = size[0],
-                                    .image_height = type->dims > 1 && !(desc->is_array && type->dims == 2) ? size[1] : 0,
+                                    .image_height =
+                                        type->dims > 1 && !(desc->is_array && type->dims == 2) ? size[1] : 0,
                                     .image_depth = type->dims == 3 && !desc->is_array ? size[2] : 0,
                                     .image_array_size = desc->is_array ? size[type->dims - 1] : 0,
                                     .mem_object = desc->buffer ? desc->buffer->memory : NULL };
     cl_int error;
-    cl_mem cl = ndr_cl.clCreateImage(context->cl, flags_of(desc), &format, &cl_desc, (void *)(uintptr_t)desc->contents, &error);
+    cl_mem cl =
+        ndr_cl.clCreateImage(context->cl, flags_of(desc), &format, &cl_desc, (void *)(uintptr_t)desc->contents, &error);
     if (error != CL_SUCCESS)
         return ndr_fail_memory(context, ndr_fail_cl(error, "clCreateImage"),
                                size[0] * size[1] * size[2] * ndr_image_format_size(desc->format));
@@ -299,17 +308,20 @@ static ndr_status check_use(const char *call, const ndr_queue *queue, const ndr_
 {
     NDR_REQUIRE_SET_IN(call, queue);
     NDR_REQUIRE_SET_IN(call, image);
-    NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one", call);
-    NDR_REQUIRE(ndr_image_is_free(image, device_writes), "%s: the host has the image's buffer mapped; unmap it first", call);
+    NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one",
+                call);
+    NDR_REQUIRE(ndr_image_is_free(image, device_writes), "%s: the host has the image's buffer mapped; unmap it first",
+                call);
     return NDR_OK;
 }
 
 static ndr_status check_inside(const char *call, const ndr_image *image, const size_t origin[3], const size_t extent[3])
 {
     for (unsigned k = 0; k < image->dims; ++k)
-        NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, origin[k] <= image->size[k] && extent[k] <= image->size[k] - origin[k],
-                       "%s, dimension %u: origin %zu and extent %zu reach past the end of an image of %zu elements there",
-                       call, image->dims - 1 - k, origin[k], extent[k], image->size[k]);
+        NDR_REQUIRE_AS(
+            NDR_OUT_OF_BOUNDS, origin[k] <= image->size[k] && extent[k] <= image->size[k] - origin[k],
+            "%s, dimension %u: origin %zu and extent %zu reach past the end of an image of %zu elements there", call,
+            image->dims - 1 - k, origin[k], extent[k], image->size[k]);
     return NDR_OK;
 }
 
@@ -337,8 +349,8 @@ static ndr_status check_pitches(const char *call, const ndr_image *image, const 
         const size_t pitch = p->pitch[k] ? p->pitch[k] : bytes;
         NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu", call,
                     image->dims - 1 - k, p->extent[k], bytes, names[k], pitch);
-        NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0, "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k],
-                    pitch, names[0], p->pitch[0]);
+        NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0,
+                    "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k], pitch, names[0], p->pitch[0]);
         NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
                        "%s: %s %zu takes more bytes of the host's memory than there can be", call, names[k], pitch);
     }
@@ -375,9 +387,8 @@ static ndr_status submit(const transfer *t, bool blocks, const ndr_wait_list *wa
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(t->order.queue->cl, image->cl, blocks,
-                                                                        p->origin, p->extent, row, slice, t->host, waits,
-                                                                        done);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(
+        t->order.queue->cl, image->cl, blocks, p->origin, p->extent, row, slice, t->host, waits, done);
 }
 
 static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
@@ -406,25 +417,30 @@ static ndr_status transfer_async(transfer t, ndr_event **event)
 
 ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host)
 {
-    return transfer_and_wait((transfer){ __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait((transfer){
+        __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } });
 }
 
 ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host)
 {
-    return transfer_and_wait((transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait(
+        (transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } });
 }
 
 ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host,
                                  ndr_event **event)
 {
-    return transfer_async((transfer){ __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } },
-                          event);
+    return transfer_async(
+        (transfer){
+            __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } },
+        event);
 }
 
 ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host,
                                 ndr_event **event)
 {
-    return transfer_async((transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } }, event);
+    return transfer_async(
+        (transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } }, event);
 }
 
 /* ---- on the device ---- */
@@ -478,8 +494,8 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     NDR_TRY(ndr_event_prepare(&order, event, &made));
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_copy_image(order.queue->cl, from->cl, to->cl, p.origin, target, p.extent, &waits, made ? &done : NULL);
+    const ndr_status status = ndr_submit_copy_image(order.queue->cl, from->cl, to->cl, p.origin, target, p.extent,
+                                                    &waits, made ? &done : NULL);
     return ndr_event_return_or_destroy(status, order.queue, made, done, event);
 }
 
@@ -493,10 +509,11 @@ ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc
     NDR_REQUIRE_SET(sampler);
     const ndr_sampler_desc d = desc ? *desc : (ndr_sampler_desc){ 0 };
     const bool repeats = d.addressing == NDR_ADDRESSING_REPEAT || d.addressing == NDR_ADDRESSING_MIRRORED_REPEAT;
-    NDR_REQUIRE((unsigned)d.addressing <= NDR_ADDRESSING_NONE, "ndr_sampler_create: addressing is %d, not an ndr_addressing",
-                (int)d.addressing);
-    NDR_REQUIRE(!repeats || d.is_normalized,
-                "ndr_sampler_create: addressing repeats the image, which needs normalised coordinates; set is_normalized");
+    NDR_REQUIRE((unsigned)d.addressing <= NDR_ADDRESSING_NONE,
+                "ndr_sampler_create: addressing is %d, not an ndr_addressing", (int)d.addressing);
+    NDR_REQUIRE(
+        !repeats || d.is_normalized,
+        "ndr_sampler_create: addressing repeats the image, which needs normalised coordinates; set is_normalized");
     NDR_TRY(require_images(context));
     ndr_sampler *made = ndr_handle_new(NDR_HANDLE_SAMPLER, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a sampler");

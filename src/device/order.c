@@ -6,8 +6,8 @@
  * queue asks for the event of each command: PoCL 3.1 aborts if a command fails whose event nobody holds.
  *
  * The states of events are read when the next command is enqueued and when the host waits. Callbacks of drivers would
- * report them earlier, but PoCL 3.1 and Mesa 22.3 hold the event's lock while they call, and Mesa 22.3 does not call for
- * failed work.
+ * report them earlier, but PoCL 3.1 and Mesa 22.3 hold the event's lock while they call, and Mesa 22.3 does not call
+ * for failed work.
  *
  * One lock of the context guards all of it. Commands without a wait list, in queues without such events, do not take
  * it. */
@@ -139,7 +139,8 @@ ndr_status ndr_event_check(ndr_event *event)
 static ndr_status check_users(const char *call, const ndr_event *event)
 {
     NDR_REQUIRE(event->is_users,
-                "%s: the event belongs to enqueued work, which ends by itself; pass an event of ndr_event_create()", call);
+                "%s: the event belongs to enqueued work, which ends by itself; pass an event of ndr_event_create()",
+                call);
     NDR_REQUIRE(ndr_event_code(event) > CL_COMPLETE, "%s: the event has ended already; an event ends once", call);
     return NDR_OK;
 }
@@ -203,8 +204,8 @@ static ndr_status check_event(const ndr_order *order, size_t index)
     return ndr_event_code(event) > CL_COMPLETE ? flush_other(event, order->queue) : NDR_OK;
 }
 
-/* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be waited
- * for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. */
+/* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be
+ * waited for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. */
 static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *event, size_t index)
 {
     if (!event) return NDR_OK;

@@ -50,8 +50,8 @@ static ndr_status check_pitch(const rect *r, const side *s, unsigned k, size_t s
 {
     const char *name = k ? "plane_pitch_bytes" : "row_pitch_bytes";
     if (end > s->pitch[k] / stride)
-        return REFUSE_DIM(NDR_BAD_ARGUMENT, r, s, k, "of %zu bytes each do not fit into %s, %zu; increase it", stride, name,
-                          s->pitch[k]);
+        return REFUSE_DIM(NDR_BAD_ARGUMENT, r, s, k, "of %zu bytes each do not fit into %s, %zu; increase it", stride,
+                          name, s->pitch[k]);
     NDR_REQUIRE(k == 0 || s->pitch[k] % stride == 0,
                 "%s, %s: plane_pitch_bytes is %zu; it must be a multiple of row_pitch_bytes, %zu", r->call, s->name,
                 s->pitch[k], stride);
@@ -130,8 +130,8 @@ static bool wrap(size_t a, size_t b, size_t extent, size_t pitch)
     return (a + extent > pitch && a + extent - pitch > b) || (b + extent > pitch && b + extent - pitch > a);
 }
 
-/* OpenCL's rule for rectangles of the same pitches in one buffer: they overlap if they intersect in every dimension. If one
- * continues in the next row or plane, they also overlap if the bytes from first to last do, rounded up. */
+/* OpenCL's rule for rectangles of the same pitches in one buffer: they overlap if they intersect in every dimension. If
+ * one continues in the next row or plane, they also overlap if the bytes from first to last do, rounded up. */
 static bool overlap(const rect *r)
 {
     const ndr_cl_rect_side a = describe(r, &r->from), b = describe(r, &r->to);
@@ -149,14 +149,16 @@ static ndr_status check_apart(const rect *r)
     const side *a = &r->from, *b = &r->to;
     if (!a->buffer || !b->buffer || a->buffer->memory != b->buffer->memory) return NDR_OK;
     const bool is_plain = r->dims == 1;
-    NDR_REQUIRE(a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
-                "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
-                "%zu and %zu",
-                r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
-    NDR_REQUIRE(!(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
-                "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
-                "buffer",
-                r->call, a->start - a->buffer->memory_offset, b->start - b->buffer->memory_offset);
+    NDR_REQUIRE(
+        a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
+        "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
+        "%zu and %zu",
+        r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
+    NDR_REQUIRE(
+        !(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
+        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
+        "buffer",
+        r->call, a->start - a->buffer->memory_offset, b->start - b->buffer->memory_offset);
     return NDR_OK;
 }
 
@@ -169,14 +171,19 @@ static ndr_status submit_plain(const rect *r, bool blocks, const ndr_wait_list *
     const cl_command_queue queue = r->order.queue->cl;
     const size_t bytes = r->extent[0];
     if (!from->buffer)
-        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, waits, done);
+        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, waits,
+                                done);
     if (!to->buffer)
-        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, waits, done);
+        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, waits,
+                               done);
     return ndr_submit_copy(queue, from->buffer->memory, from->start, to->buffer->memory, to->start, bytes, waits, done);
 }
 
 /* The host's side starts at its first element. */
-static ndr_cl_rect_side describe_host(const side *s) { return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } }; }
+static ndr_cl_rect_side describe_host(const side *s)
+{
+    return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } };
+}
 
 static ndr_status submit_rows(const rect *r, bool blocks, const ndr_wait_list *waits, cl_event *done)
 {
@@ -249,7 +256,8 @@ static ndr_status read_desc(rect *r)
 {
     NDR_REQUIRE_SET_IN(r->call, r->desc);
     const ndr_range *extent = &r->desc->extent;
-    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call, extent->dims);
+    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call,
+                extent->dims);
     r->dims = extent->dims;
     r->from.name = "from", r->from.given = &r->desc->from;
     r->to.name = "to", r->to.given = &r->desc->to;
@@ -287,8 +295,10 @@ static ndr_status check_with_host(rect *r)
     NDR_TRY(read_desc(r));
     const bool writes = r->to.buffer != NULL;
     NDR_TRY(check_buffer(r, writes ? &r->to : &r->from, writes));
-    NDR_TRY(ndr_check_host_access(r->call, "buffer", (writes ? r->to.buffer : r->from.buffer)->host_access, !writes, writes));
-    NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size", r->call);
+    NDR_TRY(ndr_check_host_access(r->call, "buffer", (writes ? r->to.buffer : r->from.buffer)->host_access, !writes,
+                                  writes));
+    NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size",
+                r->call);
     return NDR_OK;
 }
 
@@ -310,7 +320,9 @@ static ndr_status transfer_async(rect *r, ndr_event **event)
     return transfer(r, false, event);
 }
 
-#define WRITE_RECT { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .to.buffer = buffer, .host = (char *)(uintptr_t)host }
+#define WRITE_RECT                                                                       \
+    { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .to.buffer = buffer, \
+      .host = (char *)(uintptr_t)host }
 #define READ_RECT { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = buffer, .host = host }
 
 ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host)
@@ -325,8 +337,8 @@ ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_
     return transfer_and_wait(&(rect)READ_RECT);
 }
 
-ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host,
-                                       ndr_event **event)
+ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
+                                       const void *host, ndr_event **event)
 {
     NDR_REQUIRE_SET(buffer);
     return transfer_async(&(rect)WRITE_RECT, event);

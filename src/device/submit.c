@@ -125,7 +125,8 @@ ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *
 
 static void log_image(const size_t extent[3], const char *what)
 {
-    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, extent[2], extent[1], extent[0]);
+    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, extent[2], extent[1],
+            extent[0]);
 }
 
 ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],

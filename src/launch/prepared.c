@@ -169,10 +169,11 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(ndr_order_check_queue(__func__, &order));
     NDR_REQUIRE_SET(prepared);
-    NDR_REQUIRE(order.queue->context == prepared->context,
-                "ndr_prepared_run: the launch of kernel \"%s\" was prepared in another context than the queue's; prepare "
-                "it with a kernel of that one",
-                prepared->kernel->name);
+    NDR_REQUIRE(
+        order.queue->context == prepared->context,
+        "ndr_prepared_run: the launch of kernel \"%s\" was prepared in another context than the queue's; prepare "
+        "it with a kernel of that one",
+        prepared->kernel->name);
     if (!order.queue->context->checker) return ndr_prepared_run_plain(&order, prepared, event);
     return ndr_launch_checked(
         &(ndr_checked_launch){ &order, prepared->kernel, &prepared->planned->range, prepared->args,

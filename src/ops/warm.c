@@ -142,7 +142,8 @@ static ndr_status warm(warming *w, ndr_context *context)
     if (w->failed == 0) return NDR_OK;
     return ndr_fail_with_code(w->first.status, w->first_code,
                               "ndr_cache_warm: %zu of %zu elements are not in the store; the first, descs[%zu]: %s",
-                              w->failed, w->count, w->first.index, w->error.failed ? "(no memory for the reason)" : w->error.chars);
+                              w->failed, w->count, w->first.index,
+                              w->error.failed ? "(no memory for the reason)" : w->error.chars);
 }
 
 ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count, ndr_warm_callback *progress,
@@ -150,9 +151,10 @@ ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE(descs || count == 0, "ndr_cache_warm: descs is NULL, but count is %zu", count);
-    NDR_REQUIRE_AS(NDR_NOT_KEPT, context->disk.folder.chars,
-                   "ndr_cache_warm: this context has no store to put kernels into; unset NDR_CACHE, or set it to a folder "
-                   "(docs/cache.md)");
+    NDR_REQUIRE_AS(
+        NDR_NOT_KEPT, context->disk.folder.chars,
+        "ndr_cache_warm: this context has no store to put kernels into; unset NDR_CACHE, or set it to a folder "
+        "(docs/cache.md)");
     if (count == 0) return NDR_OK;
     warming w = { .descs = descs, .count = count, .progress = progress, .user = user };
     ndr_mutex_init(&w.lock);
