@@ -325,7 +325,8 @@ typedef struct ndr_queue_desc {
 
     /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
      * ndr_queue_barrier(). Work that has neither waits for nothing, also where a comment says "after all work before
-     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). Default: off. */
+     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may
+     * still run the queue in order, so do not let earlier work wait for later work. Default: off. */
     bool out_of_order;
 } ndr_queue_desc;
 
