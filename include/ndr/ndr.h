@@ -275,16 +275,16 @@ typedef struct ndr_context_desc {
 NDR_MUST_CHECK ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
 
 /** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it
- * cannot check and why, each reason once (memory of the caller's or of OpenCL's, a cl_mem that was handed out, no room
- * for guard zones); destroy calls without a live handle. Buffers are numbered in the order in which the context made
- * them, the library's own included.
+ * cannot check and why, each reason once (memory of the caller's or of OpenCL's, views, a cl_mem that was handed out,
+ * no room for guard zones); destroy calls without a live handle. Buffers are numbered in the order in which the context
+ * made them, the library's own included.
  *
  * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
  * NULL) gets the length of the whole report, without the 0. */
 NDR_MUST_CHECK ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text,
                                                        size_t *length);
 
-/** Destroy a context. Its queues, buffers, events and kernels keep what they need of it. */
+/** Destroy a context. Its other objects keep what they need of it. */
 NDR_API void ndr_context_destroy(ndr_context *context);
 
 /** Describe the context's device. */
@@ -320,13 +320,13 @@ typedef struct ndr_queue_desc {
      * ndr_queue_finish() polls the last launch. It shortens waits for small work and keeps a core busy, which on CPUs
      * may be one that the work needs.
      *
-     * Less than 0: never. */
+     * Less than 0: never. Waits with a time limit poll in their own way: ndr_queue_finish_within(). */
     int64_t spin_ns;
 
     /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
      * ndr_queue_barrier(). Work that has neither waits for nothing, also where a comment says "after all work before
-     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may
-     * still run the queue in order, so do not let earlier work wait for later work. Default: off. */
+     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
+     * run the queue in order, so earlier work must not wait for later work. Default: off. */
     bool out_of_order;
 } ndr_queue_desc;
 
