@@ -207,7 +207,10 @@ static ndr_status fill_wide(cl_command_queue queue, cl_mem to, const void *patte
     const size_t end = offset_bytes + size_bytes, head_bytes = (WIDEST - offset_bytes % WIDEST) % WIDEST;
     if (size_bytes < 2 * WIDEST) return ndr_submit_write(queue, to, true, offset_bytes, size_bytes, head, waits, done);
     if (head_bytes) NDR_TRY(ndr_submit_write(queue, to, true, offset_bytes, head_bytes, head, waits, NULL));
-    return fill_and_write(queue, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST, waits, done);
+    const ndr_status status =
+        fill_and_write(queue, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST, waits, done);
+    if (status == NDR_OK || (head_bytes == 0 && end % WIDEST == 0)) return status;
+    return ndr_fail_with_code(status, ndr_last_cl_error(), "%s; some of the bytes may be filled", ndr_last_error());
 }
 
 bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes)

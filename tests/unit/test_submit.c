@@ -196,6 +196,41 @@ static void test_submit__fill_counts_patterns_in_31_bits(void **state)
     ndr_cl.clEnqueueWriteBuffer = real_write;
 }
 
+static cl_int CL_API_CALL refuse_fill(cl_command_queue on, cl_mem buffer, const void *pattern, size_t pattern_bytes,
+                                      size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
+{
+    (void)on, (void)buffer, (void)pattern, (void)pattern_bytes, (void)offset, (void)size, (void)count, (void)waits;
+    (void)done;
+    return CL_INVALID_VALUE;
+}
+
+/* Of the large fill, the bytes before the first multiple of 128 are written before the driver refuses the rest. */
+static void test_submit__fill_says_that_some_bytes_may_be_filled(void **state)
+{
+    (void)state;
+    if (sizeof(size_t) < 8) skip();
+    static const unsigned char one = 1;
+    __typeof__(clEnqueueFillBuffer) *const real_fill = ndr_cl.clEnqueueFillBuffer;
+    __typeof__(clEnqueueWriteBuffer) *const real_write = ndr_cl.clEnqueueWriteBuffer;
+    const size_t most = INT32_MAX;
+    ndr_cl.clEnqueueFillBuffer = refuse_fill;
+    ndr_cl.clEnqueueWriteBuffer = record_write;
+    filling.next = 3;
+    filling.pattern = &one;
+    filling.pattern_bytes = 1;
+    const ndr_status in_parts = ndr_submit_fill(queue->cl, to->cl, &one, 1, 3, most, NULL, NULL);
+    const bool says_so = strstr(ndr_last_error(), "clEnqueueFillBuffer gave CL_INVALID_VALUE (-30); some of the bytes may");
+    const ndr_status at_once = ndr_submit_fill(queue->cl, to->cl, &one, 1, 0, most + 1, NULL, NULL);
+    const bool says_no_more = !strstr(ndr_last_error(), "some of the bytes");
+    ndr_cl.clEnqueueFillBuffer = real_fill;
+    ndr_cl.clEnqueueWriteBuffer = real_write;
+    assert_int_equal(in_parts, NDR_DRIVER_ERROR);
+    assert_int_equal(at_once, NDR_DRIVER_ERROR);
+    assert_true(filling.next == 128);
+    assert_true(says_so);
+    assert_true(says_no_more);
+}
+
 static void submit_each(const ndr_wait_list *waits, cl_uint count, const cl_event *events)
 {
     for (size_t i = 0; i < COMMANDS; ++i) {
@@ -239,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_submit__waits_for_each_event_of_the_list),
         cmocka_unit_test(test_submit__gives_the_driver_its_list),
         cmocka_unit_test(test_submit__fill_counts_patterns_in_31_bits),
+        cmocka_unit_test(test_submit__fill_says_that_some_bytes_may_be_filled),
         cmocka_unit_test(test_submit__needs_neither_list_nor_event),
         cmocka_unit_test(test_submit__names_the_call_that_a_driver_refused),
     };
