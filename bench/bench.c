@@ -1,6 +1,6 @@
 /* bench.c - measures those rows of docs/performance.md that its options select. */
 #define _POSIX_C_SOURCE 200809L
-#include "bench.h"
+#include "gpu.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 typedef struct options {
     const char *device, *rows, *csv, *clblast, *first_call;
     bool lists;
+    bool on_gpu; /* the rows of a GPU, whose names begin with "gpu: ", instead of the others */
     bench_settings settings;
 } options;
 
@@ -19,7 +20,8 @@ typedef struct options {
 static const char help[] =
     "bench - measures libndr beside other libraries and its goals; docs/performance.md explains the table\n"
     "\n"
-    "  --rows REGEX    only rows whose names match (extended, as grep -E)\n"
+    "  --rows REGEX    only rows whose names match (extended, as grep -E). Rows of a GPU only if it begins with ^gpu:\n"
+    "                  --device gpu --rows '^gpu' measures all of them\n"
     "  --rounds N      rounds of each row, at most 200; default: 15, or as many more as take 15 s\n"
     "  --quick         3 rounds, to see whether everything runs\n"
     "  --csv FILE      write the table as CSV, too\n"
@@ -88,12 +90,21 @@ static options read_options(int argc, char **argv)
         } else if (strcmp(name, "--seed") == 0) o.settings.seed = to_number(argv[++i], SIZE_MAX);
         else refuse("unknown option", name);
     }
+    o.on_gpu = strncmp(o.rows, "^gpu", 4) == 0;
+    if (o.on_gpu) o.settings.settle_s = 0; /* no threads of libraries have to fall asleep */
     return o;
 }
 
 /* ---- rows ---- */
 
-static row_list (*const lists[])(void) = { ceiling_rows, matmul_rows, reduce_rows, launch_rows, cold_rows, get_rows };
+static const struct {
+    row_list (*list)(void);
+    bool of_gpu;
+} lists[] = {
+    { ceiling_rows, false },    { matmul_rows, false },    { reduce_rows, false },
+    { launch_rows, false },     { cold_rows, false },      { get_rows, false },
+    { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
+};
 
 /* Call `with` for each row whose name matches. */
 static void for_each_row(const options *o, void (*with)(const bench_row *, const bench_settings *))
@@ -101,7 +112,8 @@ static void for_each_row(const options *o, void (*with)(const bench_row *, const
     regex_t wanted;
     if (regcomp(&wanted, o->rows, REG_EXTENDED | REG_NOSUB) != 0) refuse("not a regular expression:", o->rows);
     for (size_t l = 0; l < COUNT_OF(lists); ++l) {
-        const row_list list = lists[l]();
+        if (lists[l].of_gpu != o->on_gpu) continue;
+        const row_list list = lists[l].list();
         for (size_t i = 0; i < list.count; ++i)
             if (regexec(&wanted, list.rows[i].name, 0, NULL, 0) == 0) with(&list.rows[i], &o->settings);
     }
@@ -125,7 +137,7 @@ static void measure_and_report(const bench_row *row, const bench_settings *setti
 static int make_first_call(const char *name)
 {
     for (size_t l = 0; l < COUNT_OF(lists); ++l) {
-        const row_list list = lists[l]();
+        const row_list list = lists[l].list();
         for (size_t i = 0; i < list.first_call_count; ++i) {
             if (strcmp(list.first_calls[i].name, name) != 0) continue;
             printf("%.6f\n", time_first_call(&list.first_calls[i]));
@@ -157,10 +169,11 @@ int main(int argc, char **argv)
         for_each_row(&o, print_name);
         return EXIT_SUCCESS;
     }
-    machine_prepare(argv, the_core);
+    machine_prepare(argv, the_core, o.on_gpu);
     open_device(o.device);
     if (the_core) core_check(the_core);
     const int status = o.first_call ? make_first_call(o.first_call) : bench(&o);
+    gpu_close();
     close_device();
     return status;
 }

@@ -9,6 +9,7 @@
  *   core.c        code for other CPUs           multiply.c       the ceiling of multiply-add, for each of these CPUs
  *   launches.c    counts all kernel launches
  *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
+ *   gpu.h         works in a GPU's own memory          rows_gpu_*.c     the rows of a GPU
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -30,6 +31,7 @@ typedef struct contender {
     bool on_device;            /* works on OpenCL buffers: operands are handed over to the device first */
     void (*run)(void *job);    /* does the work once; finished when it returns */
     double (*time)(void *job); /* warms up, does the work once, checks its result and returns the seconds */
+    bool leaves_result;        /* time() leaves the result to the work's check() */
 } contender;
 
 /* What the rows of one kind have in common. A job is the operands and results of one row. */
@@ -50,7 +52,7 @@ typedef struct unit {
     bool is_time;
 } unit;
 
-extern const unit gflops, gigabytes, microseconds, seconds_each, programs_each;
+extern const unit gflops, teraflops, gigabytes, microseconds, seconds_each, programs_each;
 
 /* What libndr has to reach beside a rival. */
 typedef enum goal_kind {
@@ -80,6 +82,7 @@ typedef struct bench_row {
     row_rival rivals[8]; /* ended by one without a name and without a goal */
     size_t max_launches; /* of one call of libndr; 0: any number */
     size_t max_rounds;   /* 0: any number */
+    double flop_per_byte; /* of memory, each operand and result once; 0: not in the roofline picture */
     bool alternates;     /* all contenders in one timing, call by call: for rivals that differ by a few per cent */
 } bench_row;
 
@@ -101,6 +104,7 @@ typedef struct row_list {
 } row_list;
 
 row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
+row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void);
 
 /* ---- rivals.c ---- */
 
@@ -179,8 +183,8 @@ uint64_t next_random(uint64_t *state);
 unsigned thread_count(void); /* CPUs that this process may use */
 
 /* Set the environment variables that libraries read when they are loaded, and start this program again, once. `core`
- * is one of core.c, or NULL. */
-void machine_prepare(char **argv, const char *core);
+ * is one of core.c, or NULL. `keeps_programs`: libndr keeps programs on disk, in the build folder. */
+void machine_prepare(char **argv, const char *core, bool keeps_programs);
 void machine_describe(void);
 
 /* ---- core.c ---- */

@@ -60,12 +60,13 @@ static void forget_pocl_settings(void)
     }
 }
 
-void machine_prepare(char **argv, const char *core)
+void machine_prepare(char **argv, const char *core, bool keeps_programs)
 {
     if (getenv("NDR_BENCH_PREPARED")) return;
     forget_pocl_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
-    setenv("NDR_CACHE", "off", 1); /* first calls compile, and no stored tuning changes a row */
+    /* Without a store first calls compile, and no stored tuning changes a row. */
+    setenv("NDR_CACHE", keeps_programs ? BENCH_STORE_DIR : "off", 1);
     if (the_one_thread) {
         setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
         setenv("OPENBLAS_NUM_THREADS", "1", 1);

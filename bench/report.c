@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const unit gflops = { "GFLOP/s", 1e9, false }, gigabytes = { "GB/s", 1e9, false }, microseconds = { "us", 1e-6, true },
-           seconds_each = { "s", 1, true }, programs_each = { "", 1, true };
+const unit gflops = { "GFLOP/s", 1e9, false }, teraflops = { "TFLOP/s", 1e12, false },
+           gigabytes = { "GB/s", 1e9, false }, microseconds = { "us", 1e-6, true }, seconds_each = { "s", 1, true },
+           programs_each = { "", 1, true };
 
 static FILE *csv;
 static size_t missed;
@@ -120,13 +121,13 @@ static void report_line(const bench_result *result, const row_rival *rival)
     const char *who = result->of[0].who->name, *against = rival->name ? rival->name : "";
     char ours[CELL];
     write_number(ours, c.ours);
-    printf("%-33s %8s %-7s  %-16s %8s  %6s %6s%s%-6s %6s   %2s%-5s %2s%-5s %s\n", row->name, ours, row->unit->name, against,
-           text.theirs, text.median, text.quarter, c.theirs > 0 ? "-" : " ", text.three_quarters, text.p90, signs[kind],
-           text.pass, signs[kind], text.aim, c.mark);
+    printf("%-41s %8s %-7s  %-16s %8s  %6s %6s%s%-6s %6s   %2s%-5s %2s%-5s %s\n", row->name, ours, row->unit->name,
+           against, text.theirs, text.median, text.quarter, c.theirs > 0 ? "-" : " ", text.three_quarters, text.p90,
+           signs[kind], text.pass, signs[kind], text.aim, c.mark);
     if (csv)
-        fprintf(csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%zu,%zu\n", row->name, row->unit->name, who, ours, against,
-                text.theirs, kinds[kind], text.median, text.quarter, text.three_quarters, text.p90, text.pass, text.aim,
-                c.mark, result->of[0].rounds, result->of[0].launches);
+        fprintf(csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%zu,%zu,%.4g\n", row->name, row->unit->name, who, ours,
+                against, text.theirs, kinds[kind], text.median, text.quarter, text.three_quarters, text.p90, text.pass,
+                text.aim, c.mark, result->of[0].rounds, result->of[0].launches, row->flop_per_byte);
     if (strcmp(c.mark, "SHORT") == 0 || strcmp(c.mark, "WRONG") == 0) ++missed;
 }
 
@@ -136,13 +137,14 @@ bool report_to_csv(const char *path)
 {
     csv = fopen(path, "w");
     if (csv)
-        fprintf(csv, "work,unit,who,value,against,their_value,ratio_of,median,q1,q3,p90,pass,aim,mark,rounds,launches\n");
+        fprintf(csv, "work,unit,who,value,against,their_value,ratio_of,median,q1,q3,p90,pass,aim,mark,rounds,launches,"
+                     "flop_per_byte\n");
     return csv != NULL;
 }
 
 void report_head(void)
 {
-    printf("\n%-33s %8s %-7s  %-16s %8s  %6s %6s-%-6s %6s   %-7s %-7s %s\n", "work", "median", "", "against", "median",
+    printf("\n%-41s %8s %-7s  %-16s %8s  %6s %6s-%-6s %6s   %-7s %-7s %s\n", "work", "median", "", "against", "median",
            "ratio", "q1", "q3", "p90", "pass", "aim", "mark");
 }
 

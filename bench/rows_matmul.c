@@ -9,15 +9,13 @@
 
 /* ---- operands ---- */
 
-static size_t a_bytes(const matmul *j) { return j->count * j->a_stride * j->element_bytes; }
-static size_t b_bytes(const matmul *j) { return j->count * j->b_stride * j->element_bytes; }
-static size_t c_bytes(const matmul *j) { return j->count * j->c_stride * j->element_bytes; }
+size_t matmul_a_bytes(const matmul *j) { return j->count * j->a_stride * j->element_bytes; }
+size_t matmul_b_bytes(const matmul *j) { return j->count * j->b_stride * j->element_bytes; }
+size_t matmul_c_bytes(const matmul *j) { return j->count * j->c_stride * j->element_bytes; }
 
-static void *begin(const void *shape)
+void matmul_set(matmul *j, const matmul_shape *shape)
 {
-    matmul *j = allocate(sizeof *j);
-    memset(j, 0, sizeof *j);
-    j->of = *(const matmul_shape *)shape;
+    j->of = *shape;
     j->element_bytes = ndr_dtype_size(j->of.dtype);
     j->a_pitch = j->of.k + j->of.padding;
     j->b_pitch = j->of.n + j->of.padding;
@@ -26,10 +24,17 @@ static void *begin(const void *shape)
     j->a_stride = j->of.m * j->a_pitch;
     j->b_stride = j->of.k * j->b_pitch;
     j->c_stride = j->of.m * j->c_pitch;
-    j->a = shared_create(a_bytes(j));
-    j->b = shared_create(b_bytes(j));
-    j->c = shared_create(c_bytes(j));
-    j->c_before = allocate(c_bytes(j));
+}
+
+static void *begin(const void *shape)
+{
+    matmul *j = allocate(sizeof *j);
+    memset(j, 0, sizeof *j);
+    matmul_set(j, shape);
+    j->a = shared_create(matmul_a_bytes(j));
+    j->b = shared_create(matmul_b_bytes(j));
+    j->c = shared_create(matmul_c_bytes(j));
+    j->c_before = allocate(matmul_c_bytes(j));
     return j;
 }
 
@@ -60,16 +65,16 @@ static void fill(const matmul *j, void *to, size_t bytes, uint64_t seed)
 static void refill(void *job, uint64_t seed)
 {
     matmul *j = job;
-    fill(j, j->a.host, a_bytes(j), seed);
-    fill(j, j->b.host, b_bytes(j), seed + 1);
-    if (j->of.beta != 0) fill(j, j->c_before, c_bytes(j), seed + 2);
-    else memset(j->c_before, 0xff, c_bytes(j)); /* NaN */
+    fill(j, j->a.host, matmul_a_bytes(j), seed);
+    fill(j, j->b.host, matmul_b_bytes(j), seed + 1);
+    if (j->of.beta != 0) fill(j, j->c_before, matmul_c_bytes(j), seed + 2);
+    else memset(j->c_before, 0xff, matmul_c_bytes(j)); /* NaN */
 }
 
 static void reset(void *job)
 {
     matmul *j = job;
-    memcpy(j->c.host, j->c_before, c_bytes(j));
+    memcpy(j->c.host, j->c_before, matmul_c_bytes(j));
 }
 
 /* ---- checking ---- */

@@ -22,6 +22,10 @@ typedef struct matmul {
     void *c_before; /* what c starts as */
 } matmul;
 
+/* Set the shape, pitches, strides and count, and nothing else. */
+void matmul_set(matmul *j, const matmul_shape *shape);
+size_t matmul_a_bytes(const matmul *j), matmul_b_bytes(const matmul *j), matmul_c_bytes(const matmul *j);
+
 extern const work matmul_work;
 extern const contender matmul_own[];
 
