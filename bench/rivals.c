@@ -18,9 +18,11 @@ const contender *find_contender(const work *w, const char *name)
     for (const contender *own = w->own; own->name; ++own)
         if (strcmp(own->name, name) == 0) return own;
     if (the_rival && strcmp(name, the_rival) != 0) return NULL;
-    for (size_t i = 0; rivals[i]; ++i)
+    for (size_t i = 0; rivals[i]; ++i) {
+        if (rivals[i]->works_here && !rivals[i]->works_here()) continue;
         for (const rival_entry *entry = rivals[i]->entries; entry->work; ++entry)
             if (entry->work == w && strcmp(entry->contender.name, name) == 0) return &entry->contender;
+    }
     return NULL;
 }
 

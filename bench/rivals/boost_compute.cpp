@@ -52,5 +52,5 @@ static void run_reduce(void *job)
 static void describe() { std::printf("%d.%d", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000); }
 
 const rival rival_boost_compute = {
-    "Boost.Compute", describe, nullptr, nullptr, { { &reduce_work, { "Boost.Compute", true, run_reduce, nullptr } } }
+    "Boost.Compute", describe, nullptr, nullptr, nullptr, { { &reduce_work, { "Boost.Compute", true, run_reduce, nullptr, false } } }
 };

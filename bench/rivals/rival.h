@@ -21,6 +21,7 @@ typedef struct rival {
     void (*describe)(void);         /* prints version and settings, without a newline */
     void (*prepare)(void);          /* see rivals_prepare(); may be NULL */
     void (*tune)(const char *path); /* see rival_tune(); may be NULL */
+    bool (*works_here)(void);       /* false: all its entries are left out; may be NULL */
     rival_entry entries[16];        /* ended by one without work */
 } rival;
 
