@@ -142,6 +142,7 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
 #define SGEMM_ROUNDS(n, rounds, pass, aim) BOTH("sgemm " #n, NDR_DTYPE_F32, n, n, n, 0, 0, 1, 0, 1, rounds, pass, aim)
 #define SGEMM(n, pass, aim) SGEMM_ROUNDS(n, 0, pass, aim)
 #define SGEMM_OF(m, n, k) BOTH("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1)
+#define DGEMM_OF(m, n, k) BOTH("dgemm " #m " x " #n " x " #k, NDR_DTYPE_F64, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1)
 #define SGEMM_ALL(n) BOTH("sgemm " #n " all four", NDR_DTYPE_F32, n, n, n, 27, 3, 2, 0.5, 1, 0, 0.9, 1)
 #define DGEMM_ROUNDS(n, rounds) BOTH("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 0, 1, 0, 1, rounds, 0.9, 1)
 #define DGEMM(n) DGEMM_ROUNDS(n, 0)
@@ -170,6 +171,8 @@ static const bench_row rows[] = {
     DGEMM_ROUNDS(8192, 3),
     DGEMM(1000),
     DGEMM(4097),
+    DGEMM_OF(4096, 8, 4096),
+    DGEMM_OF(1, 4096, 4096),
     BATCH("dgemm", NDR_DTYPE_F64, 1000, 64),
 };
 
