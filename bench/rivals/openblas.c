@@ -79,7 +79,7 @@ const rival rival_openblas = {
     .prepare = prepare,
     .entries = { { &matmul_work, { .name = "OpenBLAS", .run = run_gemm } },
 #ifdef _OPENMP
-                 { &matmul_work, { .name = "OpenBLAS, OpenMP", .run = run_gemm_openmp } },
+                 { &matmul_work, { .name = "OpenBLAS by OpenMP", .run = run_gemm_openmp } },
 #endif
                  { &reduce_work, { .name = "OpenBLAS sasum", .run = run_sasum } } },
 };
