@@ -132,7 +132,7 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
         .rivals = { { "cuBLAS", { RATE_AT_LEAST, pass_, aim_ } } },                                                    \
     }
 #define ROW_END_0 ""
-#define ROW_END_1 ", back to back"
+#define ROW_END_1 " back to back"
 #define ELEMENT_NDR_DTYPE_F32 4
 #define ELEMENT_NDR_DTYPE_F64 8
 

@@ -185,7 +185,7 @@ const contender gpu_reduce_own[] = {
 /* ---- rows ---- */
 
 #define ROW_END_0 ""
-#define ROW_END_1 ", back to back"
+#define ROW_END_1 " back to back"
 #define SHAPE(dtype, op, method, lg, back) \
     &(const gpu_reduce_shape) { dtype, op, method, (size_t)1 << (lg), back }
 #define SMALL_(lg, back, aim)                                                                                       \
