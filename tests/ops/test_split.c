@@ -119,6 +119,7 @@ static void test_split__stores_all_bits_in_three_parts(void **state)
     (void)state;
     check_parts(3, 5, 64, 0, 0, 64);
     check_parts(129, 65, 33, 1, 3, 64);
+    if (quick()) return;
     check_parts(128, 130, 72, 4, 4, 128);
     check_parts(1, 127, 97, 0, 1, 128);
 }
@@ -160,7 +161,7 @@ static void test_split__marks_elements_beyond_its_parts(void **state)
           1u << NDR_SPLIT_B_LARGE | 1u << NDR_SPLIT_BEYOND },
         { NAN, 1u << NDR_SPLIT_A_LARGE | 1u << NDR_SPLIT_BEYOND, 1u << NDR_SPLIT_B_LARGE | 1u << NDR_SPLIT_BEYOND },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += quick() ? 4 : 1) {
         assert_int_equal(marks_of(false, cases[i].value), cases[i].in_a);
         assert_int_equal(marks_of(true, cases[i].value), cases[i].in_b);
     }
