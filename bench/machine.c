@@ -44,13 +44,15 @@ unsigned thread_count(void)
 
 /* ---- environment ---- */
 
-/* PoCL as installed: no POCL_ variable except the cache folder. */
-static void forget_pocl_settings(void)
+/* PoCL and OpenBLAS as installed: none of their variables except those that are set below. OPENBLAS_CORETYPE=Haswell, left
+ * by somebody else, halves OpenBLAS's rate on AVX-512. */
+static void forget_settings(void)
 {
     for (char **entry = environ; *entry;) {
         char name[64];
         const size_t length = strcspn(*entry, "=");
-        if (strncmp(*entry, "POCL_", 5) == 0 && length < sizeof name) {
+        const bool is_theirs = strncmp(*entry, "POCL_", 5) == 0 || strncmp(*entry, "OPENBLAS_", 9) == 0;
+        if (is_theirs && length < sizeof name) {
             memcpy(name, *entry, length);
             name[length] = '\0';
             unsetenv(name); /* moves the later entries up */
@@ -63,7 +65,7 @@ static void forget_pocl_settings(void)
 void machine_prepare(char **argv, const char *core, bool keeps_programs)
 {
     if (getenv("NDR_BENCH_PREPARED")) return;
-    forget_pocl_settings();
+    forget_settings();
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
     /* Without a store first calls compile, and no stored tuning changes a row. */
     setenv("NDR_CACHE", keeps_programs ? BENCH_STORE_DIR : "off", 1);

@@ -9,21 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OpenBLAS 0.3.21 takes a CPU that is newer than itself for a Prescott (2004) or, by AMD, for a Haswell. This is the
- * best of its cores for such a CPU; NULL if OpenBLAS took that one or a CPU that it knows. */
+/* OpenBLAS 0.3.21 uses the kernels of a Prescott (2004) on a CPU that it does not recognise. This is the best of its
+ * cores for such a CPU; NULL if OpenBLAS recognises the CPU. */
 static const char *replacement_core(void)
 {
 #ifdef __x86_64__
     const char *core = openblas_get_corename();
-    const bool is_unknown = strcmp(core, "Prescott") == 0 || strcmp(core, "Generic") == 0;
-    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-    if (has_avx512 && (is_unknown || strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0)) return "SkylakeX";
-    if (is_unknown && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+    if (strcmp(core, "Prescott") != 0 && strcmp(core, "Generic") != 0) return NULL;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
 #endif
     return NULL;
 }
 
-/* Does not replace variables that are set. */
 static void prepare(void)
 {
     const char *core = replacement_core();
