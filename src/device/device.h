@@ -507,7 +507,7 @@ struct ndr_event {
     size_t wait_count;
     size_t waits_in_order;     /* 1: the last of them is the command before it in the queue; 0 */
     bool is_settled;           /* it is known to have ended */
-    bool is_noted;             /* its queue knows that it failed */
+    bool is_noted;             /* its queue has recorded the failure */
     bool inherits;             /* `cause` is that of an earlier command */
     const ndr_cause *cause;    /* why it failed; NULL: it did not, as far as is known */
     /* Used only while its command is enqueued: */
@@ -546,6 +546,9 @@ cl_event ndr_event_end(const ndr_event *event);
 
 /* OpenCL's state of an event; CL_QUEUED if the query fails. */
 cl_int ndr_cl_event_code(cl_event event);
+
+/* Flush the queue of work that has not ended, or it may never start. Not if that queue is `but`. */
+ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but);
 
 /* OpenCL's state of the work: negative if it failed, CL_COMPLETE if it ended, more if not, or if that is unknown. */
 cl_int ndr_event_code(const ndr_event *event);

@@ -208,13 +208,12 @@ static bool is_any_over(void *set_)
     return false;
 }
 
-/* Work that was not flushed may never start. */
-static ndr_status flush_queue_of(const ndr_event *event)
+ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but)
 {
     cl_command_queue queue = NULL;
     if (is_over(event)) return NDR_OK;
     NDR_TRY_CL(clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
-    if (queue) NDR_TRY_CL(clFlush(queue));
+    if (queue && queue != but) NDR_TRY_CL(clFlush(queue));
     return NDR_OK;
 }
 
@@ -223,7 +222,7 @@ static ndr_status check_events(const char *call, ndr_event *const *events, size_
     NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu", call, count);
     for (size_t i = 0; i < count; ++i) {
         if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of events");
-        NDR_TRY(flush_queue_of(events[i]));
+        NDR_TRY(ndr_event_flush(events[i], NULL));
     }
     return NDR_OK;
 }
@@ -248,7 +247,7 @@ static ndr_status wait_all(const char *call, ndr_event *const *events, size_t co
 {
     NDR_TRY(ndr_events_poll(call, events, count, timeout_ns));
     for (size_t i = 0; i < count; ++i)
-        if (events[i]) NDR_TRY(ndr_event_wait(events[i])); /* which tells how the work ended */
+        if (events[i]) NDR_TRY(ndr_event_wait(events[i])); /* which reports how the work ended */
     return NDR_OK;
 }
 
@@ -277,9 +276,9 @@ ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t t
 ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 {
     const ndr_status status = wait_on_event(event);
-    const bool is_over = status == NDR_OK || ndr_event_code(event) <= CL_COMPLETE;
+    const bool has_ended = status == NDR_OK || is_over(event);
     ndr_event_destroy(event);
-    return is_over ? status : ndr_queue_end(queue, status);
+    return has_ended ? status : ndr_queue_end(queue, status);
 }
 
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)

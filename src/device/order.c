@@ -174,15 +174,6 @@ ndr_status ndr_event_set_end(const char *call, ndr_event *event, const ndr_cause
 
 /* ---- the wait list of a command ---- */
 
-/* The commands of another queue may never start unless that queue is flushed. */
-static ndr_status flush_other(const ndr_event *event, const ndr_queue *queue)
-{
-    cl_command_queue other = NULL;
-    NDR_TRY_CL(clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_QUEUE, sizeof other, &other, NULL));
-    if (other && other != queue->cl) NDR_TRY_CL(clFlush(other));
-    return NDR_OK;
-}
-
 ndr_status ndr_order_check_queue(const char *call, const ndr_order *order)
 {
     const ndr_queue *queue = order->queue;
@@ -201,7 +192,7 @@ static ndr_status check_event(const ndr_order *order, size_t index)
                 "ndr_after: event %zu and the queue belong to different contexts; wait for it with ndr_event_wait() "
                 "instead",
                 index);
-    return ndr_event_code(event) > CL_COMPLETE ? flush_other(event, order->queue) : NDR_OK;
+    return ndr_event_flush(event, order->queue->cl);
 }
 
 /* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be
@@ -219,7 +210,7 @@ static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *e
                               ndr_last_error());
 }
 
-/* With the lock held. In order, a command also waits for the one before it, which OpenCL knows by itself. */
+/* With the lock held. In order, a command also waits for the one before it, which OpenCL ensures. */
 static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(order, made, order->events[i], i));

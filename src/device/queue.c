@@ -87,9 +87,8 @@ ndr_status ndr_queue_flush(ndr_queue *queue)
 /* How the last launch ended. `last` is its event, or NULL. */
 static cl_int take_code(cl_event last)
 {
-    cl_int code = CL_COMPLETE;
     if (!last) return CL_COMPLETE;
-    (void)ndr_cl.clGetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof code, &code, NULL);
+    const cl_int code = ndr_cl_event_code(last);
     ndr_cl.clReleaseEvent(last);
     return code;
 }
@@ -102,7 +101,7 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
     const cl_int error = ndr_cl.clFinish(queue->cl);
     ndr_trace_wait(queue->context, queue->cl, start_ns, "finish");
     const cl_int code = take_code(last); /* some drivers finish with success although work has failed */
-    NDR_TRY(ndr_queue_take_failure(queue)); /* before the others: it knows the first cause */
+    NDR_TRY(ndr_queue_take_failure(queue)); /* before the others: it reports the first cause */
     if (code < CL_COMPLETE)
         return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the last launch was enqueued, but failed: %s (%d)",
                                   ndr_cl_error_name(code), (int)code);

@@ -91,7 +91,7 @@ static ndr_status prove_rows(tuning *t)
         bool is_right;
         if (select_row(t, row) == row) NDR_TRY(ndr_op_prove(t->operation, t->queue->context, row, &is_right));
     }
-    return ndr_op_get_lacks(t->queue->context, &t->lacks);
+    return ndr_op_get_needs(t->queue->context, NDR_NEEDS_LACKING, &t->lacks);
 }
 
 /* A row that fails is left out: the list's row is enough. */
@@ -164,7 +164,7 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
                  .sample = sample,
                  .end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9) };
     double seconds;
-    NDR_TRY(ndr_op_get_lacks(queue->context, &t.lacks));
+    NDR_TRY(ndr_op_get_needs(queue->context, NDR_NEEDS_LACKING, &t.lacks));
     NDR_TRY(prove_rows(&t));
     NDR_TRY(add_candidate(&t, select_row(&t, NULL), HUGE_VAL, &seconds));
     add_others(&t, seconds);

@@ -174,12 +174,16 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
  * device reports but does not meet, as far as is known. */
 ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, const void *request,
                                 const ndr_op_row **row, unsigned *lacks);
-ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks);
-ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs);
 
-/* Needs of rows whose results are known to be right on the context's device. */
-ndr_status ndr_op_get_proved(ndr_context *context, unsigned *needs);
-ndr_status ndr_op_add_proved(ndr_context *context, unsigned needs);
+/* What is known about needs that the context's device reports. */
+typedef enum ndr_needs_kind {
+    NDR_NEEDS_LACKING, /* a kernel of theirs did not build or gave wrong results */
+    NDR_NEEDS_PROVED,  /* a row of theirs gave right results */
+    NDR_NEEDS_KINDS
+} ndr_needs_kind;
+
+ndr_status ndr_op_get_needs(ndr_context *context, ndr_needs_kind which, unsigned *needs);
+ndr_status ndr_op_add_needs(ndr_context *context, ndr_needs_kind which, unsigned needs);
 
 /* For tests: use that row for the operation in this context wherever it can run; NULL: select again. Refuses an
  * unknown name, and a row whose needs the device does not meet. */

@@ -1,5 +1,5 @@
-/* prefer.c - what a context keeps about rows: those that tests force, those that ndr_tune() found fastest, and the
- * needs whose kernels did not build on its device. */
+/* prefer.c - what a context keeps about rows: those that tests force, those that ndr_tune() found fastest, and what
+ * is known about their needs on its device. */
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -16,8 +16,7 @@ typedef struct preference {
 
 typedef struct choices {
     ndr_attachment base; /* of the context */
-    atomic_uint lacks;   /* needs that the device reports, but whose kernels did not build or gave wrong results */
-    atomic_uint proved;  /* needs of rows that gave right results */
+    atomic_uint needs[NDR_NEEDS_KINDS];
     ndr_mutex lock;      /* held while preferences are added; they are read without it */
     preference preferences[MAX_PREFERENCES];
     atomic_size_t count;
@@ -36,35 +35,19 @@ static ndr_status get_choices(ndr_context *context, choices **out)
     return NDR_OK;
 }
 
-ndr_status ndr_op_get_lacks(ndr_context *context, unsigned *lacks)
+ndr_status ndr_op_get_needs(ndr_context *context, ndr_needs_kind which, unsigned *needs)
 {
     choices *c;
     NDR_TRY(get_choices(context, &c));
-    *lacks = atomic_load(&c->lacks);
+    *needs = atomic_load(&c->needs[which]);
     return NDR_OK;
 }
 
-ndr_status ndr_op_add_lacks(ndr_context *context, unsigned needs)
+ndr_status ndr_op_add_needs(ndr_context *context, ndr_needs_kind which, unsigned needs)
 {
     choices *c;
     NDR_TRY(get_choices(context, &c));
-    atomic_fetch_or(&c->lacks, needs);
-    return NDR_OK;
-}
-
-ndr_status ndr_op_get_proved(ndr_context *context, unsigned *needs)
-{
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
-    *needs = atomic_load(&c->proved);
-    return NDR_OK;
-}
-
-ndr_status ndr_op_add_proved(ndr_context *context, unsigned needs)
-{
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
-    atomic_fetch_or(&c->proved, needs);
+    atomic_fetch_or(&c->needs[which], needs);
     return NDR_OK;
 }
 
@@ -190,7 +173,7 @@ ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *opera
     NDR_TRY(get_choices(context, &c));
     preference *forced = find_preference(c, operation, NDR_EVERY_CLASS);
     if (!forced) NDR_TRY(load(context, c, operation));
-    *lacks = atomic_load(&c->lacks);
+    *lacks = atomic_load(&c->needs[NDR_NEEDS_LACKING]);
     *row = forced ? atomic_load(&forced->row) : NULL;
     if (!*row && operation->class_of) *row = preferred_for(c, operation, operation->class_of(request));
     return NDR_OK;
@@ -213,7 +196,7 @@ ndr_status ndr_op_force(ndr_context *context, const ndr_operation *operation, co
     const ndr_op_row *row = name ? find_row(operation, name) : NULL;
     if (name && !row) return refuse_name(operation, name);
     NDR_TRY(get_choices(context, &c));
-    const char *unmet = row ? ndr_op_find_unmet(row, &context->caps, atomic_load(&c->lacks)) : NULL;
+    const char *unmet = row ? ndr_op_find_unmet(row, &context->caps, atomic_load(&c->needs[NDR_NEEDS_LACKING])) : NULL;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
                    context->caps.info.name);
     return ndr_op_prefer(context, operation, NDR_EVERY_CLASS, row);

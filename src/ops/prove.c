@@ -47,8 +47,8 @@ ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, co
     unsigned proved;
     *is_right = true;
     if (!row->prove) return NDR_OK;
-    NDR_TRY(ndr_op_get_proved(context, &proved));
+    NDR_TRY(ndr_op_get_needs(context, NDR_NEEDS_PROVED, &proved));
     if ((proved & row->needs) == row->needs) return NDR_OK;
     NDR_TRY(find_out(operation, context, row, is_right));
-    return *is_right ? ndr_op_add_proved(context, row->needs) : ndr_op_add_lacks(context, row->needs);
+    return ndr_op_add_needs(context, *is_right ? NDR_NEEDS_PROVED : NDR_NEEDS_LACKING, row->needs);
 }

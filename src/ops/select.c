@@ -159,7 +159,7 @@ static bool is_to_try_again(const ndr_operation *operation, ndr_context *context
     if (*status != NDR_BUILD_FAILED || !row->needs) return false;
     ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
             operation->name, row->name, context->caps.info.name, ndr_last_error());
-    *status = ndr_op_add_lacks(context, row->needs);
+    *status = ndr_op_add_needs(context, NDR_NEEDS_LACKING, row->needs);
     return *status == NDR_OK;
 }
 

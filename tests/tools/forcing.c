@@ -68,7 +68,7 @@ static int check_built(void **state)
 {
     (void)state;
     unsigned lacks;
-    assert_ok(ndr_op_get_lacks(context, &lacks));
+    assert_ok(ndr_op_get_needs(context, NDR_NEEDS_LACKING, &lacks));
     for (size_t i = 0; i < forced_operation->row_count; ++i) {
         const ndr_op_row *row = forced_operation->rows[i];
         if (!row->prove && (row->needs & lacks))
