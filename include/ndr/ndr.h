@@ -404,7 +404,8 @@ NDR_MUST_CHECK ndr_status ndr_event_wait_all(ndr_event *const *events, size_t co
 NDR_MUST_CHECK ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns,
                                              size_t *index);
 
-/** Get the state, without waiting. */
+/** Get the state, without waiting. A driver may update it some microseconds after the work has ended, and even after
+ * ndr_queue_finish() has returned (Mesa 22.3's rusticl does); after ndr_event_wait() it is the final one. */
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
 /** Wait, then return how long the work ran on the device: ended_ns - started_ns of ndr_event_get_times(), or 0 if
