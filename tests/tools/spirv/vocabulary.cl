@@ -18,7 +18,11 @@
 #define WIDE(text)
 #endif
 
+#ifdef FEW_TYPES /* a small one, a signed one and a wide one */
+#define INTEGERS(ROW) ROW(uchar) ROW(int) ROW(ulong)
+#else
 #define INTEGERS(ROW) ROW(char) ROW(uchar) ROW(short) ROW(ushort) ROW(int) ROW(uint) ROW(long) ROW(ulong)
+#endif
 #define FLOATS(ROW) ROW(float) DOUBLE(ROW(double))
 #define TYPES(ROW) INTEGERS(ROW) FLOATS(ROW)
 
