@@ -61,6 +61,7 @@ static void test_readme__transposes_any_size_at_any_edge(void **state)
     for (size_t g = 0; g < sizeof globals / sizeof globals[0]; ++g)
         for (size_t l = 0; l < sizeof locals / sizeof locals[0]; ++l) {
             if (locals[l][0] * locals[l][1] > info.max_group_size) continue; /* the launch would be refused */
+            if (quick() && (g + l) % 3) continue;
             ndr_nd_range range = ndr_nd_range_2d(globals[g][0], globals[g][1], locals[l][0], locals[l][1]);
             range.edge = NDR_EDGE_ROUND_UP;
             transpose(kernel, range);

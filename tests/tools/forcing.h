@@ -30,7 +30,8 @@ typedef struct row_tests {
 
 /* Run an operation's tests: `all` of them with the device's choice, then `results` with each other row forced that the
  * device can take. `is_chosen` reports the rows that it chooses anyway. With NDR_TEST_PART=K/N only every Nth test
- * runs, from the Kth. Returns the number of failures. */
+ * runs, from the Kth; with NDR_TEST_ROWS, a list of names, only those rows are forced; with NDR_TEST_QUICK no test that
+ * only looks for refusals runs. Returns the number of failures. */
 int run_rows(const ndr_operation *operation, const row_tests *tests);
 
 #endif
