@@ -142,11 +142,22 @@ static const ndr_rect_desc right = {
     { 2, { 10, 5, 0 } }, sizeof(int), { 0, { 0, 5, 0 }, 40, 0 }, { 0, { 0, 5, 0 }, 40, 0 }
 };
 
+/* The pitch of the last row passes the buffer's end, so that row has a command of its own. */
+static const ndr_rect_desc to_the_end = {
+    { 2, { 9, 4, 0 } }, sizeof(int), { .row_pitch_bytes = 48 }, { .row_pitch_bytes = 48 }
+};
+
 static ndr_status write_left(void) { return ndr_buffer_write_rect(w.line, w.x, &left, host); }
 static ndr_status write_right_without_waiting(void)
 {
     return ndr_buffer_write_rect_async(w.line, w.x, &right, host, &w.event);
 }
+
+static ndr_status write_to_the_end_without_waiting(void)
+{
+    return ndr_buffer_write_rect_async(w.line, w.x, &to_the_end, host, &w.event);
+}
+static ndr_status read_to_the_end(void) { return ndr_buffer_read_rect(w.line, w.x, &to_the_end, got); }
 
 static ndr_status copy_left(void) { return ndr_buffer_copy_rect(w.line, w.x, w.y, &left, &w.event); }
 static ndr_status read_left(void) { return ndr_buffer_read_rect(w.line, w.y, &left, got); }
@@ -578,7 +589,8 @@ static const scene mappings = { "mappings",
 
 static const scene rectangles = { "rectangles",
                                   { create_queue, create_x, create_y, write_left, write_right_without_waiting, wait,
-                                    copy_left, wait, read_left, read_right_without_waiting, wait, expect_3 } };
+                                    write_to_the_end_without_waiting, wait, copy_left, wait, read_left,
+                                    read_right_without_waiting, wait, read_to_the_end, expect_3 } };
 
 static const scene images = { "images",
                               { create_queue, list_formats, create_picture, create_other_picture, create_sampler,
