@@ -3,7 +3,7 @@
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
  * buffers, kernels, ranges, arguments, launches, operations, building ahead. ndr_image.h has images and samplers,
- * ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These rules hold for every function; the comments
+ * ndr_shared.h memory with pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These rules hold for every function; the comments
  * below do not repeat them:
  *
  *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
@@ -862,6 +862,9 @@ typedef struct ndr_image ndr_image;
 /** How kernels read images: ndr_image.h. */
 typedef struct ndr_sampler ndr_sampler;
 
+/** Memory at the same address on the host and the device: ndr_shared.h. */
+typedef struct ndr_shared ndr_shared;
+
 /** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */
 typedef enum ndr_arg_kind {
     NDR_ARG_NONE = 0,     /**< Not set. */
@@ -876,7 +879,9 @@ typedef enum ndr_arg_kind {
     NDR_ARG_VECTOR = 9,   /**< size_bytes bytes of elements of `dtype` at as.value.bytes: one for each lane, without
                                padding. as.value.type_name is not read. */
     NDR_ARG_IMAGE = 10,   /**< as.image; must not be NULL. */
-    NDR_ARG_SAMPLER = 11  /**< as.sampler; must not be NULL. */
+    NDR_ARG_SAMPLER = 11, /**< as.sampler; must not be NULL. */
+    NDR_ARG_SHARED = 12,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
+    NDR_ARG_REACHED = 13  /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -894,6 +899,11 @@ typedef struct ndr_arg {
         ndr_image *image;   /**< NDR_ARG_IMAGE */
         ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */
         struct {
+            ndr_shared *allocation; /**< The allocation. */
+            const void *pointer;    /**< An address in it, from its first byte to the one behind its last. NULL: its
+                                         first. */
+        } shared;                   /**< NDR_ARG_SHARED, NDR_ARG_REACHED */
+        struct {
             const void *bytes;     /**< Copied by the launch. */
             const char *type_name; /**< "struct pair", "pair" or NULL; compared with the kernel's. */
         } value;                   /**< NDR_ARG_STRUCT, NDR_ARG_VECTOR */
@@ -902,8 +912,8 @@ typedef struct ndr_arg {
     const char *element_name;      /**< NDR_ARG_LOCAL: "struct cell" or NULL; compared with the kernel's. */
 } ndr_arg;
 
-/* ndr_arg_of(x) makes an ndr_arg of a buffer, an image, a sampler, a number or an ndr_arg; ndr_vector(type, values...)
- * of a vector's elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1
+/* ndr_arg_of(x) makes an ndr_arg of a buffer, an image, a sampler, a shared allocation, a number or an ndr_arg;
+ * ndr_shared_at() and ndr_reaches() are in ndr_shared.h; ndr_vector(type, values...) makes one of a vector's elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1
  * to 3 extents; ndr_null is a deliberate NULL.
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may

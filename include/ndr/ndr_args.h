@@ -59,6 +59,29 @@ static inline ndr_arg ndr_arg_sampler_(ndr_sampler *sampler)
     return arg;
 }
 
+static inline ndr_arg ndr_arg_shared_(ndr_shared *shared)
+{
+    ndr_arg arg = { NDR_ARG_SHARED, NDR_DTYPE_NONE, 0, { 0 }, 0 };
+    arg.as.shared.allocation = shared;
+    return arg;
+}
+
+/** An address in a shared allocation (ndr_shared.h), as an argument; NULL: its first byte. */
+static inline ndr_arg ndr_shared_at(ndr_shared *shared, const void *pointer)
+{
+    ndr_arg arg = ndr_arg_shared_(shared);
+    arg.as.shared.pointer = pointer;
+    return arg;
+}
+
+/** Behind the arguments: the kernel uses this allocation through pointers in memory (ndr_shared.h). */
+static inline ndr_arg ndr_reaches(ndr_shared *shared)
+{
+    ndr_arg arg = ndr_arg_shared_(shared);
+    arg.kind = NDR_ARG_REACHED;
+    return arg;
+}
+
 static inline ndr_arg ndr_arg_null_(void)
 {
     ndr_arg arg = { NDR_ARG_NULL, NDR_DTYPE_NONE, 0, { 0 }, 0 };
@@ -170,13 +193,14 @@ NDR_NOT_TAKEN_(ndr_use_ndr_null_or_ndr_buffer, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_buffer_from_cl, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
-/** One argument: a buffer, an image, a sampler, an integer, a float, a double, or an ndr_arg. */
+/** One argument: a buffer, an image, a sampler, a shared allocation, an integer, a float, a double, or an ndr_arg. */
 #define ndr_arg_of(x)                     \
     _Generic((x),                         \
         ndr_arg: ndr_arg_same_,           \
         ndr_buffer *: ndr_arg_buffer_,    \
         ndr_image *: ndr_arg_image_,      \
         ndr_sampler *: ndr_arg_sampler_,  \
+        ndr_shared *: ndr_arg_shared_,    \
         float: ndr_arg_f32_,              \
         double: ndr_arg_f64_,             \
         _Bool: ndr_arg_bool_, \
@@ -338,6 +362,7 @@ inline ndr_arg ndr_arg_of(ndr_arg arg) { return arg; }
 inline ndr_arg ndr_arg_of(ndr_buffer *buffer) { return ndr_arg_buffer_(buffer); }
 inline ndr_arg ndr_arg_of(ndr_image *image) { return ndr_arg_image_(image); }
 inline ndr_arg ndr_arg_of(ndr_sampler *sampler) { return ndr_arg_sampler_(sampler); }
+inline ndr_arg ndr_arg_of(ndr_shared *shared) { return ndr_arg_shared_(shared); }
 inline ndr_arg ndr_arg_of(float value) { return ndr_arg_f32_(value); }
 inline ndr_arg ndr_arg_of(double value) { return ndr_arg_f64_(value); }
 inline ndr_arg ndr_arg_of(bool value) { return ndr_arg_bool_(value); }

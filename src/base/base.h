@@ -77,6 +77,7 @@ typedef enum ndr_handle_kind {
     NDR_HANDLE_PREPARED,
     NDR_HANDLE_IMAGE,
     NDR_HANDLE_SAMPLER,
+    NDR_HANDLE_SHARED,
 } ndr_handle_kind;
 
 #define NDR_HANDLE_KIND(pointer)                 \
@@ -96,6 +97,8 @@ typedef enum ndr_handle_kind {
         const ndr_image *: NDR_HANDLE_IMAGE,     \
         ndr_sampler *: NDR_HANDLE_SAMPLER,       \
         const ndr_sampler *: NDR_HANDLE_SAMPLER, \
+        ndr_shared *: NDR_HANDLE_SHARED,         \
+        const ndr_shared *: NDR_HANDLE_SHARED,   \
         default: NDR_HANDLE_NONE)
 
 extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */

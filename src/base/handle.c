@@ -149,7 +149,7 @@ static const char *kind_name(ndr_handle_kind kind)
 {
     static const char *const names[] = {
         "another pointer", "a context", "a queue", "an event", "a buffer", "a kernel", "a prepared launch",
-        "an image", "a sampler"
+        "an image", "a sampler", "a shared allocation"
     };
     return names[kind];
 }

@@ -80,7 +80,7 @@ static ndr_status make_buffer(ndr_context *context, const ndr_buffer_desc *desc,
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
                    "a buffer of %zu bytes exceeds the largest buffer of device \"%s\", %zu bytes: use several buffers",
                    size_bytes, context->caps.info.name, limit);
-    NDR_TRY(!desc->over && ndr_zones_fit(context, size_bytes)
+    NDR_TRY(!desc->over && ndr_zones_size(context, size_bytes) > 0
                 ? ndr_zones_make_buffer(context, size_bytes, desc->contents, buffer)
                 : make_plain(context, desc, buffer));
     (*buffer)->kernel_access = desc->kernels;
@@ -475,7 +475,8 @@ ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *ho
     ndr_mutex_lock(&buffer->whole->lock);
     const ndr_status status = unmap_locked(&order, buffer, host, event);
     ndr_mutex_unlock(&buffer->whole->lock);
-    return status == NDR_OK ? ndr_check_unmapped(order.queue, buffer) : status;
+    if (status != NDR_OK) return status;
+    return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones);
 }
 
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
@@ -585,7 +586,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);
     if (buffer->whole != buffer) ndr_buffer_release(buffer->whole);
-    ndr_zones_release(buffer);
+    ndr_zones_release(buffer->context, buffer->zones);
     ndr_mutex_destroy(&buffer->lock);
     ndr_mutex_destroy(&buffer->list_lock);
     ndr_context_release(buffer->context);

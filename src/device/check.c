@@ -1,4 +1,4 @@
-/* check.c - NDR_CHECK: guard zones around each buffer, inspected after each launch.
+/* check.c - NDR_CHECK: guard zones around each buffer and shared allocation, inspected after each launch.
  *
  *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels get the sub-buffer in the middle
  *
@@ -20,9 +20,10 @@ typedef struct changes {
 
 struct ndr_zones {
     ndr_zones *next; /* of the same checker */
-    ndr_buffer *buffer;
     uint64_t number; /* of the context's buffers, in the order in which they were made; from 1 */
-    cl_mem parent;
+    cl_mem parent;   /* of a buffer */
+    const ndr_shared *shared; /* NULL: a buffer has them */
+    const atomic_uint *mapped_for_writing; /* of the owner */
     size_t start, end, total; /* of the buffer's bytes in the parent, and the parent's size */
     bool native_handle_exposed;
     changes before, behind; /* found by the last inspection */
@@ -141,6 +142,23 @@ static ndr_status create_parent(const ndr_context *context, ndr_zones *zones)
     return NDR_OK;
 }
 
+static ndr_status write_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes,
+                               const void *from)
+{
+    const ndr_shared *shared = zones->shared;
+    if (shared)
+        return ndr_submit_shared_copy(queue, shared->copy, true, shared->base + at, from, bytes, NULL, NULL);
+    return ndr_submit_write(queue, zones->parent, true, at, bytes, from, NULL, NULL);
+}
+
+static ndr_status read_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes, void *to)
+{
+    const ndr_shared *shared = zones->shared;
+    if (shared)
+        return ndr_submit_shared_copy(queue, shared->copy, true, to, shared->base + at, bytes, NULL, NULL);
+    return ndr_submit_read(queue, zones->parent, true, at, bytes, to, NULL, NULL);
+}
+
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
  * and copies only the sub-buffer to the device when that is used. `host` NULL: the pattern of a new buffer. */
 static ndr_status fill_parent(ndr_context *context, const void *host, const ndr_zones *zones)
@@ -153,14 +171,13 @@ static ndr_status fill_parent(ndr_context *context, const void *host, const ndr_
     if (!host) fill_as_new(image + zones->start, size_bytes);
     else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
     fill_zone(context->checker, zones->number, image, zones->end, zones->total);
-    const ndr_status status =
-        ndr_submit_write(context->checker->queue, zones->parent, true, 0, zones->total, image, NULL, NULL);
+    const ndr_status status = write_parent(context->checker->queue, zones, 0, zones->total, image);
     free(image);
     return status;
 }
 
 /* A buffer of 0 bytes gets one byte of the zone behind it, because drivers refuse an empty sub-buffer. */
-static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones)
+static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones, ndr_buffer **buffer)
 {
     const size_t size_bytes = zones->end - zones->start;
     const cl_buffer_region region = { zones->start, ndr_max_size(size_bytes, 1) };
@@ -168,29 +185,35 @@ static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones)
     cl_mem inner = ndr_cl.clCreateSubBuffer(zones->parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     NDR_TRY_CL_AS("clCreateSubBuffer", error);
     const ndr_status status =
-        ndr_buffer_wrap(context, inner, zones->parent, zones->start, size_bytes, &zones->buffer);
+        ndr_buffer_wrap(context, inner, zones->parent, zones->start, size_bytes, buffer);
     if (status != NDR_OK) ndr_cl.clReleaseMemObject(inner);
     return status;
 }
 
 /* With the lock held. */
-static ndr_status make_parent_and_buffer(ndr_context *context, const void *host, ndr_zones *zones)
+static void list_zones(ndr_checker *checker, ndr_zones *zones)
 {
-    ndr_checker *checker = context->checker;
-    zones->number = checker->buffers + 1;
-    NDR_TRY(create_parent(context, zones));
-    NDR_TRY(fill_parent(context, host, zones));
-    NDR_TRY(make_inner_buffer(context, zones));
     ++checker->buffers;
-    zones->buffer->zones = zones;
     zones->next = checker->zones;
     checker->zones = zones;
+}
+
+/* With the lock held. */
+static ndr_status make_parent_and_buffer(ndr_context *context, const void *host, ndr_zones *zones, ndr_buffer **buffer)
+{
+    zones->number = context->checker->buffers + 1;
+    NDR_TRY(create_parent(context, zones));
+    NDR_TRY(fill_parent(context, host, zones));
+    NDR_TRY(make_inner_buffer(context, zones, buffer));
+    (*buffer)->zones = zones;
+    zones->mapped_for_writing = &(*buffer)->mapped_for_writing;
+    list_zones(context->checker, zones);
     return NDR_OK;
 }
 
-bool ndr_zones_fit(const ndr_context *context, size_t size_bytes)
+size_t ndr_zones_size(const ndr_context *context, size_t size_bytes)
 {
-    return context->checker && choose_zone(&context->caps, size_bytes) > 0;
+    return context->checker ? choose_zone(&context->caps, size_bytes) : 0;
 }
 
 static void free_zones(ndr_zones *zones)
@@ -199,27 +222,48 @@ static void free_zones(ndr_zones *zones)
     free(zones);
 }
 
-ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
+static ndr_zones *new_zones(size_t zone, size_t size_bytes)
 {
     ndr_zones *zones = calloc(1, sizeof *zones);
-    if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
-    const size_t zone = choose_zone(&context->caps, size_bytes);
+    if (!zones) return NULL;
     zones->start = zone;
     zones->end = zone + size_bytes;
     zones->total = zones->end + zone;
+    return zones;
+}
+
+ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
+{
+    ndr_zones *zones = new_zones(choose_zone(&context->caps, size_bytes), size_bytes);
+    if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
     ndr_mutex_lock(&context->checker->lock);
-    const ndr_status status = make_parent_and_buffer(context, host, zones);
+    const ndr_status status = make_parent_and_buffer(context, host, zones, buffer);
     ndr_mutex_unlock(&context->checker->lock);
-    if (status == NDR_OK) *buffer = zones->buffer;
+    if (status != NDR_OK) free_zones(zones);
+    return status;
+}
+
+ndr_status ndr_zones_add_shared(ndr_shared *shared)
+{
+    ndr_context *context = shared->context;
+    ndr_zones *zones = new_zones((size_t)(shared->start - shared->base), shared->size_bytes);
+    if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an allocation's guard zones");
+    zones->shared = shared;
+    zones->mapped_for_writing = &shared->mapped_for_writing;
+    ndr_mutex_lock(&context->checker->lock);
+    zones->number = context->checker->buffers + 1;
+    const ndr_status status = fill_parent(context, NULL, zones);
+    if (status == NDR_OK) list_zones(context->checker, zones);
+    ndr_mutex_unlock(&context->checker->lock);
+    if (status == NDR_OK) shared->zones = zones;
     else free_zones(zones);
     return status;
 }
 
-void ndr_zones_release(ndr_buffer *buffer)
+void ndr_zones_release(ndr_context *context, ndr_zones *zones)
 {
-    ndr_zones *zones = buffer->zones;
     if (!zones) return;
-    ndr_checker *checker = buffer->context->checker;
+    ndr_checker *checker = context->checker;
     ndr_mutex_lock(&checker->lock);
     ndr_zones **link = &checker->zones;
     while (*link != zones) link = &(*link)->next;
@@ -265,11 +309,11 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
 {
     for (size_t at = from, bytes; at < to; at += bytes) {
         bytes = ndr_min_size(to - at, CHUNK_BYTES);
-        NDR_TRY(ndr_submit_read(queue->cl, zones->parent, true, at, bytes, checker->there, NULL, NULL));
+        NDR_TRY(read_parent(queue->cl, zones, at, bytes, checker->there));
         const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
         if (memcmp(checker->there, pattern, bytes) == 0) continue;
         count_changes(found, at, checker->there, pattern, bytes);
-        NDR_TRY(ndr_submit_write(queue->cl, zones->parent, true, at, bytes, pattern, NULL, NULL));
+        NDR_TRY(write_parent(queue->cl, zones, at, bytes, pattern));
     }
     return NDR_OK;
 }
@@ -278,14 +322,14 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
 static ndr_status inspect_zones(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
 {
     zones->before = zones->behind = (changes){ 0, 0 };
-    if (zones->native_handle_exposed || !ndr_buffer_is_free(zones->buffer, false)) return NDR_OK;
+    if (zones->native_handle_exposed || atomic_load(zones->mapped_for_writing) > 0) return NDR_OK;
     NDR_TRY(inspect_zone(checker, queue, zones, 0, zones->start, &zones->before));
     return inspect_zone(checker, queue, zones, zones->end, zones->total, &zones->behind);
 }
 
-bool ndr_zones_are_damaged(const ndr_buffer *buffer)
+bool ndr_zones_are_damaged(const ndr_zones *zones)
 {
-    return buffer->zones && (buffer->zones->before.bytes || buffer->zones->behind.bytes);
+    return zones && (zones->before.bytes || zones->behind.bytes);
 }
 
 /* Relative to the buffer: negative before its start. */
@@ -300,34 +344,34 @@ static int64_t element_of(int64_t byte, int64_t element_bytes)
     return byte >= 0 ? byte / element_bytes : -((-byte + element_bytes - 1) / element_bytes);
 }
 
-ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *whose, size_t element_bytes)
+ndr_damage_text ndr_zones_print(const ndr_zones *zones, const char *whose, size_t element_bytes)
 {
-    const ndr_zones *zones = buffer->zones;
+    const size_t size_bytes = zones->end - zones->start;
     const bool is_behind = zones->behind.bytes > 0;
     const size_t bytes = is_behind ? zones->behind.bytes : zones->before.bytes;
     const int64_t first = first_changed(zones);
     char elements[40] = "", element[40] = "";
     if (element_bytes) {
-        snprintf(elements, sizeof elements, ", %zu elements", buffer->size_bytes / element_bytes);
+        snprintf(elements, sizeof elements, ", %zu elements", size_bytes / element_bytes);
         snprintf(element, sizeof element, " (of element %lld)", (long long)element_of(first, (int64_t)element_bytes));
     }
     ndr_damage_text out;
     snprintf(out.chars, sizeof out.chars,
              "wrote %s %s (%zu bytes%s): the first changed byte is byte %lld%s, %zu byte%s changed%s",
-             is_behind ? "past the end of" : "before the start of", whose, buffer->size_bytes, elements,
+             is_behind ? "past the end of" : "before the start of", whose, size_bytes, elements,
              (long long)first, element, bytes, bytes == 1 ? " is" : "s are",
              is_behind && zones->before.bytes ? ", and others before its start" : "");
     return out;
 }
 
-uint64_t ndr_zones_number(const ndr_buffer *buffer) { return buffer->zones->number; }
+uint64_t ndr_zones_number(const ndr_zones *zones) { return zones->number; }
 
 /* ---- a launch ---- */
 
 void ndr_check_begin(ndr_context *context) { ndr_mutex_lock(&context->checker->lock); }
 void ndr_check_end(ndr_context *context) { ndr_mutex_unlock(&context->checker->lock); }
 
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **damaged)
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_zones **damaged)
 {
     ndr_checker *checker = queue->context->checker;
     *launch = ++checker->launches;
@@ -335,7 +379,7 @@ ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffe
     NDR_TRY(ndr_queue_finish(queue));
     for (ndr_zones *zones = checker->zones; zones; zones = zones->next) {
         NDR_TRY(inspect_zones(checker, queue, zones));
-        if (ndr_zones_are_damaged(zones->buffer)) *damaged = zones->buffer;
+        if (ndr_zones_are_damaged(zones)) *damaged = zones;
     }
     return NDR_OK;
 }
@@ -343,21 +387,23 @@ ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffe
 /* ---- after an unmap ---- */
 
 /* With the lock held. */
-static ndr_status check_after_unmap(ndr_queue *queue, const ndr_buffer *buffer)
+static ndr_status check_after_unmap(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones)
 {
+    char whose[32];
+    snprintf(whose, sizeof whose, "the %s", what);
     NDR_TRY(ndr_queue_finish(queue));
-    NDR_TRY(inspect_zones(buffer->context->checker, queue, buffer->zones));
-    if (!ndr_zones_are_damaged(buffer)) return NDR_OK;
-    return ndr_fail(NDR_OUT_OF_BOUNDS, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch, %s",
-                    ndr_zones_print(buffer, "the buffer", 0).chars);
+    NDR_TRY(inspect_zones(queue->context->checker, queue, zones));
+    if (!ndr_zones_are_damaged(zones)) return NDR_OK;
+    return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: while %s was mapped the host, or a launch, %s", call, whose,
+                    ndr_zones_print(zones, whose, 0).chars);
 }
 
-ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer)
+ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones)
 {
-    if (!buffer->whole->zones) return NDR_OK;
-    ndr_check_begin(buffer->context);
-    const ndr_status status = check_after_unmap(queue, buffer->whole);
-    ndr_check_end(buffer->context);
+    if (!zones) return NDR_OK;
+    ndr_check_begin(queue->context);
+    const ndr_status status = check_after_unmap(call, what, queue, zones);
+    ndr_check_end(queue->context);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "ndr/ndr_shared.h"
 
 /* OpenCL's first dimension is the contiguous one, libndr's is the last. Reverses the order in either direction; the
  * only function on the host that does. */
@@ -85,7 +86,16 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)        \
     OPTIONAL(clGetDeviceAndHostTimer)        \
-    OPTIONAL(clCreateProgramWithIL)
+    OPTIONAL(clCreateProgramWithIL)          \
+    OPTIONAL(clSVMAlloc)                     \
+    OPTIONAL(clSVMFree)                      \
+    OPTIONAL(clSetKernelArgSVMPointer)       \
+    OPTIONAL(clSetKernelExecInfo)            \
+    OPTIONAL(clEnqueueSVMMap)                \
+    OPTIONAL(clEnqueueSVMUnmap)              \
+    OPTIONAL(clEnqueueSVMMemcpy)             \
+    OPTIONAL(clEnqueueSVMMigrateMem)         \
+    OPTIONAL(clGetExtensionFunctionAddressForPlatform)
 
 /* Typed by their declarations, because the names of function types differ between versions of the headers. */
 #define NDR_CL_MEMBER(function) __typeof__(function) *function;
@@ -197,6 +207,19 @@ ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to,
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
+
+/* Of OpenCL 2.0's shared memory. */
+ndr_status ndr_submit_shared_map(cl_command_queue queue, void *start, cl_map_flags flags, size_t size_bytes,
+                                 const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_shared_unmap(cl_command_queue queue, void *start, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, size_t size_bytes,
+                                     const ndr_wait_list *waits, cl_event *done);
+
+/* Between addresses of shared memory, of any kind, and the host's. `copy` is clEnqueueSVMMemcpy() or
+ * clEnqueueMemcpyINTEL(). */
+typedef __typeof__(clEnqueueSVMMemcpy) ndr_shared_copier;
+ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier *copy, bool blocks, void *to,
+                                  const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
 
 /* ---- caps.c ---- */
 
@@ -679,6 +702,44 @@ void ndr_sampler_release(ndr_sampler *sampler);
 /* ndr_buffer_is_free() for the image's buffer, if it has one. */
 bool ndr_image_is_free(const ndr_image *image, bool device_writes);
 
+/* ---- shared.c ---- */
+
+/* A queue on which an allocation was used; retained. */
+typedef struct ndr_shared_user {
+    struct ndr_shared_user *next;
+    cl_command_queue queue;
+} ndr_shared_user;
+
+struct ndr_shared {
+    uint64_t seal;
+    atomic_uint references; /* one for the caller, and one for each prepared launch */
+    ndr_context *context;
+    ndr_shared_kind kind;
+    unsigned char *base, *start; /* what OpenCL allocated, and behind a guard zone the first byte */
+    size_t size_bytes;
+    ndr_shared_copier *copy;
+    __typeof__(clSetKernelArgSVMPointer) *set_arg;
+    cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
+    ndr_mutex lock;                         /* guards the next three */
+    ndr_shared_user *users;
+    void *map_start;                        /* of the mapping; NULL: none */
+    cl_command_queue map_queue;             /* one of `users` */
+    atomic_uint mapped, mapped_for_writing; /* 0 or 1; read without a lock */
+    ndr_zones *zones;                       /* NULL: none */
+};
+
+void ndr_shared_keep(ndr_shared *shared);
+void ndr_shared_release(ndr_shared *shared);
+
+/* As ndr_buffer_is_free(). */
+bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes);
+
+/* A command that uses it comes next on this queue; its end is waited for before the memory is freed. */
+ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue);
+
+/* Declare allocations to a kernel that reaches them without an argument. */
+ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count);
+
 /* ---- check.c ---- */
 
 /* Pure: parse NDR_CHECK; NULL or "" is off. An unknown word is refused. */
@@ -687,13 +748,16 @@ ndr_status ndr_check_parse(const char *words, bool *is_on);
 ndr_status ndr_checker_create(ndr_checker **checker);
 void ndr_checker_destroy(ndr_checker *checker); /* NULL is fine */
 
-/* Whether a buffer of that size gets guard zones in this context. */
-bool ndr_zones_fit(const ndr_context *context, size_t size_bytes);
+/* The bytes of each guard zone of a buffer of that size in this context; 0: it gets none. */
+size_t ndr_zones_size(const ndr_context *context, size_t size_bytes);
 
 /* Create such a buffer, as a copy of `host` or, if that is NULL, as a new one. The second function frees all of it
  * but its `cl`. */
 ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer);
-void ndr_zones_release(ndr_buffer *buffer);
+
+/* The same for a shared allocation, whose `base`, `start` and calls are set. */
+ndr_status ndr_zones_add_shared(ndr_shared *shared);
+void ndr_zones_release(ndr_context *context, ndr_zones *zones); /* NULL is fine */
 
 /* Why a buffer in a checked context is not checked. */
 typedef enum ndr_unchecked {
@@ -713,21 +777,22 @@ void ndr_check_begin(ndr_context *context);
 void ndr_check_end(ndr_context *context);
 
 /* Between them, after a launch: finish the queue and inspect all zones. `*launch` is the number of the launch, from
- * 1; `*damaged` a buffer whose zones were changed, or NULL. The zones are restored. */
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_buffer **damaged);
+ * 1; `*damaged` zones that were changed, or NULL. The zones are restored. */
+ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_zones **damaged);
 
-/* The result for one buffer. Buffers are numbered in the order of their creation in the context, from 1. */
-bool ndr_zones_are_damaged(const ndr_buffer *buffer);
-uint64_t ndr_zones_number(const ndr_buffer *buffer);
+/* The result for one buffer or shared allocation; NULL: it has no zones. Both are numbered in the order of their
+ * creation in the context, from 1. */
+bool ndr_zones_are_damaged(const ndr_zones *zones);
+uint64_t ndr_zones_number(const ndr_zones *zones);
 
 /* "wrote past the end of its buffer (4000 bytes, 1000 elements): the first changed byte is byte 4000 (of element 1000),
  * ...", with `whose` "its buffer"; `element_bytes` 0: elements are not known. */
 typedef struct ndr_damage_text {
     char chars[384];
 } ndr_damage_text;
-ndr_damage_text ndr_zones_print(const ndr_buffer *buffer, const char *whose, size_t element_bytes);
+ndr_damage_text ndr_zones_print(const ndr_zones *zones, const char *whose, size_t element_bytes);
 
-/* Check the zones after the host has unmapped a buffer. */
-ndr_status ndr_check_unmapped(ndr_queue *queue, const ndr_buffer *buffer);
+/* Check the zones, which may be NULL, after the host has unmapped `what`, "buffer", by `call`. */
+ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones);
 
 #endif

@@ -254,3 +254,39 @@ void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
 {
     (void)ndr_cl.clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL);
 }
+
+/* ---- shared memory ---- */
+
+ndr_status ndr_submit_shared_map(cl_command_queue queue, void *start, cl_map_flags flags, size_t size_bytes,
+                                 const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done, clEnqueueSVMMap(queue, CL_FALSE, flags, start, size_bytes, LIST(waits), done), "transfer",
+            "map shared", size_bytes);
+    ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes of shared memory", size_bytes);
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_shared_unmap(cl_command_queue queue, void *start, const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done, clEnqueueSVMUnmap(queue, start, LIST(waits), done), "transfer", "unmap shared");
+    ndr_log(NDR_LOG_DEBUG, "command", "unmap of shared memory");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, size_t size_bytes,
+                                     const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done, clEnqueueSVMMigrateMem(queue, 1, &start, &size_bytes, 0, LIST(waits), done), "transfer",
+            "prefetch", size_bytes);
+    ndr_log(NDR_LOG_DEBUG, "command", "prefetch of %zu bytes of shared memory", size_bytes);
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier *copy, bool blocks, void *to,
+                                  const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE_AS(queue, done, copy == ndr_cl.clEnqueueSVMMemcpy ? "clEnqueueSVMMemcpy" : "clEnqueueMemcpyINTEL",
+               copy(queue, blocks, to, from, size_bytes, LIST(waits), done), "transfer", "copy shared", size_bytes);
+    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
+    return NDR_OK;
+}

@@ -34,6 +34,7 @@ static const char *kind_name(const ndr_arg *arg)
         [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
         [NDR_ARG_VECTOR] = "a vector",
         [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler",
+        [NDR_ARG_SHARED] = "a shared allocation", [NDR_ARG_REACHED] = "ndr_reaches()",
     };
     return names[arg->kind];
 }
@@ -65,6 +66,23 @@ static ndr_status check_access(const arg_check *p, ndr_access access)
     return NDR_OK;
 }
 
+static ndr_status convert_shared(const arg_check *p, ndr_bound *out)
+{
+    const ndr_shared *shared = p->arg->as.shared.allocation;
+    const unsigned char *pointer = p->arg->as.shared.pointer;
+    if (!shared) return refuse(p, "is a NULL shared allocation; write ndr_null if that is meant");
+    if (shared->context != p->kernel->context)
+        return refuse(p, "is a shared allocation of another context than the kernel's; make it in that one");
+    if (!pointer) pointer = shared->start;
+    if ((uintptr_t)pointer - (uintptr_t)shared->start > shared->size_bytes)
+        return REFUSE(p, " is given the address %p, which is not in the shared allocation of %zu bytes at %p",
+                      (const void *)pointer, shared->size_bytes, (void *)shared->start);
+    out->shared = shared;
+    out->size_bytes = sizeof pointer;
+    out->value = pointer;
+    return NDR_OK;
+}
+
 static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
 {
     static const cl_mem null = NULL;
@@ -72,6 +90,7 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     out->size_bytes = sizeof null;
     out->value = &null;
     if (p->arg->kind == NDR_ARG_NULL) return NDR_OK;
+    if (p->arg->kind == NDR_ARG_SHARED) return convert_shared(p, out);
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
@@ -85,6 +104,20 @@ static bool is_image_usable(const arg_check *p)
     return ndr_image_is_free(p->arg->as.image, p->param->access != NDR_ACCESS_READ);
 }
 
+/* Of an argument, or of what the kernel reaches without one, which has no parameter. */
+static ndr_status use_shared(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, const ndr_queue *queue)
+{
+    ndr_shared *shared = arg->as.shared.allocation;
+    const ndr_param *param = arg->kind == NDR_ARG_SHARED ? &kernel->params[index] : NULL;
+    if (ndr_shared_is_free(shared, !param || writes_through(param))) return ndr_shared_add_user(shared, queue);
+    if (param)
+        return refuse(&(arg_check){ kernel, (unsigned)index, param, arg },
+                      "is a shared allocation that the host has mapped; unmap it first");
+    return ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
+                    "kernel \"%s\": the host has the allocation of ndr_reaches(), %zu bytes at %p, mapped; unmap it first",
+                    kernel->name, shared->size_bytes, (void *)shared->start);
+}
+
 static ndr_status check_use(const arg_check *p)
 {
     if (p->arg->kind == NDR_ARG_NONE)
@@ -96,11 +129,36 @@ static ndr_status check_use(const arg_check *p)
     return NDR_OK;
 }
 
-ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count)
 {
-    for (size_t i = 0; i < arg_count; ++i)
+    for (size_t i = 0; i < arg_count; ++i) {
         if (args[i].kind <= NDR_ARG_BUFFER || args[i].kind == NDR_ARG_IMAGE)
             NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
+        if (args[i].kind >= NDR_ARG_SHARED) NDR_TRY(use_shared(kernel, i, &args[i], queue));
+    }
+    return NDR_OK;
+}
+
+/* ---- allocations that a kernel reaches without an argument ---- */
+
+size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
+{
+    size_t count = 0;
+    while (args && count < arg_count && args[arg_count - 1 - count].kind == NDR_ARG_REACHED) ++count;
+    return count;
+}
+
+ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reached, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const ndr_shared *shared = reached[i].as.shared.allocation;
+        NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared, "kernel \"%s\": ndr_reaches() %zu is a NULL shared allocation",
+                       kernel->name, i);
+        NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared->context == kernel->context,
+                       "kernel \"%s\": the allocation of ndr_reaches() %zu belongs to another context; make it in the "
+                       "kernel's",
+                       kernel->name, i);
+    }
     return NDR_OK;
 }
 
@@ -431,6 +489,7 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
 {
     switch (p->arg->kind) {
     case NDR_ARG_BUFFER:
+    case NDR_ARG_SHARED:
     case NDR_ARG_NULL: return convert_buffer(p, out);
     case NDR_ARG_LOCAL: return convert_local(p, out, local_bytes);
     case NDR_ARG_STRUCT: return convert_struct_bytes(p, out);
@@ -451,7 +510,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
-    if ((unsigned)p->arg->kind > NDR_ARG_SAMPLER)
+    if ((unsigned)p->arg->kind > NDR_ARG_REACHED)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
@@ -532,6 +591,7 @@ static inline ndr_status check_arg(const ndr_kernel *kernel, size_t index, const
     const arg_check p = { kernel, (unsigned)index, &kernel->params[index], arg };
     bound->given = mark_of(p.param, arg);
     bound->is_set = is_set_already(bound);
+    bound->shared = NULL;
     return bound->is_set ? NDR_OK : convert_arg(&p, bound, local_bytes);
 }
 
@@ -560,20 +620,25 @@ static bool is_about_the_argument(cl_int error)
            || error == CL_MAX_SIZE_RESTRICTION_EXCEEDED;
 }
 
-static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, size_t size_bytes)
+static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, const ndr_bound *bound)
 {
     const ndr_param *param = &kernel->params[index];
-    const ndr_status driver = ndr_fail_cl(error, "clSetKernelArg");
+    const char *call = !bound->shared       ? "clSetKernelArg"
+                       : bound->shared->free ? "clSetKernelArgMemPointerINTEL"
+                                             : "clSetKernelArgSVMPointer";
+    const ndr_status driver = ndr_fail_cl(error, call);
     return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
                               "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index,
-                              param->name, param->type_name, size_bytes, ndr_last_error(),
+                              param->name, param->type_name, bound->size_bytes, ndr_last_error(),
                               param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
 }
 
 ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound)
 {
-    const cl_int error = ndr_cl.clSetKernelArg(cl, (cl_uint)index, bound->size_bytes, bound->value);
-    return error == CL_SUCCESS ? NDR_OK : fail_to_set(kernel, index, error, bound->size_bytes);
+    const ndr_shared *shared = bound->shared;
+    const cl_int error = shared ? shared->set_arg(cl, (cl_uint)index, bound->value)
+                                : ndr_cl.clSetKernelArg(cl, (cl_uint)index, bound->size_bytes, bound->value);
+    return error == CL_SUCCESS ? NDR_OK : fail_to_set(kernel, index, error, bound);
 }
 
 ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count)

@@ -25,8 +25,10 @@ ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const
     const ndr_handle_kind kind = arg->kind == NDR_ARG_BUFFER    ? NDR_HANDLE_BUFFER
                                  : arg->kind == NDR_ARG_IMAGE   ? NDR_HANDLE_IMAGE
                                  : arg->kind == NDR_ARG_SAMPLER ? NDR_HANDLE_SAMPLER
+                                 : arg->kind >= NDR_ARG_SHARED  ? NDR_HANDLE_SHARED
                                                                 : NDR_HANDLE_NONE;
-    return ndr_handle_require(kind, arg->as.buffer, print_arg(kernel, index).chars, NULL);
+    const void *const handle = kind == NDR_HANDLE_SHARED ? (void *)arg->as.shared.allocation : (void *)arg->as.buffer;
+    return ndr_handle_require(kind, handle, print_arg(kernel, index).chars, NULL);
 }
 
 ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
@@ -45,9 +47,11 @@ static ndr_status check_handles(const ndr_checked_launch *t)
 
 /* ---- damaged guard zones ---- */
 
-static bool is_damaged_arg(const ndr_arg *arg)
+/* NULL: the argument has none. */
+static const ndr_zones *zones_of(const ndr_arg *arg)
 {
-    return arg->kind == NDR_ARG_BUFFER && arg->as.buffer && ndr_zones_are_damaged(arg->as.buffer->whole);
+    if (arg->kind == NDR_ARG_BUFFER && arg->as.buffer) return arg->as.buffer->whole->zones;
+    return arg->kind == NDR_ARG_SHARED ? arg->as.shared.allocation->zones : NULL;
 }
 
 /* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; `arg_count` if there
@@ -56,7 +60,9 @@ static size_t find_damaged_arg(const ndr_checked_launch *t)
 {
     size_t found = t->arg_count;
     for (size_t i = t->arg_count; i-- > 0;)
-        if (is_damaged_arg(&t->args[i]) && (found == t->arg_count || !t->kernel->params[i].is_const)) found = i;
+        if (ndr_zones_are_damaged(zones_of(&t->args[i]))
+            && (found == t->arg_count || !t->kernel->params[i].is_const))
+            found = i;
     return found;
 }
 
@@ -87,13 +93,16 @@ static ndr_status fail_with_damage(const ndr_checked_launch *t, uint64_t number,
 static ndr_status fail_for_arg(const ndr_checked_launch *t, uint64_t number, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
-    const ndr_buffer *given = t->args[index].as.buffer;
-    const char *whose = given == given->whole ? "its buffer" : "the whole buffer of its view";
+    const ndr_arg *arg = &t->args[index];
+    const bool is_view = arg->kind == NDR_ARG_BUFFER && arg->as.buffer != arg->as.buffer->whole;
+    const char *whose = arg->kind == NDR_ARG_SHARED ? "its shared allocation"
+                        : is_view                   ? "the whole buffer of its view"
+                                                    : "its buffer";
     return fail_with_damage(t, number, print_arg(t->kernel, index).chars,
-                            ndr_zones_print(given->whole, whose, element_bytes).chars);
+                            ndr_zones_print(zones_of(arg), whose, element_bytes).chars);
 }
 
-static ndr_status fail_for_other_buffer(const ndr_checked_launch *t, uint64_t number, const ndr_buffer *damaged)
+static ndr_status fail_for_other_buffer(const ndr_checked_launch *t, uint64_t number, const ndr_zones *damaged)
 {
     char who[128], whose[96];
     snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
@@ -107,7 +116,7 @@ static ndr_status fail_for_other_buffer(const ndr_checked_launch *t, uint64_t nu
 static ndr_status inspect_launch(const ndr_checked_launch *t)
 {
     uint64_t number;
-    const ndr_buffer *damaged;
+    const ndr_zones *damaged;
     NDR_TRY(ndr_check_inspect(t->order->queue, &number, &damaged));
     if (!damaged) return NDR_OK;
     const size_t arg = find_damaged_arg(t);

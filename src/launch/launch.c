@@ -248,15 +248,29 @@ static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const n
 {
     NDR_TRY(get_last_launch(l->kernel, &l->planned));
     NDR_TRY(ndr_launch_plan(l, range, args, arg_count));
-    NDR_TRY(ndr_args_check_use(l->kernel, args, arg_count));
+    NDR_TRY(ndr_args_check_use(l->kernel, l->queue, args, arg_count));
     if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, l->kernel->cl));
     return ndr_launch_enqueue(l);
+}
+
+/* OpenCL keeps what a kernel reaches in the kernel and cannot clear it, so the launch has a kernel of its own. */
+__attribute__((cold)) static ndr_status launch_reaching(const ndr_order *order, ndr_kernel *kernel,
+                                                        const ndr_nd_range *range, const ndr_arg *args,
+                                                        size_t arg_count, ndr_event **event)
+{
+    ndr_prepared *prepared = NULL;
+    NDR_TRY(ndr_prepare_v(kernel, range, args, arg_count, &prepared));
+    const ndr_status status = ndr_prepared_run_plain(order, prepared, event);
+    ndr_prepared_destroy(prepared);
+    return status;
 }
 
 ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, ndr_event **event)
 {
     NDR_TRY(check_objects(order->queue, kernel, range));
+    if (arg_count > kernel->info.arg_count && ndr_args_count_reached(args, arg_count) > 0)
+        return launch_reaching(order, kernel, range, args, arg_count, event);
     ndr_launch_state l; /* members that are not set here are set before use */
     NDR_TRY(ndr_launch_begin(&l, order, kernel, event));
     ndr_mutex_lock(&kernel->lock);

@@ -54,7 +54,8 @@ typedef struct ndr_bound {
     ndr_arg_mark given;
     bool is_set; /* `given` is set already; the members below are not used */
     size_t size_bytes;
-    const void *value; /* in the ndr_arg, its buffer, or `copy`; NULL for local memory */
+    const void *value; /* in the ndr_arg, its buffer, or `copy`; NULL for local memory; the pointer into `shared` */
+    const ndr_shared *shared; /* NULL: another argument */
     union {
         uint8_t u8;
         uint16_t u16, halves[16];
@@ -72,8 +73,13 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
-/* Checked arguments: refuse buffers that the device cannot use now, because the host has them mapped. */
-ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);
+/* Checked arguments: refuse memory that the device cannot use now, because the host has it mapped. The launch on `queue`
+ * comes next. */
+ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);
+
+/* How many of the last arguments fill no parameter, and their checks. */
+size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count);
+ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reached, size_t count);
 
 /* Set the arguments that are not set already in `cl`, which is `kernel`'s own or a clone of it. No other thread uses
  * `cl`. */

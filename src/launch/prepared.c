@@ -12,6 +12,7 @@ struct ndr_prepared {
     cl_kernel clones[NDR_MAX_PIECES];
     ndr_planned *planned;
     size_t scratch_bytes;
+    size_t arg_count; /* with those that fill no parameter */
     ndr_arg args[]; /* with a reference to each object; NDR_ARG_NONE: OpenCL failed to set it */
 };
 
@@ -22,6 +23,7 @@ static void keep_object(const ndr_arg *arg)
     if (arg->kind == NDR_ARG_BUFFER) (void)ndr_buffer_keep(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_keep(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_keep(arg->as.sampler);
+    if (arg->kind >= NDR_ARG_SHARED) ndr_shared_keep(arg->as.shared.allocation);
 }
 
 static void release_object(const ndr_arg *arg)
@@ -29,6 +31,7 @@ static void release_object(const ndr_arg *arg)
     if (arg->kind == NDR_ARG_BUFFER) ndr_buffer_release(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_release(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_release(arg->as.sampler);
+    if (arg->kind >= NDR_ARG_SHARED) ndr_shared_release(arg->as.shared.allocation);
 }
 
 static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
@@ -38,7 +41,7 @@ static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
     p->args[index] = *arg;
 }
 
-static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l)
+static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l, const ndr_arg *reached, size_t reached_count)
 {
     const ndr_kernel *kernel = p->kernel;
     cl_program program;
@@ -46,6 +49,7 @@ static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l)
     for (unsigned i = 0; i < p->planned->plan.piece_count; ++i) {
         NDR_TRY(ndr_build_take_kernel(program, kernel->name, kernel->name, &p->clones[i]));
         NDR_TRY(ndr_launch_bind_clone(l, i));
+        NDR_TRY(ndr_shared_declare(p->clones[i], reached, reached_count));
     }
     return NDR_OK;
 }
@@ -55,9 +59,11 @@ static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg
     p->planned = calloc(1, sizeof *p->planned + p->kernel->info.arg_count * sizeof p->planned->bound[0]);
     if (!p->planned) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a prepared launch");
     ndr_launch_state l = { .kernel = p->kernel, .clones = p->clones, .planned = p->planned };
-    NDR_TRY(ndr_launch_plan(&l, range, args, arg_count));
+    const size_t reached_count = ndr_args_count_reached(args, arg_count), own_count = arg_count - reached_count;
+    NDR_TRY(ndr_launch_plan(&l, range, args, own_count));
+    NDR_TRY(ndr_args_check_reached(p->kernel, args + own_count, reached_count));
     p->scratch_bytes = l.scratch_bytes;
-    NDR_TRY(make_clones(p, &l));
+    NDR_TRY(make_clones(p, &l, args + own_count, reached_count));
     for (size_t i = 0; i < arg_count; ++i) keep_arg(p, i, &args[i]);
     return NDR_OK;
 }
@@ -65,7 +71,7 @@ static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg
 static void free_prepared(ndr_prepared *p)
 {
     const ndr_arg none = { .kind = NDR_ARG_NONE };
-    for (size_t i = 0; i < p->kernel->info.arg_count; ++i) keep_arg(p, i, &none);
+    for (size_t i = 0; i < p->arg_count; ++i) keep_arg(p, i, &none);
     for (unsigned i = 0; i < NDR_MAX_PIECES && p->clones[i]; ++i) ndr_cl.clReleaseKernel(p->clones[i]);
     free(p->planned);
     ndr_mutex_destroy(&p->lock);
@@ -80,11 +86,13 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
     NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffers(kernel, args, arg_count));
-    const size_t bytes = sizeof(ndr_prepared) + kernel->info.arg_count * sizeof(ndr_arg);
+    const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
+    const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);
     ndr_prepared *made = ndr_handle_new(NDR_HANDLE_PREPARED, bytes, kernel->context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a prepared launch");
     made->context = ndr_context_keep(kernel->context);
     made->kernel = kernel;
+    made->arg_count = count;
     ndr_mutex_init(&made->lock);
     const ndr_status status = fill(made, range, args, arg_count);
     if (status == NDR_OK) *prepared = made;
@@ -150,7 +158,7 @@ static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
 {
     l->clones = p->clones;
     l->planned = p->planned;
-    NDR_TRY(ndr_args_check_use(p->kernel, p->args, p->kernel->info.arg_count));
+    NDR_TRY(ndr_args_check_use(p->kernel, l->queue, p->args, p->arg_count));
     return ndr_launch_enqueue(l);
 }
 
@@ -177,6 +185,6 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
     if (!order.queue->context->checker) return ndr_prepared_run_plain(&order, prepared, event);
     return ndr_launch_checked(
         &(ndr_checked_launch){ &order, prepared->kernel, &prepared->planned->range, prepared->args,
-                               prepared->kernel->info.arg_count, prepared },
+                               prepared->arg_count, prepared },
         event);
 }

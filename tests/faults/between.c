@@ -219,7 +219,30 @@ PASSES(clFinish, (cl_command_queue q), q)
 PASSES(clSetUserEventStatus, (cl_event e, cl_int state), e, state)
 PASSES(clWaitForEvents, (cl_uint count, const cl_event *list), count, list)
 
+/* ---- shared memory ---- */
+
+HOOK(void *, clSVMAlloc, (cl_context c, cl_svm_mem_flags f, size_t bytes, cl_uint align),
+     if (is_refused(CALL_clSVMAlloc)) return NULL;
+     void *const made = NEXT(c, f, bytes, align);
+     now.shared += made != NULL;
+     return made;)
+HOOK(void, clSVMFree, (cl_context c, void *memory), NEXT(c, memory); --now.shared;)
+HOOK(void *, clGetExtensionFunctionAddressForPlatform, (cl_platform_id p, const char *name),
+     return is_refused(CALL_clGetExtensionFunctionAddressForPlatform) ? NULL : NEXT(p, name);)
+PASSES(clSetKernelArgSVMPointer, (cl_kernel k, cl_uint index, const void *pointer), k, index, pointer)
+PASSES(clSetKernelExecInfo, (cl_kernel k, cl_kernel_exec_info what, size_t bytes, const void *value), k, what, bytes,
+       value)
+
 /* ---- commands ---- */
+
+ENQUEUES(clEnqueueSVMMap, (cl_command_queue q, cl_bool waits, cl_map_flags f, void *start, size_t bytes, LIST), q, waits,
+         f, start, bytes)
+ENQUEUES(clEnqueueSVMUnmap, (cl_command_queue q, void *start, LIST), q, start)
+ENQUEUES(clEnqueueSVMMemcpy, (cl_command_queue q, cl_bool waits, void *to, const void *from, size_t bytes, LIST), q,
+         waits, to, from, bytes)
+ENQUEUES(clEnqueueSVMMigrateMem,
+         (cl_command_queue q, cl_uint spans, const void **starts, const size_t *bytes, cl_mem_migration_flags f, LIST), q,
+         spans, starts, bytes, f)
 
 ENQUEUES(clEnqueueMarkerWithWaitList, (cl_command_queue q, LIST), q)
 ENQUEUES(clEnqueueBarrierWithWaitList, (cl_command_queue q, LIST), q)

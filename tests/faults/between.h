@@ -40,7 +40,7 @@ extern size_t calls[CALLS];
 
 /* The number of live objects: those created and retained, less those released; mappings less unmappings. */
 typedef struct alive {
-    long contexts, queues, buffers, samplers, programs, kernels, events, mappings, blocks;
+    long contexts, queues, buffers, shared, samplers, programs, kernels, events, mappings, blocks;
 } alive;
 extern alive now;
 

@@ -13,6 +13,7 @@
 
 #include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_shared.h"
 #include "driver_faults.h"
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
@@ -29,6 +30,7 @@ typedef struct world {
     ndr_buffer *x, *y, *over, *view, *wrapped_x;
     ndr_image *picture, *other_picture;
     ndr_sampler *sampler;
+    ndr_shared *coarse, *other_shared;
     ndr_event *event, *gate;
     ndr_kernel *kernel;
     ndr_prepared *prepared;
@@ -207,6 +209,30 @@ static ndr_status write_picture_without_waiting(void)
 static ndr_status read_picture_without_waiting(void)
 {
     return ndr_image_read_async(w.line, w.other_picture, NULL, got, &w.event);
+}
+
+/* ---- steps: shared allocations ---- */
+
+static ndr_status create_coarse(void) { return ndr_shared_create(here(), NDR_SHARED_COARSE, sizeof host, &w.coarse); }
+static ndr_status create_any(void) { return ndr_shared_create(here(), NDR_SHARED_ANY, sizeof host, &w.other_shared); }
+static ndr_status map_coarse(void)
+{
+    return ndr_shared_map(w.line, w.coarse, NDR_MAP_READ_WRITE, 0, sizeof host);
+}
+
+static ndr_status unmap_coarse(void) { return ndr_shared_unmap(w.line, w.coarse, &w.event); }
+static ndr_status prefetch(void) { return ndr_shared_prefetch(w.line, w.coarse, 0, sizeof host, &w.event); }
+static ndr_status write_coarse(void) { return ndr_shared_write(w.line, w.coarse, 0, sizeof host, host); }
+static ndr_status read_coarse(void) { return ndr_shared_read(w.line, w.coarse, 0, sizeof got, got); }
+static ndr_status copy_shared(void)
+{
+    return ndr_shared_copy(w.line, w.other_shared, 0, w.coarse, 0, sizeof host, &w.event);
+}
+
+static ndr_status launch_put_shared(void) { return ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.coarse, 8); }
+static ndr_status launch_put_reaching(void)
+{
+    return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(INTS), w.other_shared, 5, ndr_reaches(w.coarse));
 }
 
 /* ---- steps: events that are destroyed afterwards ---- */
@@ -599,6 +625,11 @@ static const scene images = { "images",
                                 read_picture_without_waiting, wait, expect_3, get_put_picture, launch_put_picture,
                                 read_picture, expect_5 } };
 
+static const scene sharing = { "sharing",
+                               { create_queue, create_coarse, create_any, map_coarse, unmap_coarse, wait, prefetch, wait,
+                                 write_coarse, read_coarse, expect_3, get_put, launch_put_shared, read_coarse, expect_8,
+                                 launch_put_reaching, wait, copy_shared, wait, read_coarse, expect_5 } };
+
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
@@ -661,6 +692,8 @@ static int end_scene(void **state)
     ndr_image_destroy(w.picture);
     ndr_image_destroy(w.other_picture);
     ndr_sampler_destroy(w.sampler);
+    ndr_shared_destroy(w.coarse);
+    ndr_shared_destroy(w.other_shared);
     ndr_queue_destroy(w.line);
     ndr_queue_destroy(w.wrapped_line);
     ndr_context_destroy(w.made);
@@ -692,6 +725,14 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
     const bool has_lost_log = strncmp(ndr_last_build_log(), "(no memory", 10) == 0;
     const bool has_no_log = status == NDR_BUILD_FAILED && (has_lost_log || strstr(ndr_last_error(), ":\n(no "));
     const bool has_no_list = status == NDR_NOT_FOUND && strstr(ndr_last_error(), "no kernel called \"nobody\"");
+    if (r->kind == CALL_clSVMAlloc) { /* it tells no code */
+        if (status != NDR_OUT_OF_DEVICE_MEMORY || !strstr(ndr_last_error(), "clSVMAlloc")) fail_at(r, at, "not named");
+        return;
+    }
+    if (r->kind == CALL_clGetExtensionFunctionAddressForPlatform) {
+        if (!strstr(ndr_last_error(), call_names[r->kind])) fail_at(r, at, "the call is not named");
+        return;
+    }
     if (r->kind == CALL_malloc) {
         if (status != NDR_OUT_OF_HOST_MEMORY && !has_no_log && !has_no_list) fail_at(r, at, ndr_status_name(status));
         if (!has_no_list && !has_lost_log && !strstr(ndr_last_error(), "memory")) fail_at(r, at, "memory is not named");
@@ -741,6 +782,7 @@ static size_t tried, unnoticed[CALLS];
 static bool can_do_without(const refusal *r)
 {
     if (r->kind == CALL_clFinish && r->scene == &failing) return true; /* the cause is reported instead */
+    if (r->kind == CALL_clFinish && r->scene == &sharing) return true; /* before an allocation is freed */
     if (r->kind == CALL_clFlush && r->scene == &ordering) return true; /* needless if the work has ended already */
     if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;
     return r->kind == CALL_clGetEventInfo || r->kind == CALL_clRetainEvent || r->kind == CALL_clEnqueueUnmapMemObject;
@@ -776,10 +818,10 @@ static void try_one(refusal r)
     }
     const alive after = alive_of(r.scene);
     if (memcmp(&after, &before, sizeof after) != 0)
-        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld samplers, %ld programs, %ld "
+        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld shared, %ld samplers, %ld programs, %ld "
                  "kernels, %ld events, %ld mappings, %ld blocks",
                  r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
-                 after.queues - before.queues, after.buffers - before.buffers, after.samplers - before.samplers, after.programs - before.programs,
+                 after.queues - before.queues, after.buffers - before.buffers, after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
                  after.kernels - before.kernels, after.events - before.events, after.mappings - before.mappings,
                  after.blocks - before.blocks);
 }
@@ -842,6 +884,13 @@ static void test_failures__of_opening_a_device(void **state)
     try_scene(&opening);
 }
 
+static bool has_coarse(void)
+{
+    ndr_shared_info info;
+    assert_ok(ndr_shared_get_info(context, NDR_SHARED_COARSE, &info));
+    return info.is_available;
+}
+
 static bool has_images(void)
 {
     cl_bool has = CL_FALSE;
@@ -860,6 +909,13 @@ static void test_failures__of_transfers_and_mappings(void **state)
         if (!context->checker) try_scene(&mappings); /* a checked context reads the buffer after unmapping */
         context->caps.wait_sleeps = !context->caps.wait_sleeps;
     }
+}
+
+static void test_failures__of_shared_memory(void **state)
+{
+    (void)state;
+    skip_without(has_coarse(), "the device has no coarse-grained memory");
+    try_scene(&sharing);
 }
 
 static void test_failures__of_launches(void **state)
@@ -952,6 +1008,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_failures__of_opening_a_device, end_scene),
         cmocka_unit_test_teardown(test_failures__of_transfers_and_mappings, end_scene),
+        cmocka_unit_test_teardown(test_failures__of_shared_memory, end_scene),
         cmocka_unit_test_teardown(test_failures__of_launches, end_scene),
         cmocka_unit_test_teardown(test_failures__of_work_in_order, end_scene),
         cmocka_unit_test_teardown(test_failures__of_building, end_scene),

@@ -278,7 +278,7 @@ static void test_check__names_a_buffer_that_was_not_given(void **state)
     assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), other, out));
     read_buffer(out, &there, sizeof there);
     char which[64];
-    snprintf(which, sizeof which, "number %llu of this context", (unsigned long long)ndr_zones_number(other));
+    snprintf(which, sizeof which, "number %llu of this context", (unsigned long long)ndr_zones_number(other->zones));
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("put_far"), ndr_range_1d(3), x, here, there + 333),
                    "kernel \"put_far\": launch", "a buffer that is not among its arguments", which, "(333 bytes)",
                    found_in(333, 0, 3));
