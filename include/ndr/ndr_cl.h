@@ -13,6 +13,7 @@
 #include <CL/cl.h>
 
 #include "ndr/ndr.h"
+#include "ndr/ndr_image.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,8 @@ NDR_API cl_context ndr_context_cl(const ndr_context *context);       /**< The co
 NDR_API cl_device_id ndr_context_cl_device(const ndr_context *context); /**< The context's one device. */
 NDR_API cl_command_queue ndr_queue_cl(const ndr_queue *queue);       /**< Finish or flush it as you like. */
 NDR_API cl_mem ndr_buffer_cl(const ndr_buffer *buffer);              /**< A buffer of 0 bytes has 1 here. */
+NDR_API cl_mem ndr_image_cl(const ndr_image *image);                 /**< The image. */
+NDR_API cl_sampler ndr_sampler_cl(const ndr_sampler *sampler);       /**< The sampler. */
 /** The event of the last piece of the work. */
 NDR_API cl_event ndr_event_cl(const ndr_event *event);
 /** The kernel. Do not set its arguments while another thread launches it. Arguments that you set hold for your own
@@ -38,8 +41,17 @@ NDR_MUST_CHECK ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device
 /** A queue over a command queue, in order or not, of the same OpenCL context and device. */
 NDR_MUST_CHECK ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue);
 
-/** A buffer over a buffer object of the same OpenCL context. */
+/** A buffer over a buffer object of the same OpenCL context. Its accesses (#ndr_buffer_desc) are those of the object's
+ * flags. */
 NDR_MUST_CHECK ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer);
+
+/** An image over an image object of the same OpenCL context, of any dimensions and format, also one without a name in
+ * #ndr_image_format. Its accesses (#ndr_image_desc) are those of the object's flags. If it lies over a buffer object,
+ * libndr does not know of mappings of that made elsewhere. */
+NDR_MUST_CHECK ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image);
+
+/** A sampler over a sampler object of the same OpenCL context. */
+NDR_MUST_CHECK ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler **sampler);
 
 /** A kernel over a kernel object of the same OpenCL context: one from a binary or from SPIR-V, or another library's.
  * As with ndr_kernel_get(), do not destroy it: the context keeps the kernel, and its reference to `cl`, until the

@@ -3,7 +3,11 @@
  *
  * The rules of ndr.h hold. Sizes and origins count elements, in libndr's order, the last dimension contiguous: (planes,
  * rows, columns). Kernels count the other way: read_imagef(image, sampler, (float2)(column, row)). docs/memory.md
- * compares images with buffers. */
+ * compares images with buffers.
+ *
+ * A launch checks an image's dimensions, access and depth against the kernel's parameter; each refusal names the kernel
+ * and the argument. The host does not know which read_image and write_image functions the kernel calls: they must be
+ * those of the channels' type, #ndr_channel_type. */
 #ifndef NDR_NDR_IMAGE_H
 #define NDR_NDR_IMAGE_H
 
@@ -68,13 +72,19 @@ typedef struct ndr_image_desc {
                                   buffer with guard zones (#ndr_check_mode). */
     const void *contents;    /**< It starts as a copy of the elements here, without gaps; NULL: undefined, or those of
                                   `buffer`. Must be NULL with `buffer`. */
-    ndr_access kernels;      /**< What kernels do with it; not NONE. The formats of a device depend on it. */
-    ndr_access host;         /**< Whether ndr_image_read(), ndr_image_write() and their other forms are allowed. */
+    ndr_access kernels;      /**< What kernels do with it: a launch checks the access qualifier of its parameter. The
+                                  formats of a device depend on it. NONE: only transfers, copies and maps use it; its
+                                  formats are those to read. */
+    bool is_read_write;      /**< `kernels` is READ_WRITE, and one kernel does both through a read_write parameter
+                                  (OpenCL C 2.0), for which devices have fewer formats. A launch checks the format even
+                                  if this is not set. */
+    ndr_access host;         /**< What ndr_image_read(), ndr_image_write(), their other forms and ndr_image_map()
+                                  may do. Fills and copies are always allowed. */
 } ndr_image_desc;
 
-/** The formats that the device has for images with the dimensions, `is_array`, `buffer` (set or not) and `kernels` of
- * `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first `capacity` of
- * them, `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
+/** The formats that the device has for images with the dimensions, `is_array`, `buffer` (set or not), `kernels` and
+ * `is_read_write` of `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first
+ * `capacity` of them, `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
 NDR_MUST_CHECK ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
                                                  ndr_image_format *formats, size_t *count);
 
@@ -82,7 +92,8 @@ NDR_MUST_CHECK ndr_status ndr_image_list_formats(const ndr_context *context, con
  * it is larger than the device's limit, which the sentence names. */
 NDR_MUST_CHECK ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image);
 
-/** Destroy an image. Enqueued work keeps the memory until it has ended; prepared launches keep the image. */
+/** Destroy an image. Enqueued work keeps the memory until it has ended; prepared launches keep the image. One that is
+ * still mapped is first unmapped on the queue of the mapping; over a buffer, when that is destroyed, too. */
 NDR_API void ndr_image_destroy(ndr_image *image);
 
 /** The part of an image that a call transfers, and its layout in the host's memory. NULL or all zeros: the whole image,
@@ -119,6 +130,27 @@ NDR_MUST_CHECK ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, con
  * Within one image the two must not overlap. The part's pitches are not read. */
 NDR_MUST_CHECK ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *part, ndr_image *to,
                                          const size_t *to_origin, ndr_event **event);
+
+/** Where a mapped part lies in the host's memory: its element (i, j, k) is at host + i * plane_pitch_bytes +
+ * j * row_pitch_bytes + k * (bytes of an element), counted from the part's origin. */
+typedef struct ndr_mapped_part {
+    void *host;               /**< The part's first element. */
+    size_t row_pitch_bytes;   /**< From row to row, in 2 and 3 dimensions; the driver's choice. 0 in 1 dimension. */
+    size_t plane_pitch_bytes; /**< From plane to plane, in 3 dimensions; otherwise 0. */
+} ndr_mapped_part;
+
+/** Map a part of an image for the host, after all work before it. Copies nothing if the device shares the host's memory
+ * and has the image in rows. Until ndr_image_unmap() a command that would use the image, or the buffer under it, is
+ * refused, unless both only read. The bytes between the rows are not the image's. The part's pitches are not read; a
+ * part of 0 elements is refused, because it has no address. */
+NDR_MUST_CHECK ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access,
+                                        const ndr_image_part *part, ndr_mapped_part *mapped);
+
+/** Unmap the part at `host`. Does not wait; later work in the queue sees what the host wrote. */
+NDR_MUST_CHECK ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host);
+
+/** As ndr_image_unmap(), and return its event. */
+NDR_MUST_CHECK ndr_status ndr_image_unmap_event(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event);
 
 /* ---- samplers ------------------------------------------------------------------------------------ */
 

@@ -21,8 +21,7 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
     made->memory_offset = memory_offset;
     made->whole = made;
     atomic_init(&made->references, 1);
-    ndr_mutex_init(&made->lock);
-    ndr_mutex_init(&made->list_lock);
+    ndr_mappings_init(&made->mappings);
     *buffer = made;
     return NDR_OK;
 }
@@ -148,18 +147,18 @@ static bool is_view_mapped(const ndr_buffer *view, bool device_writes)
 {
     const ndr_bytes viewed = { view, 0, view->size_bytes };
     bool is_found = false;
-    ndr_mutex_lock(&view->whole->list_lock);
-    for (const ndr_mapping *m = view->whole->mappings; m && !is_found; m = m->next)
+    ndr_mutex_lock(&view->whole->mappings.list_lock);
+    for (const ndr_mapping *m = view->whole->mappings.first; m && !is_found; m = m->next)
         is_found = (device_writes || m->access != NDR_MAP_READ)
-                   && ndr_bytes_overlap(viewed, (ndr_bytes){ m->buffer, m->offset_bytes, m->size_bytes });
-    ndr_mutex_unlock(&view->whole->list_lock);
+                   && ndr_bytes_overlap(viewed, m->bytes);
+    ndr_mutex_unlock(&view->whole->mappings.list_lock);
     return is_found;
 }
 
 bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
 {
     const ndr_buffer *whole = buffer->whole;
-    if (atomic_load(device_writes ? &whole->mapped : &whole->mapped_for_writing) == 0) return true;
+    if (ndr_mappings_allow(&whole->mappings, device_writes)) return true;
     return buffer != whole && !is_view_mapped(buffer, device_writes);
 }
 
@@ -200,6 +199,21 @@ ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access 
                             : "not to use",
                 reads && !may_read ? "read" : "write", what);
     return NDR_OK;
+}
+
+ndr_access ndr_kernel_access_of(cl_mem_flags flags)
+{
+    return flags & CL_MEM_READ_ONLY    ? NDR_ACCESS_READ
+           : flags & CL_MEM_WRITE_ONLY ? NDR_ACCESS_WRITE
+                                       : NDR_ACCESS_READ_WRITE;
+}
+
+ndr_access ndr_host_access_of(cl_mem_flags flags)
+{
+    return flags & CL_MEM_HOST_NO_ACCESS    ? NDR_ACCESS_NONE
+           : flags & CL_MEM_HOST_READ_ONLY  ? NDR_ACCESS_READ
+           : flags & CL_MEM_HOST_WRITE_ONLY ? NDR_ACCESS_WRITE
+                                            : NDR_ACCESS_READ_WRITE;
 }
 
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
@@ -343,91 +357,23 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
                       to->memory_offset + to_offset_bytes, size_bytes);
 }
 
-/* ---- mapping ----
- *
- * A whole buffer has the mappings of its views, too. A driver keeps them in a list, and distinguishes mappings at the
- * same address only by their order.
- * The lock is held until a mapping is complete: PoCL 3.1 could otherwise free the unfinished mapping of another
- * thread. */
+/* ---- mapping ---- */
 
-static void add_mapping(ndr_mapping *mapping)
+static ndr_status submit_map(cl_command_queue queue, const ndr_map_request *request, cl_map_flags flags, void **host,
+                             const ndr_wait_list *waits, cl_event *done)
 {
-    ndr_buffer *whole = mapping->buffer->whole;
-    ndr_mutex_lock(&whole->list_lock);
-    mapping->next = whole->mappings;
-    whole->mappings = mapping;
-    atomic_fetch_add(&whole->mapped, 1);
-    if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&whole->mapped_for_writing, 1);
-    ndr_mutex_unlock(&whole->list_lock);
+    return ndr_submit_map(queue, request->cl, flags, request->bytes.offset_bytes, request->bytes.size_bytes, host,
+                          waits, done);
 }
 
-/* The link to the buffer's mapping at `host` (NULL: to any of its mappings), or to NULL. */
-static ndr_mapping **find_mapping(const ndr_buffer *buffer, const void *host)
+ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host)
 {
-    ndr_mapping **link = &buffer->whole->mappings;
-    while (*link && ((*link)->buffer != buffer || (host && (*link)->host != host))) link = &(*link)->next;
-    return link;
-}
-
-static void free_mapping(ndr_mapping *mapping)
-{
-    ndr_cl.clReleaseCommandQueue(mapping->queue);
-    free(mapping);
-}
-
-static void remove_mapping(ndr_mapping **link)
-{
-    ndr_mapping *found = *link;
-    ndr_buffer *whole = found->buffer->whole;
-    ndr_mutex_lock(&whole->list_lock);
-    *link = found->next;
-    atomic_fetch_sub(&whole->mapped, 1);
-    if (found->access != NDR_MAP_READ) atomic_fetch_sub(&whole->mapped_for_writing, 1);
-    ndr_mutex_unlock(&whole->list_lock);
-    free_mapping(found);
-}
-
-static ndr_status make_mapping(ndr_queue *queue, ndr_map_access access, const ndr_bytes *span, ndr_mapping **mapping)
-{
-    ndr_mapping *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
-    const cl_int error = ndr_cl.clRetainCommandQueue(queue->cl);
-    if (error != CL_SUCCESS) {
-        free(made);
-        return ndr_fail_cl(error, "clRetainCommandQueue");
-    }
-    made->buffer = span->buffer;
-    made->offset_bytes = span->offset_bytes;
-    made->size_bytes = span->size_bytes;
-    made->queue = queue->cl;
-    made->access = access;
-    *mapping = made;
-    return NDR_OK;
-}
-
-static ndr_status enqueue_map(const ndr_order *order, ndr_mapping *mapping, ndr_event **event)
-{
-    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
-                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
-                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status = ndr_submit_map(order->queue->cl, mapping->buffer->cl, flags[mapping->access],
-                                             mapping->offset_bytes, mapping->size_bytes, &mapping->host, &waits, &done);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
-}
-
-/* With the lock held. */
-static ndr_status map_locked(const ndr_order *order, ndr_mapping *mapping)
-{
-    ndr_event *done;
-    NDR_TRY(enqueue_map(order, mapping, &done));
-    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
-    if (status == NDR_OK) add_mapping(mapping);
-    else ndr_submit_last_unmap(order->queue->cl, mapping->buffer->cl, mapping->host);
-    return status;
+    const ndr_map_request request = { .mappings = &bytes.buffer->whole->mappings,
+                                      .cl = bytes.buffer->cl,
+                                      .bytes = bytes,
+                                      .access = access,
+                                      .submit = submit_map };
+    return ndr_map(order, &request, host);
 }
 
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
@@ -436,46 +382,18 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(check_span(__func__, order.queue, buffer, offset_bytes, size_bytes));
     NDR_REQUIRE_SET(host);
-    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
-                "ndr_buffer_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
-                (int)access);
+    NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
                                   access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
-    ndr_mapping *mapping = NULL;
-    NDR_TRY(make_mapping(order.queue, access, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, &mapping));
-    ndr_mutex_lock(&buffer->whole->lock);
-    const ndr_status status = map_locked(&order, mapping);
-    if (status == NDR_OK) *host = mapping->host;
-    ndr_mutex_unlock(&buffer->whole->lock);
-    if (status != NDR_OK) free_mapping(mapping);
-    return status;
-}
-
-static ndr_status enqueue_unmap(const ndr_order *order, ndr_buffer *buffer, void *host, ndr_event **event)
-{
-    SUBMIT_AND_RETURN(order, event, ndr_submit_unmap, buffer->cl, host);
-}
-
-/* With the lock held. */
-static ndr_status unmap_locked(const ndr_order *order, ndr_buffer *buffer, void *host, ndr_event **event)
-{
-    ndr_mapping **link = find_mapping(buffer, host);
-    NDR_REQUIRE(host && *link,
-                "ndr_buffer_unmap: %p is not where this buffer is mapped; pass what ndr_buffer_map() gave", host);
-    NDR_TRY(enqueue_unmap(order, buffer, host, event));
-    remove_mapping(link);
-    return NDR_OK;
+    return ndr_buffer_map_bytes(&order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
 }
 
 ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(check_span("ndr_buffer_unmap", order.queue, buffer, 0, 0));
-    ndr_mutex_lock(&buffer->whole->lock);
-    const ndr_status status = unmap_locked(&order, buffer, host, event);
-    ndr_mutex_unlock(&buffer->whole->lock);
-    if (status != NDR_OK) return status;
+    NDR_TRY(ndr_unmap(&order, "buffer", &buffer->whole->mappings, buffer->cl, host, event));
     return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones);
 }
 
@@ -544,35 +462,23 @@ static ndr_status make_sub_buffer(ndr_buffer *whole, const cl_buffer_region *reg
 static ndr_status take_sub_buffer(ndr_buffer *whole, const cl_buffer_region *region, ndr_sub_buffer **taken)
 {
     ndr_status status = NDR_OK;
-    ndr_mutex_lock(&whole->list_lock);
+    ndr_mutex_lock(&whole->mappings.list_lock);
     *taken = find_unused(whole, region);
     if (!*taken) status = make_sub_buffer(whole, region, taken);
     if (status == NDR_OK) (*taken)->is_used = true;
-    ndr_mutex_unlock(&whole->list_lock);
+    ndr_mutex_unlock(&whole->mappings.list_lock);
     return status;
 }
 
 static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 {
-    ndr_mutex_lock(&whole->list_lock);
+    ndr_mutex_lock(&whole->mappings.list_lock);
     s->is_used = false;
     release_unused(whole);
-    ndr_mutex_unlock(&whole->list_lock);
+    ndr_mutex_unlock(&whole->mappings.list_lock);
 }
 
 /* ---- destroying ---- */
-
-/* The lock also keeps out mappings of other views. */
-static void unmap_all(ndr_buffer *buffer)
-{
-    if (atomic_load(&buffer->whole->mapped) == 0) return;
-    ndr_mutex_lock(&buffer->whole->lock);
-    for (ndr_mapping **link; *(link = find_mapping(buffer, NULL));) {
-        ndr_submit_last_unmap((*link)->queue, buffer->cl, (*link)->host);
-        remove_mapping(link);
-    }
-    ndr_mutex_unlock(&buffer->whole->lock);
-}
 
 ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
 {
@@ -583,12 +489,12 @@ ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
 void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
+    ndr_unmap_all(&buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);
     if (buffer->whole != buffer) ndr_buffer_release(buffer->whole);
     ndr_zones_release(buffer->context, buffer->zones);
-    ndr_mutex_destroy(&buffer->lock);
-    ndr_mutex_destroy(&buffer->list_lock);
+    ndr_mappings_destroy(&buffer->mappings);
     ndr_context_release(buffer->context);
     ndr_handle_free(buffer);
 }
@@ -596,7 +502,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 void ndr_buffer_destroy(ndr_buffer *buffer)
 {
     if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
-    unmap_all(buffer);
+    ndr_unmap_all(&buffer->whole->mappings, buffer->cl);
     ndr_buffer_release(buffer);
 }
 

@@ -206,7 +206,7 @@ static ndr_status make_parent_and_buffer(ndr_context *context, const void *host,
     NDR_TRY(fill_parent(context, host, zones));
     NDR_TRY(make_inner_buffer(context, zones, buffer));
     (*buffer)->zones = zones;
-    zones->mapped_for_writing = &(*buffer)->mapped_for_writing;
+    zones->mapped_for_writing = &(*buffer)->mappings.count_for_writing;
     list_zones(context->checker, zones);
     return NDR_OK;
 }

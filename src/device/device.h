@@ -42,6 +42,7 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clRetainMemObject)              \
     REQUIRED(clReleaseMemObject)             \
     REQUIRED(clGetMemObjectInfo)             \
+    REQUIRED(clGetImageInfo)                 \
     REQUIRED(clCreateProgramWithSource)      \
     REQUIRED(clCreateProgramWithBinary)      \
     REQUIRED(clReleaseProgram)               \
@@ -81,8 +82,11 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueFillImage)             \
     REQUIRED(clEnqueueCopyImage)             \
     REQUIRED(clCreateSampler)                \
+    REQUIRED(clRetainSampler)                \
     REQUIRED(clReleaseSampler)               \
+    REQUIRED(clGetSamplerInfo)               \
     REQUIRED(clEnqueueMapBuffer)             \
+    REQUIRED(clEnqueueMapImage)              \
     REQUIRED(clEnqueueUnmapMemObject)        \
     OPTIONAL(clGetKernelSubGroupInfo)        \
     OPTIONAL(clGetDeviceAndHostTimer)        \
@@ -192,18 +196,24 @@ ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side 
 ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
 
-/* Of an image: origin and extent in elements, in OpenCL's order; a pitch of 0 is dense. */
-ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
-                                 const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+/* A part of an image: origin and extent in elements, in OpenCL's order. */
+typedef struct ndr_cl_part {
+    cl_mem cl;
+    size_t element_bytes; /* for traces */
+    size_t origin[3], extent[3];
+} ndr_cl_part;
+
+/* Pitches of the host's memory; 0: dense. Copies go to `to_origin` of `to`. */
+ndr_status ndr_submit_read_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                 size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_write_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                  size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_fill_image(cl_command_queue queue, const ndr_cl_part *part, const void *value,
                                  const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
-                                  const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
-                                  const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_fill_image(cl_command_queue queue, cl_mem image, const void *value, const size_t origin[3],
-                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t from_origin[3],
-                                 const size_t to_origin[3], const size_t extent[3], const ndr_wait_list *waits,
-                                 cl_event *done);
+ndr_status ndr_submit_copy_image(cl_command_queue queue, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3],
+                                 const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_map_image(cl_command_queue queue, const ndr_cl_part *part, cl_map_flags flags, void **host,
+                                size_t *row_pitch, size_t *slice_pitch, const ndr_wait_list *waits, cl_event *done);
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
@@ -587,16 +597,59 @@ ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status);
  * both; one of them may be NULL. */
 ndr_event *ndr_event_join(ndr_event *first, ndr_event *last);
 
-/* ---- buffer.c ---- */
+/* ---- map.c ---- */
+
+/* Bytes of a buffer. */
+typedef struct ndr_bytes {
+    const ndr_buffer *buffer;
+    size_t offset_bytes, size_bytes;
+} ndr_bytes;
 
 typedef struct ndr_mapping {
     struct ndr_mapping *next;
-    const ndr_buffer *buffer; /* the one that was mapped: the whole or a view */
-    size_t offset_bytes, size_bytes; /* of the span in that buffer */
+    cl_mem cl;       /* what is mapped: a buffer, a view or an image */
+    ndr_bytes bytes; /* of a buffer or view that are mapped */
     void *host;
     ndr_map_access access;
-    cl_command_queue queue; /* retained: a buffer destroyed while it is mapped is unmapped on it */
+    cl_command_queue queue; /* retained: an object destroyed while it is mapped is unmapped on it */
 } ndr_mapping;
+
+/* The mappings of a buffer and its views, or of an image. Those of an image over a buffer are the buffer's. */
+typedef struct ndr_mappings {
+    ndr_mutex lock;      /* held while the driver maps and unmaps */
+    ndr_mutex list_lock; /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
+    ndr_mapping *first;
+    atomic_uint count, count_for_writing; /* read without a lock */
+} ndr_mappings;
+
+/* Initialise zeroed memory. */
+void ndr_mappings_init(ndr_mappings *mappings);
+void ndr_mappings_destroy(ndr_mappings *mappings);
+
+/* False while one of them conflicts with use by the device: any if the device writes, one for writing if it reads. */
+bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_writes);
+
+/* What to map. `submit` enqueues the mapping. */
+typedef struct ndr_map_request {
+    ndr_mappings *mappings;
+    cl_mem cl;
+    ndr_bytes bytes; /* as in ndr_mapping */
+    ndr_map_access access;
+    ndr_status (*submit)(cl_command_queue queue, const struct ndr_map_request *request, cl_map_flags flags, void **host,
+                         const ndr_wait_list *waits, cl_event *done);
+    void *more; /* for `submit` */
+} ndr_map_request;
+
+/* Refuse an access that is not valid. */
+ndr_status ndr_map_check(const char *call, ndr_map_access access);
+
+/* Map and wait for it; unmap what is mapped at `host`; unmap all mappings of `cl`. */
+ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host);
+ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
+                     ndr_event **event);
+void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl);
+
+/* ---- buffer.c ---- */
 
 /* One of OpenCL's sub-buffers, for a view. */
 typedef struct ndr_sub_buffer {
@@ -622,11 +675,8 @@ struct ndr_buffer {
     atomic_uint references; /* one for the caller, and one for each view and each prepared launch */
 
     /* Only of a whole buffer, for its views, too. */
-    ndr_mutex lock;        /* held while the driver maps and unmaps */
-    ndr_mutex list_lock;   /* guards `mappings`, held with `lock` to change them, and `sub_buffers` */
-    ndr_mapping *mappings;
+    ndr_mappings mappings;
     ndr_sub_buffer *sub_buffers; /* the newest first */
-    atomic_uint mapped, mapped_for_writing; /* counts of `mappings`; read without a lock */
     ndr_zones *zones;                       /* guard zones; NULL: none */
 };
 
@@ -638,6 +688,9 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
 /* Take or return one reference; ndr_buffer_destroy() returns the caller's. */
 ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer);
 void ndr_buffer_release(ndr_buffer *buffer);
+
+/* ndr_buffer_map() of checked bytes. */
+ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host);
 
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
  * writing if it reads. */
@@ -651,6 +704,10 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
 /* Refuse what the host access of a buffer or an image excludes; `what` is "buffer". */
 ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes);
 
+/* The accesses that the flags of a foreign memory object allow. */
+ndr_access ndr_kernel_access_of(cl_mem_flags flags);
+ndr_access ndr_host_access_of(cl_mem_flags flags);
+
 /* Add to a failure of an allocation how much was requested and how much there is. Returns `status`. */
 ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
 
@@ -659,12 +716,6 @@ ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t
 typedef ndr_status ndr_transfer_submit(const void *transfer, bool blocks, ndr_event **event);
 ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit,
                                  const void *transfer);
-
-/* Bytes of a buffer. */
-typedef struct ndr_bytes {
-    const ndr_buffer *buffer;
-    size_t offset_bytes, size_bytes;
-} ndr_bytes;
 
 /* Whether both contain the same byte of memory, of one buffer or of two views. */
 bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b);
@@ -676,14 +727,16 @@ struct ndr_image {
     atomic_uint references; /* one for the caller, and one for each prepared launch */
     ndr_context *context;
     cl_mem cl;
-    ndr_image_format format;
-    const char *type_name; /* of the kernel's parameter: "image2d_t" */
+    cl_image_format format; /* libndr may have no name for a foreign one */
+    const char *type_name;  /* of the kernel's parameter: "image2d_t" */
     unsigned dims;
     size_t size[3]; /* in OpenCL's order, padded with 1 */
     size_t element_bytes;
-    bool is_row_array; /* a 1-D array */
+    bool is_row_array;  /* a 1-D array */
+    bool is_read_write; /* its format is one for read_write parameters */
     ndr_access kernel_access, host_access;
-    ndr_buffer *buffer; /* whose bytes it is, with a reference; NULL: none */
+    ndr_buffer *buffer;     /* whose bytes it is, with a reference; NULL: none */
+    ndr_mappings mappings;  /* none of an image over a buffer */
 };
 
 struct ndr_sampler {
@@ -699,7 +752,7 @@ void ndr_image_release(ndr_image *image);
 void ndr_sampler_keep(ndr_sampler *sampler);
 void ndr_sampler_release(ndr_sampler *sampler);
 
-/* ndr_buffer_is_free() for the image's buffer, if it has one. */
+/* As ndr_buffer_is_free(); an image over a buffer has the mappings of that. */
 bool ndr_image_is_free(const ndr_image *image, bool device_writes);
 
 /* ---- shared.c ---- */

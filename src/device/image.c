@@ -1,5 +1,7 @@
-/* image.c - images: their formats, transfers of their parts; and samplers. */
+/* image.c - images: their formats, transfers and mappings of their parts; and samplers. */
 #include "device/device.h"
+
+#include "ndr/ndr_cl.h"
 
 #include <string.h>
 
@@ -50,6 +52,11 @@ size_t ndr_image_format_size(ndr_image_format f)
     return is_format(f) ? channel_rows[f.channels].count * type_rows[f.type].bytes : 0;
 }
 
+static cl_image_format cl_format_of(ndr_image_format f)
+{
+    return (cl_image_format){ channel_rows[f.channels].cl, type_rows[f.type].cl };
+}
+
 /* False for a format that libndr has no name for. */
 static bool name_format(cl_image_format cl, ndr_image_format *out)
 {
@@ -60,6 +67,11 @@ static bool name_format(cl_image_format cl, ndr_image_format *out)
     return channels < CHANNELS && type < TYPES;
 }
 
+static bool is_same_format(cl_image_format a, cl_image_format b)
+{
+    return a.image_channel_order == b.image_channel_order && a.image_channel_data_type == b.image_channel_data_type;
+}
+
 /* ---- types ---- */
 
 /* A type of images, with the device's limits of its dimensions in OpenCL's order. */
@@ -67,20 +79,21 @@ typedef struct image_type {
     const char *name, *depth_name; /* of the kernel's parameter */
     cl_mem_object_type cl;
     unsigned dims;
+    bool is_array; /* the last dimension counts layers */
     cl_device_info limits[3];
 } image_type;
 
 static const image_type types[] = {
-    { "image1d_t", NULL, CL_MEM_OBJECT_IMAGE1D, 1, { CL_DEVICE_IMAGE2D_MAX_WIDTH } },
-    { "image2d_t", "image2d_depth_t", CL_MEM_OBJECT_IMAGE2D, 2,
+    { "image1d_t", NULL, CL_MEM_OBJECT_IMAGE1D, 1, false, { CL_DEVICE_IMAGE2D_MAX_WIDTH } },
+    { "image2d_t", "image2d_depth_t", CL_MEM_OBJECT_IMAGE2D, 2, false,
       { CL_DEVICE_IMAGE2D_MAX_WIDTH, CL_DEVICE_IMAGE2D_MAX_HEIGHT } },
-    { "image3d_t", NULL, CL_MEM_OBJECT_IMAGE3D, 3,
+    { "image3d_t", NULL, CL_MEM_OBJECT_IMAGE3D, 3, false,
       { CL_DEVICE_IMAGE3D_MAX_WIDTH, CL_DEVICE_IMAGE3D_MAX_HEIGHT, CL_DEVICE_IMAGE3D_MAX_DEPTH } },
-    { "image1d_array_t", NULL, CL_MEM_OBJECT_IMAGE1D_ARRAY, 2,
+    { "image1d_array_t", NULL, CL_MEM_OBJECT_IMAGE1D_ARRAY, 2, true,
       { CL_DEVICE_IMAGE2D_MAX_WIDTH, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE } },
-    { "image2d_array_t", "image2d_array_depth_t", CL_MEM_OBJECT_IMAGE2D_ARRAY, 3,
+    { "image2d_array_t", "image2d_array_depth_t", CL_MEM_OBJECT_IMAGE2D_ARRAY, 3, true,
       { CL_DEVICE_IMAGE2D_MAX_WIDTH, CL_DEVICE_IMAGE2D_MAX_HEIGHT, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE } },
-    { "image1d_buffer_t", NULL, CL_MEM_OBJECT_IMAGE1D_BUFFER, 1, { CL_DEVICE_IMAGE_MAX_BUFFER_SIZE } },
+    { "image1d_buffer_t", NULL, CL_MEM_OBJECT_IMAGE1D_BUFFER, 1, false, { CL_DEVICE_IMAGE_MAX_BUFFER_SIZE } },
 };
 
 static ndr_status find_type(const char *call, const ndr_image_desc *desc, const image_type **type)
@@ -91,9 +104,11 @@ static ndr_status find_type(const char *call, const ndr_image_desc *desc, const 
                 "%s: is_array is set, but size has 1 dimension; the first of 2 or 3 counts layers", call);
     NDR_REQUIRE(!desc->buffer || dims == 1, "%s: buffer is set, but size has %u dimensions; such an image has 1", call,
                 dims);
-    NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE && (unsigned)desc->host <= NDR_ACCESS_NONE,
-                "%s: kernels is %d and host is %d; use an ndr_access, and not NONE for kernels", call,
-                (int)desc->kernels, (int)desc->host);
+    NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_NONE && (unsigned)desc->host <= NDR_ACCESS_NONE,
+                "%s: kernels is %d and host is %d; both are an ndr_access", call, (int)desc->kernels, (int)desc->host);
+    NDR_REQUIRE(!desc->is_read_write || desc->kernels == NDR_ACCESS_READ_WRITE,
+                "%s: is_read_write is set, but kernels is %d; set that to NDR_ACCESS_READ_WRITE", call,
+                (int)desc->kernels);
     *type = &types[desc->buffer ? 5 : desc->is_array ? dims + 1 : dims - 1];
     return NDR_OK;
 }
@@ -106,9 +121,10 @@ static ndr_status require_images(const ndr_context *context)
     return NDR_OK;
 }
 
+/* An image that no kernel uses is made as one to read, for which devices have the most formats. */
 static cl_mem_flags kernel_flags(ndr_access access)
 {
-    static const cl_mem_flags flags[] = { CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY };
+    static const cl_mem_flags flags[] = { CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_ONLY };
     return flags[access];
 }
 
@@ -116,22 +132,28 @@ static cl_mem_flags kernel_flags(ndr_access access)
 
 enum { MAX_FORMATS = 512 };
 
-static ndr_status list_formats(const ndr_context *context, const image_type *type, ndr_access access, size_t capacity,
+/* The formats that libndr has names for. Before OpenCL 2.0 no kernel both reads and writes an image, and the flag for
+ * that is not valid. */
+static ndr_status list_formats(const ndr_context *context, const image_type *type, cl_mem_flags use, size_t capacity,
                                ndr_image_format *formats, size_t *count)
 {
     cl_image_format found[MAX_FORMATS];
     cl_uint found_count = 0;
-    NDR_TRY_CL(
-        clGetSupportedImageFormats(context->cl, kernel_flags(access), type->cl, MAX_FORMATS, found, &found_count));
-    size_t named = 0;
+    *count = 0;
+    if (use == CL_MEM_KERNEL_READ_AND_WRITE && strncmp(context->caps.info.opencl, "OpenCL 1.", 9) == 0) return NDR_OK;
+    NDR_TRY_CL(clGetSupportedImageFormats(context->cl, use, type->cl, MAX_FORMATS, found, &found_count));
     for (cl_uint i = 0; i < found_count && i < MAX_FORMATS; ++i) {
         ndr_image_format format;
         if (!name_format(found[i], &format)) continue;
-        if (named < capacity) formats[named] = format;
-        ++named;
+        if (*count < capacity) formats[*count] = format;
+        ++*count;
     }
-    *count = named;
     return NDR_OK;
+}
+
+static cl_mem_flags use_of(const ndr_image_desc *desc)
+{
+    return desc->is_read_write ? CL_MEM_KERNEL_READ_AND_WRITE : kernel_flags(desc->kernels);
 }
 
 ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
@@ -144,10 +166,51 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
     const image_type *type = NULL;
     NDR_TRY(find_type(__func__, use, &type));
     NDR_TRY(require_images(context));
-    return list_formats(context, type, use->kernels, capacity, formats, count);
+    size_t found;
+    NDR_TRY(list_formats(context, type, use_of(use), capacity, formats, &found));
+    *count = found;
+    return NDR_OK;
 }
 
 /* ---- making ---- */
+
+/* "R, RG", the channels of the formats of that type, or "F16, F32", the types of those with these channels. */
+static void add_names(const ndr_image_format *known, size_t count, ndr_image_format like, bool by_type, ndr_text *out)
+{
+    const size_t before = out->length;
+    for (size_t i = 0; i < count; ++i)
+        if (by_type ? known[i].type == like.type : known[i].channels == like.channels)
+            ndr_text_add(out, "%s%s", out->length > before ? ", " : "",
+                         by_type ? channel_rows[known[i].channels].name : type_rows[known[i].type].name);
+    if (out->length == before) ndr_text_add(out, "none");
+}
+
+static ndr_status refuse_format(const ndr_context *context, const image_type *type, const ndr_image_desc *desc,
+                                const ndr_image_format *known, size_t count)
+{
+    static const char *const uses[] = { "that kernels read and write", "that kernels read", "that kernels write",
+                                        "that no kernel uses" };
+    const char *channels = channel_rows[desc->format.channels].name, *of_type = type_rows[desc->format.type].name;
+    ndr_text types_of = { 0 }, channels_of = { 0 };
+    add_names(known, count, desc->format, false, &types_of);
+    add_names(known, count, desc->format, true, &channels_of);
+    const ndr_status status = ndr_fail(
+        NDR_UNSUPPORTED,
+        "ndr_image_create: device \"%s\" has no format %s of %s for an %s %s; of %s it has %s; of type %s it has "
+        "%s; ndr_image_list_formats() lists all",
+        context->caps.info.name, channels, of_type, type->name,
+        desc->is_read_write ? "as a read_write parameter" : uses[desc->kernels], channels,
+        types_of.chars ? types_of.chars : "", of_type, channels_of.chars ? channels_of.chars : "");
+    ndr_text_free(&types_of);
+    ndr_text_free(&channels_of);
+    return status;
+}
+
+static bool is_listed(const ndr_image_format *known, size_t count, ndr_image_format f)
+{
+    while (count > 0 && !(known[count - 1].channels == f.channels && known[count - 1].type == f.type)) --count;
+    return count > 0;
+}
 
 static ndr_status check_format(const ndr_context *context, const image_type *type, const ndr_image_desc *desc)
 {
@@ -156,16 +219,8 @@ static ndr_status check_format(const ndr_context *context, const image_type *typ
                 (int)f.type);
     ndr_image_format known[MAX_FORMATS];
     size_t count = 0;
-    NDR_TRY(list_formats(context, type, desc->kernels, MAX_FORMATS, known, &count));
-    for (size_t i = 0; i < count; ++i)
-        if (known[i].channels == f.channels && known[i].type == f.type) return NDR_OK;
-    static const char *const uses[] = { "reading and writing", "reading", "writing" };
-    return ndr_fail(
-        NDR_UNSUPPORTED,
-        "ndr_image_create: device \"%s\" has no format %s of %s for %s by %s; ndr_image_list_formats() lists "
-        "its formats",
-        context->caps.info.name, channel_rows[f.channels].name, type_rows[f.type].name, type->name,
-        uses[desc->kernels]);
+    NDR_TRY(list_formats(context, type, use_of(desc), MAX_FORMATS, known, &count));
+    return is_listed(known, count, f) ? NDR_OK : refuse_format(context, type, desc, known, count);
 }
 
 /* `size` is in OpenCL's order. */
@@ -213,7 +268,7 @@ static cl_mem_flags flags_of(const ndr_image_desc *desc)
 static ndr_status create_cl(const ndr_context *context, const image_type *type, const ndr_image_desc *desc,
                             const size_t size[3], cl_mem *made)
 {
-    const cl_image_format format = { channel_rows[desc->format.channels].cl, type_rows[desc->format.type].cl };
+    const cl_image_format format = cl_format_of(desc->format);
     const cl_image_desc cl_desc = { .image_type = type->cl,
                                     .image_width = size[0],
                                     .image_height =
@@ -231,24 +286,34 @@ static ndr_status create_cl(const ndr_context *context, const image_type *type, 
     return NDR_OK;
 }
 
-static ndr_status wrap_image(ndr_context *context, const image_type *type, const ndr_image_desc *desc,
-                             const size_t size[3], cl_mem cl, ndr_image **image)
+/* Whether kernels may take an image of that format as read_write. */
+static ndr_status find_read_write(const ndr_context *context, const image_type *type, cl_image_format cl,
+                                  bool *is_found)
 {
+    ndr_image_format known[MAX_FORMATS], format;
+    size_t count = 0;
+    NDR_TRY(list_formats(context, type, CL_MEM_KERNEL_READ_AND_WRITE, MAX_FORMATS, known, &count));
+    *is_found = name_format(cl, &format) && is_listed(known, count, format);
+    return NDR_OK;
+}
+
+/* If it succeeds, it takes over the reference of `like.cl`. */
+static ndr_status wrap_image(ndr_context *context, const image_type *type, ndr_image like, ndr_image **image)
+{
+    const bool is_depth = like.format.image_channel_order == CL_DEPTH && type->depth_name;
+    if (like.kernel_access == NDR_ACCESS_READ_WRITE)
+        NDR_TRY(find_read_write(context, type, like.format, &like.is_read_write));
     ndr_image *made = ndr_handle_new(NDR_HANDLE_IMAGE, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an image");
-    const bool is_depth = desc->format.channels == NDR_CHANNELS_DEPTH && type->depth_name;
+    like.seal = made->seal;
+    *made = like;
     atomic_init(&made->references, 1);
+    ndr_mappings_init(&made->mappings);
     made->context = ndr_context_keep(context);
-    made->cl = cl;
-    made->format = desc->format;
     made->type_name = is_depth ? type->depth_name : type->name;
     made->dims = type->dims;
-    made->element_bytes = ndr_image_format_size(desc->format);
-    memcpy(made->size, size, sizeof made->size);
-    made->is_row_array = type->cl == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    made->kernel_access = desc->kernels;
-    made->host_access = desc->host;
-    made->buffer = desc->buffer ? ndr_buffer_keep(desc->buffer) : NULL;
+    made->is_row_array = type->is_array && type->dims == 2;
+    if (made->buffer) ndr_buffer_keep(made->buffer);
     *image = made;
     return NDR_OK;
 }
@@ -259,17 +324,21 @@ ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, nd
     NDR_REQUIRE_SET(desc);
     NDR_REQUIRE_SET(image);
     const image_type *type = NULL;
-    size_t size[3] = { 1, 1, 1 };
-    cl_mem cl = NULL;
+    ndr_image like = { .size = { 1, 1, 1 } };
     NDR_TRY(find_type(__func__, desc, &type));
-    ndr_reverse_dims(type->dims, desc->size.size, size);
+    ndr_reverse_dims(type->dims, desc->size.size, like.size);
     NDR_TRY(require_images(context));
     NDR_TRY(check_format(context, type, desc));
-    NDR_TRY(check_size(context, type, size));
-    NDR_TRY(check_source(context, desc, ndr_image_format_size(desc->format)));
-    NDR_TRY(create_cl(context, type, desc, size, &cl));
-    const ndr_status status = wrap_image(context, type, desc, size, cl, image);
-    if (status != NDR_OK) ndr_cl.clReleaseMemObject(cl);
+    NDR_TRY(check_size(context, type, like.size));
+    like.format = cl_format_of(desc->format);
+    like.element_bytes = ndr_image_format_size(desc->format);
+    like.kernel_access = desc->kernels;
+    like.host_access = desc->host;
+    like.buffer = desc->buffer;
+    NDR_TRY(check_source(context, desc, like.element_bytes));
+    NDR_TRY(create_cl(context, type, desc, like.size, &like.cl));
+    const ndr_status status = wrap_image(context, type, like, image);
+    if (status != NDR_OK) ndr_cl.clReleaseMemObject(like.cl);
     return status;
 }
 
@@ -280,39 +349,58 @@ void ndr_image_release(ndr_image *image)
     if (atomic_fetch_sub(&image->references, 1) > 1) return;
     ndr_cl.clReleaseMemObject(image->cl);
     if (image->buffer) ndr_buffer_release(image->buffer);
+    ndr_mappings_destroy(&image->mappings);
     ndr_context_release(image->context);
     ndr_handle_free(image);
 }
 
 void ndr_image_destroy(ndr_image *image)
 {
-    if (ndr_handle_retire(NDR_HANDLE_IMAGE, image, __func__)) ndr_image_release(image);
+    if (!ndr_handle_retire(NDR_HANDLE_IMAGE, image, __func__)) return;
+    ndr_unmap_all(&image->mappings, image->cl);
+    ndr_image_release(image);
 }
 
 bool ndr_image_is_free(const ndr_image *image, bool device_writes)
 {
-    return !image->buffer || ndr_buffer_is_free(image->buffer, device_writes);
+    return image->buffer ? ndr_buffer_is_free(image->buffer, device_writes)
+                         : ndr_mappings_allow(&image->mappings, device_writes);
 }
 
 /* ---- parts ---- */
 
 /* A part in OpenCL's order, padded. */
 typedef struct part {
-    size_t origin[3], extent[3];
+    ndr_cl_part cl;
     size_t pitch[2]; /* of the host's rows and planes; 0: dense */
 } part;
 
-static bool is_empty(const part *p) { return p->extent[0] == 0 || p->extent[1] == 0 || p->extent[2] == 0; }
+static bool is_empty(const part *p)
+{
+    return p->cl.extent[0] == 0 || p->cl.extent[1] == 0 || p->cl.extent[2] == 0;
+}
 
-static ndr_status check_use(const char *call, const ndr_queue *queue, const ndr_image *image, bool device_writes)
+static ndr_status check_queue(const char *call, const ndr_queue *queue, const ndr_image *image)
 {
     NDR_REQUIRE_SET_IN(call, queue);
     NDR_REQUIRE_SET_IN(call, image);
     NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one",
                 call);
-    NDR_REQUIRE(ndr_image_is_free(image, device_writes), "%s: the host has the image's buffer mapped; unmap it first",
-                call);
     return NDR_OK;
+}
+
+static ndr_status check_use(const char *call, const ndr_queue *queue, const ndr_image *image, bool device_writes)
+{
+    NDR_TRY(check_queue(call, queue, image));
+    NDR_REQUIRE(ndr_image_is_free(image, device_writes), "%s: the host has the image%s mapped; unmap it first", call,
+                image->buffer ? "'s buffer" : "");
+    return NDR_OK;
+}
+
+static ndr_status check_host_access(const char *call, const ndr_image *image, bool reads, bool writes)
+{
+    if (image->buffer) NDR_TRY(ndr_check_host_access(call, "buffer", image->buffer->host_access, reads, writes));
+    return ndr_check_host_access(call, "image", image->host_access, reads, writes);
 }
 
 static ndr_status check_inside(const char *call, const ndr_image *image, const size_t origin[3], const size_t extent[3])
@@ -327,31 +415,32 @@ static ndr_status check_inside(const char *call, const ndr_image *image, const s
 
 static ndr_status read_part(const char *call, const ndr_image *image, const ndr_image_part *given, part *out)
 {
-    *out = (part){ { 0, 0, 0 }, { image->size[0], image->size[1], image->size[2] }, { 0, 0 } };
+    *out = (part){ .cl = { image->cl, image->element_bytes, { 0, 0, 0 }, { 0, 0, 0 } } };
+    memcpy(out->cl.extent, image->size, sizeof image->size);
     if (!given) return NDR_OK;
-    ndr_reverse_dims(image->dims, given->origin, out->origin);
+    ndr_reverse_dims(image->dims, given->origin, out->cl.origin);
     out->pitch[0] = given->row_pitch_bytes;
     out->pitch[1] = given->plane_pitch_bytes;
     if (given->extent.dims > 0) {
         NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent has %u dimensions, but the image %u", call,
                     given->extent.dims, image->dims);
-        ndr_reverse_dims(image->dims, given->extent.size, out->extent);
+        ndr_reverse_dims(image->dims, given->extent.size, out->cl.extent);
     }
-    return check_inside(call, image, out->origin, out->extent);
+    return check_inside(call, image, out->cl.origin, out->cl.extent);
 }
 
 /* Pitches that libndr's dimensions have: of rows in 2 and 3, of planes in 3. */
 static ndr_status check_pitches(const char *call, const ndr_image *image, const part *p)
 {
     static const char *const names[] = { "row_pitch_bytes", "plane_pitch_bytes" };
-    size_t bytes = p->extent[0] * image->element_bytes;
+    size_t bytes = p->cl.extent[0] * image->element_bytes;
     for (unsigned k = 0; k + 1 < image->dims; ++k) {
         const size_t pitch = p->pitch[k] ? p->pitch[k] : bytes;
         NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu", call,
-                    image->dims - 1 - k, p->extent[k], bytes, names[k], pitch);
+                    image->dims - 1 - k, p->cl.extent[k], bytes, names[k], pitch);
         NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0,
                     "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k], pitch, names[0], p->pitch[0]);
-        NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
+        NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->cl.extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
                        "%s: %s %zu takes more bytes of the host's memory than there can be", call, names[k], pitch);
     }
     return NDR_OK;
@@ -372,12 +461,28 @@ typedef struct transfer {
 static ndr_status check_transfer(transfer *t)
 {
     NDR_TRY(check_use(t->call, t->order.queue, t->image, t->writes));
-    NDR_TRY(ndr_check_host_access(t->call, "image", t->image->host_access, !t->writes, t->writes));
+    NDR_TRY(check_host_access(t->call, t->image, !t->writes, t->writes));
     NDR_TRY(read_part(t->call, t->image, t->given, &t->part));
     if (is_empty(&t->part)) return NDR_OK;
     NDR_TRY(check_pitches(t->call, t->image, &t->part));
     NDR_REQUIRE(t->host, "%s: host is NULL, but the part is not empty; pass memory of that size", t->call);
     return NDR_OK;
+}
+
+/* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer, because
+ * Mesa 22.3's rusticl takes their origin for a number of bytes. */
+static ndr_bytes bytes_of(const ndr_image *image, const part *p)
+{
+    return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };
+}
+
+static ndr_status submit_buffer(const transfer *t, bool blocks, const ndr_wait_list *waits, cl_event *done)
+{
+    const ndr_bytes b = bytes_of(t->image, &t->part);
+    return t->writes ? ndr_submit_write(t->order.queue->cl, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host,
+                                        waits, done)
+                     : ndr_submit_read(t->order.queue->cl, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host,
+                                       waits, done);
 }
 
 /* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
@@ -387,8 +492,9 @@ static ndr_status submit(const transfer *t, bool blocks, const ndr_wait_list *wa
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(
-        t->order.queue->cl, image->cl, blocks, p->origin, p->extent, row, slice, t->host, waits, done);
+    if (image->buffer) return submit_buffer(t, blocks, waits, done);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(t->order.queue->cl, &p->cl, blocks, row, slice,
+                                                                        t->host, waits, done);
 }
 
 static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
@@ -415,32 +521,33 @@ static ndr_status transfer_async(transfer t, ndr_event **event)
     return submit_transfer(&t, false, event);
 }
 
+#define TRANSFER(queue, image_, given_, is_write, memory)                                               \
+    (transfer)                                                                                           \
+    {                                                                                                    \
+        .call = __func__, .writes = is_write, .order = ndr_order_of(queue), .image = (image_), .given = (given_), \
+        .host = (void *)(uintptr_t)(memory)                                                              \
+    }
+
 ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host)
 {
-    return transfer_and_wait((transfer){
-        __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait(TRANSFER(queue, image, given, true, host));
 }
 
 ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host)
 {
-    return transfer_and_wait(
-        (transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } });
+    return transfer_and_wait(TRANSFER(queue, image, given, false, host));
 }
 
 ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host,
                                  ndr_event **event)
 {
-    return transfer_async(
-        (transfer){
-            __func__, true, ndr_order_of(queue), image, given, (void *)(uintptr_t)host, { { 0 }, { 0 }, { 0 } } },
-        event);
+    return transfer_async(TRANSFER(queue, image, given, true, host), event);
 }
 
 ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host,
                                 ndr_event **event)
 {
-    return transfer_async(
-        (transfer){ __func__, false, ndr_order_of(queue), image, given, host, { { 0 }, { 0 }, { 0 } } }, event);
+    return transfer_async(TRANSFER(queue, image, given, false, host), event);
 }
 
 /* ---- on the device ---- */
@@ -459,21 +566,30 @@ ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_pa
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
     const ndr_status status =
-        ndr_submit_fill_image(order.queue->cl, image->cl, value, p.origin, p.extent, &waits, made ? &done : NULL);
+        ndr_submit_fill_image(order.queue->cl, &p.cl, value, &waits, made ? &done : NULL);
     return ndr_event_return_or_destroy(status, order.queue, made, done, event);
+}
+
+static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
+{
+    ndr_image_format a, b;
+    if (!name_format(from->format, &a) || !name_format(to->format, &b))
+        return ndr_fail(NDR_BAD_ARGUMENT, "ndr_image_copy: from and to have elements of two formats; both need one");
+    return ndr_fail(NDR_BAD_ARGUMENT,
+                    "ndr_image_copy: from has elements %s of %s, to %s of %s; both need one format",
+                    channel_rows[a.channels].name, type_rows[a.type].name, channel_rows[b.channels].name,
+                    type_rows[b.type].name);
 }
 
 static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_image *to, const size_t to_origin[3])
 {
+    const size_t *origin = p->cl.origin, *extent = p->cl.extent;
     NDR_REQUIRE(from->dims == to->dims, "ndr_image_copy: from has %u dimensions, but to has %u", from->dims, to->dims);
-    NDR_REQUIRE(from->format.channels == to->format.channels && from->format.type == to->format.type,
-                "ndr_image_copy: from has elements %s of %s, to %s of %s; both need one format",
-                channel_rows[from->format.channels].name, type_rows[from->format.type].name,
-                channel_rows[to->format.channels].name, type_rows[to->format.type].name);
-    NDR_TRY(check_inside("ndr_image_copy, to", to, to_origin, p->extent));
-    bool overlap = from == to && !is_empty(p);
+    if (!is_same_format(from->format, to->format)) return refuse_formats(from, to);
+    NDR_TRY(check_inside("ndr_image_copy, to", to, to_origin, extent));
+    bool overlap = from->cl == to->cl && !is_empty(p);
     for (unsigned k = 0; k < from->dims; ++k)
-        overlap = overlap && p->origin[k] < to_origin[k] + p->extent[k] && to_origin[k] < p->origin[k] + p->extent[k];
+        overlap = overlap && origin[k] < to_origin[k] + extent[k] && to_origin[k] < origin[k] + extent[k];
     NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image overlap; copy by way of another image");
     return NDR_OK;
 }
@@ -494,12 +610,142 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     NDR_TRY(ndr_event_prepare(&order, event, &made));
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
-    const ndr_status status = ndr_submit_copy_image(order.queue->cl, from->cl, to->cl, p.origin, target, p.extent,
-                                                    &waits, made ? &done : NULL);
+    const ndr_status status =
+        ndr_submit_copy_image(order.queue->cl, &p.cl, to->cl, target, &waits, made ? &done : NULL);
     return ndr_event_return_or_destroy(status, order.queue, made, done, event);
 }
 
+/* ---- mapping ---- */
+
+/* The pitches that the driver reports, of rows and slices. */
+typedef struct mapped_pitches {
+    ndr_cl_part part;
+    size_t row, slice;
+} mapped_pitches;
+
+static ndr_status submit_map(cl_command_queue queue, const ndr_map_request *request, cl_map_flags flags, void **host,
+                             const ndr_wait_list *waits, cl_event *done)
+{
+    mapped_pitches *m = request->more;
+    return ndr_submit_map_image(queue, &m->part, flags, host, &m->row, &m->slice, waits, done);
+}
+
+ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access, const ndr_image_part *given,
+                         ndr_mapped_part *mapped)
+{
+    const ndr_order order = ndr_order_of(queue);
+    part p;
+    NDR_TRY(check_queue(__func__, order.queue, image));
+    NDR_REQUIRE_SET(mapped);
+    NDR_TRY(ndr_map_check(__func__, access));
+    NDR_TRY(check_host_access(__func__, image, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
+    NDR_TRY(read_part(__func__, image, given, &p));
+    NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map one element at least");
+    mapped_pitches pitches = { p.cl, 0, 0 };
+    const ndr_map_request request = {
+        .mappings = &image->mappings, .cl = image->cl, .access = access, .submit = submit_map, .more = &pitches
+    };
+    void *host;
+    NDR_TRY(image->buffer ? ndr_buffer_map_bytes(&order, bytes_of(image, &p), access, &host)
+                          : ndr_map(&order, &request, &host));
+    *mapped = (ndr_mapped_part){ .host = host };
+    if (image->dims > 1) mapped->row_pitch_bytes = image->is_row_array ? pitches.slice : pitches.row;
+    if (image->dims > 2) mapped->plane_pitch_bytes = pitches.slice;
+    return NDR_OK;
+}
+
+ndr_status ndr_image_unmap_event(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_queue("ndr_image_unmap", order.queue, image));
+    const ndr_buffer *buffer = image->buffer;
+    return ndr_unmap(&order, "image", buffer ? &buffer->whole->mappings : &image->mappings,
+                     buffer ? buffer->cl : image->cl, host, event);
+}
+
+ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host)
+{
+    return ndr_image_unmap_event(queue, image, host, NULL);
+}
+
+/* ---- images made elsewhere ---- */
+
+cl_mem ndr_image_cl(const ndr_image *image) { return NDR_IS_LIVE(image) ? image->cl : NULL; }
+
+static const image_type *type_of(cl_mem_object_type cl)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i)
+        if (types[i].cl == cl) return &types[i];
+    return NULL;
+}
+
+static ndr_status read_foreign(const image_type *type, ndr_image *like)
+{
+    static const cl_image_info infos[] = { CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH };
+    cl_mem_flags flags = 0;
+    NDR_TRY_CL(clGetMemObjectInfo(like->cl, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
+    like->kernel_access = ndr_kernel_access_of(flags);
+    like->host_access = ndr_host_access_of(flags);
+    NDR_TRY_CL(clGetImageInfo(like->cl, CL_IMAGE_FORMAT, sizeof like->format, &like->format, NULL));
+    NDR_TRY_CL(clGetImageInfo(like->cl, CL_IMAGE_ELEMENT_SIZE, sizeof like->element_bytes, &like->element_bytes, NULL));
+    for (unsigned k = 0; k < type->dims; ++k) {
+        const bool counts_layers = type->is_array && k + 1 == type->dims;
+        NDR_TRY_CL(clGetImageInfo(like->cl, counts_layers ? CL_IMAGE_ARRAY_SIZE : infos[k], sizeof like->size[k],
+                                  &like->size[k], NULL));
+    }
+    return NDR_OK;
+}
+
+/* The buffer of an image over one. */
+static ndr_status wrap_source(ndr_context *context, cl_mem cl, ndr_buffer **buffer)
+{
+    cl_mem source = NULL;
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof source, &source, NULL));
+    return source ? ndr_buffer_from_cl(context, source, buffer) : NDR_OK;
+}
+
+static ndr_status retain_and_wrap(ndr_context *context, const image_type *type, ndr_image like, ndr_image **image)
+{
+    NDR_TRY_CL(clRetainMemObject(like.cl));
+    const ndr_status status = wrap_image(context, type, like, image);
+    if (status != NDR_OK) ndr_cl.clReleaseMemObject(like.cl);
+    return status;
+}
+
+ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(image);
+    cl_context owner = NULL;
+    cl_mem_object_type cl_type = 0;
+    ndr_image like = { .cl = cl, .size = { 1, 1, 1 } };
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof cl_type, &cl_type, NULL));
+    NDR_REQUIRE(owner == context->cl, "ndr_image_from_cl: the memory object belongs to another OpenCL context");
+    const image_type *type = type_of(cl_type);
+    NDR_REQUIRE(type, "ndr_image_from_cl: the memory object is a %s, not an image",
+                cl_type == CL_MEM_OBJECT_BUFFER ? "buffer" : "pipe");
+    NDR_TRY(read_foreign(type, &like));
+    if (cl_type == CL_MEM_OBJECT_IMAGE1D_BUFFER) NDR_TRY(wrap_source(context, cl, &like.buffer));
+    const ndr_status status = retain_and_wrap(context, type, like, image);
+    if (like.buffer) ndr_buffer_release(like.buffer);
+    return status;
+}
+
 /* ---- samplers ---- */
+
+/* If it succeeds, it takes over the reference of `cl`. */
+static ndr_status wrap_sampler(ndr_context *context, cl_sampler cl, ndr_sampler **sampler)
+{
+    ndr_sampler *made = ndr_handle_new(NDR_HANDLE_SAMPLER, sizeof *made, context->checker != NULL);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a sampler");
+    atomic_init(&made->references, 1);
+    made->context = ndr_context_keep(context);
+    made->cl = cl;
+    *sampler = made;
+    return NDR_OK;
+}
 
 ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc, ndr_sampler **sampler)
 {
@@ -515,19 +761,29 @@ ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc
         !repeats || d.is_normalized,
         "ndr_sampler_create: addressing repeats the image, which needs normalised coordinates; set is_normalized");
     NDR_TRY(require_images(context));
-    ndr_sampler *made = ndr_handle_new(NDR_HANDLE_SAMPLER, sizeof *made, context->checker != NULL);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a sampler");
     cl_int error;
-    made->cl = ndr_cl.clCreateSampler(context->cl, d.is_normalized, modes[d.addressing],
-                                      d.is_linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &error);
-    if (error != CL_SUCCESS) {
-        ndr_handle_free(made);
-        return ndr_fail_cl(error, "clCreateSampler");
-    }
-    atomic_init(&made->references, 1);
-    made->context = ndr_context_keep(context);
-    *sampler = made;
-    return NDR_OK;
+    cl_sampler cl = ndr_cl.clCreateSampler(context->cl, d.is_normalized, modes[d.addressing],
+                                           d.is_linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &error);
+    if (error != CL_SUCCESS) return ndr_fail_cl(error, "clCreateSampler");
+    const ndr_status status = wrap_sampler(context, cl, sampler);
+    if (status != NDR_OK) ndr_cl.clReleaseSampler(cl);
+    return status;
+}
+
+cl_sampler ndr_sampler_cl(const ndr_sampler *sampler) { return NDR_IS_LIVE(sampler) ? sampler->cl : NULL; }
+
+ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler **sampler)
+{
+    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl);
+    NDR_REQUIRE_SET(sampler);
+    cl_context owner = NULL;
+    NDR_TRY_CL(clGetSamplerInfo(cl, CL_SAMPLER_CONTEXT, sizeof owner, &owner, NULL));
+    NDR_REQUIRE(owner == context->cl, "ndr_sampler_from_cl: the sampler belongs to another OpenCL context");
+    NDR_TRY_CL(clRetainSampler(cl));
+    const ndr_status status = wrap_sampler(context, cl, sampler);
+    if (status != NDR_OK) ndr_cl.clReleaseSampler(cl);
+    return status;
 }
 
 void ndr_sampler_keep(ndr_sampler *sampler) { atomic_fetch_add(&sampler->references, 1); }

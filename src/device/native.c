@@ -70,6 +70,7 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     cl_context owner = NULL;
     cl_mem_object_type type = 0;
     cl_mem parent = NULL; /* of a sub-buffer */
+    cl_mem_flags flags = 0;
     size_t size_bytes = 0, offset_bytes = 0;
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof type, &type, NULL));
@@ -78,9 +79,15 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_OFFSET, sizeof offset_bytes, &offset_bytes, NULL));
+    NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
     NDR_TRY_CL(clRetainMemObject(cl));
     const ndr_status status = ndr_buffer_wrap(context, cl, parent ? parent : cl, offset_bytes, size_bytes, buffer);
-    if (status == NDR_OK) ndr_check_exclude(*buffer, NDR_UNCHECKED_FOREIGN);
-    else ndr_cl.clReleaseMemObject(cl);
-    return status;
+    if (status != NDR_OK) {
+        ndr_cl.clReleaseMemObject(cl);
+        return status;
+    }
+    (*buffer)->kernel_access = ndr_kernel_access_of(flags);
+    (*buffer)->host_access = ndr_host_access_of(flags);
+    ndr_check_exclude(*buffer, NDR_UNCHECKED_FOREIGN);
+    return NDR_OK;
 }

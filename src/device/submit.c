@@ -123,50 +123,68 @@ ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *
 
 /* ---- images ---- */
 
-static void log_image(const size_t extent[3], const char *what)
+static size_t bytes_of_part(const ndr_cl_part *part) { return part->element_bytes * bytes_of(part->extent); }
+
+static void log_image(const ndr_cl_part *part, const char *what)
 {
-    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, extent[2], extent[1],
-            extent[0]);
+    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, part->extent[2],
+            part->extent[1], part->extent[0]);
 }
 
-ndr_status ndr_submit_read_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
-                                 const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
+ndr_status ndr_submit_read_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                 size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done,
+            clEnqueueReadImage(queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
+                               LIST(waits), done),
+            "transfer", "read image", bytes_of_part(part));
+    log_image(part, "read");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_write_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                  size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done)
+{
+    ENQUEUE(queue, done,
+            clEnqueueWriteImage(queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
+                                LIST(waits), done),
+            "transfer", "write image", bytes_of_part(part));
+    log_image(part, "write");
+    return NDR_OK;
+}
+
+ndr_status ndr_submit_fill_image(cl_command_queue queue, const ndr_cl_part *part, const void *value,
                                  const ndr_wait_list *waits, cl_event *done)
 {
     ENQUEUE(queue, done,
-            clEnqueueReadImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done),
-            "transfer", "read image");
-    log_image(extent, "read");
+            clEnqueueFillImage(queue, part->cl, value, part->origin, part->extent, LIST(waits), done), "transfer",
+            "fill image", bytes_of_part(part));
+    log_image(part, "fill");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_write_image(cl_command_queue queue, cl_mem image, bool blocks, const size_t origin[3],
-                                  const size_t extent[3], size_t row_pitch, size_t slice_pitch, void *host,
-                                  const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_copy_image(cl_command_queue queue, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3],
+                                 const ndr_wait_list *waits, cl_event *done)
 {
     ENQUEUE(queue, done,
-            clEnqueueWriteImage(queue, image, blocks, origin, extent, row_pitch, slice_pitch, host, LIST(waits), done),
-            "transfer", "write image");
-    log_image(extent, "write");
+            clEnqueueCopyImage(queue, part->cl, to, part->origin, to_origin, part->extent, LIST(waits), done),
+            "transfer", "copy image", bytes_of_part(part));
+    log_image(part, "copy");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_fill_image(cl_command_queue queue, cl_mem image, const void *value, const size_t origin[3],
-                                 const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_map_image(cl_command_queue queue, const ndr_cl_part *part, cl_map_flags flags, void **host,
+                                size_t *row_pitch, size_t *slice_pitch, const ndr_wait_list *waits, cl_event *done)
 {
-    ENQUEUE(queue, done, clEnqueueFillImage(queue, image, value, origin, extent, LIST(waits), done), "transfer",
-            "fill image");
-    log_image(extent, "fill");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t from_origin[3],
-                                 const size_t to_origin[3], const size_t extent[3], const ndr_wait_list *waits,
-                                 cl_event *done)
-{
-    ENQUEUE(queue, done, clEnqueueCopyImage(queue, from, to, from_origin, to_origin, extent, LIST(waits), done),
-            "transfer", "copy image");
-    log_image(extent, "copy");
+    cl_int error;
+    void *mapped;
+    ENQUEUE_AS(queue, done, "clEnqueueMapImage",
+               (mapped = ndr_cl.clEnqueueMapImage(queue, part->cl, CL_FALSE, flags, part->origin, part->extent,
+                                                  row_pitch, slice_pitch, LIST(waits), done, &error),
+                error),
+               "transfer", "map image", bytes_of_part(part));
+    *host = mapped;
+    log_image(part, "map");
     return NDR_OK;
 }
 

@@ -99,9 +99,12 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     return check_access(p, buffer->kernel_access);
 }
 
-static bool is_image_usable(const arg_check *p)
+static ndr_status check_image_use(const arg_check *p)
 {
-    return ndr_image_is_free(p->arg->as.image, p->param->access != NDR_ACCESS_READ);
+    const ndr_image *image = p->arg->as.image;
+    if (ndr_image_is_free(image, p->param->access != NDR_ACCESS_READ)) return NDR_OK;
+    return refuse(p, image->buffer ? "is an image over a buffer that the host has mapped; unmap it first"
+                                   : "is an image that the host has mapped; unmap it first");
 }
 
 /* Of an argument, or of what the kernel reaches without one, which has no parameter. */
@@ -124,9 +127,7 @@ static ndr_status check_use(const arg_check *p)
         return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
     if (p->arg->kind == NDR_ARG_BUFFER && !is_usable_by(p->param, p->arg->as.buffer))
         return refuse(p, "is a buffer that the host has mapped; unmap it first");
-    if (p->arg->kind == NDR_ARG_IMAGE && !is_image_usable(p))
-        return refuse(p, "is an image over a buffer that the host has mapped; unmap it first");
-    return NDR_OK;
+    return p->arg->kind == NDR_ARG_IMAGE ? check_image_use(p) : NDR_OK;
 }
 
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count)
@@ -170,16 +171,16 @@ static ndr_status pass_image(const arg_check *p, ndr_bound *out)
     if (!image) return refuse(p, "is a NULL image");
     if (image->context != p->kernel->context)
         return refuse(p, "is an image of another context than the kernel's; make it in that one");
-    if (!is_image_usable(p))
-        return refuse(p, "is an image over a buffer that the host has mapped; unmap it first");
     out->size_bytes = sizeof image->cl;
     out->value = &image->cl;
-    return NDR_OK;
+    return check_image_use(p);
 }
 
 static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_bound *out)
 {
     static const char *const uses[] = { "reads and writes", "reads", "writes" };
+    static const char *const made_for[] = { "", "a kernel that only reads it", "a kernel that only writes it",
+                                            "no kernel" };
     const ndr_image *image = p->arg->as.image;
     if (p->arg->kind != NDR_ARG_IMAGE) return refuse_kind(p, "an image");
     NDR_TRY(pass_image(p, out));
@@ -187,8 +188,12 @@ static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_b
         return REFUSE(p, " is given an %s; compare the dimensions and ndr_image_desc.is_array, buffer and format",
                       image->type_name);
     if (image->kernel_access != NDR_ACCESS_READ_WRITE && image->kernel_access != p->param->access)
-        return REFUSE(p, " is an image made for a kernel that only %s it (ndr_image_desc.kernels), but this one %s it",
-                      uses[image->kernel_access], uses[p->param->access]);
+        return REFUSE(p, " is an image made for %s (ndr_image_desc.kernels), but this one %s it",
+                      made_for[image->kernel_access], uses[p->param->access]);
+    if (p->param->access == NDR_ACCESS_READ_WRITE && !image->is_read_write)
+        return refuse_as(NDR_UNSUPPORTED, p,
+                         "is an image of a format that the device does not have for read_write parameters; "
+                         "ndr_image_list_formats() lists those it has (ndr_image_desc.is_read_write)");
     return NDR_OK;
 }
 

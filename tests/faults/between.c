@@ -144,6 +144,7 @@ MAKES(cl_event, events, clCreateUserEvent, (cl_context c, cl_int *error), c, err
 RETAINS(clRetainContext, cl_context, contexts)
 RETAINS(clRetainCommandQueue, cl_command_queue, queues)
 RETAINS(clRetainMemObject, cl_mem, buffers)
+RETAINS(clRetainSampler, cl_sampler, samplers)
 RETAINS(clRetainKernel, cl_kernel, kernels)
 RETAINS(clRetainEvent, cl_event, events)
 RELEASES(clReleaseContext, cl_context, contexts)
@@ -163,6 +164,8 @@ ANSWERS(clGetPlatformInfo, cl_platform_id)
 ANSWERS(clGetContextInfo, cl_context)
 ANSWERS(clGetCommandQueueInfo, cl_command_queue)
 ANSWERS(clGetMemObjectInfo, cl_mem)
+ANSWERS(clGetImageInfo, cl_mem)
+ANSWERS(clGetSamplerInfo, cl_sampler)
 ANSWERS(clGetProgramInfo, cl_program)
 ANSWERS(clGetKernelInfo, cl_kernel)
 ANSWERS(clGetEventInfo, cl_event)
@@ -270,6 +273,14 @@ HOOK(void *, clEnqueueMapBuffer,
      (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, size_t offset, size_t bytes, LIST, cl_int *error),
      if (is_refused(CALL_clEnqueueMapBuffer)) return *error = plan.code, NULL;
      void *const mapped = NEXT(q, m, waits, f, offset, bytes, count, list, event, error);
+     counted(*error, &now.mappings, 1);
+     enqueued(*error, count, list, event);
+     return mapped;)
+HOOK(void *, clEnqueueMapImage,
+     (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, const size_t *origin, const size_t *extent, size_t *row,
+      size_t *slice, LIST, cl_int *error),
+     if (is_refused(CALL_clEnqueueMapImage)) return *error = plan.code, NULL;
+     void *const mapped = NEXT(q, m, waits, f, origin, extent, row, slice, count, list, event, error);
      counted(*error, &now.mappings, 1);
      enqueued(*error, count, list, event);
      return mapped;)

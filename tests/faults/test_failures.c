@@ -28,8 +28,8 @@ typedef struct world {
     ndr_context *made, *wrapped;
     ndr_queue *line, *wrapped_line;
     ndr_buffer *x, *y, *over, *view, *wrapped_x;
-    ndr_image *picture, *other_picture;
-    ndr_sampler *sampler;
+    ndr_image *picture, *other_picture, *wrapped_picture;
+    ndr_sampler *sampler, *wrapped_sampler;
     ndr_shared *coarse, *other_shared;
     ndr_event *event, *gate;
     ndr_kernel *kernel;
@@ -199,6 +199,28 @@ static ndr_status copy_picture(void)
 static ndr_status fill_picture(void)
 {
     return ndr_image_fill(w.line, w.other_picture, NULL, (const int[]){ 8, 0, 0, 0 }, &w.event);
+}
+
+static ndr_status map_picture(void)
+{
+    ndr_mapped_part mapped = { 0 };
+    const ndr_status status = ndr_image_map(w.line, w.other_picture, NDR_MAP_READ_WRITE, NULL, &mapped);
+    w.mapped = mapped.host;
+    return status;
+}
+
+static ndr_status unmap_picture(void)
+{
+    const ndr_status status = ndr_image_unmap(w.line, w.other_picture, w.mapped);
+    if (status == NDR_OK) w.mapped = NULL;
+    return status;
+}
+
+static ndr_status wrap_picture(void) { return ndr_image_from_cl(context, ndr_image_cl(w.other_picture), &w.wrapped_picture); }
+static ndr_status wrap_sampler(void) { return ndr_sampler_from_cl(context, ndr_sampler_cl(w.sampler), &w.wrapped_sampler); }
+static ndr_status copy_to_wrapped(void)
+{
+    return ndr_image_copy(w.line, w.picture, NULL, w.wrapped_picture, NULL, &w.event);
 }
 
 static ndr_status write_picture_without_waiting(void)
@@ -623,7 +645,8 @@ static const scene images = { "images",
                                 write_picture, read_picture, expect_3, fill_picture, wait, read_picture, expect_8,
                                 copy_picture, wait, read_picture, expect_3, write_picture_without_waiting, wait,
                                 read_picture_without_waiting, wait, expect_3, get_put_picture, launch_put_picture,
-                                read_picture, expect_5 } };
+                                read_picture, expect_5, map_picture, unmap_picture, wrap_picture, wrap_sampler,
+                                copy_to_wrapped, wait, read_picture, expect_3, map_picture } };
 
 static const scene sharing = { "sharing",
                                { create_queue, create_coarse, create_any, map_coarse, unmap_coarse, wait, prefetch, wait,
@@ -691,7 +714,9 @@ static int end_scene(void **state)
     ndr_buffer_destroy(w.wrapped_x);
     ndr_image_destroy(w.picture);
     ndr_image_destroy(w.other_picture);
+    ndr_image_destroy(w.wrapped_picture);
     ndr_sampler_destroy(w.sampler);
+    ndr_sampler_destroy(w.wrapped_sampler);
     ndr_shared_destroy(w.coarse);
     ndr_shared_destroy(w.other_shared);
     ndr_queue_destroy(w.line);

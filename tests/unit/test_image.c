@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "device/device.h"
+#include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
 #include "reference.h"
 
@@ -434,10 +435,32 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out),
                    "is an image over a buffer that the host has mapped");
     assert_ok(ndr_buffer_unmap(queue, buffer, mapped));
+    ndr_mapped_part part;
+    const ndr_image_part middle = { .origin = { 7 }, .extent = ndr_range_1d(11) };
+    assert_ok(ndr_image_map(queue, image, NDR_MAP_READ_WRITE, &middle, &part));
+    assert_memory_equal(part.host, model + 7, 11 * sizeof model[0]);
+    model[8] = 0x11223344;
+    memcpy(part.host, model + 7, 11 * sizeof model[0]);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 4, got), "the host has the buffer mapped");
+    assert_ok(ndr_image_unmap(queue, image, part.host));
+    read_buffer(buffer, got, 4 * N);
+    assert_memory_equal(got, model, 4 * N);
+    ndr_image *again;
+    assert_ok(ndr_image_from_cl(context, ndr_image_cl(image), &again));
+    assert_ok(ndr_image_write(queue, again, &middle, model + 30));
+    memcpy(model + 7, model + 30, 11 * sizeof model[0]);
+    assert_ok(ndr_image_map(queue, again, NDR_MAP_READ, &middle, &part));
+    assert_memory_equal(part.host, model + 7, 11 * sizeof model[0]);
+    assert_ok(ndr_image_unmap(queue, again, part.host));
+    ndr_image_destroy(again);
+    assert_ok(ndr_image_read(queue, image, &middle, got));
+    assert_memory_equal(got, model + 7, 11 * sizeof model[0]);
     ndr_buffer_destroy(buffer);
     assert_ok(ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out)); /* it keeps the buffer */
+    assert_ok(ndr_image_map(queue, image, NDR_MAP_READ, NULL, &part));
+    assert_memory_equal(part.host, model, 4 * N);
     assert_ok(ndr_queue_finish(queue));
-    ndr_image_destroy(image);
+    ndr_image_destroy(image); /* the last of the buffer: it is unmapped */
     if (__lsan_disable && context_references() > references) clReleaseContext(context->cl); /* PoCL 3.1, see above */
     ndr_buffer_destroy(out);
 }
@@ -456,6 +479,341 @@ static void test_image__over_a_view_is_refused(void **state)
     assert_null(image);
     ndr_buffer_destroy(view);
     ndr_buffer_destroy(buffer);
+}
+
+/* ---- mapping ---- */
+
+/* The mapped part as for_each_element() takes it. */
+static ndr_image_part as_mapped(ndr_image_part part, const ndr_mapped_part *mapped)
+{
+    part.row_pitch_bytes = mapped->row_pitch_bytes;
+    part.plane_pitch_bytes = mapped->plane_pitch_bytes;
+    return part;
+}
+
+static bool maps_first_layers;
+static uint32_t *mapped_words;
+static void compare_mapped(size_t in_image, size_t on_host) { assert_int_equal(mapped_words[on_host], model[in_image]); }
+static void write_mapped(size_t in_image, size_t on_host)
+{
+    mapped_words[on_host] = model[in_image] = (uint32_t)random_bits(&seed);
+}
+
+/* In Mesa 22.3.6, a mapped part of a 1-D array must begin at the first layer, or has wrong elements. */
+static bool driver_maps_first_layers(void)
+{
+    enum { LAYERS = 6, COLS = 19 };
+    uint32_t elements[LAYERS * COLS];
+    for (uint32_t i = 0; i < LAYERS * COLS; ++i) elements[i] = i;
+    const size_t origin[3] = { 0, 2, 0 }, extent[3] = { COLS, 3, 1 };
+    const cl_image_format format = { CL_RGBA, CL_UNSIGNED_INT8 };
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE1D_ARRAY, .image_width = COLS, .image_array_size = LAYERS };
+    size_t row = 0, slice = 0;
+    cl_int error;
+    cl_mem cl = clCreateImage(context->cl, CL_MEM_COPY_HOST_PTR, &format, &desc, elements, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    cl_command_queue line = ndr_queue_cl(queue);
+    uint32_t *mapped = clEnqueueMapImage(line, cl, CL_TRUE, CL_MAP_READ, origin, extent, &row, &slice, 0, NULL, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    const bool is_wrong = mapped[0] != 2 * COLS || mapped[2 * slice / sizeof *mapped] != 4 * COLS;
+    assert_int_equal(clEnqueueUnmapMemObject(line, cl, mapped, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clFinish(line), CL_SUCCESS);
+    clReleaseMemObject(cl);
+    return is_wrong;
+}
+
+static void map_randomly(ndr_image *image, const ndr_range *size, ndr_map_access access)
+{
+    ndr_image_part part;
+    ndr_mapped_part mapped = { 0 };
+    do part = random_part(size, false);
+    while (count_of(&part.extent) == 0);
+    if (maps_first_layers && size->dims == 2) part.extent.size[0] += part.origin[0], part.origin[0] = 0;
+    assert_ok(ndr_image_map(queue, image, access, &part, &mapped));
+    assert_non_null(mapped.host);
+    assert_true(size->dims > 1 ? mapped.row_pitch_bytes >= 4 * part.extent.size[size->dims - 1] : mapped.row_pitch_bytes == 0);
+    assert_true(size->dims > 2 ? mapped.plane_pitch_bytes >= mapped.row_pitch_bytes : mapped.plane_pitch_bytes == 0);
+    part = as_mapped(part, &mapped);
+    mapped_words = mapped.host;
+    if (access != NDR_MAP_WRITE) for_each_element(size, &part, compare_mapped);
+    if (access != NDR_MAP_READ) for_each_element(size, &part, write_mapped);
+    assert_ok(ndr_image_unmap(queue, image, mapped.host));
+    assert_model(image, size, &part, "ndr_image_unmap");
+}
+
+static void test_image__maps_random_parts_of_each_type(void **state)
+{
+    (void)state;
+    skip_without_images();
+    seed = number_from_env("NDR_TEST_SEED", 1) << 32;
+    for (size_t t = 0; t < TYPES; ++t) {
+        for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u);
+        ndr_image *image = image_with(t, bytes4, model);
+        maps_first_layers = types[t].is_array && driver_maps_first_layers();
+        for (int i = 0; i < (quick() ? 2 : 20); ++i)
+            for (int access = NDR_MAP_READ; access <= NDR_MAP_READ_WRITE; ++access)
+                map_randomly(image, &types[t].size, (ndr_map_access)access);
+        ndr_image_destroy(image);
+    }
+}
+
+/* Mapped to read: commands that only read are taken. Mapped to write: none is. */
+static void test_image__mapped_is_kept_from_the_device(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_image *image = image_with(1, floats4, NULL), *other = image_with(1, floats4, NULL);
+    ndr_kernel *turn = kernel_of(kernels, "turn");
+    const ndr_range one = ndr_range_2d(1, 1);
+    static float values[13 * 37 * 4];
+    ndr_mapped_part read, written;
+    assert_ok(ndr_image_map(queue, image, NDR_MAP_READ, NULL, &read));
+    assert_ok(ndr_launch(queue, turn, one, image, other));
+    assert_ok(ndr_image_read(queue, image, NULL, values));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, other, image), "kernel \"turn\", argument 1 \"to\"",
+                   "is an image that the host has mapped; unmap it first");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_fill(queue, image, NULL, values, NULL),
+                   "ndr_image_fill: the host has the image mapped; unmap it first");
+    assert_ok(ndr_image_map(queue, image, NDR_MAP_READ_WRITE, &(ndr_image_part){ .extent = one }, &written));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, image, other), "argument 0 \"from\"",
+                   "is an image that the host has mapped");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, other, NULL, NULL),
+                   "ndr_image_copy, from: the host has the image mapped");
+    assert_ok(ndr_image_unmap(queue, image, written.host));
+    assert_ok(ndr_image_copy(queue, image, NULL, other, NULL, NULL));
+    if (read.host != written.host) assert_ok(ndr_image_unmap(queue, image, read.host));
+    ndr_image_destroy(image); /* mapped on drivers that give both mappings one address: it is unmapped */
+    ndr_image_destroy(other);
+    assert_ok(ndr_queue_finish(queue));
+}
+
+static void test_image__refuses_maps_that_are_not_valid(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_image *image = image_with(1, bytes4, model),
+              *closed = image_of((ndr_image_desc){ .format = bytes4, .size = ndr_range_2d(4, 4), .host = NDR_ACCESS_NONE }),
+              *to_read = image_of((ndr_image_desc){
+                  .format = bytes4, .size = ndr_range_2d(4, 4), .contents = model, .host = NDR_ACCESS_READ });
+    ndr_mapped_part mapped = { 0 };
+    const ndr_image_part none = { .extent = ndr_range_2d(2, 0) }, wide = { .origin = { 0, 30 }, .extent = ndr_range_2d(1, 8) };
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, image, (ndr_map_access)0, NULL, &mapped),
+                   "ndr_image_map: 0 is not an ndr_map_access; use NDR_MAP_READ");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, image, NDR_MAP_READ, &none, &mapped),
+                   "ndr_image_map: a part of 0 elements has no address");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_map(queue, image, NDR_MAP_READ, &wide, &mapped),
+                   "ndr_image_map, dimension 1: origin 30 and extent 8");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, image, NDR_MAP_READ, NULL, NULL), "mapped is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(NULL, image, NDR_MAP_READ, NULL, &mapped), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, NULL, NDR_MAP_READ, NULL, &mapped), "image is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, closed, NDR_MAP_READ, NULL, &mapped),
+                   "the image was made for the host not to use, not to read it; change ndr_image_desc.host");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, to_read, NDR_MAP_WRITE, NULL, &mapped),
+                   "the image was made for the host to read, not to write it");
+    assert_null(mapped.host);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, model), "is not where this image is mapped",
+                   "pass what ndr_image_map() gave");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, NULL), "is not where this image is mapped");
+    assert_ok(ndr_image_map(queue, to_read, NDR_MAP_READ, NULL, &mapped));
+    assert_memory_equal(mapped.host, model, 16);
+    assert_ok(ndr_image_unmap(queue, to_read, mapped.host));
+    ndr_image_destroy(image);
+    ndr_image_destroy(closed);
+    ndr_image_destroy(to_read);
+}
+
+/* ---- uses ---- */
+
+/* Whatever the host may do, the formats are the same, and fills and copies are allowed. */
+static void test_image__fills_and_copies_need_no_access_of_the_host(void **state)
+{
+    (void)state;
+    skip_without_images();
+    for (int kernel = NDR_ACCESS_READ_WRITE; kernel <= NDR_ACCESS_NONE; ++kernel)
+        for (int access = NDR_ACCESS_READ_WRITE; access <= NDR_ACCESS_NONE; ++access) {
+            ndr_image *from = image_of((ndr_image_desc){ .format = bytes4, .size = ndr_range_2d(3, 5),
+                                                         .kernels = (ndr_access)kernel, .host = (ndr_access)access }),
+                      *to = image_of((ndr_image_desc){ .format = bytes4, .size = ndr_range_2d(3, 5) });
+            assert_ok(ndr_image_fill(queue, from, NULL, (const uint32_t[]){ 1, 2, 3, 4 }, NULL));
+            assert_ok(ndr_image_copy(queue, from, NULL, to, NULL, NULL));
+            assert_ok(ndr_image_read(queue, to, NULL, got));
+            for (int i = 0; i < 15; ++i) assert_int_equal(got[i], 0x04030201);
+            ndr_image_destroy(from);
+            ndr_image_destroy(to);
+        }
+}
+
+static void test_image__of_no_kernel_is_not_an_argument(void **state)
+{
+    (void)state;
+    skip_without_images();
+    ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(4, 4), .kernels = NDR_ACCESS_NONE });
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(1, 1), image, image),
+                   "argument 0 \"from\"", "made for no kernel (ndr_image_desc.kernels), but this one reads it");
+    ndr_image_destroy(image);
+}
+
+/* Formats of read_write parameters are fewer: an image of another one is refused. */
+static void test_image__for_read_write_parameters_needs_a_format_for_that(void **state)
+{
+    (void)state;
+    skip_without_images();
+    static const char source[] = "kernel void twice(read_write image2d_t i)\n"
+                                 "{\n"
+                                 "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+                                 "    write_imagef(i, at, read_imagef(i, at) * 2.0f);\n"
+                                 "}\n";
+    ndr_image_desc use = { .format = floats4, .size = ndr_range_2d(3, 5), .is_read_write = true };
+    ndr_image_format both[200], either[200];
+    size_t both_count = 0, either_count = 0;
+    assert_ok(ndr_image_list_formats(context, &use, 200, both, &both_count));
+    use.is_read_write = false;
+    assert_ok(ndr_image_list_formats(context, &use, 200, either, &either_count));
+    for (size_t i = 0; i < either_count; ++i) {
+        size_t k = 0;
+        while (k < both_count && memcmp(&both[k], &either[i], sizeof both[k]) != 0) ++k;
+        if (k < both_count) continue;
+        use.format = either[i];
+        use.is_read_write = true;
+        ndr_image *none = NULL;
+        assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &use, &none), "for an image2d_t as a read_write parameter");
+        assert_null(none);
+        break;
+    }
+    skip_without(both_count > 0, "the device has no images that one kernel reads and writes");
+    ndr_kernel *twice = NULL;
+    const ndr_kernel_desc desc = { .name = "twice", .source = source };
+    const ndr_status status = ndr_kernel_get(context, &desc, &twice);
+    skip_without(status == NDR_OK, "the compiler has no read_write images");
+    float values[3][5][4], out[3][5][4];
+    for (size_t i = 0; i < 60; ++i) (&values[0][0][0])[i] = (float)i;
+    ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(3, 5), .contents = values });
+    assert_ok(ndr_launch(queue, twice, ndr_range_2d(3, 5), image));
+    assert_ok(ndr_image_read(queue, image, NULL, out));
+    for (size_t i = 0; i < 60; ++i) assert_true((&out[0][0][0])[i] == 2 * (float)i);
+    ndr_image_destroy(image);
+    if (both_count < either_count) {
+        use.is_read_write = false; /* with the format that was found above */
+        image = image_of(use);
+        assert_refused(NDR_UNSUPPORTED, ndr_launch(queue, twice, ndr_range_2d(3, 5), image),
+                       "kernel \"twice\", argument 0 \"i\"", "of a format that the device does not have for read_write");
+        ndr_image_destroy(image);
+    }
+}
+
+/* ---- OpenCL's objects ---- */
+
+static cl_mem cl_image_of(cl_mem_flags flags, cl_mem_object_type type, cl_image_format format, size_t width, size_t height,
+                          size_t depth)
+{
+    const bool is_array = type == CL_MEM_OBJECT_IMAGE1D_ARRAY || type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+    const cl_image_desc desc = { .image_type = type,
+                                 .image_width = width,
+                                 .image_height = type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? 0 : height,
+                                 .image_depth = is_array ? 0 : depth,
+                                 .image_array_size = type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? height : is_array ? depth : 0 };
+    cl_int error;
+    cl_mem cl = clCreateImage(context->cl, flags, &format, &desc, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return cl;
+}
+
+static cl_uint references_of(cl_mem cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetMemObjectInfo(cl, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+static void test_image_from_cl__takes_each_type(void **state)
+{
+    (void)state;
+    skip_without_images();
+    static const char *const names[TYPES] = { "read_1d", "read_2d", "read_3d", "read_1d_array", "read_2d_array" };
+    static const cl_mem_object_type cl_types[TYPES] = { CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE3D,
+                                                        CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY };
+    ndr_sampler *sampler, *wrong;
+    cl_int error;
+    cl_sampler cl_nearest = clCreateSampler(context->cl, CL_FALSE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_ok(ndr_sampler_from_cl(context, cl_nearest, &sampler));
+    assert_ptr_equal(ndr_sampler_cl(sampler), cl_nearest);
+    clReleaseSampler(cl_nearest); /* libndr has a reference of its own */
+    ndr_buffer *out = buffer_of(sizeof model, NULL);
+    for (size_t t = 0; t < TYPES; ++t) {
+        const ndr_range *size = &types[t].size;
+        size_t reversed[3] = { 1, 0, 0 };
+        ndr_reverse_dims(size->dims, size->size, reversed);
+        cl_mem cl = cl_image_of(CL_MEM_READ_ONLY, cl_types[t], (cl_image_format){ CL_RGBA, CL_UNSIGNED_INT8 }, reversed[0],
+                                reversed[1], reversed[2]);
+        const cl_uint before = references_of(cl);
+        ndr_image *image;
+        assert_ok(ndr_image_from_cl(context, cl, &image));
+        assert_ptr_equal(ndr_image_cl(image), cl);
+        assert_int_equal(references_of(cl), before + 1);
+        ndr_image_destroy(image);
+        assert_int_equal(references_of(cl), before);
+        assert_ok(ndr_image_from_cl(context, cl, &image));
+        for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u + t);
+        assert_ok(ndr_image_write(queue, image, NULL, model));
+        assert_ok(ndr_launch(queue, kernel_of(kernels, names[t]), *size, image, sampler, out));
+        read_buffer(out, got, 4 * count_of(size));
+        assert_memory_equal(got, model, 4 * count_of(size));
+        seed = t + 1;
+        maps_first_layers = types[t].is_array && driver_maps_first_layers();
+        map_randomly(image, size, NDR_MAP_READ_WRITE);
+        ndr_image_destroy(image);
+        clReleaseMemObject(cl);
+    }
+    ndr_sampler_destroy(sampler);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_sampler_from_cl(context, NULL, &wrong), "cl is NULL");
+    ndr_buffer_destroy(out);
+}
+
+static void test_image_from_cl__has_the_accesses_of_the_object(void **state)
+{
+    (void)state;
+    skip_without_images();
+    const cl_image_format format = { CL_RGBA, CL_FLOAT };
+    cl_mem cl = cl_image_of(CL_MEM_WRITE_ONLY | CL_MEM_HOST_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, format, 5, 3, 0);
+    ndr_image *image, *other = image_with(1, floats4, NULL);
+    assert_ok(ndr_image_from_cl(context, cl, &image));
+    clReleaseMemObject(cl);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), image, other),
+                   "made for a kernel that only writes it (ndr_image_desc.kernels), but this one reads it");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, image, NULL, host), "for the host to read, not to write it");
+    assert_ok(ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), other, image));
+    assert_ok(ndr_queue_finish(queue));
+    ndr_image_destroy(image);
+    ndr_image_destroy(other);
+}
+
+static void test_image_from_cl__refuses_what_is_not_an_image_of_the_context(void **state)
+{
+    (void)state;
+    skip_without_images();
+    cl_int error;
+    ndr_image *image = NULL;
+    ndr_sampler *sampler = NULL;
+    ndr_context *other;
+    assert_ok(ndr_context_create(NULL, &other));
+    cl_mem buffer = clCreateBuffer(context->cl, 0, 64, NULL, &error),
+           cl = cl_image_of(0, CL_MEM_OBJECT_IMAGE2D, (cl_image_format){ CL_RGBA, CL_FLOAT }, 5, 3, 0);
+    cl_sampler cl_sampler = clCreateSampler(context->cl, CL_FALSE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, &error);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_from_cl(context, buffer, &image), "the memory object is a buffer, not an image");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_from_cl(other, cl, &image), "belongs to another OpenCL context");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_sampler_from_cl(other, cl_sampler, &sampler), "belongs to another OpenCL context");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_from_cl(NULL, cl, &image), "context is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_from_cl(context, NULL, &image), "cl is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_from_cl(context, cl, NULL), "image is NULL");
+    assert_null(image);
+    assert_null(sampler);
+    assert_null(ndr_image_cl(NULL));
+    assert_null(ndr_sampler_cl(NULL));
+    clReleaseMemObject(buffer);
+    clReleaseMemObject(cl);
+    clReleaseSampler(cl_sampler);
+    ndr_context_destroy(other);
 }
 
 /* ---- refusals ---- */
@@ -480,9 +838,13 @@ static void test_image__refuses_descriptions_that_are_not_valid(void **state)
         { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 2, { 4, 0 } } }, "dimension 1 has 0 elements" },
         { NDR_BAD_ARGUMENT, { .size = { 2, { 4, 4 } } }, "format {0, 0} is not valid; set channels and type" },
         { NDR_UNSUPPORTED, { .format = { NDR_CHANNELS_INTENSITY, NDR_CHANNEL_I32 }, .size = { 2, { 4, 4 } } },
-          "has no format INTENSITY of I32 for image2d_t by reading and writing; ndr_image_list_formats() lists" },
+          "has no format INTENSITY of I32 for an image2d_t that kernels read and write; of INTENSITY it has " },
+        { NDR_UNSUPPORTED, { .format = { NDR_CHANNELS_INTENSITY, NDR_CHANNEL_I32 }, .size = { 2, { 4, 4 } } },
+          "; of type I32 it has " },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = NDR_ACCESS_READ, .is_read_write = true },
+          "is_read_write is set, but kernels is 1; set that to NDR_ACCESS_READ_WRITE" },
         { NDR_LIMIT_EXCEEDED, { .format = bytes4, .size = { 2, { most + 1, 4 } } }, limit },
-        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = NDR_ACCESS_NONE }, "kernels is 3" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = (ndr_access)4 }, "kernels is 4 and host is 0" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         assert_refused(cases[i].status, ndr_image_create(context, &cases[i].desc, &image), "ndr_image_create",
@@ -583,6 +945,15 @@ int main(void)
         cmocka_unit_test(test_sampler__reads_as_its_descriptor_says),
         cmocka_unit_test(test_image__over_a_buffer_shows_its_bytes),
         cmocka_unit_test(test_image__over_a_view_is_refused),
+        cmocka_unit_test(test_image__maps_random_parts_of_each_type),
+        cmocka_unit_test(test_image__mapped_is_kept_from_the_device),
+        cmocka_unit_test(test_image__refuses_maps_that_are_not_valid),
+        cmocka_unit_test(test_image__fills_and_copies_need_no_access_of_the_host),
+        cmocka_unit_test(test_image__of_no_kernel_is_not_an_argument),
+        cmocka_unit_test(test_image__for_read_write_parameters_needs_a_format_for_that),
+        cmocka_unit_test(test_image_from_cl__takes_each_type),
+        cmocka_unit_test(test_image_from_cl__has_the_accesses_of_the_object),
+        cmocka_unit_test(test_image_from_cl__refuses_what_is_not_an_image_of_the_context),
         cmocka_unit_test(test_image__refuses_descriptions_that_are_not_valid),
         cmocka_unit_test(test_image__refuses_parts_that_do_not_fit_by_dimension),
         cmocka_unit_test(test_image__arguments_are_checked_against_the_kernel),

@@ -180,6 +180,38 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
     assert_int_equal(find_slice("enqueue", "read")->bytes, 36);
 }
 
+static void test_trace__tells_the_bytes_of_images(void **state)
+{
+    (void)state;
+    cl_bool has_images = CL_FALSE;
+    assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
+                     CL_SUCCESS);
+    skip_without(has_images, "the device has no images");
+    open_traced("images.json");
+    static float values[7 * 5 * 4];
+    ndr_image *from, *to;
+    ndr_mapped_part mapped;
+    ndr_image_desc desc = { .format = { NDR_CHANNELS_RGBA, NDR_CHANNEL_F32 }, .size = ndr_range_2d(7, 5) };
+    const ndr_image_part part = { .extent = ndr_range_2d(2, 3) };
+    assert_ok(ndr_image_create(traced, &desc, &from));
+    assert_ok(ndr_image_create(traced, &desc, &to));
+    assert_ok(ndr_image_write(line, from, NULL, values));
+    assert_ok(ndr_image_fill(line, to, NULL, values, NULL));
+    assert_ok(ndr_image_copy(line, from, &part, to, NULL, NULL));
+    assert_ok(ndr_image_read(line, to, &part, values));
+    assert_ok(ndr_image_map(line, to, NDR_MAP_READ, &part, &mapped));
+    assert_ok(ndr_image_unmap(line, to, mapped.host));
+    ndr_image_destroy(from);
+    ndr_image_destroy(to);
+    close_traced();
+    read_slices("images.json", "");
+    assert_int_equal(find_slice("transfer", "write image")->bytes, 7 * 5 * 16);
+    assert_int_equal(find_slice("transfer", "fill image")->bytes, 7 * 5 * 16);
+    assert_int_equal(find_slice("transfer", "copy image")->bytes, 2 * 3 * 16);
+    assert_int_equal(find_slice("transfer", "read image")->bytes, 2 * 3 * 16);
+    assert_int_equal(find_slice("transfer", "map image")->bytes, 2 * 3 * 16);
+}
+
 static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
 {
     (void)state;
@@ -558,6 +590,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__shows_a_queue_as_rows_without_overlap),
         cmocka_unit_test(test_trace__numbers_queues_and_contexts),
         cmocka_unit_test(test_trace__tells_the_bytes_of_rectangles),
+        cmocka_unit_test(test_trace__tells_the_bytes_of_images),
         cmocka_unit_test(test_trace__waits_for_the_work_of_a_context_that_ends),
         cmocka_unit_test(test_trace__shows_operations_with_their_row),
         cmocka_unit_test(test_trace__shows_regions_within_regions),

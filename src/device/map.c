@@ -1,0 +1,172 @@
+/* map.c - mappings of buffers and images.
+ *
+ * A buffer has the mappings of its views, too, and those of images over it. A driver keeps them in a
+ * list, and distinguishes mappings at the same address only by their order.
+ * The lock is held until a mapping is complete: PoCL 3.1 could otherwise free the unfinished mapping of another
+ * thread. */
+#include "device/device.h"
+
+#include <stdlib.h>
+
+void ndr_mappings_init(ndr_mappings *mappings)
+{
+    ndr_mutex_init(&mappings->lock);
+    ndr_mutex_init(&mappings->list_lock);
+}
+
+void ndr_mappings_destroy(ndr_mappings *mappings)
+{
+    ndr_mutex_destroy(&mappings->lock);
+    ndr_mutex_destroy(&mappings->list_lock);
+}
+
+bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_writes)
+{
+    return atomic_load(device_writes ? &mappings->count : &mappings->count_for_writing) == 0;
+}
+
+/* ---- the list ---- */
+
+static void add_mapping(ndr_mappings *mappings, ndr_mapping *mapping)
+{
+    ndr_mutex_lock(&mappings->list_lock);
+    mapping->next = mappings->first;
+    mappings->first = mapping;
+    atomic_fetch_add(&mappings->count, 1);
+    if (mapping->access != NDR_MAP_READ) atomic_fetch_add(&mappings->count_for_writing, 1);
+    ndr_mutex_unlock(&mappings->list_lock);
+}
+
+/* The link to the mapping of `cl` at `host` (NULL: to any of its mappings), or to NULL. */
+static ndr_mapping **find_mapping(ndr_mappings *mappings, cl_mem cl, const void *host)
+{
+    ndr_mapping **link = &mappings->first;
+    while (*link && ((*link)->cl != cl || (host && (*link)->host != host))) link = &(*link)->next;
+    return link;
+}
+
+static void free_mapping(ndr_mapping *mapping)
+{
+    ndr_cl.clReleaseCommandQueue(mapping->queue);
+    free(mapping);
+}
+
+static void remove_mapping(ndr_mappings *mappings, ndr_mapping **link)
+{
+    ndr_mapping *found = *link;
+    ndr_mutex_lock(&mappings->list_lock);
+    *link = found->next;
+    atomic_fetch_sub(&mappings->count, 1);
+    if (found->access != NDR_MAP_READ) atomic_fetch_sub(&mappings->count_for_writing, 1);
+    ndr_mutex_unlock(&mappings->list_lock);
+    free_mapping(found);
+}
+
+/* ---- mapping ---- */
+
+ndr_status ndr_map_check(const char *call, ndr_map_access access)
+{
+    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
+                "%s: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE", call,
+                (int)access);
+    return NDR_OK;
+}
+
+static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *request, ndr_mapping **mapping)
+{
+    ndr_mapping *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
+    const cl_int error = ndr_cl.clRetainCommandQueue(queue->cl);
+    if (error != CL_SUCCESS) {
+        free(made);
+        return ndr_fail_cl(error, "clRetainCommandQueue");
+    }
+    made->cl = request->cl;
+    made->bytes = request->bytes;
+    made->queue = queue->cl;
+    made->access = request->access;
+    *mapping = made;
+    return NDR_OK;
+}
+
+static ndr_status enqueue_map(const ndr_order *order, const ndr_map_request *request, void **host, ndr_event **event)
+{
+    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
+                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
+                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
+    cl_event done = NULL;
+    const ndr_status status =
+        request->submit(order->queue->cl, request, flags[request->access], host, &waits, &done);
+    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+}
+
+/* With the lock held. */
+static ndr_status map_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+{
+    ndr_event *done;
+    NDR_TRY(enqueue_map(order, request, &mapping->host, &done));
+    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
+    if (status == NDR_OK) add_mapping(request->mappings, mapping);
+    else ndr_submit_last_unmap(order->queue->cl, mapping->cl, mapping->host);
+    return status;
+}
+
+ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host)
+{
+    ndr_mapping *mapping = NULL;
+    NDR_TRY(make_mapping(order->queue, request, &mapping));
+    ndr_mutex_lock(&request->mappings->lock);
+    const ndr_status status = map_locked(order, request, mapping);
+    if (status == NDR_OK) *host = mapping->host;
+    ndr_mutex_unlock(&request->mappings->lock);
+    if (status != NDR_OK) free_mapping(mapping);
+    return status;
+}
+
+/* ---- unmapping ---- */
+
+static ndr_status enqueue_unmap(const ndr_order *order, cl_mem cl, void *host, ndr_event **event)
+{
+    ndr_event *made;
+    NDR_TRY(ndr_event_prepare(order, event, &made));
+    const ndr_wait_list waits = ndr_event_list(made);
+    cl_event done = NULL;
+    const ndr_status status = ndr_submit_unmap(order->queue->cl, cl, host, &waits, made ? &done : NULL);
+    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+}
+
+/* With the lock held. */
+static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
+                               ndr_event **event)
+{
+    ndr_mapping **link = find_mapping(mappings, cl, host);
+    NDR_REQUIRE(host && *link, "ndr_%s_unmap: %p is not where this %s is mapped; pass what ndr_%s_map() gave", what,
+                host, what, what);
+    NDR_TRY(enqueue_unmap(order, cl, host, event));
+    remove_mapping(mappings, link);
+    return NDR_OK;
+}
+
+ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
+                     ndr_event **event)
+{
+    ndr_mutex_lock(&mappings->lock);
+    const ndr_status status = unmap_locked(order, what, mappings, cl, host, event);
+    ndr_mutex_unlock(&mappings->lock);
+    return status;
+}
+
+/* The lock also keeps out mappings of other views. */
+void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl)
+{
+    if (ndr_mappings_allow(mappings, true)) return;
+    ndr_mutex_lock(&mappings->lock);
+    for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
+        ndr_submit_last_unmap((*link)->queue, cl, (*link)->host);
+        remove_mapping(mappings, link);
+    }
+    ndr_mutex_unlock(&mappings->lock);
+}
