@@ -481,6 +481,142 @@ static void test_image__over_a_view_is_refused(void **state)
     ndr_buffer_destroy(buffer);
 }
 
+/* ---- the forms of public kernels ----
+ *
+ * Kernels of photo editors take several images, samplers at program scope, vectors by value, tables in buffers and local
+ * memory, over sizes that do not divide. Launched by libndr and by OpenCL they leave the same bits. */
+
+enum { FORM_ROWS = 23, FORM_COLS = 37, FORM_ELEMENTS = FORM_ROWS * FORM_COLS, FORM_GROUP = 8, MAX_FORM_ARGS = 8 };
+
+static const char forms[] =
+    "constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+    "constant sampler_t linear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;\n"
+    "kernel void mix_by(read_only image2d_t a, read_only image2d_t b, write_only image2d_t out, const int width,\n"
+    "                   const int height, const float4 share, global const float *table)\n"
+    "{\n"
+    "    const int x = get_global_id(0), y = get_global_id(1);\n"
+    "    if (x >= width || y >= height) return;\n"
+    "    float4 p = read_imagef(a, nearest, (int2)(x, y)), q = read_imagef(b, linear, (float2)(x + 0.25f, y * 0.9f));\n"
+    "    p = mix(p, q, share);\n"
+    "    p.w = table[clamp((int)(p.w * 255.0f), 0, 255)];\n"
+    "    write_imagef(out, (int2)(x, y), p);\n"
+    "}\n"
+    "kernel void blur_rows(read_only image2d_t in, write_only image2d_t out, global const float *weight, const int radius,\n"
+    "                      const int width, const int height, local float4 *row)\n"
+    "{\n"
+    "    const int x = get_global_id(0), y = get_global_id(1), l = get_local_id(0), n = get_local_size(0);\n"
+    "    for (int i = l; i < n + 2 * radius; i += n)\n"
+    "        row[i] = read_imagef(in, nearest, (int2)(x - l + i - radius, y));\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    if (x >= width || y >= height) return;\n"
+    "    float4 sum = 0.0f;\n"
+    "    for (int i = -radius; i <= radius; ++i) sum += row[l + radius + i] * weight[i + radius];\n"
+    "    write_imagef(out, (int2)(x, y), sum);\n"
+    "}\n";
+/* In a program with one of the others, Mesa 22.3.6 cannot compile it. */
+static const char unpack_form[] =
+    "kernel void unpack(read_only image2d_t raw, write_only image2d_t out, const int2 origin, const uint black,\n"
+    "                   global const uchar *pattern, sampler_t s)\n"
+    "{\n"
+    "    const int x = get_global_id(0), y = get_global_id(1);\n"
+    "    const uint v = read_imageui(raw, s, (int2)(x, y) + origin).x;\n"
+    "    write_imagef(out, (int2)(x, y), (float4)((float)(v - min(v, black)) * pattern[(y & 1) * 2 + (x & 1)], x, y, 1.0f));\n"
+    "}\n";
+
+/* One argument as libndr and as OpenCL take it. */
+typedef struct form_arg {
+    ndr_arg arg;
+    size_t cl_bytes;
+    const void *cl;
+} form_arg;
+
+static void check_form(const char *source, const char *name, const form_arg *given, size_t count, ndr_image *output, const size_t local[2])
+{
+    static float by_libndr[FORM_ELEMENTS][4], by_opencl[FORM_ELEMENTS][4];
+    const size_t zeros[3] = { 0, 0, 0 }, extent[3] = { FORM_COLS, FORM_ROWS, 1 };
+    ndr_arg args[MAX_FORM_ARGS];
+    ndr_nd_range range = { .global = ndr_range_2d(FORM_ROWS, FORM_COLS) };
+    size_t global[2] = { FORM_COLS, FORM_ROWS };
+    if (local) {
+        for (int d = 0; d < 2; ++d) global[d] = (global[d] + local[d] - 1) / local[d] * local[d];
+        range = (ndr_nd_range){ .global = ndr_range_2d(global[1], global[0]), .local = ndr_range_2d(local[1], local[0]) };
+    }
+    ndr_kernel *kernel = kernel_of(source, name);
+    for (size_t i = 0; i < count; ++i) args[i] = given[i].arg;
+    assert_ok(ndr_launch_v(queue, kernel, &range, args, count, NULL));
+    assert_ok(ndr_image_read(queue, output, NULL, by_libndr));
+    assert_ok(ndr_image_fill(queue, output, NULL, (const float[4]){ 0 }, NULL));
+    cl_kernel cl = ndr_kernel_cl(kernel);
+    for (size_t i = 0; i < count; ++i)
+        assert_int_equal(clSetKernelArg(cl, (cl_uint)i, given[i].cl_bytes, given[i].cl), CL_SUCCESS);
+    cl_command_queue line = ndr_queue_cl(queue);
+    assert_int_equal(clEnqueueNDRangeKernel(line, cl, 2, NULL, global, local, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadImage(line, ndr_image_cl(output), CL_TRUE, zeros, extent, 0, 0, by_opencl, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_true(by_libndr[FORM_ELEMENTS - 1][0] != 0 && by_libndr[FORM_ELEMENTS - 1][3] != 0);
+    if (memcmp(by_libndr, by_opencl, sizeof by_opencl) != 0) fail_msg("%s leaves other bits than with OpenCL", name);
+}
+
+static void test_image__kernels_of_public_forms_leave_the_bits_of_opencl(void **state)
+{
+    (void)state;
+    skip_without_images();
+    static float a[FORM_ELEMENTS][4], b[FORM_ELEMENTS][4], table[256];
+    static uint16_t raw[FORM_ELEMENTS];
+    seed = number_from_env("NDR_TEST_SEED", 1) << 32;
+    for (size_t i = 0; i < 4 * FORM_ELEMENTS; ++i) {
+        (&a[0][0])[i] = (float)(below(1000) + 1) / 1000;
+        (&b[0][0])[i] = (float)(below(1000) + 1) / 1000;
+        raw[i / 4] = (uint16_t)(600 + below(60000));
+    }
+    for (size_t i = 0; i < 256; ++i) table[i] = (float)(i + 1) / 256;
+    const ndr_range size = ndr_range_2d(FORM_ROWS, FORM_COLS);
+    const ndr_access reads = NDR_ACCESS_READ;
+    ndr_image *in_a = image_of((ndr_image_desc){ .format = floats4, .size = size, .contents = a, .kernels = reads }),
+              *in_b = image_of((ndr_image_desc){ .format = floats4, .size = size, .contents = b, .kernels = reads }),
+              *in_raw = image_of((ndr_image_desc){ .format = { NDR_CHANNELS_R, NDR_CHANNEL_U16 }, .size = size,
+                                                   .contents = raw, .kernels = reads }),
+              *out = image_of((ndr_image_desc){ .format = floats4, .size = size, .kernels = NDR_ACCESS_WRITE });
+    ndr_buffer *tables = buffer_of(sizeof table, table), *pattern = buffer_of(4, "\1\2\3\4");
+    ndr_sampler *sampler;
+    assert_ok(ndr_sampler_create(context, NULL, &sampler));
+    const cl_mem cl_a = ndr_image_cl(in_a), cl_b = ndr_image_cl(in_b), cl_raw = ndr_image_cl(in_raw), cl_out = ndr_image_cl(out),
+                 cl_table = ndr_buffer_cl(tables), cl_pattern = ndr_buffer_cl(pattern);
+    const struct _cl_sampler *const cl_sampler = ndr_sampler_cl(sampler);
+    const cl_int width = FORM_COLS, height = FORM_ROWS, radius = 3;
+    const cl_uint black = 512;
+    const cl_float4 share = { { 0.25f, 0.5f, 0.75f, 0.125f } };
+    const cl_int2 origin = { { 2, -1 } };
+    const form_arg mix_by[] = {
+        { ndr_arg_of(in_a), sizeof cl_a, &cl_a }, { ndr_arg_of(in_b), sizeof cl_b, &cl_b },
+        { ndr_arg_of(out), sizeof cl_out, &cl_out }, { ndr_arg_of(width), sizeof width, &width },
+        { ndr_arg_of(height), sizeof height, &height },
+        { ndr_vector(float, 0.25f, 0.5f, 0.75f, 0.125f), sizeof share, &share },
+        { ndr_arg_of(tables), sizeof cl_table, &cl_table },
+    };
+    check_form(forms, "mix_by", mix_by, 7, out, NULL);
+    const form_arg blur_rows[] = {
+        { ndr_arg_of(in_a), sizeof cl_a, &cl_a }, { ndr_arg_of(out), sizeof cl_out, &cl_out },
+        { ndr_arg_of(tables), sizeof cl_table, &cl_table }, { ndr_arg_of(radius), sizeof radius, &radius },
+        { ndr_arg_of(width), sizeof width, &width }, { ndr_arg_of(height), sizeof height, &height },
+        { ndr_local(cl_float4, FORM_GROUP + 6), (FORM_GROUP + 6) * sizeof(cl_float4), NULL },
+    };
+    check_form(forms, "blur_rows", blur_rows, 7, out, (const size_t[]){ FORM_GROUP, 1 });
+    const form_arg unpack[] = {
+        { ndr_arg_of(in_raw), sizeof cl_raw, &cl_raw }, { ndr_arg_of(out), sizeof cl_out, &cl_out },
+        { ndr_vector(int, 2, -1), sizeof origin, &origin }, { ndr_arg_of(black), sizeof black, &black },
+        { ndr_arg_of(pattern), sizeof cl_pattern, &cl_pattern }, { ndr_arg_of(sampler), sizeof cl_sampler, &cl_sampler },
+    };
+    check_form(unpack_form, "unpack", unpack, 6, out, NULL);
+    ndr_image_destroy(in_a);
+    ndr_image_destroy(in_b);
+    ndr_image_destroy(in_raw);
+    ndr_image_destroy(out);
+    ndr_buffer_destroy(tables);
+    ndr_buffer_destroy(pattern);
+    ndr_sampler_destroy(sampler);
+}
+
 /* ---- mapping ---- */
 
 /* The mapped part as for_each_element() takes it. */
@@ -945,6 +1081,7 @@ int main(void)
         cmocka_unit_test(test_sampler__reads_as_its_descriptor_says),
         cmocka_unit_test(test_image__over_a_buffer_shows_its_bytes),
         cmocka_unit_test(test_image__over_a_view_is_refused),
+        cmocka_unit_test(test_image__kernels_of_public_forms_leave_the_bits_of_opencl),
         cmocka_unit_test(test_image__maps_random_parts_of_each_type),
         cmocka_unit_test(test_image__mapped_is_kept_from_the_device),
         cmocka_unit_test(test_image__refuses_maps_that_are_not_valid),
