@@ -225,10 +225,16 @@ ndr_status ndr_submit_shared_unmap(cl_command_queue queue, void *start, const nd
 ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, size_t size_bytes,
                                      const ndr_wait_list *waits, cl_event *done);
 
-/* Between addresses of shared memory, of any kind, and the host's. `copy` is clEnqueueSVMMemcpy() or
- * clEnqueueMemcpyINTEL(). */
-typedef __typeof__(clEnqueueSVMMemcpy) ndr_shared_copier;
-ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier *copy, bool blocks, void *to,
+/* Whether the loader has OpenCL 2.0's commands for shared memory, and 2.1's that migrates it. */
+bool ndr_submit_knows_shared(void);
+bool ndr_submit_knows_migration(void);
+
+/* Between addresses of shared memory, of any kind, and the host's. `copy` is the extension's function of the name below;
+ * NULL: OpenCL 2.0's. */
+typedef cl_int(CL_API_CALL *ndr_shared_copier)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
+                                               const cl_event *, cl_event *);
+extern const char ndr_shared_copier_name[];
+ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier copy, bool blocks, void *to,
                                   const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
 
 /* ---- caps.c ---- */
@@ -770,7 +776,7 @@ struct ndr_shared {
     ndr_shared_kind kind;
     unsigned char *base, *start; /* what OpenCL allocated, and behind a guard zone the first byte */
     size_t size_bytes;
-    ndr_shared_copier *copy;
+    ndr_shared_copier copy;
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
     ndr_mutex lock;                         /* guards the next three */

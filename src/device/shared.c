@@ -52,8 +52,7 @@ static bool has_functions(const ndr_context *context, ndr_shared_kind kind)
 {
     if (!is_of_opencl_2(kind)) return ndr_cl.clGetExtensionFunctionAddressForPlatform != NULL;
     return has_version(context, 2, 0) && ndr_cl.clSVMAlloc && ndr_cl.clSVMFree && ndr_cl.clSetKernelArgSVMPointer
-           && ndr_cl.clSetKernelExecInfo && ndr_cl.clEnqueueSVMMap && ndr_cl.clEnqueueSVMUnmap
-           && ndr_cl.clEnqueueSVMMemcpy;
+           && ndr_cl.clSetKernelExecInfo && ndr_submit_knows_shared();
 }
 
 static ndr_status read_kind(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info)
@@ -141,7 +140,6 @@ static ndr_status find_function(const ndr_context *context, const char *name, vo
 static ndr_status allocate_svm(ndr_shared *s, bool has_atomics, size_t size_bytes)
 {
     const cl_svm_mem_flags fine = CL_MEM_SVM_FINE_GRAIN_BUFFER | (has_atomics ? CL_MEM_SVM_ATOMICS : 0);
-    s->copy = ndr_cl.clEnqueueSVMMemcpy;
     s->set_arg = ndr_cl.clSetKernelArgSVMPointer;
     s->base = ndr_cl.clSVMAlloc(s->context->cl, CL_MEM_READ_WRITE | (s->kind == NDR_SHARED_FINE ? fine : 0), size_bytes,
                                 0);
@@ -154,7 +152,7 @@ static ndr_status allocate_usm(ndr_shared *s, size_t size_bytes)
     ndr_context *const c = s->context;
     clHostMemAllocINTEL_fn for_host;
     clDeviceMemAllocINTEL_fn for_device; /* clSharedMemAllocINTEL has the same type */
-    NDR_TRY(find_function(c, "clEnqueueMemcpyINTEL", &s->copy));
+    NDR_TRY(find_function(c, ndr_shared_copier_name, &s->copy));
     NDR_TRY(find_function(c, "clSetKernelArgMemPointerINTEL", &s->set_arg));
     NDR_TRY(find_function(c, "clMemFreeINTEL", &s->free));
     cl_int error;
@@ -431,7 +429,7 @@ ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offs
     const span s = { shared, offset_bytes, size_bytes };
     NDR_TRY(check_use(__func__, order.queue, &s, true));
     const bool migrates = is_of_opencl_2(shared->kind) && has_version(shared->context, 2, 1)
-                          && ndr_cl.clEnqueueSVMMigrateMem;
+                          && ndr_submit_knows_migration();
     if (!migrates || size_bytes == 0) return ndr_queue_mark_in(&order, event);
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(&order, event, &made));
@@ -442,7 +440,7 @@ ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offs
     return ndr_event_return_or_destroy(status, order.queue, made, done, event);
 }
 
-static ndr_status submit_copy(const ndr_order *order, ndr_shared_copier *copy, void *to, const void *from,
+static ndr_status submit_copy(const ndr_order *order, ndr_shared_copier copy, void *to, const void *from,
                               size_t size_bytes, ndr_event **event)
 {
     ndr_event *made;
@@ -494,6 +492,6 @@ ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offse
                 "of another one",
                 size_bytes, from_offset_bytes, to_offset_bytes);
     /* The extension's call accepts addresses of both sorts. */
-    ndr_shared_copier *const copy = is_of_opencl_2(from->kind) ? to->copy : from->copy;
+    const ndr_shared_copier copy = is_of_opencl_2(from->kind) ? to->copy : from->copy;
     return submit_copy(&order, copy, start_of(&target), start_of(&source), size_bytes, event);
 }

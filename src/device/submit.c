@@ -300,11 +300,21 @@ ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, 
     return NDR_OK;
 }
 
-ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier *copy, bool blocks, void *to,
+bool ndr_submit_knows_shared(void)
+{
+    return ndr_cl.clEnqueueSVMMap && ndr_cl.clEnqueueSVMUnmap && ndr_cl.clEnqueueSVMMemcpy;
+}
+
+bool ndr_submit_knows_migration(void) { return ndr_cl.clEnqueueSVMMigrateMem != NULL; }
+
+const char ndr_shared_copier_name[] = "clEnqueueMemcpyINTEL";
+
+ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier copy, bool blocks, void *to,
                                   const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
 {
-    ENQUEUE_AS(queue, done, copy == ndr_cl.clEnqueueSVMMemcpy ? "clEnqueueSVMMemcpy" : "clEnqueueMemcpyINTEL",
-               copy(queue, blocks, to, from, size_bytes, LIST(waits), done), "transfer", "copy shared", size_bytes);
+    const ndr_shared_copier submit = copy ? copy : ndr_cl.clEnqueueSVMMemcpy;
+    ENQUEUE_AS(queue, done, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy",
+               submit(queue, blocks, to, from, size_bytes, LIST(waits), done), "transfer", "copy shared", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
     return NDR_OK;
 }
