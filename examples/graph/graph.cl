@@ -1,0 +1,17 @@
+/* graph.cl - a breadth-first walk. The same struct as in main.c. */
+
+typedef struct vertex {
+    global struct vertex *global *neighbours; /* `degree` of them */
+    int degree;
+    int distance; /* from the first vertex; -1: not reached yet */
+} vertex;
+
+/* One work-item for each vertex. Those that the step before has reached reach their neighbours. Several may reach the
+ * same one: they all write the same distance, and atomics make these writes legal. */
+kernel void walk_step(global vertex *vertices, int step, global int *reached)
+{
+    global vertex *v = vertices + get_global_id(0);
+    if (v->distance != step) return;
+    for (int i = 0; i < v->degree; ++i)
+        if (atomic_cmpxchg((volatile global int *)&v->neighbours[i]->distance, -1, step + 1) == -1) atomic_inc(reached);
+}
