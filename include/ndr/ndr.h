@@ -865,6 +865,19 @@ typedef struct ndr_sampler ndr_sampler;
 /** Memory at the same address on the host and the device: ndr_shared.h. */
 typedef struct ndr_shared ndr_shared;
 
+/** The operator that combines two elements. ndr_reduce() has sum, minimum and maximum; ndr_reducer() has all, the bit
+ * operators for integers only. Integers wrap modulo 2^width. */
+typedef enum ndr_op {
+    NDR_OP_NONE = 0,    /**< Not set. */
+    NDR_OP_SUM = 1,     /**< Identity 0. */
+    NDR_OP_MIN = 2,     /**< Identity the largest value, +infinity for floats. NaN is left out. */
+    NDR_OP_MAX = 3,     /**< Identity the smallest value, -infinity for floats. NaN is left out. */
+    NDR_OP_PRODUCT = 4, /**< Identity 1. */
+    NDR_OP_BIT_AND = 5, /**< Identity all bits set. */
+    NDR_OP_BIT_OR = 6,  /**< Identity 0. */
+    NDR_OP_BIT_XOR = 7  /**< Identity 0. */
+} ndr_op;
+
 /** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */
 typedef enum ndr_arg_kind {
     NDR_ARG_NONE = 0,     /**< Not set. */
@@ -880,8 +893,9 @@ typedef enum ndr_arg_kind {
                                padding. as.value.type_name is not read. */
     NDR_ARG_IMAGE = 10,   /**< as.image; must not be NULL. */
     NDR_ARG_SAMPLER = 11, /**< as.sampler; must not be NULL. */
-    NDR_ARG_SHARED = 12,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
-    NDR_ARG_REACHED = 13  /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
+    NDR_ARG_REDUCER = 12, /**< as.reducer, with an initial value that is given as `dtype`. */
+    NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
+    NDR_ARG_REACHED = 14  /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -908,13 +922,21 @@ typedef struct ndr_arg {
             const char *type_name; /**< "struct pair", "pair" or NULL; compared with the kernel's. */
         } value;                   /**< NDR_ARG_STRUCT, NDR_ARG_VECTOR */
         size_t extent[3];          /**< NDR_ARG_LOCAL */
+        struct {
+            ndr_buffer *buffer;    /**< Where the result goes; must not be NULL. */
+            size_t element;        /**< Its place there, in elements of the reducer's type. */
+            uint64_t initial;      /**< Begins with the bytes of as.i, as.u, as.f or as.d. */
+            ndr_op op;             /**< As the kernel declares it. */
+        } reducer;                 /**< NDR_ARG_REDUCER */
     } as;                          /**< The value. */
     const char *element_name;      /**< NDR_ARG_LOCAL: "struct cell" or NULL; compared with the kernel's. */
 } ndr_arg;
 
 /* ndr_arg_of(x) makes an ndr_arg of a buffer, an image, a sampler, a shared allocation, a number or an ndr_arg;
- * ndr_shared_at() and ndr_reaches() are in ndr_shared.h; ndr_vector(type, values...) makes one of a vector's elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1
- * to 3 extents; ndr_null is a deliberate NULL.
+ * ndr_shared_at() and ndr_reaches() are in ndr_shared.h; ndr_vector(type, values...) makes one of a vector's elements;
+ * ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is
+ * a deliberate NULL; ndr_reducer(op, initial, buffer, element) is where the result of a reducer goes, for kernels with
+ * NDR_REDUCTION() (docs/vocabulary/reduction.md).
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
  * be passed to float, and to half: the launch rounds it to the nearest half, ties to even; from 65520 on that is
@@ -974,14 +996,6 @@ NDR_API void ndr_prepared_destroy(ndr_prepared *prepared);
  * in ndr_launch(). */
 
 /* ---- operations ---------------------------------------------------------------------------------- */
-
-/** The operator that combines two elements. */
-typedef enum ndr_op {
-    NDR_OP_NONE = 0, /**< Not set. */
-    NDR_OP_SUM = 1,  /**< Identity 0. Integers wrap modulo 2^width. */
-    NDR_OP_MIN = 2,  /**< Identity the largest value, +infinity for floats. NaN is left out. */
-    NDR_OP_MAX = 3   /**< Identity the smallest value, -infinity for floats. NaN is left out. */
-} ndr_op;
 
 /** The method of a reduction. */
 typedef enum ndr_reduce_method {

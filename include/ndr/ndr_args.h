@@ -105,6 +105,18 @@ static inline ndr_arg ndr_arg_vector_(ndr_dtype dtype, const void *elements, siz
     return arg;
 }
 
+/* What is no number makes the argument NDR_ARG_NONE, which every launch refuses. */
+static inline ndr_arg ndr_arg_reducer_(ndr_op op, ndr_arg initial, ndr_buffer *buffer, size_t element)
+{
+    const bool is_number = initial.kind >= NDR_ARG_SIGNED && initial.kind <= NDR_ARG_DOUBLE;
+    ndr_arg arg = { is_number ? NDR_ARG_REDUCER : NDR_ARG_NONE, initial.dtype, 0, { 0 }, 0 };
+    arg.as.reducer.buffer = buffer;
+    arg.as.reducer.element = element;
+    arg.as.reducer.initial = initial.as.u;
+    arg.as.reducer.op = op;
+    return arg;
+}
+
 /* A fourth extent makes the argument NDR_ARG_NONE, which every launch refuses. */
 static inline ndr_arg ndr_arg_local_(ndr_dtype dtype, size_t element_bytes, int extents, size_t a, size_t b,
                                      size_t c)
@@ -154,6 +166,12 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_local(type, ...)                                                                             \
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
                                                  NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
+
+/** Where the result of a reducer goes: `ndr_reducer(NDR_OP_SUM, 0.0f, results, 3)` stores 0.0f plus all that the
+ * kernel's indexes add in results[3], counted in elements of the reducer's type. The operator must be the kernel's, and
+ * `initial` a number as for a parameter of the reducer's type; NaN is refused for a minimum and a maximum. Two reducers
+ * of a launch must not have the same element, and the kernel must not access the element in another way. */
+#define ndr_reducer(op, initial, buffer, element) ndr_arg_reducer_((op), ndr_arg_of(initial), (buffer), (element))
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
 

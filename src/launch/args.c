@@ -33,7 +33,7 @@ static const char *kind_name(const ndr_arg *arg)
         [NDR_ARG_SIGNED] = "an integer",    [NDR_ARG_UNSIGNED] = "an integer", [NDR_ARG_FLOAT] = "a float",
         [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
         [NDR_ARG_VECTOR] = "a vector",
-        [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler",
+        [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler", [NDR_ARG_REDUCER] = "a reducer",
         [NDR_ARG_SHARED] = "a shared allocation", [NDR_ARG_REACHED] = "ndr_reaches()",
     };
     return names[arg->kind];
@@ -125,7 +125,8 @@ static ndr_status check_use(const arg_check *p)
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
-    if (p->arg->kind == NDR_ARG_BUFFER && !is_usable_by(p->param, p->arg->as.buffer))
+    const bool is_buffer = p->arg->kind == NDR_ARG_BUFFER || p->arg->kind == NDR_ARG_REDUCER;
+    if (is_buffer && !is_usable_by(p->param, p->arg->as.buffer))
         return refuse(p, "is a buffer that the host has mapped; unmap it first");
     return p->arg->kind == NDR_ARG_IMAGE ? check_image_use(p) : NDR_OK;
 }
@@ -133,7 +134,7 @@ static ndr_status check_use(const arg_check *p)
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
-        if (args[i].kind <= NDR_ARG_BUFFER || args[i].kind == NDR_ARG_IMAGE)
+        if (args[i].kind <= NDR_ARG_BUFFER || args[i].kind == NDR_ARG_IMAGE || args[i].kind == NDR_ARG_REDUCER)
             NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
         if (args[i].kind >= NDR_ARG_SHARED) NDR_TRY(use_shared(kernel, i, &args[i], queue));
     }
@@ -411,6 +412,62 @@ static ndr_status convert_number(const arg_check *p, ndr_bound *out)
     }
 }
 
+/* ---- reducers ---- */
+
+/* The initial value as an argument for a number. */
+static ndr_arg initial_of(const ndr_arg *arg)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(arg->dtype);
+    ndr_arg number = { .kind = NDR_ARG_NONE, .dtype = arg->dtype };
+    if (type) number.kind = arg->dtype == NDR_DTYPE_F32   ? NDR_ARG_FLOAT
+                            : arg->dtype == NDR_DTYPE_F64 ? NDR_ARG_DOUBLE
+                            : type->is_signed             ? NDR_ARG_SIGNED
+                                                          : NDR_ARG_UNSIGNED;
+    memcpy(&number.as, &arg->as.reducer.initial, sizeof arg->as.reducer.initial);
+    return number;
+}
+
+static bool is_nan(const ndr_arg *number)
+{
+    return number->kind == NDR_ARG_FLOAT    ? number->as.f != number->as.f
+           : number->kind == NDR_ARG_DOUBLE ? number->as.d != number->as.d
+                                            : false;
+}
+
+/* `out->copy` receives the initial value. */
+static ndr_status convert_initial(const arg_check *p, ndr_bound *out)
+{
+    const ndr_op op = p->arg->as.reducer.op;
+    const ndr_arg initial = initial_of(p->arg);
+    uint64_t bits = 0;
+    if (initial.kind == NDR_ARG_NONE) return refuse(p, "is a reducer whose initial value is no number; set ndr_arg.dtype");
+    if (op != ndr_reducer_op(p->param)) return refuse(p, "is given another operator; name the same on both sides");
+    NDR_TRY(convert_number(&(arg_check){ p->kernel, p->index, p->param, &initial }, out));
+    if ((op == NDR_OP_MIN || op == NDR_OP_MAX) && is_nan(&initial))
+        return refuse(p, "has NaN as its initial value, which a minimum or maximum leaves out; give an infinity");
+    memcpy(&bits, out->value, out->size_bytes);
+    out->copy.u64 = bits;
+    return NDR_OK;
+}
+
+static ndr_status convert_reducer(const arg_check *p, ndr_bound *out)
+{
+    const ndr_buffer *buffer = p->arg->as.reducer.buffer;
+    const size_t element = p->arg->as.reducer.element;
+    if (p->arg->kind != NDR_ARG_REDUCER) return refuse_kind(p, "a reducer (ndr_reducer)");
+    NDR_TRY(convert_initial(p, out));
+    if (!buffer) return refuse(p, "is a reducer without a buffer");
+    if (buffer->context != p->kernel->context)
+        return refuse(p, "has a buffer of another context than the kernel's; make it in that one");
+    NDR_TRY(check_access(p, buffer->kernel_access));
+    if (element >= buffer->size_bytes / p->param->size_bytes)
+        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p, " goes to element %zu, but its buffer holds %zu", element,
+                         buffer->size_bytes / p->param->size_bytes);
+    out->size_bytes = sizeof buffer->cl;
+    out->value = &buffer->cl;
+    return NDR_OK;
+}
+
 /* ---- vectors ---- */
 
 /* A vector of three has the layout of one of four. A float becomes a half by rounding. */
@@ -514,7 +571,7 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
 static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->arg->kind == NDR_ARG_NONE)
-        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents)");
+        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, ndr_reducer a number)");
     if ((unsigned)p->arg->kind > NDR_ARG_REACHED)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
@@ -523,6 +580,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     case NDR_PARAM_LOCAL: return convert_local(p, out, local_bytes);
     case NDR_PARAM_NUMBER: return convert_number(p, out);
     case NDR_PARAM_BYTES: return convert_bytes(p, out);
+    case NDR_PARAM_REDUCER: return convert_reducer(p, out);
     case NDR_PARAM_ANY: return convert_as_given(p, out, local_bytes);
     case NDR_PARAM_OPAQUE: break;
     }

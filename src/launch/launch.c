@@ -27,17 +27,17 @@ static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d
 
 static ndr_cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, const ndr_piece *piece)
 {
-    ndr_cl_piece out = { .record.dims = plan->dims };
+    ndr_cl_piece out = { .record.of.dims = plan->dims };
     size_t passed[3];
     for (unsigned d = 0; d < plan->dims; ++d) {
         const bool is_own = adds_offset_itself(form, piece, d);
         passed[d] = is_own ? 0 : piece->offset[d];
-        out.record.global_range[d] = plan->global_range[d];
-        out.record.offset[d] = plan->offset[d];
-        out.record.group_range[d] = plan->group_range[d];
-        out.record.first_group[d] = piece->first_group[d];
-        out.record.local_range[d] = plan->local_range[d];
-        out.record.base[d] = is_own ? piece->offset[d] : 0;
+        out.record.of.global_range[d] = plan->global_range[d];
+        out.record.of.offset[d] = plan->offset[d];
+        out.record.of.group_range[d] = plan->group_range[d];
+        out.record.of.first_group[d] = piece->first_group[d];
+        out.record.of.local_range[d] = plan->local_range[d];
+        out.record.of.base[d] = is_own ? piece->offset[d] : 0;
     }
     ndr_reverse_dims(plan->dims, passed, out.offset);
     ndr_reverse_dims(plan->dims, piece->global, out.global);
@@ -72,6 +72,7 @@ static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_
     NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));
     for (unsigned i = 0; i < last->plan.piece_count; ++i)
         last->pieces[i] = piece_for_cl(kernel->form, &last->plan, &last->plan.pieces[i]);
+    if (kernel->form == NDR_FORM_REDUCTION) ndr_reduction_divide(kernel, range, last);
     last->range = *range;
     return NDR_OK;
 }
@@ -115,6 +116,7 @@ ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const
     NDR_TRY(plan(l->kernel, range, l->planned));
     size_t local_bytes;
     NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->planned->bound, &local_bytes));
+    if (l->kernel->form == NDR_FORM_REDUCTION) NDR_TRY(ndr_reduction_check(l->kernel, args));
     l->arg_count = arg_count;
     l->scratch_bytes = scratch_bytes_for(l->kernel, &l->planned->plan);
     return ndr_launch_check_local(l->kernel, local_bytes, l->scratch_bytes);
@@ -131,11 +133,12 @@ static ndr_status bind_scratch(const ndr_launch_state *l, cl_kernel cl)
     return NDR_OK;
 }
 
-static ndr_status bind_record(const ndr_launch_state *l, cl_kernel cl, const ndr_record *record)
+static ndr_status bind_record(const ndr_launch_state *l, cl_kernel cl, const ndr_reduction_record *record)
 {
     if (l->kernel->form == NDR_FORM_PLAIN || record == l->planned->record) return NDR_OK;
     l->planned->record = NULL;
-    NDR_TRY_CL(clSetKernelArg(cl, l->kernel->arg_count - 1, sizeof *record, record));
+    const size_t bytes = l->kernel->form == NDR_FORM_REDUCTION ? sizeof *record : sizeof record->of;
+    NDR_TRY_CL(clSetKernelArg(cl, l->kernel->arg_count - 1, bytes, record));
     l->planned->record = record;
     return NDR_OK;
 }
@@ -250,6 +253,7 @@ static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const n
     NDR_TRY(ndr_launch_plan(l, range, args, arg_count));
     NDR_TRY(ndr_args_check_use(l->kernel, l->queue, args, arg_count));
     if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, l->kernel->cl));
+    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, args));
     return ndr_launch_enqueue(l);
 }
 
@@ -271,8 +275,17 @@ ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const nd
     NDR_TRY(check_objects(order->queue, kernel, range));
     if (arg_count > kernel->info.arg_count && ndr_args_count_reached(args, arg_count) > 0)
         return launch_reaching(order, kernel, range, args, arg_count, event);
+    return kernel->form == NDR_FORM_REDUCTION
+               ? ndr_reduction_launch(order, kernel, range, args, arg_count, event)
+               : ndr_launch_with(order, kernel, range, args, arg_count, NULL, event);
+}
+
+ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                            size_t arg_count, const ndr_workspace *workspace, ndr_event **event)
+{
     ndr_launch_state l; /* members that are not set here are set before use */
     NDR_TRY(ndr_launch_begin(&l, order, kernel, event));
+    l.workspace = workspace;
     ndr_mutex_lock(&kernel->lock);
     const ndr_status status = launch(&l, range, args, arg_count);
     ndr_mutex_unlock(&kernel->lock);

@@ -4,6 +4,8 @@
 
 #include "program/program.h"
 
+#include "shared/workspace.h"
+
 /* ---- range.c ---- */
 
 /* Limits and requirements of a range: plain data from kernel and device. Sizes are in libndr's order, of a 3-D
@@ -86,12 +88,37 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reach
 ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count);
 ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound);
 
+/* ---- workspace.c ---- */
+
+/* Temporary memory of a queue, used by one operation, or launch with reducers, after the other; kernels/shared/workspace.h describes its head.
+ * One thread borrows it at a time, until its launches are enqueued. */
+typedef struct ndr_workspace ndr_workspace;
+
+/* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing
+ * is borrowed. */
+ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace);
+
+/* `last` is the event of the borrower's last command, or NULL if there is none: the next borrower's launches wait
+ * for it. */
+void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last);
+
+ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
+
+/* The event that the borrower's first launch must wait for; NULL: none. */
+ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
+
+/* The next slot, for one launch. That launch zeroes the slot after it. */
+unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
+
+/* A number for marks: not 0, and not among the last 2^32 - 2 ones. */
+unsigned ndr_workspace_take_number(ndr_workspace *workspace);
+
 /* ---- launch.c ---- */
 
 /* A piece of a plan for OpenCL: sizes in its order, and the launch record. */
 typedef struct ndr_cl_piece {
     size_t offset[3], global[3], local[3];
-    ndr_record record;
+    ndr_reduction_record record; /* only `of`, if the kernel has no reducers */
 } ndr_cl_piece;
 
 /* A launch with its plan, and the arguments set in OpenCL's kernel. A kernel keeps its last one, so that the next
@@ -100,7 +127,7 @@ typedef struct ndr_planned {
     ndr_nd_range range; /* dims 0: none */
     ndr_range_plan plan;
     ndr_cl_piece pieces[NDR_MAX_PIECES];
-    const ndr_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
+    const ndr_reduction_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
     size_t scratch_bytes;     /* set in OpenCL's kernel; 0: none */
     ndr_bound bound[];
 } ndr_planned;
@@ -111,6 +138,7 @@ typedef struct ndr_launch_state {
     ndr_kernel *kernel;
     const cl_kernel *clones; /* one for each piece, with all its arguments; NULL: the kernel's own is used */
     ndr_planned *planned;    /* used with its owner's lock held */
+    const ndr_workspace *workspace; /* of a kernel with reducers, otherwise NULL */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_order *order;
@@ -138,6 +166,10 @@ ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, si
 ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                          size_t arg_count, ndr_event **event);
 
+/* The same for objects that are checked; `workspace` is NULL for a kernel without reducers. */
+ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
+                           size_t arg_count, const ndr_workspace *workspace, ndr_event **event);
+
 /* The same without NDR_CHECK. Not inlined: GCC would split it, which costs 13 instructions a launch. */
 ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                             size_t arg_count, ndr_event **event) __attribute__((noinline));
@@ -146,6 +178,21 @@ ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const nd
 
 /* ndr_prepared_run() without NDR_CHECK, of objects that are checked. */
 ndr_status ndr_prepared_run_plain(const ndr_order *order, ndr_prepared *prepared, ndr_event **event);
+
+/* ---- reduction.c ---- */
+
+/* Pure: divide the planned range of a kernel with reducers into chunks, for one launch or two. */
+void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *planned);
+
+/* Refuse reducers with the same destination. All arguments are checked. */
+ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args);
+
+/* Set the hidden arguments but the record. */
+ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args);
+
+/* ndr_launch_plain() of a kernel with reducers. */
+ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range,
+                                const ndr_arg *args, size_t arg_count, ndr_event **event);
 
 /* ---- checked.c ---- */
 

@@ -85,6 +85,10 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
     NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
     NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, kernel->form != NDR_FORM_REDUCTION,
+                   "ndr_prepare: kernel \"%s\" has reducers (NDR_REDUCTION), which need memory of the queue that runs "
+                   "it; run it with ndr_launch()",
+                   kernel->name);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffers(kernel, args, arg_count));
     const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
     const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);

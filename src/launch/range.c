@@ -89,6 +89,10 @@ static ndr_status check_form(const planner *p)
                    "kernel \"%s\" works in groups (NDR_ND_RANGE): launch it over an ndr_nd_range; a local size of 0 "
                    "lets the library choose",
                    p->rules->kernel);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, form != NDR_FORM_REDUCTION || !has_groups(p->range),
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), and the library divides its range: launch it over an "
+                   "ndr_range",
+                   p->rules->kernel);
     return NDR_OK;
 }
 

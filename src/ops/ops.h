@@ -8,7 +8,6 @@
 #include "launch/launch.h"
 
 #include "shared/core.h"
-#include "shared/workspace.h"
 
 /* ---- operand.c ---- */
 
@@ -31,31 +30,6 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
 
 /* The kernel argument: the buffer, or ndr_null for 0 elements. */
 ndr_arg ndr_operand_arg(const ndr_operand *operand);
-
-/* ---- workspace.c ---- */
-
-/* Temporary memory of a queue, used by one operation after the other; kernels/shared/workspace.h describes its head.
- * One thread borrows it at a time, until its launches are enqueued. */
-typedef struct ndr_workspace ndr_workspace;
-
-/* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing
- * is borrowed. */
-ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace);
-
-/* `last` is the event of the borrower's last command, or NULL if there is none: the next borrower's launches wait
- * for it. */
-void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last);
-
-ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
-
-/* The event that the borrower's first launch must wait for; NULL: none. */
-ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
-
-/* The next slot, for one launch. That launch zeroes the slot after it. */
-unsigned ndr_workspace_take_slot(ndr_workspace *workspace);
-
-/* A number for marks: not 0, and not among the last 2^32 - 2 ones. */
-unsigned ndr_workspace_take_number(ndr_workspace *workspace);
 
 /* ---- core.c ---- */
 

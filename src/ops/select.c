@@ -35,9 +35,7 @@ const char *ndr_op_find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsig
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request)
 {
     (void)request;
-    /* If a register holds several items, a kernel written for one takes compilers minutes (llvmpipe). */
-    const bool has_vectors = caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.native_f32_width > 1;
-    return has_vectors ? NULL : "the device is no CPU on which an item has vector registers by itself";
+    return ndr_has_vectors(caps) ? NULL : "the device is no CPU on which an item has vector registers by itself";
 }
 
 /* ---- choosing ---- */

@@ -14,8 +14,8 @@
 static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
     const size_t *size = k->info.required_local_size;
-    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
-                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->is_guarded, size[0], size[1], size[2]);
+    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %u %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
+                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->reducer_count, k->is_guarded, size[0], size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
         ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
                      p->is_const, (int)p->access, p->name, p->type_name);
@@ -56,8 +56,8 @@ ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
     int form = 0, has_scratch = 0, is_guarded = 0;
     unsigned count = 0;
     size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
-    sscanf(line + 7 + length, "%u %u %zu %d %u %d %d %zu %zu %zu", &count, &k->info.arg_count, &k->argument_bytes,
-           &form, &k->dims, &has_scratch, &is_guarded, &size[0], &size[1], &size[2]);
+    sscanf(line + 7 + length, "%u %u %zu %d %u %d %u %d %zu %zu %zu", &count, &k->info.arg_count, &k->argument_bytes,
+           &form, &k->dims, &has_scratch, &k->reducer_count, &is_guarded, &size[0], &size[1], &size[2]);
     k->form = (ndr_form)form;
     k->has_scratch = has_scratch;
     k->is_guarded = is_guarded;

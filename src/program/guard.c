@@ -85,6 +85,52 @@ static bool starts_with_guard(ndr_code *code, const char *options, const char *n
     return is_free_of_group_calls(all) && is_free_of_group_calls(code->macros.chars) && is_free_of_group_calls(options);
 }
 
+/* ---- kernels with reducers ---- */
+
+static bool is_called(const ndr_code_kernel *kernel, const char *name)
+{
+    return ndr_word_length(kernel->name) == strlen(name) && strncmp(kernel->name, name, strlen(name)) == 0;
+}
+
+static ndr_status refuse_words(const char *name, const ndr_code_kernel *kernel)
+{
+    static const char *const words[] = { "return", "goto", "barrier", "work_group_barrier" };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+        const char *found = ndr_word_find(kernel->body, words[i]);
+        if (found && found < kernel->end)
+            return ndr_fail(NDR_BUILD_FAILED,
+                            "kernel \"%s\" has reducers (NDR_REDUCTION) and `%s`: a work-item of it runs many indexes, "
+                            "and stores their values at its end; end an index with `continue`, and use barriers in a "
+                            "kernel without reducers",
+                            name, words[i]);
+    }
+    return NDR_OK;
+}
+
+static ndr_status check_body(const char *name, const ndr_code_kernel *kernel)
+{
+    const char *loop = ndr_word_find(kernel->body, "NDR_REDUCE");
+    NDR_REQUIRE_AS(NDR_BUILD_FAILED, loop && loop < kernel->end,
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), but no NDR_REDUCE in its body, which runs the indexes of "
+                   "its range; write it there, and not in a macro",
+                   name);
+    return refuse_words(name, kernel);
+}
+
+ndr_status ndr_guard_check_reduction(const char *text, const char *name)
+{
+    ndr_code code;
+    ndr_code_kernel kernel;
+    const bool was_read = ndr_code_read(text, &code);
+    ndr_status status = was_read ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
+    for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
+        if (kernel.body && is_called(&kernel, name)) status = check_body(name, &kernel);
+    ndr_code_free(&code);
+    return status;
+}
+
+/* ---- the guard ---- */
+
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
 {
     ndr_code code;

@@ -140,6 +140,12 @@ static ndr_status expand_source(const ndr_kernel_desc *desc, ndr_text *out, ndr_
     return status;
 }
 
+bool ndr_has_vectors(const ndr_caps *caps)
+{
+    /* If a register holds several items, a kernel written for one takes compilers minutes (llvmpipe). */
+    return caps->info.type == NDR_DEVICE_TYPE_CPU && caps->info.native_f32_width > 1;
+}
+
 /* `parts` NULL: the program has one text. Otherwise `text` is all of them. */
 static ndr_status build_program(ndr_context *context, const ndr_kernel_desc *desc, const char *text,
                                 const ndr_part *parts, size_t count, ndr_text *options, ndr_program *made)
@@ -155,6 +161,8 @@ static ndr_status build_from(ndr_context *context, const ndr_kernel_desc *desc, 
 {
     ndr_text options = { 0 };
     ndr_text_add(&options, "%s%s%s", flags ? flags : "", flags && *flags ? " " : "", options_of(desc));
+    if (ndr_source_includes(text, "ndr/reduction.clh") && ndr_has_vectors(&context->caps))
+        ndr_text_add(&options, " -DNDR_REDUCTION_VECTORS=1");
     ndr_status status = ndr_sub_groups_choose(context, desc->sub_group_size, text, made, &options);
     if (status == NDR_OK && options.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     if (status == NDR_OK && !ndr_binary_find(context, text, options.chars, made))
@@ -244,6 +252,7 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
 static ndr_status read_from_text(ndr_program *program, const char *text, ndr_kernel *made)
 {
     NDR_TRY(ndr_signature_read(made, text, program));
+    if (made->form == NDR_FORM_REDUCTION) return ndr_guard_check_reduction(text, made->name);
     if (made->form != NDR_FORM_RANGE) return NDR_OK;
     return ndr_guard_read(text, program->options, made->name, &made->is_guarded);
 }

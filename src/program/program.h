@@ -13,6 +13,7 @@ typedef enum ndr_form {
     NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
     NDR_FORM_RANGE,    /* NDR_RANGE(d) */
     NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
+    NDR_FORM_REDUCTION, /* NDR_REDUCTION(d, ...) */
 } ndr_form;
 
 /* The kinds of parameters. */
@@ -23,6 +24,7 @@ typedef enum ndr_param_kind {
     NDR_PARAM_NUMBER,   /* a number */
     NDR_PARAM_BYTES,    /* a vector or struct */
     NDR_PARAM_OPAQUE,   /* an image or a sampler, by its type_name; otherwise not supported by ndr_arg */
+    NDR_PARAM_REDUCER,  /* a reducer; the operator is in the type_name */
     NDR_PARAM_ANY,      /* of a foreign kernel, unknown to the driver: any argument is accepted */
 } ndr_param_kind;
 
@@ -58,6 +60,7 @@ struct ndr_kernel {
     ndr_form form;
     unsigned dims;    /* of the record: 1 to 3, or 0 for any */
     bool has_scratch; /* a hidden local argument before the record */
+    unsigned reducer_count; /* the last visible parameters */
     bool is_guarded;  /* items past its range return at once: the launch can be rounded up */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* of warps and virtual ones */
@@ -410,6 +413,9 @@ ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *
  * the range: then its launch can be rounded up. False if that is not certain. */
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first);
 
+/* Pure: refuse a kernel with reducers whose text shows that it leaves the loop over indexes, waits, or has no loop. */
+ndr_status ndr_guard_check_reduction(const char *text, const char *name);
+
 /* ---- signature.c ---- */
 
 /* Build a program whose title is set, like ndr_build(), and find its kernels' types. */
@@ -427,6 +433,13 @@ ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_
  * for a kernel without a text, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
+
+/* Pure: whether compilers get vector instructions out of the loop of one item: on CPUs, if a register does not hold
+ * several items. */
+bool ndr_has_vectors(const ndr_caps *caps);
+
+/* Pure: the operator of a reducer's parameter. */
+ndr_op ndr_reducer_op(const ndr_param *param);
 
 /* Pure: the number or vector type called `type_name` in OpenCL C; its bytes, 0 for neither. */
 ndr_builtin ndr_builtin_named(const char *type_name);

@@ -171,10 +171,54 @@ static ndr_status check_record_is_last(const ndr_kernel *kernel)
     for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
         NDR_REQUIRE_AS(
             NDR_BUILD_FAILED, strcmp(kernel->params[i].name, "ndr_record_") != 0,
-            "kernel \"%s\" has \"%s\" behind NDR_RANGE or NDR_ND_RANGE, which must be the last parameter: move "
+            "kernel \"%s\" has \"%s\" behind NDR_RANGE, NDR_ND_RANGE or NDR_REDUCTION, which must be the last parameter: move "
             "it to the end",
             kernel->name, kernel->params[i + 1].name);
     return NDR_OK;
+}
+
+/* ---- reducers ---- */
+
+#define REDUCER "ndr_reducer_"
+
+static const struct {
+    const char *name;
+    ndr_op op;
+} reducer_ops[] = { { "SUM_", NDR_OP_SUM },         { "PRODUCT_", NDR_OP_PRODUCT }, { "MIN_", NDR_OP_MIN },
+                    { "MAX_", NDR_OP_MAX },         { "BIT_AND_", NDR_OP_BIT_AND }, { "BIT_OR_", NDR_OP_BIT_OR },
+                    { "BIT_XOR_", NDR_OP_BIT_XOR } };
+
+/* The type's name from the operator on, as "SUM_float*". */
+static const char *skip_to_reducer_op(const ndr_param *param)
+{
+    const char *name = param->type_name;
+    if (strncmp(name, "struct ", 7) == 0) name += 7;
+    return strncmp(name, REDUCER, strlen(REDUCER)) == 0 ? name + strlen(REDUCER) : NULL;
+}
+
+ndr_op ndr_reducer_op(const ndr_param *param)
+{
+    const char *name = skip_to_reducer_op(param);
+    for (size_t i = 0; name && i < sizeof reducer_ops / sizeof reducer_ops[0]; ++i)
+        if (strncmp(name, reducer_ops[i].name, strlen(reducer_ops[i].name)) == 0) return reducer_ops[i].op;
+    return NDR_OP_NONE;
+}
+
+/* Of "SUM_float*" and "BIT_AND_uint*" the type is behind the last underscore. */
+static void classify_reducer(ndr_param *param)
+{
+    param->kind = NDR_PARAM_REDUCER;
+    param->type = pointee_builtin(strrchr(param->type_name, '_') + 1);
+    param->size_bytes = ndr_builtin_bytes(param->type);
+}
+
+/* The hidden parameters of NDR_REDUCTION(): where each reducer goes, memory, the record. */
+static void detect_reducers(ndr_kernel *kernel, unsigned count)
+{
+    kernel->form = NDR_FORM_REDUCTION;
+    kernel->reducer_count = count;
+    kernel->info.arg_count -= count + 2;
+    for (unsigned i = 0; i < count; ++i) classify_reducer(&kernel->params[kernel->info.arg_count - count + i]);
 }
 
 static void detect_record(ndr_kernel *kernel)
@@ -183,8 +227,13 @@ static void detect_record(ndr_kernel *kernel)
     const ndr_param *last = &kernel->params[kernel->arg_count - 1];
     const char *type = last->type_name;
     if (strncmp(type, "struct ", 7) == 0) type += 7;
-    unsigned dims;
+    unsigned dims, reducers;
     char rest;
+    if (sscanf(type, "ndr_reduction_record_%1u_%1u%c", &dims, &reducers, &rest) == 2) {
+        kernel->dims = dims;
+        detect_reducers(kernel, reducers);
+        return;
+    }
     if (sscanf(type, "ndr_range_record_%1u%c", &dims, &rest) == 1) kernel->form = NDR_FORM_RANGE;
     else if (sscanf(type, "ndr_nd_range_record_%1u%c", &dims, &rest) == 1) kernel->form = NDR_FORM_ND_RANGE;
     else return;
@@ -505,6 +554,8 @@ static size_t count_argument_bytes(const ndr_kernel *kernel)
         const bool is_value = param->kind == NDR_PARAM_NUMBER || param->kind == NDR_PARAM_BYTES;
         bytes += is_value ? param->size_bytes : kernel->context->caps.info.address_bits / 8;
     }
+    if (kernel->form == NDR_FORM_REDUCTION)
+        return bytes + kernel->reducer_count * sizeof(ndr_reducer_record) + sizeof(ndr_reduction_record);
     return bytes + (kernel->form == NDR_FORM_PLAIN ? 0 : sizeof(ndr_record));
 }
 

@@ -20,4 +20,18 @@ typedef struct ndr_record {
     NDR_RECORD_WORD_ dims;
 } ndr_record;
 
+/* The record of a kernel with reducers. Its range is divided into chunks. */
+typedef struct ndr_reduction_record {
+    ndr_record of;
+    NDR_RECORD_WORD_ count, chunk, chunks; /* indexes of the range; those of a chunk; how many chunks there are */
+    NDR_RECORD_WORD_ combines;             /* 1: the launch combines what the chunks have given */
+} ndr_reduction_record;
+
+/* Where the result of one reducer goes. */
+typedef struct ndr_reducer_record {
+    NDR_RECORD_WORD_ initial; /* begins with the value's bytes */
+    NDR_RECORD_WORD_ element;  /* of the buffer */
+    NDR_RECORD_WORD_ partials; /* where the values of its chunks begin in the workspace, in ulongs */
+} ndr_reducer_record;
+
 #endif

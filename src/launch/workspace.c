@@ -1,5 +1,5 @@
 /* workspace.c - temporary memory that the operations of a queue share. */
-#include "ops/ops.h"
+#include "launch/launch.h"
 
 struct ndr_workspace {
     ndr_attachment base;  /* of the queue */

@@ -1,0 +1,130 @@
+/* reduction.c - launches of kernels with reducers.
+ *
+ * The range is divided into chunks, whose values go to the queue's workspace. A second launch of the same kernel, by one
+ * group, combines them in their order. If there is one chunk, the first launch stores the result. The chunks depend on
+ * the range and on the largest group alone, so every launch gives the same bits. */
+#include "launch/launch.h"
+
+#include <string.h>
+
+enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8 };
+
+/* ---- dividing the range ---- */
+
+static size_t count_indexes(const ndr_range_plan *plan)
+{
+    size_t count = 1;
+    for (unsigned d = 0; d < plan->dims; ++d) count *= plan->global_range[d];
+    return count;
+}
+
+/* On CPUs, whose groups have one item: chunks are long enough to amortise a group, and enough for all cores. */
+static size_t chunk_for_vectors(size_t count)
+{
+    enum { MIN_CHUNK = 1 << 14, MAX_CHUNK = 1 << 18, PREFERRED_COUNT = 128 };
+    const size_t share = ndr_min_size(ndr_ceil_div(count, PREFERRED_COUNT), MAX_CHUNK);
+    return ndr_max_size(ndr_max_size(share, MIN_CHUNK), ndr_ceil_div(count, MAX_CHUNKS));
+}
+
+/* Elsewhere: tiles in which each item has one index for each of its lanes. */
+static size_t chunk_for_groups(size_t count, size_t group)
+{
+    enum { LANES = 4, PREFERRED_COUNT = 1 << 10 };
+    const size_t tile = LANES * group, tiles = ndr_ceil_div(count, tile);
+    return tile * ndr_max_size(ndr_ceil_div(tiles, PREFERRED_COUNT), 1);
+}
+
+static size_t group_for(const ndr_kernel *kernel)
+{
+    enum { LARGEST = 256 /* as in kernels/ndr/reduction.clh */ };
+    const ndr_device_info *device = &kernel->context->caps.info;
+    const size_t limit = ndr_min_size(kernel->info.max_group_size, device->max_local_size[2]);
+    size_t group = LARGEST;
+    if (ndr_has_vectors(&kernel->context->caps)) return 1;
+    while (group > 1 && group > limit) group /= 2;
+    return group;
+}
+
+static ndr_cl_piece make_piece(const ndr_reduction_record *record, size_t groups, size_t group)
+{
+    return (ndr_cl_piece){ .global = { groups * group, 1, 1 }, .local = { group, 1, 1 }, .record = *record };
+}
+
+void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *planned)
+{
+    ndr_range_plan *plan = &planned->plan;
+    ndr_reduction_record record = { .of.dims = plan->dims };
+    for (unsigned d = 0; d < plan->dims; ++d) {
+        plan->global_range[d] = range->global.size[d];
+        record.of.global_range[d] = range->global.size[d];
+        record.of.offset[d] = range->offset[d];
+    }
+    const size_t group = group_for(kernel), count = count_indexes(plan);
+    record.count = count;
+    record.chunk = group == 1 ? chunk_for_vectors(count) : chunk_for_groups(count, group);
+    record.chunks = ndr_max_size(ndr_ceil_div(count, (size_t)record.chunk), 1);
+    planned->pieces[0] = make_piece(&record, (size_t)record.chunks, group);
+    record.combines = 1;
+    planned->pieces[1] = make_piece(&record, 1, group);
+    plan->piece_count = record.chunks > 1 ? 2 : 1;
+}
+
+/* ---- arguments ---- */
+
+static size_t first_reducer(const ndr_kernel *kernel) { return kernel->info.arg_count - kernel->reducer_count; }
+
+static ndr_bytes destination_of(const ndr_kernel *kernel, const ndr_arg *args, size_t index)
+{
+    const size_t bytes = kernel->params[index].size_bytes;
+    return (ndr_bytes){ args[index].as.reducer.buffer, args[index].as.reducer.element * bytes, bytes };
+}
+
+ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args)
+{
+    for (size_t i = first_reducer(kernel); i < kernel->info.arg_count; ++i)
+        for (size_t j = first_reducer(kernel); j < i; ++j)
+            NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT,
+                           !ndr_bytes_overlap(destination_of(kernel, args, i), destination_of(kernel, args, j)),
+                           "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one of "
+                           "its own",
+                           kernel->name, kernel->params[j].name, kernel->params[i].name,
+                           args[i].as.reducer.element);
+    return NDR_OK;
+}
+
+/* The hidden parameters are behind the visible ones: a record of each reducer, the workspace, the record. */
+ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
+{
+    const ndr_kernel *kernel = l->kernel;
+    const size_t first = first_reducer(kernel);
+    for (unsigned i = 0; i < kernel->reducer_count; ++i) {
+        const ndr_reducer_record to = { .initial = l->planned->bound[first + i].copy.u64,
+                                        .element = args[first + i].as.reducer.element,
+                                        .partials = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) + i * MAX_CHUNKS };
+        NDR_TRY_CL(clSetKernelArg(kernel->cl, kernel->info.arg_count + i, sizeof to, &to));
+    }
+    const ndr_buffer *work = ndr_workspace_buffer(l->workspace);
+    NDR_TRY_CL(clSetKernelArg(kernel->cl, kernel->arg_count - 2, sizeof work->cl, &work->cl));
+    return NDR_OK;
+}
+
+/* ---- launching ---- */
+
+/* Out of order, the launch waits for the workspace's last user, and the next user for the launch. */
+ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range,
+                                const ndr_arg *args, size_t arg_count, ndr_event **event)
+{
+    enum { BYTES = NDR_WORKSPACE_HEAD_BYTES + MAX_REDUCERS * MAX_CHUNKS * sizeof(cl_ulong) };
+    ndr_workspace *workspace;
+    ndr_order mine = *order;
+    ndr_event *made = NULL;
+    const bool is_out_of_order = order->queue->is_out_of_order;
+    NDR_TRY(ndr_workspace_borrow(order->queue, BYTES, &workspace));
+    if (is_out_of_order) mine.also = ndr_workspace_busy_until(workspace);
+    const ndr_status status = ndr_launch_with(&mine, kernel, range, args, arg_count, workspace,
+                                              event || is_out_of_order ? &made : NULL);
+    ndr_workspace_return(workspace, is_out_of_order ? made : NULL);
+    if (status == NDR_OK && event) *event = made;
+    else ndr_event_destroy(made);
+    return status;
+}

@@ -1,0 +1,434 @@
+/* test_reducer.c - reducers: arguments of a launch to which each index adds a value. */
+#include "support.h"
+
+#include <math.h>
+
+/* Integers take x[i] as it is, floats small numbers, so that all sums and products are exact. */
+#define REAL_OF "((x[at] & 15) - 8)"
+#define COMMON(T, V, P)                                                                                      \
+    "kernel void all_" #T "(global const int *x, NDR_REDUCTION(1, (SUM, " #T ", a), (PRODUCT, " #T           \
+    ", b), (MIN, " #T ", c), (MAX, " #T ", d)))\n"                                                           \
+    "{ NDR_REDUCE(i, 1, a, b, c, d) { const size_t at = ndr_global_id(i, 0); const " #T " v = (" #T ")" V ";\n" \
+    "  NDR_COMBINE(a, v); NDR_COMBINE(b, " P "); NDR_COMBINE(c, v); NDR_COMBINE(d, v); } }\n"
+#define BITS(T)                                                                                              \
+    "kernel void all_" #T "(global const int *x, NDR_REDUCTION(1, (SUM, " #T ", a), (PRODUCT, " #T           \
+    ", b), (MIN, " #T ", c), (MAX, " #T ", d), (BIT_AND, " #T ", e), (BIT_OR, " #T ", f), (BIT_XOR, " #T ", g)))\n" \
+    "{ NDR_REDUCE(i, 1, a, b, c, d, e, f, g) { const " #T " v = (" #T ")x[ndr_global_id(i, 0)];\n"           \
+    "  NDR_COMBINE(a, v); NDR_COMBINE(b, v | 1); NDR_COMBINE(c, v); NDR_COMBINE(d, v);\n"                    \
+    "  NDR_COMBINE(e, v | 64); NDR_COMBINE(f, v & 5); NDR_COMBINE(g, v); } }\n"
+
+static const char integers[] = "#include \"ndr/reduction.clh\"\n" BITS(int) BITS(uint) BITS(long) BITS(ulong) BITS(char)
+    BITS(uchar) BITS(short) BITS(ushort);
+static const char floats[] =
+    "#include \"ndr/reduction.clh\"\n" COMMON(float, REAL_OF, "x[at] & 1 ? -1 : 1");
+static const char doubles[] =
+    "#include \"ndr/reduction.clh\"\n" COMMON(double, REAL_OF, "x[at] & 1 ? -1 : 1");
+
+static const char others[] =
+    "#include \"ndr/reduction.clh\"\n"
+    /* each index once, with its place, in 1 to 3 dimensions */
+    "#define PLACES(dims) \\\n"
+    "kernel void places_##dims(global uint *seen, NDR_REDUCTION(dims, (SUM, ulong, sum), (SUM, uint, count))) \\\n"
+    "{ \\\n"
+    "    NDR_REDUCE(i, dims, count, sum) { \\\n"
+    "        ulong place = 0; \\\n"
+    "        for (uint d = 0; d < dims; ++d) place = place * 1009 + ndr_global_id(i, d); \\\n"
+    "        seen[ndr_global_linear_id(i)] += 1; \\\n"
+    "        if (ndr_global_linear_id(i) % 3 == 1) continue; \\\n"
+    "        NDR_COMBINE(sum, place * (ndr_global_linear_id(i) + ndr_global_range(i, 0))); \\\n"
+    "        if (ndr_global_linear_id(i) % 3 == 2) break; \\\n"
+    "        NDR_COMBINE(count, 1); \\\n"
+    "        NDR_COMBINE(count, ndr_dims(i)); \\\n"
+    "    } \\\n"
+    "}\n"
+    "PLACES(1)\nPLACES(2)\nPLACES(3)\n"
+    "kernel void looked_at(global const float *x, NDR_REDUCTION(1, (SUM, float, sum), (MIN, float, least),\n"
+    "                                                         (MAX, float, most)))\n"
+    "{\n"
+    "    NDR_REDUCE(i, 1, sum, least, most) {\n"
+    "        const float v = x[ndr_global_id(i, 0)];\n"
+    "        NDR_COMBINE(sum, v);\n"
+    "        NDR_COMBINE(least, v);\n"
+    "        NDR_COMBINE(most, v);\n"
+    "    }\n"
+    "}\n"
+    "kernel void plain(global float *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 0; }\n";
+
+enum { MOST = 300007 };
+static int32_t x[MOST];
+
+static void fill(uint64_t *seed)
+{
+    for (size_t i = 0; i < MOST; ++i) {
+        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (int32_t)(*seed >> 32);
+    }
+}
+
+static uint64_t new_seed(void)
+{
+    const uint64_t seed = number_from_env("NDR_TEST_SEED", 20261122);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+static ndr_arg reducer_as(ndr_op op, ndr_dtype dtype, const void *initial, size_t bytes, ndr_buffer *to, size_t at)
+{
+    ndr_arg arg = { .kind = NDR_ARG_REDUCER, .dtype = dtype };
+    memcpy(&arg.as.reducer.initial, initial, bytes);
+    arg.as.reducer.buffer = to;
+    arg.as.reducer.element = at;
+    arg.as.reducer.op = op;
+    return arg;
+}
+
+static const ndr_op ops[] = { NDR_OP_SUM, NDR_OP_PRODUCT, NDR_OP_MIN, NDR_OP_MAX, NDR_OP_BIT_AND, NDR_OP_BIT_OR,
+                              NDR_OP_BIT_XOR };
+
+/* ---- all operators and types ---- */
+
+/* What the kernel computes from x[0..n), with 3 as the initial value of all. `v` and `p` are the values of an element. */
+#define DEFINE_REFERENCE(T, W, v, p)                                        \
+    static void reference_##T(size_t n, void *out)                          \
+    {                                                                       \
+        T r[4] = { 3, 3, 3, 3 };                                            \
+        for (size_t i = 0; i < n; ++i) {                                    \
+            const T value = (T)(v);                                         \
+            r[0] = (T)((W)r[0] + (W)value);                                 \
+            r[1] = (T)((W)r[1] * (W)(T)(p));                                \
+            r[2] = value < r[2] ? value : r[2];                             \
+            r[3] = r[3] < value ? value : r[3];                             \
+        }                                                                   \
+        memcpy(out, r, sizeof r);                                           \
+    }
+#define DEFINE_BITS(T)                                                      \
+    DEFINE_REFERENCE(T, uint64_t, x[i], value | 1)                          \
+    static void bits_##T(size_t n, void *out)                               \
+    {                                                                       \
+        T r[3] = { 3, 3, 3 };                                               \
+        for (size_t i = 0; i < n; ++i) {                                    \
+            const T value = (T)x[i];                                        \
+            r[0] = (T)(r[0] & (value | 64));                                \
+            r[1] = (T)(r[1] | (value & 5));                                 \
+            r[2] = (T)(r[2] ^ value);                                       \
+        }                                                                   \
+        memcpy(out, r, sizeof r);                                           \
+    }
+DEFINE_BITS(int32_t)
+DEFINE_BITS(uint32_t)
+DEFINE_BITS(int64_t)
+DEFINE_BITS(uint64_t)
+DEFINE_BITS(int8_t)
+DEFINE_BITS(uint8_t)
+DEFINE_BITS(int16_t)
+DEFINE_BITS(uint16_t)
+DEFINE_REFERENCE(float, float, (x[i] & 15) - 8, x[i] & 1 ? -1 : 1)
+DEFINE_REFERENCE(double, double, (x[i] & 15) - 8, x[i] & 1 ? -1 : 1)
+
+static const struct {
+    const char *name;
+    ndr_dtype dtype;
+    void (*reference)(size_t n, void *out);
+    void (*bits)(size_t n, void *out);
+} types[] = {
+    { "all_int", NDR_DTYPE_I32, reference_int32_t, bits_int32_t },
+    { "all_uint", NDR_DTYPE_U32, reference_uint32_t, bits_uint32_t },
+    { "all_long", NDR_DTYPE_I64, reference_int64_t, bits_int64_t },
+    { "all_ulong", NDR_DTYPE_U64, reference_uint64_t, bits_uint64_t },
+    { "all_char", NDR_DTYPE_I8, reference_int8_t, bits_int8_t },
+    { "all_uchar", NDR_DTYPE_U8, reference_uint8_t, bits_uint8_t },
+    { "all_short", NDR_DTYPE_I16, reference_int16_t, bits_int16_t },
+    { "all_ushort", NDR_DTYPE_U16, reference_uint16_t, bits_uint16_t },
+    { "all_float", NDR_DTYPE_F32, reference_float, NULL },
+    { "all_double", NDR_DTYPE_F64, reference_double, NULL },
+};
+
+static void check_type(size_t t, ndr_kernel *kernel, ndr_buffer *input, size_t n)
+{
+    const ndr_dtype dtype = types[t].dtype;
+    const size_t bytes = ndr_dtype_size(dtype), count = types[t].bits ? 7 : 4;
+    unsigned char initial[8] = { 3 }, got[8 * 9], wanted[8 * 9], untouched[8 * 9];
+    const float f = 3;
+    const double d = 3;
+    if (dtype == NDR_DTYPE_F32) memcpy(initial, &f, sizeof f);
+    if (dtype == NDR_DTYPE_F64) memcpy(initial, &d, sizeof d);
+    memset(untouched, 0xa5, sizeof untouched);
+    memcpy(wanted, untouched, sizeof wanted);
+    types[t].reference(n, wanted + bytes);
+    if (types[t].bits) types[t].bits(n, wanted + 5 * bytes);
+    ndr_buffer *results = buffer_of(sizeof untouched, untouched);
+    ndr_arg args[8] = { ndr_arg_of(input) };
+    for (size_t i = 0; i < count; ++i) args[i + 1] = reducer_as(ops[i], dtype, initial, bytes, results, i + 1);
+    const ndr_nd_range range = { .global = ndr_range_1d(n) };
+    assert_ok(ndr_launch_v(queue, kernel, &range, args, count + 1, NULL));
+    read_buffer(results, got, sizeof got);
+    ndr_buffer_destroy(results);
+    if (memcmp(got, wanted, sizeof got) == 0) return;
+    for (size_t i = 0; i < 9; ++i)
+        if (memcmp(got + i * bytes, wanted + i * bytes, bytes) != 0)
+            print_error("%s of %zu: element %zu differs\n", types[t].name, n, i);
+    fail();
+}
+
+static void check_types(const char *source, size_t first, size_t count)
+{
+    static const size_t sizes[] = { 0, 1, 64, 65, 257, 1009, 16385, MOST };
+    uint64_t seed = new_seed();
+    fill(&seed);
+    ndr_buffer *input = buffer_of(sizeof x, x);
+    for (size_t t = first; t < first + count; t += quick() ? 3 : 1) {
+        ndr_kernel *kernel = kernel_of(source, types[t].name);
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && (!quick() || sizes[s] < 1000); ++s)
+            check_type(t, kernel, input, sizes[s]);
+    }
+    ndr_buffer_destroy(input);
+}
+
+static void test_reducer__combines_integers_with_each_operator(void **state)
+{
+    (void)state;
+    check_types(integers, 0, 8);
+}
+
+static void test_reducer__combines_floats_with_each_operator(void **state)
+{
+    (void)state;
+    check_types(floats, 8, 1);
+}
+
+static void test_reducer__combines_doubles_with_each_operator(void **state)
+{
+    (void)state;
+    skip_without(device.has_f64, "f64");
+    check_types(doubles, 9, 1);
+}
+
+/* ---- ranges ---- */
+
+static uint32_t seen[MOST];
+
+static void check_places(ndr_range range, const size_t offset[3], ndr_queue *on, bool waits_for_another)
+{
+    static const char *const names[] = { "places_1", "places_2", "places_3" };
+    size_t n = 1, id[3] = { 0, 0, 0 };
+    for (unsigned d = 0; d < range.dims; ++d) n *= range.size[d];
+    memset(seen, 0, sizeof seen);
+    ndr_buffer *visits = buffer_of(n ? 4 * n : 4, seen);
+    ndr_buffer *results = buffer_of(4 * 8, NULL);
+    ndr_nd_range whole = { .global = range, .offset = { offset[0], offset[1], offset[2] } };
+    const ndr_arg args[] = { ndr_arg_of(visits), ndr_reducer(NDR_OP_SUM, (uint64_t)7, results, 2),
+                             ndr_reducer(NDR_OP_SUM, 9, results, 1) };
+    ndr_event *before = NULL, *after;
+    const uint32_t two = 2;
+    if (waits_for_another) assert_ok(ndr_buffer_fill(on, results, 0, 32, &two, 4, &before));
+    assert_ok(ndr_launch_v(ndr_after(on, before), kernel_of(others, names[range.dims - 1]), &whole, args, 3, &after));
+    assert_ok(ndr_event_wait(after));
+    uint64_t sum = 7, got[4];
+    uint32_t count = 9, got_count;
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t place = 0;
+        for (unsigned d = 0; d < range.dims; ++d) place = place * 1009 + id[d] + offset[d];
+        if (i % 3 != 1) sum += place * (i + range.size[0]);
+        if (i % 3 == 0) count += 1 + range.dims;
+        for (unsigned d = range.dims; d-- > 0 && ++id[d] == range.size[d];) id[d] = 0;
+    }
+    assert_ok(ndr_buffer_read(on, results, 0, sizeof got, got));
+    memcpy(&got_count, (char *)got + 4, 4);
+    if (n) assert_ok(ndr_buffer_read(on, visits, 0, 4 * n, seen));
+    if (got[2] != sum || got_count != count)
+        print_error("%u dimensions, %zu x %zu x %zu\n", range.dims, range.size[0], range.size[1], range.size[2]);
+    assert_int_equal(got[2], sum);
+    assert_int_equal(got_count, count);
+    for (size_t i = 0; i < n; ++i) assert_int_equal(seen[i], 1);
+    ndr_event_destroy(before);
+    ndr_event_destroy(after);
+    ndr_buffer_destroy(visits);
+    ndr_buffer_destroy(results);
+}
+
+static void test_reducer__runs_each_index_once_in_any_range(void **state)
+{
+    (void)state;
+    static const ndr_range ranges[] = {
+        { 1, { 0 } },           { 1, { 1 } },        { 1, { 4097 } },      { 1, { 131071 } },    { 2, { 0, 5 } },
+        { 2, { 5, 0 } },        { 2, { 7, 1 } },     { 2, { 1, 263 } },    { 2, { 1009, 3 } },   { 2, { 130, 257 } },
+        { 2, { 3, 65537 } },    { 3, { 1, 1, 1 } },  { 3, { 5, 7, 64 } },  { 3, { 31, 33, 65 } }, { 3, { 4, 0, 3 } },
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; ++i) {
+        size_t n = 1;
+        for (unsigned d = 0; d < ranges[i].dims; ++d) n *= ranges[i].size[d];
+        if (quick() && n > 500) continue;
+        check_places(ranges[i], (const size_t[3]){ 0 }, queue, false);
+        check_places(ranges[i], (const size_t[3]){ 5, 1000, 3 }, queue, true);
+    }
+}
+
+static void test_reducer__runs_generated_ranges(void **state)
+{
+    (void)state;
+    uint64_t seed = new_seed();
+    for (unsigned i = 0; i < (quick() ? 3u : 30u); ++i) {
+        ndr_range range = { .dims = 1 + i % 3 };
+        size_t room = quick() ? 400 : 200000, offset[3];
+        for (unsigned d = 0; d < 3; ++d) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            range.size[d] = d < range.dims ? 1 + (seed >> 33) % (d + 1 == range.dims ? room : room / 20 + 1) : 0;
+            if (d < range.dims) room = room / range.size[d] + 1;
+            offset[d] = seed >> 50;
+        }
+        check_places(range, offset, queue, i & 1);
+    }
+}
+
+static void test_reducer__runs_out_of_order(void **state)
+{
+    (void)state;
+    ndr_queue *loose = NULL;
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &loose);
+    skip_without(status != NDR_UNSUPPORTED, "the device has no out-of-order queues");
+    assert_ok(status);
+    for (unsigned i = 0; i < 8; ++i) check_places(ndr_range_2d(17, 4097), (const size_t[3]){ 0 }, loose, true);
+    ndr_queue_destroy(loose);
+}
+
+/* ---- floats ---- */
+
+static void look_at(const float *values, size_t n, const float initial[3], float got[3])
+{
+    ndr_buffer *input = buffer_of(n ? 4 * n : 4, values), *results = buffer_of(12, NULL);
+    assert_ok(ndr_launch(queue, kernel_of(others, "looked_at"), ndr_range_1d(n), input,
+                         ndr_reducer(NDR_OP_SUM, initial[0], results, 0), ndr_reducer(NDR_OP_MIN, initial[1], results, 1),
+                         ndr_reducer(NDR_OP_MAX, initial[2], results, 2)));
+    read_buffer(results, got, 12);
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(results);
+}
+
+static void test_reducer__leaves_nan_out_of_minima_and_maxima(void **state)
+{
+    (void)state;
+    float values[300], got[3];
+    for (size_t i = 0; i < 300; ++i) values[i] = NAN;
+    look_at(values, 300, (const float[3]){ 1, 2, 3 }, got);
+    assert_true(isnan(got[0]) && got[1] == 2 && got[2] == 3);
+    values[137] = -5;
+    look_at(values, 300, (const float[3]){ 1, INFINITY, -INFINITY }, got);
+    assert_true(isnan(got[0]) && got[1] == -5 && got[2] == -5);
+    values[0] = INFINITY;
+    look_at(values, 1, (const float[3]){ 1, INFINITY, -INFINITY }, got);
+    assert_true(got[0] == INFINITY && got[1] == INFINITY && got[2] == INFINITY);
+}
+
+static void test_reducer__of_nothing_is_the_initial_value(void **state)
+{
+    (void)state;
+    const float zeros[2] = { -0.0f, -0.0f };
+    float got[3];
+    look_at(zeros, 0, (const float[3]){ -0.0f, 5, -INFINITY }, got);
+    assert_true(got[0] == 0 && signbit(got[0]) && got[1] == 5 && got[2] == -INFINITY);
+    look_at(zeros, 2, (const float[3]){ -0.0f, 5, -INFINITY }, got);
+    assert_true(got[0] == 0 && signbit(got[0]) && got[1] == 0 && got[2] == 0);
+}
+
+static void test_reducer__of_floats_has_the_same_bits_each_time(void **state)
+{
+    (void)state;
+    static float values[MOST];
+    const size_t n = quick() ? 1500 : MOST;
+    uint64_t seed = new_seed();
+    double exact = 0, size = 0;
+    fill(&seed);
+    for (size_t i = 0; i < n; ++i) values[i] = (float)x[i], exact += values[i], size += fabs((double)values[i]);
+    float first[3], got[3];
+    look_at(values, n, (const float[3]){ 0, INFINITY, -INFINITY }, first);
+    assert_true(fabs(first[0] - exact) <= 2048 * 6e-8 * size);
+    for (unsigned i = 0; i < 5; ++i) {
+        look_at(values, n, (const float[3]){ 0, INFINITY, -INFINITY }, got);
+        assert_memory_equal(got, first, sizeof got);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void test_reducer__that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    ndr_kernel *k = kernel_of(others, "looked_at"), *plain = kernel_of(others, "plain");
+    const float old[3] = { 11, 12, 13 };
+    float now[3];
+    ndr_buffer *r = buffer_of(12, old);
+    const ndr_range n = ndr_range_1d(2);
+    const ndr_arg sum = ndr_reducer(NDR_OP_SUM, 0.0f, r, 0), least = ndr_reducer(NDR_OP_MIN, 0.0f, r, 1),
+                  most = ndr_reducer(NDR_OP_MAX, 0.0f, r, 2);
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, most, least), "argument 2", "\"least\"",
+                   "another operator");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0, r, 0), least, most), "argument 1",
+                   "takes a float", "double");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0, r, 0), least, most),
+                   "a float, as in 2.0f");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, k, n, r, sum, ndr_reducer(NDR_OP_MIN, NAN, r, 1), most), "NaN", "infinity");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, NULL, 0), least, most),
+                   "without a buffer");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 3), least, most),
+                   "element 3", "holds 3");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 2), least, most),
+                   "\"sum\"", "\"most\"", "same element, 2");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, r, least, most), "takes a reducer", "a buffer");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, plain, n, sum), "takes a buffer", "a reducer");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, r, r, 0), least, most),
+                   "argument 1", "ndr_reducer a number");
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(2, 1), r, sum, least, most), "reducers",
+                   "ndr_range");
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_range_2d(2, 1), r, sum, least, most), "looked_at");
+    ndr_prepared *prepared;
+    assert_refused(NDR_UNSUPPORTED, ndr_prepare(k, &prepared, n, r, sum, least, most), "looked_at", "ndr_launch()");
+    void *host;
+    assert_ok(ndr_buffer_map(queue, r, NDR_MAP_READ, 0, 12, &host));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, least, most), "mapped");
+    assert_ok(ndr_buffer_unmap(queue, r, host));
+    read_buffer(r, now, sizeof now);
+    assert_memory_equal(now, old, sizeof now);
+    ndr_buffer_destroy(r);
+}
+
+static void assert_no_kernel(const char *source, const char *part)
+{
+    ndr_kernel *kernel;
+    const ndr_kernel_desc desc = { .name = "k", .source = source };
+    assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(context, &desc, &kernel), part);
+}
+
+static void test_reducer__kernel_that_may_lose_values_does_not_build(void **state)
+{
+    (void)state;
+#define KERNEL(reducers, body) \
+    "#include \"ndr/reduction.clh\"\nkernel void k(global int *x, NDR_REDUCTION(1, " reducers ")) { " body " }\n"
+    assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 1, a) { if (x[0]) return; NDR_COMBINE(a, 1); }"), "`return`");
+    assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 1, a) { barrier(CLK_GLOBAL_MEM_FENCE); NDR_COMBINE(a, 1); }"),
+                     "`barrier`");
+    assert_no_kernel(KERNEL("(SUM, int, a)", "x[0] = 1;"), "no NDR_REDUCE");
+    assert_no_kernel(KERNEL("(SUM, int, a), (MIN, int, b)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"),
+                     "ndr_reduction_record_1_2");
+    assert_no_kernel(KERNEL("(BIT_OR, float, a)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"), "ndr_reducer_BIT_OR_float");
+#undef KERNEL
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reducer__combines_integers_with_each_operator),
+        cmocka_unit_test(test_reducer__combines_floats_with_each_operator),
+        cmocka_unit_test(test_reducer__combines_doubles_with_each_operator),
+        cmocka_unit_test(test_reducer__runs_each_index_once_in_any_range),
+        cmocka_unit_test(test_reducer__runs_generated_ranges),
+        cmocka_unit_test(test_reducer__runs_out_of_order),
+        cmocka_unit_test(test_reducer__leaves_nan_out_of_minima_and_maxima),
+        cmocka_unit_test(test_reducer__of_nothing_is_the_initial_value),
+        cmocka_unit_test(test_reducer__of_floats_has_the_same_bits_each_time),
+        cmocka_unit_test(test_reducer__that_does_not_fit_is_refused),
+        cmocka_unit_test(test_reducer__kernel_that_may_lose_values_does_not_build),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
