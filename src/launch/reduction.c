@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8 };
+enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8, LANES = 4 /* on devices without vectors, as in kernels/ndr/reduction.clh */ };
 
 /* ---- dividing the range ---- */
 
@@ -29,19 +29,19 @@ static size_t chunk_for_vectors(size_t count)
 /* Elsewhere: tiles in which each item has one index for each of its lanes. */
 static size_t chunk_for_groups(size_t count, size_t group)
 {
-    enum { LANES = 4, PREFERRED_COUNT = 1 << 10 };
+    enum { PREFERRED_COUNT = 1 << 10 };
     const size_t tile = LANES * group, tiles = ndr_ceil_div(count, tile);
     return tile * ndr_max_size(ndr_ceil_div(tiles, PREFERRED_COUNT), 1);
 }
 
-static size_t group_for(const ndr_kernel *kernel)
+static size_t group_for(const ndr_kernel *kernel, size_t count)
 {
     enum { LARGEST = 256 /* as in kernels/ndr/reduction.clh */ };
     const ndr_device_info *device = &kernel->context->caps.info;
     const size_t limit = ndr_min_size(kernel->info.max_group_size, device->max_local_size[2]);
     size_t group = LARGEST;
     if (ndr_has_vectors(&kernel->context->caps)) return 1;
-    while (group > 1 && group > limit) group /= 2;
+    while (group > 1 && (group > limit || group / 2 * LANES >= count)) group /= 2;
     return group;
 }
 
@@ -59,7 +59,7 @@ void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, n
         record.of.global_range[d] = range->global.size[d];
         record.of.offset[d] = range->offset[d];
     }
-    const size_t group = group_for(kernel), count = count_indexes(plan);
+    const size_t count = count_indexes(plan), group = group_for(kernel, count);
     record.count = count;
     record.chunk = group == 1 ? chunk_for_vectors(count) : chunk_for_groups(count, group);
     record.chunks = ndr_max_size(ndr_ceil_div(count, (size_t)record.chunk), 1);
