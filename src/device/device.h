@@ -779,8 +779,9 @@ struct ndr_shared {
     ndr_shared_copier copy;
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
-    ndr_mutex lock;                         /* guards the next three */
+    ndr_mutex list_lock;                    /* guards `users`; launches take it, so no wait holds it */
     ndr_shared_user *users;
+    ndr_mutex lock;                         /* held while the driver maps and unmaps; guards the next two */
     void *map_start;                        /* of the mapping; NULL: none */
     cl_command_queue map_queue;             /* one of `users` */
     atomic_uint mapped, mapped_for_writing; /* 0 or 1; read without a lock */

@@ -196,6 +196,7 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     made->kind = info.kind;
     made->size_bytes = size_bytes;
     ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->list_lock);
     const ndr_status status = allocate(made, info.has_atomics);
     if (status == NDR_OK) *shared = made;
     else ndr_shared_release(made);
@@ -230,6 +231,7 @@ void ndr_shared_release(ndr_shared *shared)
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
     else if (shared->base) ndr_cl.clSVMFree(shared->context->cl, shared->base);
     ndr_mutex_destroy(&shared->lock);
+    ndr_mutex_destroy(&shared->list_lock);
     ndr_context_release(shared->context);
     ndr_handle_free(shared);
 }
@@ -266,9 +268,9 @@ static ndr_status add_user(ndr_shared *s, cl_command_queue queue)
 
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)
 {
-    ndr_mutex_lock(&shared->lock);
+    ndr_mutex_lock(&shared->list_lock);
     const ndr_status status = add_user(shared, queue->cl);
-    ndr_mutex_unlock(&shared->lock);
+    ndr_mutex_unlock(&shared->list_lock);
     return status;
 }
 
@@ -363,7 +365,7 @@ static ndr_status map_locked(const ndr_order *order, ndr_map_access access, cons
     ndr_shared *const shared = s->shared;
     ndr_event *done;
     NDR_REQUIRE(!shared->map_start, "ndr_shared_map: the allocation is mapped already; unmap it first");
-    NDR_TRY(add_user(shared, order->queue->cl));
+    NDR_TRY(ndr_shared_add_user(shared, order->queue));
     NDR_TRY(submit_map(order, access, s, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status != NDR_OK) {
@@ -401,7 +403,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
 static ndr_status unmap_locked(const ndr_order *order, ndr_shared *shared, ndr_event **event)
 {
     NDR_REQUIRE(shared->map_start, "ndr_shared_unmap: the allocation is not mapped");
-    NDR_TRY(add_user(shared, order->queue->cl));
+    NDR_TRY(ndr_shared_add_user(shared, order->queue));
     NDR_TRY(submit_unmap(order, shared, event));
     shared->map_start = NULL;
     atomic_store(&shared->mapped, 0);

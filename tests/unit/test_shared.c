@@ -462,6 +462,63 @@ static void test_shared__destroying_waits_for_its_users(void **state)
     ndr_queue_destroy(other);
 }
 
+/* A launch needs only the counts of mappings: a map that waits must not hold it up. */
+static ndr_status map_later(void *given)
+{
+    return ndr_shared_map(queue, given, NDR_MAP_READ, 0, 4);
+}
+
+static void test_shared__a_map_that_waits_blocks_no_launch(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
+    ndr_kernel *add = kernel_of(source, "add");
+    ndr_shared *x = counting(NDR_SHARED_ANY, 1);
+    ndr_queue *other = NULL;
+    ndr_event *gate = NULL, *mapped = NULL;
+    assert_ok(ndr_queue_create(context, NULL, &other));
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_queue_barrier(ndr_after(queue, gate), NULL));
+    assert_ok(ndr_host_task(other, map_later, x, &mapped));
+    for (int i = 0; i < 50; ++i) assert_ok(ndr_launch(queue, add, ndr_range_1d(1), x, 1)); /* behind the gate */
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait(mapped));
+    unmap(x);
+    assert_int_equal(map(x, NDR_MAP_READ)[0], 50);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(mapped);
+    ndr_queue_destroy(other);
+    ndr_shared_destroy(x);
+}
+
+/* ---- traces ---- */
+
+static void keep_table(const char *text, void *table) { snprintf(table, 4096, "%s", text); }
+
+static void test_shared__its_commands_are_traced(void **state)
+{
+    (void)state;
+    skip_without(has(NDR_SHARED_COARSE), "the device has no coarse-grained memory");
+    static const char *const rows[] = { "map shared", "unmap shared", "copy shared" };
+    char table[4096] = "";
+    ndr_context *made = NULL;
+    ndr_queue *line = NULL;
+    ndr_shared *x = NULL;
+    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .table = true, .callback = keep_table, .user = table }));
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_OFF }, &made));
+    assert_ok(ndr_queue_create(made, NULL, &line));
+    assert_ok(ndr_shared_create(made, NDR_SHARED_COARSE, 64, &x));
+    assert_ok(ndr_shared_map(line, x, NDR_MAP_WRITE, 0, 64));
+    assert_ok(ndr_shared_unmap(line, x, NULL));
+    assert_ok(ndr_shared_copy(line, x, 0, x, 32, 32, NULL));
+    ndr_shared_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(made);
+    for (size_t i = 0; i < 3; ++i)
+        if (!strstr(table, rows[i])) fail_msg("the table lacks \"%s\":\n%s", rows[i], table);
+}
+
 /* ---- guard zones ---- */
 
 static void test_shared__guard_zones_find_writes_outside(void **state)
@@ -526,6 +583,8 @@ int main(void)
         cmocka_unit_test(test_shared__commands_wait_for_events),
         cmocka_unit_test(test_shared__a_failure_reaches_its_commands),
         cmocka_unit_test(test_shared__destroying_waits_for_its_users),
+        cmocka_unit_test(test_shared__a_map_that_waits_blocks_no_launch),
+        cmocka_unit_test(test_shared__its_commands_are_traced),
         cmocka_unit_test(test_shared__guard_zones_find_writes_outside),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
