@@ -827,14 +827,10 @@ static void test_image__for_read_write_parameters_needs_a_format_for_that(void *
     assert_ok(ndr_launch(queue, twice, ndr_range_2d(3, 5), image));
     assert_ok(ndr_image_read(queue, image, NULL, out));
     for (size_t i = 0; i < 60; ++i) assert_true((&out[0][0][0])[i] == 2 * (float)i);
+    image->is_read_write = false; /* as of a format that is not listed; drivers may list all for this use */
+    assert_refused(NDR_UNSUPPORTED, ndr_launch(queue, twice, ndr_range_2d(3, 5), image),
+                   "kernel \"twice\", argument 0 \"i\"", "of a format that the device does not have for read_write");
     ndr_image_destroy(image);
-    if (both_count < either_count) {
-        use.is_read_write = false; /* with the format that was found above */
-        image = image_of(use);
-        assert_refused(NDR_UNSUPPORTED, ndr_launch(queue, twice, ndr_range_2d(3, 5), image),
-                       "kernel \"twice\", argument 0 \"i\"", "of a format that the device does not have for read_write");
-        ndr_image_destroy(image);
-    }
 }
 
 /* ---- OpenCL's objects ---- */
