@@ -93,20 +93,32 @@ static cl_int take_code(cl_event last)
     return code;
 }
 
+/* In Mesa 22.3 clFinish() holds a lock that other threads need to wait for an event of the queue. One of them may have
+ * to end an event that the queue's work waits for, as that of a host task. So clFinish() is not for such work. */
+static ndr_status wait_for_all(ndr_queue *queue)
+{
+    ndr_event *mark;
+    if (atomic_load(&queue->tracked_count) == 0) {
+        NDR_TRY_CL(clFinish(queue->cl));
+        return NDR_OK;
+    }
+    NDR_TRY(ndr_queue_mark_in(&(ndr_order){ .queue = queue }, &mark));
+    return ndr_event_wait_and_destroy(mark, queue);
+}
+
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
     NDR_TRY(check_itself(__func__, queue));
     const int64_t start_ns = ndr_trace_now();
     const cl_event last = ndr_queue_spin(queue);
-    const cl_int error = ndr_cl.clFinish(queue->cl);
+    const ndr_status status = wait_for_all(queue);
     ndr_trace_wait(queue->context, queue->cl, start_ns, "finish");
     const cl_int code = take_code(last); /* some drivers finish with success although work has failed */
     NDR_TRY(ndr_queue_take_failure(queue)); /* before the others: it reports the first cause */
     if (code < CL_COMPLETE)
         return ndr_fail_with_code(NDR_DRIVER_ERROR, code, "the last launch was enqueued, but failed: %s (%d)",
                                   ndr_cl_error_name(code), (int)code);
-    NDR_TRY_CL_AS("clFinish", error);
-    return NDR_OK;
+    return status;
 }
 
 ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns)

@@ -806,7 +806,9 @@ static size_t tried, unnoticed[CALLS];
  * A driver need not support the query of the sub-group size that a kernel was built with. */
 static bool can_do_without(const refusal *r)
 {
-    if (r->kind == CALL_clFinish && r->scene == &failing) return true; /* the cause is reported instead */
+    const bool waits = r->kind == CALL_clFinish || r->kind == CALL_clWaitForEvents
+                       || r->kind == CALL_clEnqueueMarkerWithWaitList;
+    if (waits && r->scene == &failing) return true; /* the cause is reported instead */
     if (r->kind == CALL_clFinish && r->scene == &sharing) return true; /* before an allocation is freed */
     if (r->kind == CALL_clFlush && r->scene == &ordering) return true; /* needless if the work has ended already */
     if (r->kind == CALL_clGetKernelSubGroupInfo) return r->code == CL_INVALID_OPERATION;

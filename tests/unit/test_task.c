@@ -83,6 +83,25 @@ static void test_task__runs_between_commands(void **state)
     }
 }
 
+static ndr_status only_count(void *unused)
+{
+    (void)unused;
+    count_call();
+    return NDR_OK;
+}
+
+/* The task's thread may begin to wait after this one. */
+static void test_task__runs_while_this_thread_finishes_the_queue(void **state)
+{
+    (void)state;
+    enum { TASKS = 20 };
+    for (int i = 0; i < TASKS; ++i) {
+        assert_ok(ndr_host_task(queue, only_count, NULL, NULL));
+        assert_ok(ndr_queue_finish(queue));
+    }
+    wait_for_calls(TASKS);
+}
+
 static void test_task__waits_for_events_in_a_queue_out_of_order(void **state)
 {
     (void)state;
@@ -223,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_task__runs_between_commands),
+        cmocka_unit_test(test_task__runs_while_this_thread_finishes_the_queue),
         cmocka_unit_test(test_task__waits_for_events_in_a_queue_out_of_order),
         cmocka_unit_test(test_task__that_fails_fails_what_is_behind_it),
         cmocka_unit_test(test_task__is_not_called_behind_failed_work),
