@@ -9,6 +9,8 @@
 
 #include "support.h"
 
+#include <stdatomic.h>
+
 #include "device/device.h"
 
 /* What can be refused: CALL_clFinish and so on, for each function of libndr's table but the releases. */
@@ -43,6 +45,9 @@ typedef struct alive {
     long contexts, queues, buffers, shared, samplers, programs, kernels, events, mappings, blocks;
 } alive;
 extern alive now;
+
+/* The threads that libndr has started and that have not ended. */
+extern atomic_int threads_running;
 
 /* If set, each platform is listed twice, so that others remain if one is refused. */
 extern bool platforms_twice;

@@ -64,6 +64,24 @@ static ndr_status wrap_context(void) { return ndr_context_from_cl(here()->cl, he
 static ndr_status wrap_queue(void) { return ndr_queue_from_cl(w.wrapped, ndr_queue_cl(w.line), &w.wrapped_line); }
 static ndr_status wrap_buffer(void) { return ndr_buffer_from_cl(w.wrapped, ndr_buffer_cl(w.x), &w.wrapped_x); }
 
+static ndr_status get_device(void)
+{
+    ndr_device_info info;
+    return ndr_context_get_device(here(), &info);
+}
+
+static ndr_status get_cache(void)
+{
+    ndr_cache_info info;
+    return ndr_context_get_cache(here(), &info);
+}
+
+static ndr_status get_report(void)
+{
+    char report[64];
+    return ndr_context_get_check_report(here(), sizeof report, report, NULL);
+}
+
 static ndr_status create_queue(void)
 {
     return ndr_queue_create(here(), &(ndr_queue_desc){ .profiling = true }, &w.line);
@@ -269,6 +287,8 @@ static ndr_status gone_after(ndr_status status)
 
 static ndr_status wait(void) { return gone_after(ndr_event_wait(w.event)); }
 
+static ndr_status wait_within(void) { return gone_after(ndr_event_wait_within(w.event, NDR_FOREVER - 1)); }
+
 static ndr_status measure(void)
 {
     uint64_t elapsed_ns;
@@ -333,6 +353,32 @@ static ndr_status finish_lost(void)
     const ndr_status status = ndr_queue_finish(w.line);
     assert_int_not_equal(status, NDR_OK);
     return status == NDR_NOT_FOUND && strstr(ndr_last_error(), "lost") ? NDR_OK : status;
+}
+
+/* ---- steps: functions of the host ---- */
+
+static atomic_int functions_run;
+
+static ndr_status count_task(void *unused)
+{
+    (void)unused;
+    atomic_fetch_add(&functions_run, 1);
+    return NDR_OK;
+}
+
+static void count_callback(ndr_status status, const char *sentence, void *unused)
+{
+    (void)sentence;
+    if (status == NDR_OK) (void)count_task(unused);
+}
+
+static ndr_status add_task(void) { return ndr_host_task(w.line, count_task, NULL, &w.event); }
+static ndr_status add_callback(void) { return ndr_event_set_callback(w.event, count_callback, NULL); }
+
+static ndr_status expect_both(void)
+{
+    while (atomic_load(&functions_run) < 2) ndr_thread_yield();
+    return atomic_exchange(&functions_run, 0) == 2 ? NDR_OK : NDR_BAD_ARGUMENT;
 }
 
 /* ---- steps: results ---- */
@@ -623,12 +669,12 @@ typedef struct scene {
 } scene;
 
 static const scene opening = { "opening",
-                               { list_devices, create_context, create_queue, create_x, wrap_context, wrap_queue,
+                               { list_devices, create_context, get_device, get_cache, get_report, create_queue, create_x, wrap_context, wrap_queue,
                                  wrap_buffer, flush, finish, take_time } };
 
 static const scene transfers = { "transfers",
                                  { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, query, wait,
-                                   read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait,
+                                   read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait_within,
                                    read_without_waiting, wait, expect_3, mark, wait, flush, finish } };
 
 static const scene mappings = { "mappings",
@@ -671,6 +717,8 @@ static const scene ordering = { "ordering",
 static const scene failing = { "failing",
                                { create_queue, create_x, get_put, create_gate, launch_after_gate, fail_gate,
                                  finish_lost } };
+
+static const scene tasking = { "tasking", { create_queue, add_task, add_callback, wait, finish, expect_both } };
 
 static const scene checking = { "checking",
                                 { create_checked, create_queue, create_x, write_x, read_x, expect_3, create_y,
@@ -789,6 +837,7 @@ static bool play(const refusal *r)
     }
     refuse_none();
     end_scene(NULL);
+    while (atomic_load(&threads_running) > 0) ndr_thread_yield();
     return has_failed;
 }
 
@@ -834,6 +883,13 @@ static alive alive_of(const scene *s)
     return is;
 }
 
+static double now_s(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
 static void try_one(refusal r)
 {
     const alive before = alive_of(r.scene);
@@ -861,13 +917,6 @@ static void try_all_of(const scene *s, call kind, size_t count)
             next = stride - 1;
             try_one((refusal){ s, kind, passing, codes[c] });
         }
-}
-
-static double now_s(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
 /* A play with a refusal is assumed to take as long as one without. */
@@ -958,6 +1007,7 @@ static void test_failures__of_work_in_order(void **state)
     if (context->checker) skip(); /* a checked launch would wait for the gate */
     try_scene(&ordering);
     try_scene(&failing);
+    try_scene(&tasking);
 }
 
 static void test_failures__of_building(void **state)
