@@ -28,12 +28,12 @@ typedef struct __attribute__((packed)) anywhere8 {
 } anywhere8;
 #define AT8(space, i, p) (((space anywhere8 *)(p))[i].v)
 
-DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_SHARE)
-DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_SHARE)
-DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_SHARE)
+DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_PANEL)
+DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_PANEL)
+DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_PANEL)
 #define MULTIPLY_PACKED(multiply, vectors)                                                                   \
     (clear_block(sum, vectors),                                                                              \
-     multiply(sum, ribbon, a_row, MR, panel, NR, ((vectors) - 1) * LANES, depth, next, share),               \
+     multiply(sum, ribbon, a_row, MR, panel, NR, ((vectors) - 1) * LANES, depth, next),                      \
      store_block(&to, sum, vectors, ((vectors) - 1) * LANES))
 
 /* Copy B to panels of NR columns, padded with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
@@ -128,9 +128,9 @@ gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
             pack_a(block, a + row0 * a_pitch + p, a_pitch, rows, depth);
             for (ulong col = 0; col < n; col += NR) {
                 global const T *const panel = panels + (col / NR * k + p) * NR;
-                global const T *next = col + NR < n ? panel + k * NR : panels + (p + depth) * NR;
+                ahead next = { .b = col + NR < n ? panel + k * NR : panels + (p + depth) * NR, .b_share = share };
                 for (ulong i = 0; i < rows; i += MR) {
-                    const target to = { c + (row0 + i) * c_pitch + col, c_pitch, (uint)min((ulong)MR, rows - i),
+                    const target to = { c + (row0 + i) * c_pitch + col, c_pitch, 0, (uint)min((ulong)MR, rows - i),
                                         (uint)min((ulong)NR, n - col), alpha, now_beta };
                     fetch_ahead(&to);
                     local const T *const ribbon = block + i * depth;
@@ -141,7 +141,7 @@ gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offse
                         MULTIPLY_PACKED(multiply_packed2, 2);
                     else
                         MULTIPLY_PACKED(multiply_packed1, 1);
-                    next += depth * share;
+                    next.b += depth * share;
                 }
             }
         }

@@ -446,6 +446,9 @@ static void assert_takes_items(size_t count, size_t size, size_t products, size_
     row_of(&ndr_matmul_operation, "direct")->plan(&caps, &batch, &plan);
     assert_int_equal(plan.range.global.size[0], products);
     assert_int_equal(plan.range.global.size[1], rows);
+    const bool takes_whole = count > 1 && rows == 1;
+    assert_non_null(strstr(plan.options, takes_whole ? " -DBATCH=1" : " -DBATCH=0"));
+    assert_non_null(strstr(plan.options, size < 8 ? " -DCLAMP_M=1" : " -DCLAMP_M=0"));
 }
 
 /* Blocks have 8 rows here. The device has 2 compute units, which get 8 groups each. */
@@ -459,7 +462,9 @@ static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small
     assert_takes_items(1000, 16, 17, 1);
     assert_takes_items(1000, 32, 125, 1); /* 2^18 multiplications an item */
     assert_takes_items(1000, 64, 1000, 1);
-    assert_takes_items(1000, 65, 1000, 2);
+    assert_takes_items(1000, 65, 1000, 1);
+    assert_takes_items(16, 300, 16, 1);
+    assert_takes_items(15, 300, 15, 2); /* too few for 16 groups */
     assert_takes_items(100000, 1, 16, 1);
 }
 
