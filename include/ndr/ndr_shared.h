@@ -11,7 +11,8 @@
  * are global or constant pointers. ndr_reaches(allocation) stands behind the arguments and fills no parameter: it
  * declares that the kernel reads or writes the allocation through pointers that lie in memory or in a struct. Allocations
  * that are arguments need no declaration; all others that the kernel reaches do, or its accesses are undefined. Such a
- * launch costs more; where it is repeated, prepare it with ndr_prepare(). */
+ * launch costs more; where it is repeated, prepare it with ndr_prepare(). A kernel with reducers (NDR_REDUCTION) takes
+ * no ndr_reaches(): add a parameter for each allocation. */
 #ifndef NDR_NDR_SHARED_H
 #define NDR_NDR_SHARED_H
 

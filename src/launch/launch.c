@@ -263,6 +263,10 @@ __attribute__((cold)) static ndr_status launch_reaching(const ndr_order *order, 
                                                         size_t arg_count, ndr_event **event)
 {
     ndr_prepared *prepared = NULL;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, kernel->form != NDR_FORM_REDUCTION,
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), so its launch takes no ndr_reaches(); add a parameter "
+                   "for each allocation that it reaches",
+                   kernel->name);
     NDR_TRY(ndr_prepare_v(kernel, range, args, arg_count, &prepared));
     const ndr_status status = ndr_prepared_run_plain(order, prepared, event);
     ndr_prepared_destroy(prepared);
