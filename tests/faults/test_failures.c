@@ -784,6 +784,8 @@ typedef struct refusal {
     cl_int code;
 } refusal;
 
+static bool is_made; /* whether the last scene that was played made the refused call */
+
 static void fail_at(const refusal *r, size_t at, const char *what)
 {
     fail_msg("%s, step %zu: %s %zu refused with %d: %s\n  the sentence: %s", r->scene->name, at, call_names[r->kind],
@@ -820,7 +822,8 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
         fail_at(r, at, "the status is for mistakes of the caller");
 }
 
-/* Play the scene. Returns whether a step reported the refusal. If libndr does not need the call, no step does. */
+/* Play the scene. Returns whether a step reported the refusal. If libndr does not need the call, no step does. A call
+ * that depends on time, such as that for a list of work that has not ended, may not be made at all this time. */
 static bool play(const refusal *r)
 {
     bool has_failed = false;
@@ -835,7 +838,7 @@ static bool play(const refusal *r)
         if (memcmp(&w, &before, sizeof w) != 0) fail_at(r, at, "an output has changed");
         if (r->scene->steps[at]() != NDR_OK) fail_at(r, at, "fails again");
     }
-    refuse_none();
+    is_made = refuse_none() || has_failed;
     end_scene(NULL);
     while (atomic_load(&threads_running) > 0) ndr_thread_yield();
     return has_failed;
@@ -895,7 +898,7 @@ static void try_one(refusal r)
     const alive before = alive_of(r.scene);
     refuse(r.kind, r.passing, r.code);
     ++tried;
-    if (!play(&r)) {
+    if (!play(&r) && is_made) {
         if (!can_do_without(&r) && !is_of_another_driver(r.kind)) fail_at(&r, MAX_STEPS, "no step has failed");
         ++unnoticed[r.kind];
     }
