@@ -590,7 +590,11 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
     bool overlap = from->cl == to->cl && !is_empty(p);
     for (unsigned k = 0; k < from->dims; ++k)
         overlap = overlap && origin[k] < to_origin[k] + extent[k] && to_origin[k] < origin[k] + extent[k];
-    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image overlap; copy by way of another image");
+    if (from->buffer && to->buffer)
+        overlap = ndr_bytes_overlap(bytes_of(from, p), (ndr_bytes){ to->buffer, to_origin[0] * to->element_bytes,
+                                                                    extent[0] * to->element_bytes });
+    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image%s overlap; copy by way of another image",
+                from->buffer && to->buffer ? "'s buffer" : "");
     return NDR_OK;
 }
 
