@@ -234,6 +234,13 @@ static ndr_status unmap_picture(void)
     return status;
 }
 
+static ndr_status unmap_picture_with_event(void)
+{
+    const ndr_status status = ndr_image_unmap_event(w.line, w.other_picture, w.mapped, &w.event);
+    if (status == NDR_OK) w.mapped = NULL;
+    return status;
+}
+
 static ndr_status wrap_picture(void) { return ndr_image_from_cl(context, ndr_image_cl(w.other_picture), &w.wrapped_picture); }
 static ndr_status wrap_sampler(void) { return ndr_sampler_from_cl(context, ndr_sampler_cl(w.sampler), &w.wrapped_sampler); }
 static ndr_status copy_to_wrapped(void)
@@ -691,7 +698,8 @@ static const scene images = { "images",
                                 write_picture, read_picture, expect_3, fill_picture, wait, read_picture, expect_8,
                                 copy_picture, wait, read_picture, expect_3, write_picture_without_waiting, wait,
                                 read_picture_without_waiting, wait, expect_3, get_put_picture, launch_put_picture,
-                                read_picture, expect_5, map_picture, unmap_picture, wrap_picture, wrap_sampler,
+                                read_picture, expect_5, map_picture, unmap_picture, map_picture,
+                                unmap_picture_with_event, wait, wrap_picture, wrap_sampler,
                                 copy_to_wrapped, wait, read_picture, expect_3, map_picture } };
 
 static const scene sharing = { "sharing",
