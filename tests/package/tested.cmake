@@ -12,6 +12,7 @@ set(covered
   "device/cl_error: status failures"
   "device/map: buffer view image"
   "launch/args: launch"
+  "launch/reduction: reducer"
   "launch/checked: check"           # together with device/check
   "ops/job: workspace reduce"
   "ops/prefer: select tune"
