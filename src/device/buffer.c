@@ -525,7 +525,7 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
     const cl_buffer_region region = { buffer->memory_offset + offset_bytes, size_bytes };
     ndr_sub_buffer *taken;
     NDR_TRY(take_sub_buffer(buffer->whole, &region, &taken));
-    ndr_buffer *made;
+    ndr_buffer *made = NULL;
     const ndr_status status =
         ndr_buffer_wrap(buffer->context, taken->cl, buffer->memory, region.origin, size_bytes, &made);
     if (status != NDR_OK) {
