@@ -99,7 +99,7 @@ static const image_type types[] = {
 static ndr_status find_type(const char *call, const ndr_image_desc *desc, const image_type **type)
 {
     const unsigned dims = desc->size.dims;
-    NDR_REQUIRE(dims >= 1 && dims <= 3, "%s: size.dims is %u; it is 1, 2 or 3", call, dims);
+    NDR_REQUIRE(dims >= 1 && dims <= 3, "%s: size.dims is %u; make it 1, 2 or 3", call, dims);
     NDR_REQUIRE(!desc->is_array || dims > 1,
                 "%s: is_array is set, but size has 1 dimension; the first of 2 or 3 counts layers", call);
     NDR_REQUIRE(!desc->buffer || dims == 1, "%s: buffer is set, but size has %u dimensions; such an image has 1", call,
@@ -422,7 +422,7 @@ static ndr_status read_part(const char *call, const ndr_image *image, const ndr_
     out->pitch[0] = given->row_pitch_bytes;
     out->pitch[1] = given->plane_pitch_bytes;
     if (given->extent.dims > 0) {
-        NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent has %u dimensions, but the image %u", call,
+        NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent.dims is %u, but the image has %u", call,
                     given->extent.dims, image->dims);
         ndr_reverse_dims(image->dims, given->extent.size, out->cl.extent);
     }

@@ -73,12 +73,20 @@ static ndr_status read_kind(const ndr_context *context, ndr_shared_kind kind, nd
     return NDR_OK;
 }
 
+static ndr_status check_kind(const char *call, ndr_shared_kind kind)
+{
+    NDR_REQUIRE((unsigned)kind < KINDS,
+                "%s: kind is %d, not an ndr_shared_kind; use NDR_SHARED_ANY or another one of ndr_shared.h", call,
+                (int)kind);
+    return NDR_OK;
+}
+
 ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info)
 {
     static const ndr_shared_kind preferred[] = { NDR_SHARED_FINE, NDR_SHARED_MIGRATED, NDR_SHARED_COARSE };
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(info);
-    NDR_REQUIRE((unsigned)kind < KINDS, "%s: kind is %d, not an ndr_shared_kind", __func__, (int)kind);
+    NDR_TRY(check_kind(__func__, kind));
     ndr_shared_info found = { .kind = NDR_SHARED_ANY };
     if (kind != NDR_SHARED_ANY) NDR_TRY(read_kind(context, kind, &found));
     else
@@ -117,8 +125,8 @@ static ndr_status refuse_kind(const ndr_context *context, ndr_shared_kind kind)
                         "pointers",
                         device);
     return ndr_fail(NDR_UNSUPPORTED,
-                    "ndr_shared_create: device \"%s\" has no shared memory of the kind NDR_SHARED_%s; it has %s", device,
-                    kind == NDR_SHARED_ANY ? "ANY" : kinds[kind].name, has.chars);
+                    "ndr_shared_create: device \"%s\" has no shared memory of the kind NDR_SHARED_%s; it has %s",
+                    device, kind == NDR_SHARED_ANY ? "ANY" : kinds[kind].name, has.chars);
 }
 
 /* ---- creating ---- */
@@ -182,6 +190,7 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
 {
     NDR_REQUIRE_SET(context);
     NDR_REQUIRE_SET(shared);
+    NDR_TRY(check_kind(__func__, kind));
     ndr_shared_info info;
     NDR_TRY(ndr_shared_get_info(context, kind, &info));
     if (!info.is_available) return refuse_kind(context, kind);
@@ -318,8 +327,10 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const spa
                 "%s: queue and shared allocation belong to different contexts; make both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    s->offset_bytes <= shared->size_bytes && s->size_bytes <= shared->size_bytes - s->offset_bytes,
-                   "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes", call,
-                   s->size_bytes, s->offset_bytes, shared->size_bytes);
+                   "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes; at most %zu "
+                   "fit there",
+                   call, s->size_bytes, s->offset_bytes, shared->size_bytes,
+                   shared->size_bytes - ndr_min_size(s->offset_bytes, shared->size_bytes));
     return NDR_OK;
 }
 
@@ -386,12 +397,10 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
     const ndr_order order = ndr_order_of(queue);
     const span s = { shared, offset_bytes, size_bytes };
     NDR_TRY(check_span(__func__, order.queue, &s));
-    NDR_REQUIRE(access >= NDR_MAP_READ && access <= NDR_MAP_READ_WRITE,
-                "ndr_shared_map: %d is not an ndr_map_access; use NDR_MAP_READ, NDR_MAP_WRITE or NDR_MAP_READ_WRITE",
-                (int)access);
+    NDR_TRY(ndr_map_check(__func__, access));
     NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
-                "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() and "
-                "ndr_shared_write()");
+                "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
+                "and ndr_shared_write()");
     NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map one byte at least");
     ndr_mutex_lock(&shared->lock);
     const ndr_status status = map_locked(&order, access, &s);
@@ -402,7 +411,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
 /* With the lock held. */
 static ndr_status unmap_locked(const ndr_order *order, ndr_shared *shared, ndr_event **event)
 {
-    NDR_REQUIRE(shared->map_start, "ndr_shared_unmap: the allocation is not mapped");
+    NDR_REQUIRE(shared->map_start, "ndr_shared_unmap: the allocation is not mapped; map it first");
     NDR_TRY(ndr_shared_add_user(shared, order->queue));
     NDR_TRY(submit_unmap(order, shared, event));
     shared->map_start = NULL;

@@ -29,12 +29,11 @@ static ndr_status refuse(const arg_check *p, const char *why) { return refuse_as
 static const char *kind_name(const ndr_arg *arg)
 {
     static const char *const names[] = {
-        [NDR_ARG_NONE] = "nothing",         [NDR_ARG_BUFFER] = "a buffer",    [NDR_ARG_NULL] = "ndr_null",
-        [NDR_ARG_SIGNED] = "an integer",    [NDR_ARG_UNSIGNED] = "an integer", [NDR_ARG_FLOAT] = "a float",
-        [NDR_ARG_DOUBLE] = "a double",      [NDR_ARG_STRUCT] = "a struct",    [NDR_ARG_LOCAL] = "local memory",
-        [NDR_ARG_VECTOR] = "a vector",
-        [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler", [NDR_ARG_REDUCER] = "a reducer",
-        [NDR_ARG_SHARED] = "a shared allocation", [NDR_ARG_REACHED] = "ndr_reaches()",
+        [NDR_ARG_NONE] = "nothing",       [NDR_ARG_BUFFER] = "a buffer",      [NDR_ARG_NULL] = "ndr_null",
+        [NDR_ARG_SIGNED] = "an integer",  [NDR_ARG_UNSIGNED] = "an integer",  [NDR_ARG_FLOAT] = "a float",
+        [NDR_ARG_DOUBLE] = "a double",    [NDR_ARG_STRUCT] = "a struct",      [NDR_ARG_LOCAL] = "local memory",
+        [NDR_ARG_VECTOR] = "a vector",    [NDR_ARG_IMAGE] = "an image",       [NDR_ARG_SAMPLER] = "a sampler",
+        [NDR_ARG_REDUCER] = "a reducer",  [NDR_ARG_SHARED] = "a shared allocation",
     };
     return names[arg->kind];
 }
@@ -59,8 +58,8 @@ static ndr_status check_access(const arg_check *p, ndr_access access)
     if (access == NDR_ACCESS_READ_WRITE || p->param->kind == NDR_PARAM_ANY) return NDR_OK;
     const bool writes = writes_through(p->param);
     if (writes && access == NDR_ACCESS_READ)
-        return refuse(p, "is a buffer made for kernels to read (ndr_buffer_desc.kernels), but this one may write through "
-                         "it; declare it const");
+        return refuse(p, "is a buffer made for kernels to read (ndr_buffer_desc.kernels), but this one may write "
+                         "through it; declare it const");
     if (!writes && access == NDR_ACCESS_WRITE)
         return refuse(p, "is a buffer made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
     return NDR_OK;
@@ -75,7 +74,8 @@ static ndr_status convert_shared(const arg_check *p, ndr_bound *out)
         return refuse(p, "is a shared allocation of another context than the kernel's; make it in that one");
     if (!pointer) pointer = shared->start;
     if ((uintptr_t)pointer - (uintptr_t)shared->start > shared->size_bytes)
-        return REFUSE(p, " is given the address %p, which is not in the shared allocation of %zu bytes at %p",
+        return REFUSE(p, " is given the address %p, which is not in the shared allocation of %zu bytes at %p; pass an "
+                         "address in it",
                       (const void *)pointer, shared->size_bytes, (void *)shared->start);
     out->shared = shared;
     out->size_bytes = sizeof pointer;
@@ -117,7 +117,8 @@ static ndr_status use_shared(const ndr_kernel *kernel, size_t index, const ndr_a
         return refuse(&(arg_check){ kernel, (unsigned)index, param, arg },
                       "is a shared allocation that the host has mapped; unmap it first");
     return ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
-                    "kernel \"%s\": the host has the allocation of ndr_reaches(), %zu bytes at %p, mapped; unmap it first",
+                    "kernel \"%s\": the host has the allocation of ndr_reaches(), %zu bytes at %p, mapped; unmap it "
+                    "first",
                     kernel->name, shared->size_bytes, (void *)shared->start);
 }
 
@@ -434,14 +435,24 @@ static bool is_nan(const ndr_arg *number)
                                             : false;
 }
 
+static const char *op_name(ndr_op op)
+{
+    static const char *const names[] = { "NDR_OP_NONE",    "NDR_OP_SUM",     "NDR_OP_MIN",    "NDR_OP_MAX",
+                                         "NDR_OP_PRODUCT", "NDR_OP_BIT_AND", "NDR_OP_BIT_OR", "NDR_OP_BIT_XOR" };
+    return (unsigned)op < sizeof names / sizeof names[0] ? names[op] : "a number that is not an ndr_op";
+}
+
 /* `out->copy` receives the initial value. */
 static ndr_status convert_initial(const arg_check *p, ndr_bound *out)
 {
     const ndr_op op = p->arg->as.reducer.op;
     const ndr_arg initial = initial_of(p->arg);
     uint64_t bits = 0;
-    if (initial.kind == NDR_ARG_NONE) return refuse(p, "is a reducer whose initial value is no number; set ndr_arg.dtype");
-    if (op != ndr_reducer_op(p->param)) return refuse(p, "is given another operator; name the same on both sides");
+    if (initial.kind == NDR_ARG_NONE)
+        return refuse(p, "is a reducer whose initial value is no number; set ndr_arg.dtype");
+    if (op != ndr_reducer_op(p->param))
+        return REFUSE(p, " is given %s, but the kernel's reducer has %s; name the same operator in both", op_name(op),
+                      op_name(ndr_reducer_op(p->param)));
     NDR_TRY(convert_number(&(arg_check){ p->kernel, p->index, p->param, &initial }, out));
     if ((op == NDR_OP_MIN || op == NDR_OP_MAX) && is_nan(&initial))
         return refuse(p, "has NaN as its initial value, which a minimum or maximum leaves out; give an infinity");
@@ -456,13 +467,13 @@ static ndr_status convert_reducer(const arg_check *p, ndr_bound *out)
     const size_t element = p->arg->as.reducer.element;
     if (p->arg->kind != NDR_ARG_REDUCER) return refuse_kind(p, "a reducer (ndr_reducer)");
     NDR_TRY(convert_initial(p, out));
-    if (!buffer) return refuse(p, "is a reducer without a buffer");
+    if (!buffer) return refuse(p, "is a reducer without a buffer; pass the one that gets the result");
     if (buffer->context != p->kernel->context)
         return refuse(p, "has a buffer of another context than the kernel's; make it in that one");
     NDR_TRY(check_access(p, buffer->kernel_access));
     if (element >= buffer->size_bytes / p->param->size_bytes)
-        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p, " goes to element %zu, but its buffer holds %zu", element,
-                         buffer->size_bytes / p->param->size_bytes);
+        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p, " goes to element %zu, but its buffer holds %zu of %zu bytes; they count from 0",
+                         element, buffer->size_bytes / p->param->size_bytes, p->param->size_bytes);
     out->size_bytes = sizeof buffer->cl;
     out->value = &buffer->cl;
     return NDR_OK;
@@ -571,7 +582,10 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
 static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->arg->kind == NDR_ARG_NONE)
-        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, ndr_reducer a number)");
+        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, "
+                         "ndr_reducer a number)");
+    if (p->arg->kind == NDR_ARG_REACHED)
+        return refuse(p, "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
     if ((unsigned)p->arg->kind > NDR_ARG_REACHED)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
@@ -605,6 +619,13 @@ static ndr_status check_argument_bytes(const ndr_kernel *kernel)
     return NDR_OK;
 }
 
+static bool has_reached(const ndr_arg *args, size_t count)
+{
+    for (size_t i = 0; args && i < count; ++i)
+        if (args[i].kind == NDR_ARG_REACHED) return true;
+    return false;
+}
+
 static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
 {
     const unsigned wanted = kernel->info.arg_count;
@@ -612,9 +633,10 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
         const ndr_status status = ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
-                                           "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s",
+                                           "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s%s",
                                            kernel->name, wanted, wanted == 1 ? "" : "s", arg_count,
-                                           arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none");
+                                           arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none",
+                                           has_reached(args, arg_count) ? "; move ndr_reaches() behind them" : "");
         ndr_text_free(&list);
         return status;
     }
@@ -636,7 +658,8 @@ static uint64_t number_bits(const ndr_arg *arg)
 /* Only buffers and numbers are compared; other arguments are set again at every launch. */
 static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
 {
-    if (param->kind == NDR_PARAM_NUMBER && arg->kind != NDR_ARG_STRUCT) return (ndr_arg_mark){ arg->kind, number_bits(arg) };
+    if (param->kind == NDR_PARAM_NUMBER && arg->kind != NDR_ARG_STRUCT)
+        return (ndr_arg_mark){ arg->kind, number_bits(arg) };
     if (arg->kind == NDR_ARG_BUFFER && arg->as.buffer) return (ndr_arg_mark){ arg->kind, arg->as.buffer->identity };
     return (ndr_arg_mark){ NDR_ARG_NONE, 0 };
 }

@@ -67,6 +67,9 @@ static bool text_uses(const char *text, const char *word)
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
+#define REDUCTIONS                                                                                             \
+    "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
+    "NDR_ND_ITEM to one with NDR_ND_RANGE: write the two of one form"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
 
 #define HALF                                                                                                        \
@@ -78,6 +81,15 @@ static const struct {
     const char *names[2];
     const char *sentence;
 } mistakes[] = {
+    { { "unknown", "ndr_reducer_" },
+      "NDR_REDUCTION does not take this operator with this type: write (SUM, T, name), or PRODUCT, MIN, MAX, and for "
+      "integers BIT_AND, BIT_OR or BIT_XOR; T is char to ulong, float, or double if the device has it" },
+    { { "redefinition", "ndr_scratch_" }, "a kernel has one NDR_REDUCE: combine all its reducers in that" },
+    { { "ndr_reduction_record_", "ndr_range_record_" }, REDUCTIONS },
+    { { "ndr_reduction_record_", "ndr_nd_range_record_" }, REDUCTIONS },
+    { { "ndr_reduction_record_" },
+      "NDR_REDUCE takes as many dimensions as the kernel's NDR_REDUCTION and names all its reducers: write the same "
+      "dimensions and reducers in both" },
     { { "ndr_record_" },
       "NDR_ITEM and NDR_ND_ITEM work in a kernel that ends its parameters with NDR_RANGE or NDR_ND_RANGE: add that to "
       "the kernel, and pass the item to helper functions" },

@@ -966,7 +966,7 @@ static void test_image__refuses_descriptions_that_are_not_valid(void **state)
         ndr_image_desc desc;
         const char *part;
     } cases[] = {
-        { NDR_BAD_ARGUMENT, { .format = bytes4 }, "size.dims is 0; it is 1, 2 or 3" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4 }, "size.dims is 0; make it 1, 2 or 3" },
         { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 4, { 1, 1, 1 } } }, "size.dims is 4" },
         { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .is_array = true }, "is_array is set, but size has 1" },
         { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 2, { 4, 0 } } }, "dimension 1 has 0 elements" },
@@ -1015,7 +1015,7 @@ static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_fill(queue, image, &wide, got, NULL), "ndr_image_fill, dimension 1");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_copy(queue, image, NULL, image, (const size_t[]){ 0, 1 }, NULL),
                    "ndr_image_copy, to, dimension 1: origin 1 and extent 37");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &flat, got), "extent has 1 dimensions, but the image 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &flat, got), "extent.dims is 1, but the image has 2");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &narrow, got),
                    "dimension 1: 4 elements take 16 bytes, but row_pitch_bytes is 15");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host),

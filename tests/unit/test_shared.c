@@ -179,7 +179,8 @@ static void test_shared__wrong_arguments_are_refused(void **state)
     assert_ok(ndr_shared_create(other, NDR_SHARED_ANY, 16, &foreign));
     const ndr_range one = ndr_range_1d(1);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, ndr_shared_at(x, start + 17), 1),
-                   "argument 0 \"x\" (int*) is given the address", "not in the shared allocation of 16 bytes");
+                   "argument 0 \"x\" (int*) is given the address", "not in the shared allocation of 16 bytes",
+                   "; pass an address in it");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, ndr_shared_at(x, start - 1), 1), "not in");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, (ndr_shared *)NULL, 1),
                    "is a NULL shared allocation");
@@ -187,13 +188,18 @@ static void test_shared__wrong_arguments_are_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, x),
                    "takes an integer, but a shared allocation is given");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x)),
-                   "takes an integer, but ndr_reaches() is given");
+                   "argument 1", "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), 1),
+                   "takes 2 arguments, but 3 are given", "; move ndr_reaches() behind them");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(NULL)),
                    "ndr_reaches() 0 is a NULL shared allocation");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(x), ndr_reaches(foreign)),
                    "ndr_reaches() 1 belongs to another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), ndr_reaches(x)),
                    "takes 2 arguments, but 1 is given");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_create(context, (ndr_shared_kind)9, 1, &foreign),
+                   "ndr_shared_create: kind is 9, not an ndr_shared_kind");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 12, 8, start), "at most 4 fit there");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_copy(queue, x, 0, foreign, 0, 1, NULL), "ndr_shared_copy, to",
                    "different contexts");
     ndr_shared_destroy(foreign);
@@ -341,7 +347,7 @@ static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **stat
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy, one, y, x), "argument 1 \"from\"", "mapped");
         unmap(x);
         assert_ok(ndr_prepared_run(queue, prepared, NULL));
-        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, NULL), "ndr_shared_unmap: ", "not mapped");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, NULL), "ndr_shared_unmap: ", "is not mapped; map it first");
         map(y, NDR_MAP_WRITE); /* destroyed while it is mapped */
         ndr_prepared_destroy(prepared);
         ndr_shared_destroy(x);

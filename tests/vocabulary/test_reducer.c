@@ -401,7 +401,7 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     const ndr_arg sum = ndr_reducer(NDR_OP_SUM, 0.0f, r, 0), least = ndr_reducer(NDR_OP_MIN, 0.0f, r, 1),
                   most = ndr_reducer(NDR_OP_MAX, 0.0f, r, 2);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, most, least), "argument 2", "\"least\"",
-                   "another operator");
+                   "is given NDR_OP_MAX, but the kernel's reducer has NDR_OP_MIN; name the same operator in both");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0, r, 0), least, most), "argument 1",
                    "takes a float", "double");
@@ -410,9 +410,9 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, k, n, r, sum, ndr_reducer(NDR_OP_MIN, NAN, r, 1), most), "NaN", "infinity");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, NULL, 0), least, most),
-                   "without a buffer");
+                   "without a buffer; pass the one");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 3), least, most),
-                   "element 3", "holds 3");
+                   "element 3", "holds 3 of 4 bytes; they count from 0");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 2), least, most),
                    "\"sum\"", "\"most\"", "same element, 2");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, r, least, most), "takes a reducer", "a buffer");
@@ -444,14 +444,22 @@ static void test_reducer__kernel_that_may_lose_values_does_not_build(void **stat
 {
     (void)state;
 #define KERNEL(reducers, body) \
-    "#include \"ndr/reduction.clh\"\nkernel void k(global int *x, NDR_REDUCTION(1, " reducers ")) { " body " }\n"
+    "#include \"ndr/item.clh\"\n#include \"ndr/reduction.clh\"\n"  \
+    "kernel void k(global int *x, NDR_REDUCTION(1, " reducers ")) { " body " }\n"
     assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 1, a) { if (x[0]) return; NDR_COMBINE(a, 1); }"), "`return`");
     assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 1, a) { barrier(CLK_GLOBAL_MEM_FENCE); NDR_COMBINE(a, 1); }"),
                      "`barrier`");
     assert_no_kernel(KERNEL("(SUM, int, a)", "x[0] = 1;"), "no NDR_REDUCE");
     assert_no_kernel(KERNEL("(SUM, int, a), (MIN, int, b)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"),
-                     "ndr_reduction_record_1_2");
-    assert_no_kernel(KERNEL("(BIT_OR, float, a)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"), "ndr_reducer_BIT_OR_float");
+                     "names all its reducers: write the same dimensions and reducers in both");
+    assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 2, a) { NDR_COMBINE(a, 1); }"),
+                     "as many dimensions as the kernel's NDR_REDUCTION");
+    assert_no_kernel(KERNEL("(SUM, int, a)", "NDR_REDUCE(i, 1, a) NDR_COMBINE(a, 1); NDR_REDUCE(j, 1, a) {}"),
+                     "a kernel has one NDR_REDUCE");
+    assert_no_kernel(KERNEL("(BIT_OR, float, a)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"),
+                     "NDR_REDUCTION does not take this operator with this type");
+    assert_no_kernel(KERNEL("(SUM, int, a)", "const ndr_item it = NDR_ITEM(1); NDR_REDUCE(i, 1, a) {} (void)it;"),
+                     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with");
 #undef KERNEL
 }
 
