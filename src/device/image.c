@@ -96,6 +96,14 @@ static const image_type types[] = {
     { "image1d_buffer_t", NULL, CL_MEM_OBJECT_IMAGE1D_BUFFER, 1, false, { CL_DEVICE_IMAGE_MAX_BUFFER_SIZE } },
 };
 
+static ndr_status check_access(const char *call, const char *member, ndr_access access)
+{
+    NDR_REQUIRE((unsigned)access <= NDR_ACCESS_NONE,
+                "%s: %s is %d; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ, NDR_ACCESS_WRITE or NDR_ACCESS_NONE", call,
+                member, (int)access);
+    return NDR_OK;
+}
+
 static ndr_status find_type(const char *call, const ndr_image_desc *desc, const image_type **type)
 {
     const unsigned dims = desc->size.dims;
@@ -104,8 +112,7 @@ static ndr_status find_type(const char *call, const ndr_image_desc *desc, const 
                 "%s: is_array is set, but size has 1 dimension; the first of 2 or 3 counts layers", call);
     NDR_REQUIRE(!desc->buffer || dims == 1, "%s: buffer is set, but size has %u dimensions; such an image has 1", call,
                 dims);
-    NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_NONE && (unsigned)desc->host <= NDR_ACCESS_NONE,
-                "%s: kernels is %d and host is %d; both are an ndr_access", call, (int)desc->kernels, (int)desc->host);
+    NDR_TRY(check_access(call, "kernels", desc->kernels));
     NDR_REQUIRE(!desc->is_read_write || desc->kernels == NDR_ACCESS_READ_WRITE,
                 "%s: is_read_write is set, but kernels is %d; set that to NDR_ACCESS_READ_WRITE", call,
                 (int)desc->kernels);
@@ -164,7 +171,7 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
     NDR_REQUIRE_SET(count);
     NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu", __func__, capacity);
     const image_type *type = NULL;
-    NDR_TRY(find_type(__func__, use, &type));
+    NDR_TRY(find_type("ndr_image_list_formats, use", use, &type));
     NDR_TRY(require_images(context));
     size_t found;
     NDR_TRY(list_formats(context, type, use_of(use), capacity, formats, &found));
@@ -326,6 +333,7 @@ ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, nd
     const image_type *type = NULL;
     ndr_image like = { .size = { 1, 1, 1 } };
     NDR_TRY(find_type(__func__, desc, &type));
+    NDR_TRY(check_access(__func__, "host", desc->host));
     ndr_reverse_dims(type->dims, desc->size.size, like.size);
     NDR_TRY(require_images(context));
     NDR_TRY(check_format(context, type, desc));

@@ -952,6 +952,31 @@ static void test_image_from_cl__refuses_what_is_not_an_image_of_the_context(void
 
 /* ---- refusals ---- */
 
+static void test_image__refuses_to_list_formats_for_a_use_that_is_not_valid(void **state)
+{
+    (void)state;
+    skip_without_images();
+    const struct {
+        ndr_image_desc use;
+        const char *part;
+    } cases[] = {
+        { { .size = { 4, { 0 } } }, "size.dims is 4; it is 1, 2 or 3" },
+        { { .size = { 1, { 0 } }, .is_array = true }, "is_array is set, but size has 1 dimension" },
+        { { .size = { 2, { 0 } }, .buffer = (ndr_buffer *)&cases }, "buffer is set, but size has 2 dimensions" },
+        { { .size = { 2, { 0 } }, .kernels = (ndr_access)4 },
+          "kernels is 4; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ, NDR_ACCESS_WRITE or NDR_ACCESS_NONE" },
+        { { .size = { 2, { 0 } }, .kernels = NDR_ACCESS_WRITE, .is_read_write = true },
+          "is_read_write is set, but kernels is 2; set that to NDR_ACCESS_READ_WRITE" },
+    };
+    size_t count = 77;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+        assert_refused(NDR_BAD_ARGUMENT, ndr_image_list_formats(context, &cases[i].use, 0, NULL, &count),
+                       "ndr_image_list_formats, use: ", cases[i].part);
+    assert_int_equal(count, 77);
+    const ndr_image_desc other_members = { .size = { 2, { 0 } }, .host = (ndr_access)99 }; /* are not read */
+    assert_ok(ndr_image_list_formats(context, &other_members, 0, NULL, &count));
+}
+
 static void test_image__refuses_descriptions_that_are_not_valid(void **state)
 {
     (void)state;
@@ -978,7 +1003,8 @@ static void test_image__refuses_descriptions_that_are_not_valid(void **state)
         { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = NDR_ACCESS_READ, .is_read_write = true },
           "is_read_write is set, but kernels is 1; set that to NDR_ACCESS_READ_WRITE" },
         { NDR_LIMIT_EXCEEDED, { .format = bytes4, .size = { 2, { most + 1, 4 } } }, limit },
-        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = (ndr_access)4 }, "kernels is 4 and host is 0" },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .kernels = (ndr_access)4 }, "kernels is 4; use NDR_ACCESS_READ_WRITE, " },
+        { NDR_BAD_ARGUMENT, { .format = bytes4, .size = { 1, { 4 } }, .host = (ndr_access)-1 }, "host is -1; use NDR_ACCESS_READ_WRITE, " },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
         assert_refused(cases[i].status, ndr_image_create(context, &cases[i].desc, &image), "ndr_image_create",
@@ -1089,6 +1115,7 @@ int main(void)
         cmocka_unit_test(test_image_from_cl__takes_each_type),
         cmocka_unit_test(test_image_from_cl__has_the_accesses_of_the_object),
         cmocka_unit_test(test_image_from_cl__refuses_what_is_not_an_image_of_the_context),
+        cmocka_unit_test(test_image__refuses_to_list_formats_for_a_use_that_is_not_valid),
         cmocka_unit_test(test_image__refuses_descriptions_that_are_not_valid),
         cmocka_unit_test(test_image__refuses_parts_that_do_not_fit_by_dimension),
         cmocka_unit_test(test_image__arguments_are_checked_against_the_kernel),
