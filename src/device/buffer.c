@@ -335,8 +335,6 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     SUBMIT_AND_RETURN(&order, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
 
-/* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
- * copies name the memory of both. */
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
                            size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
 {
@@ -353,8 +351,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     NDR_TRY(check_unmapped(__func__, from, false));
     NDR_TRY(check_unmapped(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    SUBMIT_AND_RETURN(&order, event, ndr_submit_copy, from->memory, from->memory_offset + from_offset_bytes, to->memory,
-                      to->memory_offset + to_offset_bytes, size_bytes);
+    SUBMIT_AND_RETURN(&order, event, ndr_submit_copy, from, from_offset_bytes, to, to_offset_bytes, size_bytes);
 }
 
 /* ---- mapping ---- */

@@ -167,8 +167,9 @@ ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, siz
                            void *host, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
                             const void *host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offset_bytes, cl_mem to,
-                           size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_copy(cl_command_queue queue, const ndr_buffer *from, size_t from_offset_bytes,
+                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits,
+                           cl_event *done);
 ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
 

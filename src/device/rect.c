@@ -81,6 +81,9 @@ static ndr_status place(const rect *r, side *s)
     return NDR_OK;
 }
 
+/* The first byte, counted from the buffer's own start. */
+static size_t offset_in_buffer(const side *s) { return s->start - s->buffer->memory_offset; }
+
 /* ---- joining what is contiguous ---- */
 
 static void drop_rows(side *s)
@@ -158,7 +161,7 @@ static ndr_status check_apart(const rect *r)
         !(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
         "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
         "buffer",
-        r->call, a->start - a->buffer->memory_offset, b->start - b->buffer->memory_offset);
+        r->call, offset_in_buffer(a), offset_in_buffer(b));
     return NDR_OK;
 }
 
@@ -171,12 +174,13 @@ static ndr_status submit_plain(const rect *r, bool blocks, const ndr_wait_list *
     const cl_command_queue queue = r->order.queue->cl;
     const size_t bytes = r->extent[0];
     if (!from->buffer)
-        return ndr_submit_write(queue, to->buffer->memory, blocks, to->start, bytes, r->host + from->start, waits,
-                                done);
+        return ndr_submit_write(queue, to->buffer->cl, blocks, offset_in_buffer(to), bytes, r->host + from->start,
+                                waits, done);
     if (!to->buffer)
-        return ndr_submit_read(queue, from->buffer->memory, blocks, from->start, bytes, r->host + to->start, waits,
-                               done);
-    return ndr_submit_copy(queue, from->buffer->memory, from->start, to->buffer->memory, to->start, bytes, waits, done);
+        return ndr_submit_read(queue, from->buffer->cl, blocks, offset_in_buffer(from), bytes, r->host + to->start,
+                               waits, done);
+    return ndr_submit_copy(queue, from->buffer, offset_in_buffer(from), to->buffer, offset_in_buffer(to), bytes, waits,
+                           done);
 }
 
 /* The host's side starts at its first element. */

@@ -64,11 +64,15 @@ ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size
     return NDR_OK;
 }
 
-ndr_status ndr_submit_copy(cl_command_queue queue, cl_mem from, size_t from_offset_bytes, cl_mem to,
-                           size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+/* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
+ * copies name the memory of both. */
+ndr_status ndr_submit_copy(cl_command_queue queue, const ndr_buffer *from, size_t from_offset_bytes,
+                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits,
+                           cl_event *done)
 {
     ENQUEUE(queue, done,
-            clEnqueueCopyBuffer(queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes, LIST(waits), done),
+            clEnqueueCopyBuffer(queue, from->memory, to->memory, from->memory_offset + from_offset_bytes,
+                                to->memory_offset + to_offset_bytes, size_bytes, LIST(waits), done),
             "transfer", "copy", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
             to_offset_bytes);

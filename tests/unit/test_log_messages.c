@@ -173,8 +173,7 @@ static void test_log_messages__tell_each_command(void **state)
     assert_ok(ndr_buffer_unmap(queue, x, mapped));
     assert_ok(ndr_queue_mark(queue, &mark));
     assert_logged("debug command: write of 32 bytes to byte 16\n");
-    if (!context->checker) /* copies count from the start of the memory, which includes a guard zone */
-        assert_logged("debug command: copy of 12 bytes from byte 8 to byte 4\n");
+    assert_logged("debug command: copy of 12 bytes from byte 8 to byte 4\n");
     assert_logged("debug command: fill of 4 bytes from byte 60\n");
     assert_logged("debug command: read of 7 bytes from byte 1\n");
     assert_logged("debug command: map of 5 bytes from byte 3\n");
@@ -184,6 +183,37 @@ static void test_log_messages__tell_each_command(void **state)
     ndr_event_destroy(mark);
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(y);
+}
+
+/* Not from the start of the memory that a view lies in. */
+static void test_log_messages__count_bytes_from_the_start_of_a_view(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes;
+    char bytes[16] = { 0 };
+    ndr_buffer *whole = buffer_of(4 * align, NULL), *x, *y;
+    assert_ok(ndr_buffer_create_view(whole, align, align, &x));
+    assert_ok(ndr_buffer_create_view(whole, 2 * align, 2 * align, &y));
+    const ndr_rect_desc rect = {
+        .extent = ndr_range_2d(2, 3), .element_bytes = 2, .from = { .offset_bytes = 3 }, .to = { .offset_bytes = 1 }
+    };
+    forget();
+    assert_ok(ndr_buffer_copy(queue, x, 8, y, 4, 11, NULL));
+    assert_ok(ndr_buffer_write(queue, x, 5, 9, bytes));
+    assert_ok(ndr_buffer_fill(queue, y, 6, 7, bytes, 1, NULL));
+    assert_ok(ndr_buffer_read_rect(queue, y, &rect, bytes));
+    assert_ok(ndr_buffer_write_rect(queue, y, &rect, bytes));
+    assert_ok(ndr_buffer_copy_rect(queue, x, y, &rect, NULL));
+    assert_logged("debug command: copy of 11 bytes from byte 8 to byte 4\n");
+    assert_logged("debug command: write of 9 bytes to byte 5\n");
+    assert_logged("debug command: fill of 7 bytes from byte 6\n");
+    assert_logged("debug command: read of 12 bytes from byte 3\n");
+    assert_logged("debug command: write of 12 bytes to byte 1\n");
+    assert_logged("debug command: copy of 12 bytes from byte 3 to byte 1\n");
+    assert_ok(ndr_queue_finish(queue));
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+    ndr_buffer_destroy(whole);
 }
 
 static void test_log_messages__of_details_are_left_out_at_info(void **state)
@@ -235,6 +265,7 @@ int main(void)
         TEST(test_log_messages__tell_what_is_built_and_what_is_not),
         TEST(test_log_messages__tell_a_launch),
         TEST(test_log_messages__tell_each_command),
+        TEST(test_log_messages__count_bytes_from_the_start_of_a_view),
         TEST(test_log_messages__tell_of_a_trace),
         TEST(test_log_messages__of_details_are_left_out_at_info),
     };

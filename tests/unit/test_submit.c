@@ -37,7 +37,7 @@ static ndr_status submit_write(const ndr_wait_list *waits, cl_event *done)
 
 static ndr_status submit_copy(const ndr_wait_list *waits, cl_event *done)
 {
-    return ndr_submit_copy(queue->cl, from->cl, 0, to->cl, 0, BYTES, waits, done);
+    return ndr_submit_copy(queue->cl, from, 0, to, 0, BYTES, waits, done);
 }
 
 static ndr_status submit_fill(const ndr_wait_list *waits, cl_event *done)
