@@ -612,6 +612,44 @@ static ndr_status launch_nothing(void)
     return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(0), w.x, 5);
 }
 
+/* ---- steps: reducers ---- */
+
+enum { MANY = (1 << 14) + 3 }; /* two chunks on CPUs, more elsewhere */
+
+static const char adding[] = "#include \"ndr/reduction.clh\"\n"
+                             "kernel void add_up(global int *x, NDR_REDUCTION(1, (SUM, int, a), (MAX, int, b)))\n"
+                             "{ NDR_REDUCE(i, 1, a, b) { NDR_COMBINE(a, x[ndr_global_id(i, 0) % 100]); NDR_COMBINE(b, 8); } }\n";
+
+/* A driver without such queues makes one in order. */
+static ndr_status create_loose(void)
+{
+    const ndr_status status = ndr_queue_create(here(), &(ndr_queue_desc){ .out_of_order = true }, &w.line);
+    return status == NDR_UNSUPPORTED ? ndr_queue_create(here(), NULL, &w.line) : status;
+}
+
+static ndr_status get_add_up(void)
+{
+    return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_up", .source = adding }, &w.kernel);
+}
+
+static ndr_status add_up(size_t count)
+{
+    return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(count), w.x, ndr_reducer(NDR_OP_SUM, 2, w.y, 5),
+                            ndr_reducer(NDR_OP_MAX, 1, w.y, 7));
+}
+
+static ndr_status add_up_few(void) { return add_up(INTS); }
+static ndr_status add_up_many(void) { return add_up(MANY); }
+
+static ndr_status expect_added(int wanted)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i == 5 ? wanted : i == 7 ? 8 : 3);
+    return NDR_OK;
+}
+
+static ndr_status expect_few(void) { return expect_added(2 + 3 * INTS); }
+static ndr_status expect_many(void) { return expect_added(2 + 3 * MANY); }
+
 /* ---- steps: operations ---- */
 
 enum { COUNT = 2100, M = 10 }; /* sum() leaves the output in x[0], multiply() products of M x M elements in x */
@@ -750,6 +788,11 @@ static const scene sub_groups = { "sub-groups",
                                     expect_16 } };
 
 static const scene reducing = { "reducing", { create_queue, create_x, write_x, sum, wait, read_x, expect_sum } };
+
+/* A launch that one chunk suffices for, and two that share the queue's memory. */
+static const scene adding_up = { "adding up",
+                                 { create_loose, create_x, write_x, create_y, get_add_up, add_up_few, wait, read_y,
+                                   expect_few, add_up_many, wait, add_up_many, wait, read_y, expect_many } };
 
 static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
 
@@ -1010,6 +1053,7 @@ static void test_failures__of_launches(void **state)
     (void)state;
     try_scene(&launches);
     try_scene(&preparing);
+    try_scene(&adding_up);
 }
 
 static void test_failures__of_work_in_order(void **state)
