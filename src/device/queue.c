@@ -94,16 +94,23 @@ static cl_int take_code(cl_event last)
 }
 
 /* In Mesa 22.3 clFinish() holds a lock that other threads need to wait for an event of the queue. One of them may have
- * to end an event that the queue's work waits for, as that of a host task. So clFinish() is not for such work. */
-static ndr_status wait_for_all(ndr_queue *queue)
+ * to end an event that the queue's work waits for, as that of a host task. So such work ends before clFinish(). */
+static ndr_status wait_for_events_of(ndr_queue *queue)
 {
     ndr_event *mark;
-    if (atomic_load(&queue->tracked_count) == 0) {
-        NDR_TRY_CL(clFinish(queue->cl));
-        return NDR_OK;
-    }
+    if (atomic_load(&queue->tracked_count) == 0) return NDR_OK;
     NDR_TRY(ndr_queue_mark_in(&(ndr_order){ .queue = queue }, &mark));
     return ndr_event_wait_and_destroy(mark, queue);
+}
+
+/* Oclgrind's marks do not wait for all work of an out-of-order queue; clFinish() does. */
+static ndr_status wait_for_all(ndr_queue *queue)
+{
+    const ndr_status status = wait_for_events_of(queue);
+    const cl_int error = ndr_cl.clFinish(queue->cl);
+    NDR_TRY(status);
+    NDR_TRY_CL_AS("clFinish", error);
+    return NDR_OK;
 }
 
 ndr_status ndr_queue_finish(ndr_queue *queue)

@@ -12,6 +12,7 @@
 #include <clFFT.h>
 #endif
 
+#if defined HAS_CLBLAST || defined HAS_CLFFT
 static const char kernels[] = "#include <ndr/item.clh>\n"
                               "kernel void add(global float *x, float by, NDR_RANGE(1))\n"
                               "{\n"
@@ -24,6 +25,7 @@ static const char kernels[] = "#include <ndr/item.clh>\n"
                               "    const float2 a = x[ndr_global_id(it, 0)], b = by[ndr_global_id(it, 0)];\n"
                               "    x[ndr_global_id(it, 0)] = (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);\n"
                               "}\n";
+#endif
 
 /* ---- one queue ---- */
 
