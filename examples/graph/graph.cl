@@ -6,8 +6,8 @@ typedef struct vertex {
     int distance; /* from the first vertex; -1: not reached yet */
 } vertex;
 
-/* One work-item for each vertex. Those that the step before has reached reach their neighbours. Several may reach the
- * same one: they all write the same distance, and atomics make these writes legal. */
+/* One work-item for each vertex. Each neighbour of a vertex at distance `step` gets step + 1, unless it has a distance.
+ * Several vertices may have the same neighbour: without atomics that would be a data race. */
 kernel void walk_step(global vertex *vertices, int step, global int *reached)
 {
     global vertex *v = vertices + get_global_id(0);

@@ -48,8 +48,8 @@ static void walk_on_host(const vertex *vertices, size_t n, int *distance)
     free(line);
 }
 
-/* One launch for each step, until a step reaches nothing. Returns how many steps that takes. The launch is prepared,
- * because one that reaches further allocations costs more. */
+/* One launch for each step, until a step reaches no vertex. Returns the largest distance. The launch is prepared,
+ * because each launch that is not pays for ndr_reaches() again. */
 static int walk_on_device(ndr_context *context, ndr_queue *queue, ndr_shared *vertices, ndr_shared *edges, size_t n)
 {
     ndr_kernel *walk_step;

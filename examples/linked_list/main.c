@@ -13,7 +13,8 @@ typedef struct word {
     int length;
 } word;
 
-static const char *const given[] = { "pointers", "in", "shared", "memory", "are", "the", "same", "on", "both", "sides" };
+static const char *const given[] = { "pointers", "in",   "shared", "memory", "are",
+                                     "the",      "same", "on",     "both",   "sides" };
 enum { WORDS = sizeof given / sizeof given[0], LETTERS = 64 };
 
 /* Link the words, each with its letters in another allocation. */

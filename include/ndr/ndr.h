@@ -3,8 +3,8 @@
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
  * buffers, kernels, ranges, arguments, launches, operations, building ahead. ndr_image.h has images and samplers,
- * ndr_shared.h memory with pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These rules hold for every function; the comments
- * below do not repeat them:
+ * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These
+ * rules hold for every function; the comments below do not repeat them:
  *
  *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
  *             arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
@@ -638,8 +638,8 @@ typedef struct ndr_rect_desc {
 NDR_MUST_CHECK ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to,
                                                const ndr_rect_desc *desc, ndr_event **event);
 
-/** Copy a rectangle of the host's memory into a buffer; returns when the bytes have arrived. desc->from describes `host`,
- * which must not be NULL unless the rectangle is empty. */
+/** Copy a rectangle of the host's memory into a buffer; returns when the bytes have arrived. desc->from describes
+ * `host`, which must not be NULL unless the rectangle is empty. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
                                                 const void *host);
 
@@ -933,10 +933,11 @@ typedef struct ndr_arg {
 } ndr_arg;
 
 /* ndr_arg_of(x) makes an ndr_arg of a buffer, an image, a sampler, a shared allocation, a number or an ndr_arg;
- * ndr_shared_at() and ndr_reaches() are in ndr_shared.h; ndr_vector(type, values...) makes one of a vector's elements;
- * ndr_struct(type, value) of a struct; ndr_local(type, extents...) asks for local memory of 1 to 3 extents; ndr_null is
- * a deliberate NULL; ndr_reducer(op, initial, buffer, element) is where the result of a reducer goes, for kernels with
- * NDR_REDUCTION() (docs/vocabulary/reduction.md).
+ * ndr_vector(type, values...) of a vector's elements; ndr_struct(type, value) of a struct; ndr_local(type, extents...)
+ * asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL; ndr_reducer(op, initial, buffer, element) is
+ * where the result of a reducer goes, for kernels with NDR_REDUCTION() (docs/vocabulary/reduction.md);
+ * ndr_shared_at(shared, pointer) is an address in a shared allocation, and ndr_reaches(shared) declares one that the
+ * kernel reaches without an argument (both: ndr_shared.h).
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
  * be passed to float, and to half: the launch rounds it to the nearest half, ties to even; from 65520 on that is

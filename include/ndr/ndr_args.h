@@ -74,7 +74,7 @@ static inline ndr_arg ndr_shared_at(ndr_shared *shared, const void *pointer)
     return arg;
 }
 
-/** Behind the arguments: the kernel uses this allocation through pointers in memory (ndr_shared.h). */
+/** Declare, behind the arguments, that the kernel uses this allocation through pointers in memory (ndr_shared.h). */
 static inline ndr_arg ndr_reaches(ndr_shared *shared)
 {
     ndr_arg arg = ndr_arg_shared_(shared);
@@ -105,7 +105,7 @@ static inline ndr_arg ndr_arg_vector_(ndr_dtype dtype, const void *elements, siz
     return arg;
 }
 
-/* What is no number makes the argument NDR_ARG_NONE, which every launch refuses. */
+/* An initial value that is not a number makes the argument NDR_ARG_NONE, which every launch refuses. */
 static inline ndr_arg ndr_arg_reducer_(ndr_op op, ndr_arg initial, ndr_buffer *buffer, size_t element)
 {
     const bool is_number = initial.kind >= NDR_ARG_SIGNED && initial.kind <= NDR_ARG_DOUBLE;
@@ -167,10 +167,11 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
                                                  NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
 
-/** Where the result of a reducer goes: `ndr_reducer(NDR_OP_SUM, 0.0f, results, 3)` stores 0.0f plus all that the
- * kernel's indexes add in results[3], counted in elements of the reducer's type. The operator must be the kernel's, and
- * `initial` a number as for a parameter of the reducer's type; NaN is refused for a minimum and a maximum. Two reducers
- * of a launch must not have the same element, and the kernel must not access the element in another way. */
+/** Where the result of a reducer goes: `ndr_reducer(NDR_OP_SUM, 0.0f, results, 3)` stores 0.0f plus all values that the
+ * kernel's indexes add in element 3 of the buffer `results`, counted in elements of the reducer's type. What was there
+ * is not read. The operator must be the kernel's. `initial` must be a number that a parameter of the reducer's type
+ * takes: 0.0f for float, 0.0 for double, 0 for integers; NaN is refused for a minimum and a maximum. Two reducers of a
+ * launch must not have the same element, and the kernel must not access the element in another way. */
 #define ndr_reducer(op, initial, buffer, element) ndr_arg_reducer_((op), ndr_arg_of(initial), (buffer), (element))
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)
@@ -187,7 +188,8 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define NDR_DROP_(...) NDR_DROP2_(__VA_ARGS__)
 #define NDR_DROP2_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
         a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, \
-        a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, ...) __VA_ARGS__
+        a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, ...) \
+        __VA_ARGS__
 #define NDR_PICK_(...) NDR_PICK2_(__VA_ARGS__)
 #define NDR_PICK2_(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
         a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, \

@@ -9,10 +9,14 @@
  *
  * `nodes`, an ndr_shared *, is the address of its first byte; ndr_shared_at() is an address inside it. The parameters
  * are global or constant pointers. ndr_reaches(allocation) stands behind the arguments and fills no parameter: it
- * declares that the kernel reads or writes the allocation through pointers that lie in memory or in a struct. Allocations
- * that are arguments need no declaration; all others that the kernel reaches do, or its accesses are undefined. Such a
- * launch costs more; where it is repeated, prepare it with ndr_prepare(). A kernel with reducers (NDR_REDUCTION) takes
- * no ndr_reaches(): add a parameter for each allocation. */
+ * declares that the kernel reads or writes the allocation through pointers that lie in memory or in a struct. An
+ * allocation that is an argument needs no declaration. Accesses to any other one without a declaration are undefined.
+ * Such a launch costs more; where it is repeated, prepare it with ndr_prepare(). A kernel with reducers (NDR_REDUCTION)
+ * takes no ndr_reaches(): add a parameter for each allocation.
+ *
+ * The struct of a list or a tree is declared twice, with `struct node *next` on the host and `global struct node *next`
+ * in the kernel. Compilers refuse pointers in a struct that is passed by value: give it a ulong (uint64_t on the host),
+ * which the kernel casts to a pointer. */
 #ifndef NDR_NDR_SHARED_H
 #define NDR_NDR_SHARED_H
 
@@ -35,25 +39,26 @@ typedef enum ndr_shared_kind {
 
 /** What a device can do with a kind of shared memory. */
 typedef struct ndr_shared_info {
-    ndr_shared_kind kind;   /**< The kind that was asked for, for ANY the one that it means; ANY: the device has none. */
+    ndr_shared_kind kind;   /**< The kind that was asked for; for ANY the one that it stands for, or ANY if the device
+                                 has none. */
     bool is_available;      /**< The device has it; otherwise all below are false. */
     bool host_may_access;   /**< The host may read and write it; not DEVICE. */
     bool needs_map;         /**< The host may do so only between ndr_shared_map() and ndr_shared_unmap(). */
-    bool is_concurrent;     /**< The host may access other bytes of it than a kernel that runs. */
-    bool has_atomics;       /**< Atomics of the host and of a kernel that runs work on the same bytes. */
+    bool is_concurrent;     /**< While a kernel uses some bytes of it, the host may access others. */
+    bool has_atomics;       /**< While a kernel uses it, atomics of both work on the same bytes. */
 } ndr_shared_info;
 
 /** Describe a kind of shared memory on the context's device. That the device lacks it is no error. */
 NDR_MUST_CHECK ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info);
 
-/** Make a shared allocation; its contents are undefined, 0 bytes are allowed. NDR_UNSUPPORTED if the device lacks the
+/** Make a shared allocation. Its contents are undefined; 0 bytes are allowed. NDR_UNSUPPORTED if the device lacks the
  * kind; NDR_LIMIT_EXCEEDED if it is larger than max_buffer_bytes. */
 NDR_MUST_CHECK ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t size_bytes,
                                             ndr_shared **shared);
 
-/** Destroy a shared allocation. This waits until the work that uses it has ended, on all queues that it was used on,
- * which the allocation keeps until then. So destroy it after completing the events of ndr_event_create() that this work
- * waits for. Prepared launches keep the memory; then destroying the last one waits. A mapping ends. */
+/** Destroy a shared allocation. This waits for all work in each queue on which it was used; it keeps these queues until
+ * then. If such work waits for an event of ndr_event_create(), complete the event first, or this call waits forever.
+ * Prepared launches keep the memory: then destroying the last of them waits. A mapping ends. */
 NDR_API void ndr_shared_destroy(ndr_shared *shared);
 
 /** The address of its first byte, for the host and the device; NULL for NULL. It has the largest alignment of OpenCL's
