@@ -230,8 +230,8 @@ ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, 
 bool ndr_submit_knows_shared(void);
 bool ndr_submit_knows_migration(void);
 
-/* Between addresses of shared memory, of any kind, and the host's. `copy` is the extension's function of the name below;
- * NULL: OpenCL 2.0's. */
+/* Copies between addresses of shared memory, of any kind, and the host's. `copy` is the extension's function of the
+ * name below; NULL: OpenCL 2.0's. */
 typedef cl_int(CL_API_CALL *ndr_shared_copier)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
                                                const cl_event *, cl_event *);
 extern const char ndr_shared_copier_name[];
@@ -615,7 +615,7 @@ typedef struct ndr_bytes {
 typedef struct ndr_mapping {
     struct ndr_mapping *next;
     cl_mem cl;       /* what is mapped: a buffer, a view or an image */
-    ndr_bytes bytes; /* of a buffer or view that are mapped */
+    ndr_bytes bytes; /* the mapped bytes of a buffer or view */
     void *host;
     ndr_map_access access;
     cl_command_queue queue; /* retained: an object destroyed while it is mapped is unmapped on it */
@@ -795,7 +795,7 @@ void ndr_shared_release(ndr_shared *shared);
 /* As ndr_buffer_is_free(). */
 bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes);
 
-/* A command that uses it comes next on this queue; its end is waited for before the memory is freed. */
+/* Call it before a command on this queue that uses the allocation: ndr_shared_destroy() then waits for the queue. */
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue);
 
 /* Declare allocations to a kernel that reaches them without an argument. */

@@ -1,9 +1,8 @@
 /* map.c - mappings of buffers and images.
  *
- * A buffer has the mappings of its views, too, and those of images over it. A driver keeps them in a
- * list, and distinguishes mappings at the same address only by their order.
- * The lock is held until a mapping is complete: PoCL 3.1 could otherwise free the unfinished mapping of another
- * thread. */
+ * A buffer also has the mappings of its views and of images over it. A driver keeps them in a list, and distinguishes
+ * mappings at the same address only by their order. The lock is held until a mapping is complete: PoCL 3.1 could
+ * otherwise free the unfinished mapping of another thread. */
 #include "device/device.h"
 
 #include <stdlib.h>

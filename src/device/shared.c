@@ -39,8 +39,8 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool is_of_opencl_2(ndr_shared_kind kind) { return kinds[kind].allocate == NULL; }
 
-/* Whether the device's version is at least this one: a driver may lack the functions that it does not have to have,
- * and the loader would then call NULL. */
+/* Whether the device's version is at least this one. A driver may lack the functions of a newer version; the loader has
+ * them and would call NULL. */
 static bool has_version(const ndr_context *context, unsigned major, unsigned minor)
 {
     unsigned given[2] = { 1, 2 };
@@ -219,7 +219,7 @@ size_t ndr_shared_size(const ndr_shared *shared) { return NDR_IS_LIVE(shared) ? 
 
 void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references, 1); }
 
-/* OpenCL frees shared memory at once, also under work that uses it. */
+/* OpenCL frees shared memory at once, also while work uses it. */
 static void finish_users(ndr_shared *s)
 {
     if (s->map_start && is_of_opencl_2(s->kind))
@@ -283,7 +283,7 @@ ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)
     return status;
 }
 
-/* Of the extension all allocations of a kind are declared: Intel's runtime refuses kernels with
+/* For the extension this declares all allocations of a kind: Intel's runtime refuses kernels with
  * CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL. */
 static cl_int declare(cl_kernel kernel, const ndr_arg *reached, size_t count, void **bases)
 {
@@ -432,7 +432,7 @@ ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, ndr_event **ev
 
 /* ---- copies and hints ---- */
 
-/* The extension's way to prefetch has no effect that a driver must have, and some drivers lack it. */
+/* Allocations of the extension's kinds are not prefetched: its call is a hint, and some drivers lack it. */
 ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
                                ndr_event **event)
 {
@@ -502,7 +502,7 @@ ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offse
                 "ndr_shared_copy: %zu bytes from byte %zu and to byte %zu of the same allocation overlap; copy by way "
                 "of another one",
                 size_bytes, from_offset_bytes, to_offset_bytes);
-    /* The extension's call accepts addresses of both sorts. */
+    /* The extension's call also accepts addresses of OpenCL 2.0's shared memory. */
     const ndr_shared_copier copy = is_of_opencl_2(from->kind) ? to->copy : from->copy;
     return submit_copy(&order, copy, start_of(&target), start_of(&source), size_bytes, event);
 }

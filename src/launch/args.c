@@ -472,8 +472,9 @@ static ndr_status convert_reducer(const arg_check *p, ndr_bound *out)
         return refuse(p, "has a buffer of another context than the kernel's; make it in that one");
     NDR_TRY(check_access(p, buffer->kernel_access));
     if (element >= buffer->size_bytes / p->param->size_bytes)
-        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p, " goes to element %zu, but its buffer holds %zu of %zu bytes; they count from 0",
-                         element, buffer->size_bytes / p->param->size_bytes, p->param->size_bytes);
+        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p,
+                         " goes to element %zu, but its buffer holds %zu of %zu bytes; they count from 0", element,
+                         buffer->size_bytes / p->param->size_bytes, p->param->size_bytes);
     out->size_bytes = sizeof buffer->cl;
     out->value = &buffer->cl;
     return NDR_OK;
@@ -632,11 +633,12 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
     if (arg_count != wanted) {
         ndr_text list = { 0 };
         add_parameters(kernel, &list);
-        const ndr_status status = ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
-                                           "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s%s",
-                                           kernel->name, wanted, wanted == 1 ? "" : "s", arg_count,
-                                           arg_count == 1 ? "is" : "are", list.chars ? list.chars : "none",
-                                           has_reached(args, arg_count) ? "; move ndr_reaches() behind them" : "");
+        const ndr_status status =
+            ndr_fail(NDR_BAD_KERNEL_ARGUMENT,
+                     "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s%s", kernel->name,
+                     wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are",
+                     list.chars ? list.chars : "none",
+                     has_reached(args, arg_count) ? "; move ndr_reaches() behind them" : "");
         ndr_text_free(&list);
         return status;
     }

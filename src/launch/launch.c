@@ -196,8 +196,8 @@ static cl_event *find_place(ndr_launch_state *l, unsigned piece)
     return is_held ? &l->made->inner[piece - 1] : NULL;
 }
 
-/* Out of order, each piece waits for the one before it, so that the last one ends last. A marker behind all of them would
- * let them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
+/* Out of order, each piece waits for the one before it, so that the last one ends last. A marker behind all of them
+ * would let them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
 static ndr_status enqueue_pieces(ndr_launch_state *l)
 {
     for (unsigned i = 0; i < l->planned->plan.piece_count; ++i) {

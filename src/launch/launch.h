@@ -75,8 +75,8 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
-/* Checked arguments: refuse memory that the device cannot use now, because the host has it mapped. The launch on `queue`
- * comes next. */
+/* Checked arguments: refuse memory that the device cannot use now, because the host has it mapped. The launch on
+ * `queue` comes next. */
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);
 
 /* How many of the last arguments fill no parameter, and their checks. */
@@ -90,8 +90,8 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
 
 /* ---- workspace.c ---- */
 
-/* Temporary memory of a queue, used by one operation, or launch with reducers, after the other; kernels/shared/workspace.h describes its head.
- * One thread borrows it at a time, until its launches are enqueued. */
+/* Temporary memory of a queue, used by one operation or launch with reducers after the other. Its head is described in
+ * kernels/shared/workspace.h. One thread borrows it at a time, until its launches are enqueued. */
 typedef struct ndr_workspace ndr_workspace;
 
 /* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing

@@ -1,13 +1,17 @@
 /* reduction.c - launches of kernels with reducers.
  *
- * The range is divided into chunks, whose values go to the queue's workspace. A second launch of the same kernel, by one
- * group, combines them in their order. If there is one chunk, the first launch stores the result. The chunks depend on
- * the range and on the largest group alone, so every launch gives the same bits. */
+ * The range is divided into chunks, whose values go to the queue's workspace. A second launch of the same kernel, by
+ * one group, combines them in their order. If there is one chunk, the first launch stores the result. The chunks depend
+ * only on the range, the kind of device and the largest group, so every launch on a device gives the same bits. */
 #include "launch/launch.h"
 
 #include <string.h>
 
-enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8, LANES = 4 /* on devices without vectors, as in kernels/ndr/reduction.clh */ };
+enum {
+    MAX_CHUNKS = 1 << 12,
+    MAX_REDUCERS = 8,
+    LANES = 4 /* on devices without vectors, as in kernels/ndr/reduction.clh */
+};
 
 /* ---- dividing the range ---- */
 
@@ -85,8 +89,8 @@ ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args)
         for (size_t j = first_reducer(kernel); j < i; ++j)
             NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT,
                            !ndr_bytes_overlap(destination_of(kernel, args, i), destination_of(kernel, args, j)),
-                           "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one of "
-                           "its own",
+                           "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one "
+                           "of its own",
                            kernel->name, kernel->params[j].name, kernel->params[i].name,
                            args[i].as.reducer.element);
     return NDR_OK;

@@ -15,10 +15,11 @@ static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
     const size_t *size = k->info.required_local_size;
     ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %u %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
-                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->reducer_count, k->is_guarded, size[0], size[1], size[2]);
+                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->reducer_count, k->is_guarded, size[0],
+                 size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
-        ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes, p->size_bytes,
-                     p->is_const, (int)p->access, p->name, p->type_name);
+        ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes,
+                     p->size_bytes, p->is_const, (int)p->access, p->name, p->type_name);
 }
 
 static const char *next_line(const char *at)

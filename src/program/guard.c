@@ -111,8 +111,8 @@ static ndr_status check_body(const char *name, const ndr_code_kernel *kernel)
 {
     const char *loop = ndr_word_find(kernel->body, "NDR_REDUCE");
     NDR_REQUIRE_AS(NDR_BUILD_FAILED, loop && loop < kernel->end,
-                   "kernel \"%s\" has reducers (NDR_REDUCTION), but no NDR_REDUCE in its body, which runs the indexes of "
-                   "its range; write it there, and not in a macro",
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), but no NDR_REDUCE in its body, which runs the indexes "
+                   "of its range; write it there, and not in a macro",
                    name);
     return refuse_words(name, kernel);
 }
@@ -122,7 +122,8 @@ ndr_status ndr_guard_check_reduction(const char *text, const char *name)
     ndr_code code;
     ndr_code_kernel kernel;
     const bool was_read = ndr_code_read(text, &code);
-    ndr_status status = was_read ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
+    ndr_status status =
+        was_read ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
     for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
         if (kernel.body && is_called(&kernel, name)) status = check_body(name, &kernel);
     ndr_code_free(&code);

@@ -17,12 +17,12 @@ static ndr_status check_desc(const ndr_kernel_desc *desc)
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL) + (desc->spirv != NULL)
                       + (desc->binary != NULL);
     NDR_REQUIRE(given == 1,
-                "ndr_kernel_get: %s of desc->source, file, bundled, spirv and binary is set for kernel \"%s\"; set just "
-                "one",
+                "ndr_kernel_get: %s of desc->source, file, bundled, spirv and binary is set for kernel \"%s\"; set "
+                "just one",
                 given ? "more than one" : "none", desc->name);
     NDR_REQUIRE(!desc->linked || desc->source || desc->file,
-                "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file; set one of them to "
-                "the first text or file",
+                "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file; set one of them "
+                "to the first text or file",
                 desc->name);
     NDR_REQUIRE(!is_compiled(desc) || (!desc->include_dirs && !desc->sub_group_size),
                 "ndr_kernel_get: desc->%s is set for kernel \"%s\", which is compiled already; leave it out",

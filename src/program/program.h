@@ -298,7 +298,8 @@ ndr_status ndr_build_link(ndr_context *context, const cl_program *parts, cl_uint
  * are set. If only the probes fail, the program is built without them and loses its types. ndr_last_error() has the
  * log of a failure. If the user names no language and the text uses names that are reserved in newer ones, it is
  * built as OpenCL C 1.2 and `options` then contain that. */
-ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options, ndr_program *program);
+ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options,
+                     ndr_program *program);
 #define NDR_PROBES_TITLE "ndr probes" /* the file name of the probes in logs */
 
 /* The same for a text that may fail to build: then NDR_OK is returned and `*program` is NULL. */

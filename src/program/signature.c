@@ -171,8 +171,8 @@ static ndr_status check_record_is_last(const ndr_kernel *kernel)
     for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
         NDR_REQUIRE_AS(
             NDR_BUILD_FAILED, strcmp(kernel->params[i].name, "ndr_record_") != 0,
-            "kernel \"%s\" has \"%s\" behind NDR_RANGE, NDR_ND_RANGE or NDR_REDUCTION, which must be the last parameter: move "
-            "it to the end",
+            "kernel \"%s\" has \"%s\" behind NDR_RANGE, NDR_ND_RANGE or NDR_REDUCTION, which must be the last "
+            "parameter: move it to the end",
             kernel->name, kernel->params[i + 1].name);
     return NDR_OK;
 }
@@ -289,7 +289,8 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
                       "#else\n"
                       "#define NDR_IS_QUEUE_(type) 0\n"
                       "#endif\n"
-                      "#define NDR_IS_(type, known, code) + __builtin_types_compatible_p(type, known) * ((code) - sizeof(type))\n"
+                      "#define NDR_IS_(type, known, code) + __builtin_types_compatible_p(type, known) \\\n"
+                      "    * ((code) - sizeof(type))\n"
                       "#define NDR_NUMBER_(type) ((sizeof(type) < %d ? sizeof(type) : 0) \\\n"
                       "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
                  BUILTIN, OBJECT);
@@ -444,7 +445,8 @@ static ndr_status finish(ndr_context *context, ndr_program *program)
 {
     const ndr_status status = read_probes(program->cl, context->device, program->types);
     if (status == NDR_OK) return NDR_OK;
-    return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title, ndr_last_error());
+    return ndr_fail_with_code(status, ndr_last_cl_error(), "\"%s\" was not built: %s", program->title,
+                              ndr_last_error());
 }
 
 ndr_status ndr_signature_build(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
@@ -497,9 +499,10 @@ ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_
 
 /* ---- types that the text does not show ---- */
 
-/* Probe the type of a parameter that `program` does not have yet. Each such type is one more build. In a linked program
- * it stays unknown: no text of it builds alone. */
-static ndr_status probe_missing(const ndr_kernel *kernel, const ndr_param *param, const char *text, ndr_program *program)
+/* Probe the type of a parameter that `program` does not have yet. Each such type is one more build. In a linked
+ * program it stays unknown: no text of it builds alone. */
+static ndr_status probe_missing(const ndr_kernel *kernel, const ndr_param *param, const char *text,
+                                ndr_program *program)
 {
     ndr_type *made = NULL;
     NDR_TRY(add_type(&made, param->type_name, param->kind == NDR_PARAM_LOCAL, 0));
