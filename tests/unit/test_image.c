@@ -960,7 +960,7 @@ static void test_image__refuses_to_list_formats_for_a_use_that_is_not_valid(void
         ndr_image_desc use;
         const char *part;
     } cases[] = {
-        { { .size = { 4, { 0 } } }, "size.dims is 4; it is 1, 2 or 3" },
+        { { .size = { 4, { 0 } } }, "size.dims is 4; make it 1, 2 or 3" },
         { { .size = { 1, { 0 } }, .is_array = true }, "is_array is set, but size has 1 dimension" },
         { { .size = { 2, { 0 } }, .buffer = (ndr_buffer *)&cases }, "buffer is set, but size has 2 dimensions" },
         { { .size = { 2, { 0 } }, .kernels = (ndr_access)4 },
