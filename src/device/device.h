@@ -647,8 +647,9 @@ typedef struct ndr_map_request {
     void *more; /* for `submit` */
 } ndr_map_request;
 
-/* Refuse an access that is not valid. */
+/* Refuse an access that is not valid; OpenCL's flags for one that is. */
 ndr_status ndr_map_check(const char *call, ndr_map_access access);
+cl_map_flags ndr_map_flags(ndr_map_access access);
 
 /* Map and wait for it; unmap what is mapped at `host`; unmap all mappings of `cl`. */
 ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host);

@@ -71,6 +71,14 @@ ndr_status ndr_map_check(const char *call, ndr_map_access access)
     return NDR_OK;
 }
 
+cl_map_flags ndr_map_flags(ndr_map_access access)
+{
+    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
+                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
+                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
+    return flags[access];
+}
+
 static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *request, ndr_mapping **mapping)
 {
     ndr_mapping *made = calloc(1, sizeof *made);
@@ -90,15 +98,12 @@ static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *re
 
 static ndr_status enqueue_map(const ndr_order *order, const ndr_map_request *request, void **host, ndr_event **event)
 {
-    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
-                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
-                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
     ndr_event *made;
     NDR_TRY(ndr_event_prepare(order, event, &made));
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
     const ndr_status status =
-        request->submit(order->queue->cl, request, flags[request->access], host, &waits, &done);
+        request->submit(order->queue->cl, request, ndr_map_flags(request->access), host, &waits, &done);
     return ndr_event_return_or_destroy(status, order->queue, made, done, event);
 }
 

@@ -345,16 +345,13 @@ static ndr_status check_use(const char *call, const ndr_queue *queue, const span
 
 static ndr_status submit_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
 {
-    static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
-                                          [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
-                                          [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
     ndr_event *made;
     if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
     NDR_TRY(ndr_event_prepare(order, event, &made));
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event done = NULL;
     const ndr_status status =
-        ndr_submit_shared_map(order->queue->cl, start_of(s), flags[access], s->size_bytes, &waits, &done);
+        ndr_submit_shared_map(order->queue->cl, start_of(s), ndr_map_flags(access), s->size_bytes, &waits, &done);
     return ndr_event_return_or_destroy(status, order->queue, made, done, event);
 }
 
