@@ -68,6 +68,7 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueNDRangeKernel)         \
     REQUIRED(clEnqueueMarkerWithWaitList)    \
     REQUIRED(clEnqueueBarrierWithWaitList)   \
+    REQUIRED(clEnqueueMigrateMemObjects)     \
     REQUIRED(clEnqueueReadBuffer)            \
     REQUIRED(clEnqueueWriteBuffer)           \
     REQUIRED(clEnqueueCopyBuffer)            \
@@ -162,6 +163,7 @@ ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const cha
                              const size_t *offset, const size_t *global, const size_t *local,
                              const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_nothing(cl_command_queue queue, cl_mem nothing, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host, const ndr_wait_list *waits, cl_event *done);
@@ -508,6 +510,7 @@ struct ndr_queue {
     bool profiling;
     int64_t spin_ns;                /* as in ndr_queue_desc */
     bool is_out_of_order;           /* commands wait only for their wait list */
+    cl_mem nothing;                 /* out of order: memory for commands without work; NULL otherwise */
     _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
@@ -518,7 +521,8 @@ struct ndr_queue {
 };
 
 /* Create a queue for `cl`. If it succeeds, it takes over the reference of `cl`. */
-ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue);
+ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_queue_properties properties,
+                          ndr_queue **queue);
 
 /* ndr_queue_mark() in that order. */
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event);

@@ -56,9 +56,8 @@ ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queu
     NDR_REQUIRE(owner == context->cl && device == context->device,
                 "ndr_queue_from_cl: the command queue belongs to another OpenCL context or device");
     NDR_TRY_CL(clRetainCommandQueue(cl));
-    const ndr_status status = ndr_queue_wrap(context, cl, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, queue);
-    if (status == NDR_OK) (*queue)->is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    else ndr_cl.clReleaseCommandQueue(cl);
+    const ndr_status status = ndr_queue_wrap(context, cl, properties, queue);
+    if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
     return status;
 }
 

@@ -3,7 +3,23 @@
 
 #include <stdlib.h>
 
-ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profiling, ndr_queue **queue)
+/* PoCL 3.1's markers in an out-of-order queue wait for all work before them, even with a list, and fail with it. So a
+ * mark with a list is another command there. */
+static ndr_status make_nothing(const ndr_context *context, cl_mem *nothing)
+{
+    cl_int error;
+    cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, 1, NULL, &error);
+    NDR_TRY_CL_AS("clCreateBuffer", error);
+    *nothing = made;
+    return NDR_OK;
+}
+
+static void free_nothing(cl_mem nothing)
+{
+    if (nothing) ndr_cl.clReleaseMemObject(nothing);
+}
+
+static ndr_status new_queue(ndr_context *context, cl_command_queue cl, ndr_queue **queue)
 {
     NDR_TRY(ndr_trace_add_queue(context, cl));
     ndr_queue *made = ndr_handle_new(NDR_HANDLE_QUEUE, sizeof *made, context->checker != NULL);
@@ -13,8 +29,24 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, bool profil
     }
     made->cl = cl;
     made->context = ndr_context_keep(context);
-    made->profiling = profiling;
     *queue = made;
+    return NDR_OK;
+}
+
+ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_queue_properties properties,
+                          ndr_queue **queue)
+{
+    const bool is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    cl_mem nothing = NULL;
+    if (is_out_of_order) NDR_TRY(make_nothing(context, &nothing));
+    const ndr_status status = new_queue(context, cl, queue);
+    if (status != NDR_OK) {
+        free_nothing(nothing);
+        return status;
+    }
+    (*queue)->profiling = properties & CL_QUEUE_PROFILING_ENABLE;
+    (*queue)->is_out_of_order = is_out_of_order;
+    (*queue)->nothing = nothing;
     return NDR_OK;
 }
 
@@ -24,7 +56,7 @@ static ndr_status create_queue(ndr_context *context, cl_command_queue_properties
     const cl_command_queue_properties traced = context->traced ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_command_queue cl = ndr_cl.clCreateCommandQueue(context->cl, context->device, properties | traced, &error);
     NDR_TRY_CL_AS("clCreateCommandQueue", error);
-    const ndr_status status = ndr_queue_wrap(context, cl, properties & CL_QUEUE_PROFILING_ENABLE, queue);
+    const ndr_status status = ndr_queue_wrap(context, cl, properties, queue);
     if (status != NDR_OK) ndr_cl.clReleaseCommandQueue(cl);
     return status;
 }
@@ -50,7 +82,6 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
                                       | (wanted.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0),
                          queue));
     (*queue)->spin_ns = wanted.spin_ns;
-    (*queue)->is_out_of_order = wanted.out_of_order;
     return NDR_OK;
 }
 
@@ -62,6 +93,7 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_attachments_free(&queue->attachments);
     ndr_trace_remove_queue(queue->context, queue->cl);
     ndr_cl.clReleaseCommandQueue(queue->cl);
+    free_nothing(queue->nothing);
     ndr_context_release(queue->context);
     ndr_handle_free(queue);
 }
@@ -149,6 +181,12 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 
 /* ---- commands without work ---- */
 
+static ndr_status submit_mark(const ndr_queue *queue, const ndr_wait_list *waits, cl_event *done)
+{
+    return queue->nothing && waits->count > 0 ? ndr_submit_nothing(queue->cl, queue->nothing, waits, done)
+                                              : ndr_submit_marker(queue->cl, waits, done);
+}
+
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
 {
     if (!event && order->count == 0 && !order->also) return NDR_OK;
@@ -156,7 +194,7 @@ ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
     NDR_TRY(ndr_event_prepare(order, event, &made));
     const ndr_wait_list waits = ndr_event_list(made);
     cl_event mark = NULL;
-    const ndr_status status = ndr_submit_marker(order->queue->cl, &waits, made ? &mark : NULL);
+    const ndr_status status = submit_mark(order->queue, &waits, made ? &mark : NULL);
     return ndr_event_return_or_destroy(status, order->queue, made, mark, event);
 }
 

@@ -468,8 +468,7 @@ static void test_order__a_barrier_holds_back_what_comes_later(void **state)
     ndr_queue_destroy(other);
 }
 
-/* Its list has only work that has ended, which differs from no list: that would mean all work. A marker is not tested,
- * because those of PoCL 3.1 wait for all work even with a list. */
+/* Its list has only work that has ended, which differs from no list: that would mean all work. */
 static void test_order__a_barrier_after_ended_events_waits_for_no_other_work(void **state)
 {
     (void)state;
@@ -491,6 +490,37 @@ static void test_order__a_barrier_after_ended_events_waits_for_no_other_work(voi
     ndr_event_destroy(gate);
     ndr_event_destroy(ended);
     ndr_event_destroy(behind);
+    ndr_queue_destroy(line);
+    skip_without(!runs_in_order, "the driver runs out-of-order queues in order, as OpenCL allows");
+}
+
+static ndr_status do_nothing(void *unused)
+{
+    (void)unused;
+    return NDR_OK;
+}
+
+/* The work before them in the queue fails. PoCL 3.1's markers would wait for it, and fail. */
+static void test_order__marks_and_tasks_out_of_order_fail_only_with_their_events(void **state)
+{
+    (void)state;
+    ndr_queue *line = new_unordered();
+    skip_without(line, "the device has no out-of-order queues");
+    ndr_event *gate = new_gate(), *held, *done, *marks[2], *task;
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &held, ndr_range_1d(INTS), x));
+    assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(INTS), y));
+    assert_ok(ndr_queue_mark(ndr_after(line, done), &marks[0]));
+    assert_ok(ndr_queue_mark(ndr_after(line, marks[0], NULL, done), &marks[1]));
+    assert_ok(ndr_host_task(ndr_after(line, done), do_nothing, NULL, &task));
+    const bool runs_in_order = ndr_event_wait_within(done, UINT64_C(2000000000)) == NDR_TIMEOUT;
+    ndr_event *const behind[] = { marks[0], marks[1], task };
+    const ndr_status status = runs_in_order ? NDR_OK : ndr_event_wait_all(behind, 3, UINT64_C(5000000000));
+    assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "lost"));
+    assert_int_equal(status, NDR_OK); /* although the gate was closed */
+    assert_refused(NDR_NOT_FOUND, ndr_event_wait(held), "lost");
+    assert_refused(NDR_NOT_FOUND, ndr_queue_finish(line), "lost");
+    ndr_event *const all[] = { gate, held, done, marks[0], marks[1], task };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) ndr_event_destroy(all[i]);
     ndr_queue_destroy(line);
     skip_without(!runs_in_order, "the driver runs out-of-order queues in order, as OpenCL allows");
 }
@@ -725,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_order__runs_a_diamond),
         cmocka_unit_test(test_order__out_of_order_starts_what_waits_for_nothing),
         cmocka_unit_test(test_order__a_barrier_holds_back_what_comes_later),
+        cmocka_unit_test(test_order__marks_and_tasks_out_of_order_fail_only_with_their_events),
         cmocka_unit_test(test_order__a_barrier_after_ended_events_waits_for_no_other_work),
         cmocka_unit_test(test_order__tells_the_drivers_first_code),
         cmocka_unit_test(test_order__finish_reports_a_launch_that_clfinish_does_not),
