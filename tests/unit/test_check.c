@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "ndr/ndr_cl.h"
+#include "ndr/ndr_image.h"
 #include "reference.h"
 
 static const char kernels[] = "#include <ndr/nd_item.clh>\n"
@@ -357,7 +358,82 @@ static void test_check__finds_writes_outside_the_buffer_of_a_view(void **state)
     ndr_buffer_destroy(view);
 }
 
+/* Two views share a buffer. Each reaches a zone at one end, and the other view's bytes at its other end. */
+static void test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_buffer(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes;
+    const int64_t half = (int64_t)align;
+    ndr_buffer *whole = buffer_of(2 * align - 1, NULL), *left, *right;
+    assert_ok(ndr_buffer_create_view(whole, 0, align, &left));
+    assert_ok(ndr_buffer_create_view(whole, align, align - 1, &right));
+    assert_ok(put(left, 0, 2 * align - 1, 7)); /* not found: all of it is in the viewed buffer */
+    assert_ok(put(right, -half, 2 * align - 1, 7));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(left, -1, 1, 7), "before the start of the whole buffer of its view", found(-1, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(left, half, align, 7), "past the end of the whole buffer of its view",
+                   found(2 * half - 1, 1));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(right, half - 1, 3, 7), "past the end of the whole buffer of its view",
+                   found(2 * half - 1, 3));
+    assert_refused(NDR_OUT_OF_BOUNDS, put(right, -half - 2, 2, 7), "before the start of the whole buffer of its view",
+                   found(-2, 2));
+    ndr_buffer_destroy(left);
+    ndr_buffer_destroy(right);
+    ndr_buffer_destroy(whole);
+}
+
+/* A buffer with a zone before it begins inside OpenCL's memory object, where no image can begin. */
+static void test_check__refuses_an_image_over_a_buffer_with_zones(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(4 * device.view_align_bytes, NULL), *view;
+    ndr_image_desc desc = { .size = ndr_range_1d(1), .buffer = buffer };
+    ndr_image *image = NULL;
+    size_t count = 0;
+    const ndr_status listed = ndr_image_list_formats(context, &desc, 1, &desc.format, &count);
+    skip_without(listed == NDR_OK && count > 0, "the device has no images over buffers");
+    assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image), "NDR_CHECK has put a guard zone before");
+    assert_ok(ndr_buffer_create_view(buffer, 0, device.view_align_bytes, &view));
+    desc.buffer = view;
+    assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image), "NDR_CHECK has put a guard zone before");
+    assert_null(image);
+    ndr_buffer_destroy(view);
+    ndr_buffer_destroy(buffer);
+}
+
 /* ---- correct programs ---- */
+
+/* Rows of 5 bytes, 7 bytes apart, that reach the first and the last byte of the buffer, or of a view at its end. */
+static void check_rects(ndr_buffer *to, ndr_buffer *from)
+{
+    enum { ROWS = 3, ROW = 5, PITCH = 7, ALL = (ROWS - 1) * PITCH + ROW };
+    unsigned char host[ROWS * ROW], got[ROWS * ROW] = { 0 };
+    for (size_t i = 0; i < sizeof host; ++i) host[i] = (unsigned char)(i + 1);
+    const ndr_rect_side dense = { 0 }, apart = { .row_pitch_bytes = PITCH };
+    const ndr_rect_desc in = { .extent = ndr_range_2d(ROWS, ROW), .element_bytes = 1, .from = dense, .to = apart },
+                        out = { .extent = in.extent, .element_bytes = 1, .from = apart, .to = dense },
+                        across = { .extent = in.extent, .element_bytes = 1, .from = apart, .to = apart };
+    assert_int_equal(ndr_buffer_size(to), ALL);
+    assert_ok(ndr_buffer_write_rect(queue, from, &in, host));
+    assert_ok(ndr_buffer_copy_rect(queue, from, to, &across, NULL));
+    assert_ok(ndr_buffer_read_rect(queue, to, &out, got));
+    assert_memory_equal(got, host, sizeof host);
+    assert_ok(put(to, ROW, 1, 7)); /* the launch inspects the zones of all buffers */
+}
+
+static void test_check__keeps_rectangles_inside(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes;
+    ndr_buffer *x = buffer_of(19, NULL), *y = buffer_of(19, NULL), *whole = buffer_of(align + 19, NULL), *view;
+    assert_ok(ndr_buffer_create_view(whole, align, 19, &view));
+    check_rects(x, y);
+    check_rects(view, x);
+    check_rects(x, view);
+    ndr_buffer_destroy(view);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+    ndr_buffer_destroy(whole);
+}
 
 static void test_check__lets_correct_kernels_pass(void **state)
 {
@@ -820,6 +896,9 @@ int main(void)
         cmocka_unit_test(test_check__of_a_refused_launch_hands_out_no_event),
         cmocka_unit_test(test_check__finds_every_write_at_the_byte),
         cmocka_unit_test(test_check__finds_writes_outside_the_buffer_of_a_view),
+        cmocka_unit_test(test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_buffer),
+        cmocka_unit_test(test_check__refuses_an_image_over_a_buffer_with_zones),
+        cmocka_unit_test(test_check__keeps_rectangles_inside),
         cmocka_unit_test(test_check__lets_correct_kernels_pass),
         cmocka_unit_test(test_check__lets_operations_pass),
         cmocka_unit_test(test_check__keeps_transfers_inside),
