@@ -95,7 +95,7 @@ static ndr_status fail_for_arg(const ndr_checked_launch *t, uint64_t number, siz
 {
     const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
     const ndr_arg *arg = &t->args[index];
-    const bool is_view = arg->kind == NDR_ARG_BUFFER && arg->as.buffer != arg->as.buffer->whole;
+    const bool is_view = arg->kind != NDR_ARG_SHARED && arg->as.buffer != arg->as.buffer->whole;
     const char *whose = arg->kind == NDR_ARG_SHARED ? "its shared allocation"
                         : is_view                   ? "the whole buffer of its view"
                                                     : "its buffer";
@@ -127,6 +127,8 @@ static ndr_status inspect_launch(const ndr_checked_launch *t)
 static ndr_status launch(const ndr_checked_launch *t, ndr_event **event)
 {
     if (t->prepared) return ndr_prepared_run_plain(t->order, t->prepared, event);
+    if (t->workspace)
+        return ndr_launch_with(t->order, t->kernel, t->range, t->args, t->arg_count, t->workspace, event);
     return ndr_launch_plain(t->order, t->kernel, t->range, t->args, t->arg_count, event);
 }
 
@@ -140,10 +142,16 @@ static ndr_status launch_and_inspect(const ndr_checked_launch *t, ndr_event **ev
     return status;
 }
 
+/* A workspace is borrowed before ndr_check_begin(), as operations do, so the launch comes back with it. */
+static bool will_come_back(const ndr_checked_launch *t)
+{
+    return t->kernel && t->kernel->form == NDR_FORM_REDUCTION && !t->workspace;
+}
+
 ndr_status ndr_launch_checked(const ndr_checked_launch *t, ndr_event **event)
 {
     NDR_TRY(check_handles(t));
-    if (!t->order->queue || !t->order->queue->context->checker) return launch(t, event);
+    if (!t->order->queue || !t->order->queue->context->checker || will_come_back(t)) return launch(t, event);
     ndr_check_begin(t->order->queue->context);
     const ndr_status status = launch_and_inspect(t, event);
     ndr_check_end(t->order->queue->context);

@@ -300,7 +300,7 @@ ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_n
                          size_t arg_count, ndr_event **event)
 {
     if (ndr_handles_are_checked())
-        return ndr_launch_checked(&(ndr_checked_launch){ order, kernel, range, args, arg_count, NULL }, event);
+        return ndr_launch_checked(&(ndr_checked_launch){ order, kernel, range, args, arg_count, NULL, NULL }, event);
     return ndr_launch_plain(order, kernel, range, args, arg_count, event);
 }
 

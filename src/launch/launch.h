@@ -190,7 +190,7 @@ ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args);
 /* Set the hidden arguments but the record. */
 ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args);
 
-/* ndr_launch_plain() of a kernel with reducers. */
+/* ndr_launch_plain() of a kernel with reducers; checked, if launches are. */
 ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range,
                                 const ndr_arg *args, size_t arg_count, ndr_event **event);
 
@@ -203,7 +203,8 @@ typedef struct ndr_checked_launch {
     const ndr_nd_range *range;
     const ndr_arg *args;
     size_t arg_count;
-    ndr_prepared *prepared; /* what to run; NULL: it is not prepared */
+    ndr_prepared *prepared;         /* what to run; NULL: it is not prepared */
+    const ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
 } ndr_checked_launch;
 
 /* Checks the handles first. In a checked context it waits for the launch, and returns NDR_OUT_OF_BOUNDS if the launch

@@ -189,6 +189,6 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
     if (!order.queue->context->checker) return ndr_prepared_run_plain(&order, prepared, event);
     return ndr_launch_checked(
         &(ndr_checked_launch){ &order, prepared->kernel, &prepared->planned->range, prepared->args,
-                               prepared->arg_count, prepared },
+                               prepared->arg_count, prepared, NULL },
         event);
 }

@@ -125,8 +125,11 @@ ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, cons
     const bool is_out_of_order = order->queue->is_out_of_order;
     NDR_TRY(ndr_workspace_borrow(order->queue, BYTES, &workspace));
     if (is_out_of_order) mine.also = ndr_workspace_busy_until(workspace);
-    const ndr_status status = ndr_launch_with(&mine, kernel, range, args, arg_count, workspace,
-                                              event || is_out_of_order ? &made : NULL);
+    const ndr_checked_launch launch = { &mine, kernel, range, args, arg_count, NULL, workspace };
+    ndr_event **const to = event || is_out_of_order ? &made : NULL;
+    const ndr_status status = ndr_handles_are_checked()
+                                  ? ndr_launch_checked(&launch, to)
+                                  : ndr_launch_with(&mine, kernel, range, args, arg_count, workspace, to);
     ndr_workspace_return(workspace, is_out_of_order ? made : NULL);
     if (status == NDR_OK && event) *event = made;
     else ndr_event_destroy(made);

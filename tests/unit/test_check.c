@@ -400,6 +400,42 @@ static void test_check__refuses_an_image_over_a_buffer_with_zones(void **state)
     ndr_buffer_destroy(buffer);
 }
 
+/* The reducers' destinations have handles and zones as all buffers. Each launch borrows the queue's memory. */
+static void test_check__finds_writes_outside_what_reducers_reach(void **state)
+{
+    (void)state;
+    static const char adding[] =
+        "#include <ndr/reduction.clh>\n"
+        "kernel void add(global const int *x, int at, NDR_REDUCTION(1, (SUM, int, sum)))\n"
+        "{ NDR_REDUCE(i, 1, sum) {\n"
+        "    if (ndr_global_id(i, 0) == 0 && at) ((global int *)sum)[at] = 7;\n"
+        "    NDR_COMBINE(sum, x[ndr_global_id(i, 0)]); } }\n";
+    static int ints[20000]; /* more than one chunk */
+    const int count = (int)(device.view_align_bytes / sizeof(int)), few = 9;
+    ndr_kernel *kernel = kernel_of(adding, "add");
+    ndr_buffer *x = buffer_of(sizeof ints, ints), *to = buffer_of((size_t)(2 * count) * sizeof(int), NULL), *view;
+    assert_ok(ndr_buffer_create_view(to, (size_t)count * sizeof(int), (size_t)count * sizeof(int), &view));
+    const int sizes_of[] = { 0, few, 20000 };
+    for (size_t i = 0; i < 3; ++i) {
+        const ndr_range range = ndr_range_1d((size_t)sizes_of[i]);
+        int got;
+        assert_ok(ndr_launch(queue, kernel, range, x, 0, ndr_reducer(NDR_OP_SUM, 5, to, 1)));
+        assert_ok(ndr_buffer_read(queue, to, sizeof got, sizeof got, &got));
+        assert_int_equal(got, 5);
+        if (sizes_of[i] == 0) continue;
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, 2 * count, ndr_reducer(NDR_OP_SUM, 5, to, 1)),
+                       "argument 2 \"sum\"", "past the end of its buffer",
+                       found_in(2 * count * (int)sizeof(int), sizeof(int), sizeof(int)));
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, count, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
+                       "argument 2 \"sum\"", "past the end of the whole buffer of its view");
+    }
+    ndr_buffer_destroy(view);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(9), x, 0, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
+                   "argument 2 \"sum\"", "destroyed");
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(to);
+}
+
 /* ---- correct programs ---- */
 
 /* Rows of 5 bytes, 7 bytes apart, that reach the first and the last byte of the buffer, or of a view at its end. */
@@ -899,6 +935,7 @@ int main(void)
         cmocka_unit_test(test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_buffer),
         cmocka_unit_test(test_check__refuses_an_image_over_a_buffer_with_zones),
         cmocka_unit_test(test_check__keeps_rectangles_inside),
+        cmocka_unit_test(test_check__finds_writes_outside_what_reducers_reach),
         cmocka_unit_test(test_check__lets_correct_kernels_pass),
         cmocka_unit_test(test_check__lets_operations_pass),
         cmocka_unit_test(test_check__keeps_transfers_inside),
