@@ -287,6 +287,7 @@ static void assert_same_kernel(const ndr_kernel *a, const ndr_kernel *b)
     assert_int_equal(a->form, b->form);
     assert_int_equal(a->dims, b->dims);
     assert_int_equal(a->has_scratch, b->has_scratch);
+    assert_int_equal(a->reducer_count, b->reducer_count);
     assert_int_equal(a->is_guarded, b->is_guarded);
     assert_int_equal(a->sub_groups, b->sub_groups);
     assert_int_equal(a->sub_group_size, b->sub_group_size);
@@ -338,6 +339,45 @@ static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state
                    "guarded");
     ndr_context_destroy(third);
     ndr_context_destroy(second);
+}
+
+/* A reducer's operator and type decide what a launch accepts. */
+static void test_binary__knows_the_reducers_of_a_kernel(void **state)
+{
+    (void)state;
+    static const char adding[] =
+        "#include <ndr/reduction.clh>\n"
+        "kernel void add(global const int *x, NDR_REDUCTION(1, (SUM, int, sum), (BIT_XOR, ushort, bits)))\n"
+        "{ NDR_REDUCE(i, 1, bits, sum) { const int v = x[ndr_global_id(i, 0)]; NDR_COMBINE(sum, v); NDR_COMBINE(bits, v); } }\n";
+    const ndr_kernel_desc desc = { .name = "add", .source = adding };
+    const int ints[3] = { 1, 20, 300 };
+    for (int i = 0; i < 2; ++i) {
+        int got[2] = { 0 };
+        ndr_queue *on;
+        ndr_buffer *x, *to;
+        ndr_context *made = open_context();
+        ndr_kernel *kernel = get(made, &desc);
+        assert_int_equal(compiled > 0, i == 0);
+        assert_int_equal(kernel->form, NDR_FORM_REDUCTION);
+        assert_int_equal(kernel->reducer_count, 2);
+        assert_ok(ndr_queue_create(made, NULL, &on));
+        assert_ok(ndr_buffer_create_from(made, sizeof ints, ints, &x));
+        assert_ok(ndr_buffer_create_from(made, sizeof got, got, &to));
+        const ndr_arg sum = ndr_reducer(NDR_OP_SUM, 4000, to, 0), bits = ndr_reducer(NDR_OP_BIT_XOR, 7, to, 2);
+        assert_ok(ndr_launch(on, kernel, ndr_range_1d(3), x, sum, bits));
+        assert_ok(ndr_buffer_read(on, to, 0, sizeof got, got));
+        assert_int_equal(got[0], 4321);
+        assert_int_equal(got[1], 7 ^ 1 ^ 20 ^ 300);
+        assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, kernel, ndr_range_1d(3), x, bits, sum), "argument 1",
+                       "\"sum\"", "another operator");
+        assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                       ndr_launch(on, kernel, ndr_range_1d(3), x, sum, ndr_reducer(NDR_OP_BIT_XOR, 70000, to, 2)),
+                       "argument 2", "\"bits\"");
+        ndr_buffer_destroy(x);
+        ndr_buffer_destroy(to);
+        ndr_queue_destroy(on);
+        ndr_context_destroy(made);
+    }
 }
 
 static void test_binary__has_the_log_of_its_build(void **state)
@@ -711,6 +751,7 @@ int main(int argc, char **argv)
         TEST(test_binary__refuses_to_tell_nothing_of_nothing),
         TEST(test_binary__keeps_nothing_where_the_store_is_off),
         TEST(test_binary__knows_of_each_kernel_what_its_source_tells),
+        TEST(test_binary__knows_the_reducers_of_a_kernel),
         TEST(test_binary__does_not_ask_for_arguments),
         TEST(test_binary__has_the_log_of_its_build),
         TEST(test_binary__is_for_one_source_and_its_options),
