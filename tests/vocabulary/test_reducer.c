@@ -421,6 +421,8 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
                    "argument 1", "ndr_reducer a number");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(2, 1), r, sum, least, most), "reducers",
                    "ndr_range");
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_groups_of(n, ndr_range_1d(0)), r, sum, least, most),
+                   "reducers", "ndr_range");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_range_2d(2, 1), r, sum, least, most), "looked_at");
     ndr_prepared *prepared;
     assert_refused(NDR_UNSUPPORTED, ndr_prepare(k, &prepared, n, r, sum, least, most), "looked_at", "ndr_launch()");
