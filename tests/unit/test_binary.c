@@ -369,7 +369,7 @@ static void test_binary__knows_the_reducers_of_a_kernel(void **state)
         assert_int_equal(got[0], 4321);
         assert_int_equal(got[1], 7 ^ 1 ^ 20 ^ 300);
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, kernel, ndr_range_1d(3), x, bits, sum), "argument 1",
-                       "\"sum\"", "another operator");
+                       "\"sum\"", "NDR_OP_BIT_XOR", "NDR_OP_SUM");
         assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                        ndr_launch(on, kernel, ndr_range_1d(3), x, sum, ndr_reducer(NDR_OP_BIT_XOR, 70000, to, 2)),
                        "argument 2", "\"bits\"");
