@@ -54,7 +54,9 @@ int main(int argc, char **argv)
 {
     const char *device = NULL;
     size_t n = 1000003;
-    const option options[] = { OPTION_DEVICE(&device), { "--n", "how many numbers", &n, NULL }, { NULL, NULL, NULL, NULL } };
+    const option options[] = { OPTION_DEVICE(&device),
+                               { "--n", "how many numbers", &n, NULL },
+                               { NULL, NULL, NULL, NULL } };
     read_options(argc, argv, "Mean, variance and extremes in one launch.", options);
     ndr_context *context;
     ndr_queue *queue;

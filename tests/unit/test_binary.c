@@ -348,7 +348,8 @@ static void test_binary__knows_the_reducers_of_a_kernel(void **state)
     static const char adding[] =
         "#include <ndr/reduction.clh>\n"
         "kernel void add(global const int *x, NDR_REDUCTION(1, (SUM, int, sum), (BIT_XOR, ushort, bits)))\n"
-        "{ NDR_REDUCE(i, 1, bits, sum) { const int v = x[ndr_global_id(i, 0)]; NDR_COMBINE(sum, v); NDR_COMBINE(bits, v); } }\n";
+        "{ NDR_REDUCE(i, 1, bits, sum) { const int v = x[ndr_global_id(i, 0)];\n"
+        "  NDR_COMBINE(sum, v); NDR_COMBINE(bits, v); } }\n";
     const ndr_kernel_desc desc = { .name = "add", .source = adding };
     const int ints[3] = { 1, 20, 300 };
     for (int i = 0; i < 2; ++i) {

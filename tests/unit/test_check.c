@@ -408,8 +408,9 @@ static void test_check__finds_writes_outside_what_reducers_reach(void **state)
         "#include <ndr/reduction.clh>\n"
         "kernel void add(global const int *x, int at, NDR_REDUCTION(1, (SUM, int, sum)))\n"
         "{ NDR_REDUCE(i, 1, sum) {\n"
-        "    ((global int *)(ulong)sum)[at] = 7;\n"
+        "    sum[at].value = 7;\n"
         "    NDR_COMBINE(sum, x[ndr_global_id(i, 0)]); } }\n";
+    /* `sum` points to structs of 8 bytes. Mesa drops an index behind a cast of it. */
     static int ints[20000]; /* more than one chunk */
     const int count = (int)(device.view_align_bytes / sizeof(int)), few = 9;
     ndr_kernel *kernel = kernel_of(adding, "add");
@@ -419,18 +420,20 @@ static void test_check__finds_writes_outside_what_reducers_reach(void **state)
     for (size_t i = 0; i < 3; ++i) {
         const ndr_range range = ndr_range_1d((size_t)sizes_of[i]);
         int got;
-        assert_ok(ndr_launch(queue, kernel, range, x, 2, ndr_reducer(NDR_OP_SUM, 5, to, 1)));
+        assert_ok(ndr_launch(queue, kernel, range, x, 1, ndr_reducer(NDR_OP_SUM, 5, to, 1)));
         assert_ok(ndr_buffer_read(queue, to, sizeof got, sizeof got, &got));
         assert_int_equal(got, 5);
         if (sizes_of[i] == 0) continue;
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, 2 * count, ndr_reducer(NDR_OP_SUM, 5, to, 1)),
+        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, count, ndr_reducer(NDR_OP_SUM, 5, to, 1)),
                        "argument 2 \"sum\"", "past the end of its buffer",
                        found_in(2 * count * (int)sizeof(int), sizeof(int), sizeof(int)));
-        assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, count, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
+        assert_refused(NDR_OUT_OF_BOUNDS,
+                       ndr_launch(queue, kernel, range, x, count / 2, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
                        "argument 2 \"sum\"", "past the end of the whole buffer of its view");
     }
     ndr_buffer_destroy(view);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(9), x, 2, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_launch(queue, kernel, ndr_range_1d(9), x, 1, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
                    "argument 2 \"sum\"", "destroyed");
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(to);
