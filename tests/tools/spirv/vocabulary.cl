@@ -288,3 +288,31 @@ VALUE(load_in_order, int, ndr_atomic_load(out, NDR_SEQ_CST, NDR_SCOPE_WORK_GROUP
 #endif
 /* NDR_SCOPE_SYSTEM is refused on global memory, and counts as the group on local memory. */
 VALUE(add_for_all, int, ndr_atomic_fetch_add(tile, x, NDR_ACQ_REL, NDR_SCOPE_SYSTEM))
+
+/* ---- reduction.clh ---- */
+
+/* Both loops: `run` compiles them with NDR_REDUCTION_VECTORS, too, which is the form for CPUs. */
+#define REDUCED(T, dims)                                                                                       \
+    kernel void reduce_##dims##_##T(global const T *in, NDR_REDUCTION(dims, (SUM, T, sum), (PRODUCT, T, product), \
+                                                                      (MIN, T, least), (MAX, T, most)))        \
+    {                                                                                                          \
+        NDR_REDUCE(i, dims, sum, product, least, most) {                                                       \
+            const T x = in[ndr_global_id(i, (dims) - 1) + ndr_global_linear_id(i) + ndr_offset(i, 0)];         \
+            NDR_COMBINE(sum, x);                                                                               \
+            NDR_COMBINE(product, x);                                                                           \
+            NDR_COMBINE(least, (T)ndr_global_range(i, 0));                                                     \
+            NDR_COMBINE(most, (T)(ndr_global_linear_range(i) + ndr_dims(i)));                                  \
+        }                                                                                                      \
+    }
+#define REDUCED_BITS(T)                                                                                         \
+    kernel void reduce_bits_##T(global const T *in, NDR_REDUCTION(1, (BIT_AND, T, all), (BIT_OR, T, any), (BIT_XOR, T, odd))) \
+    {                                                                                                           \
+        NDR_REDUCE(i, 1, all, any, odd) {                                                                       \
+            NDR_COMBINE(all, in[ndr_global_id(i, 0)]);                                                          \
+            NDR_COMBINE(any, in[ndr_global_id(i, 0)]);                                                          \
+            NDR_COMBINE(odd, in[ndr_global_id(i, 0)]);                                                          \
+        }                                                                                                       \
+    }
+#define REDUCED_DIMS(T) REDUCED(T, 1) REDUCED(T, 2) REDUCED(T, 3)
+TYPES(REDUCED_DIMS)
+INTEGERS(REDUCED_BITS)
