@@ -841,8 +841,6 @@ static void check_counters(const worker *workers)
 static void test_threads__get_right_results_from_what_they_share(void **state)
 {
     (void)state;
-    /* Its Context::notifyKernelBegin() asserts that no other kernel runs. */
-    skip_without(strcmp(device.platform, "Oclgrind") != 0, "Oclgrind simulates the kernels of one thread at a time");
     static worker workers[THREADS];
     pthread_t threads[THREADS];
     const uint64_t seed = number_from_env("NDR_TEST_SEED", (uint64_t)time(NULL));
