@@ -163,7 +163,7 @@ ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const cha
                              const size_t *offset, const size_t *global, const size_t *local,
                              const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_nothing(cl_command_queue queue, cl_mem nothing, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_no_op(cl_command_queue queue, cl_mem memory, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
 ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host, const ndr_wait_list *waits, cl_event *done);
@@ -510,7 +510,7 @@ struct ndr_queue {
     bool profiling;
     int64_t spin_ns;                /* as in ndr_queue_desc */
     bool is_out_of_order;           /* commands wait only for their wait list */
-    cl_mem nothing;                 /* out of order: memory for commands without work; NULL otherwise */
+    cl_mem no_op_memory;            /* out of order: what commands without work migrate; NULL otherwise */
     _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */

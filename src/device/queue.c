@@ -5,18 +5,18 @@
 
 /* PoCL 3.1's markers in an out-of-order queue wait for all work before them, even with a list, and fail with it. So a
  * mark with a list is another command there. */
-static ndr_status make_nothing(const ndr_context *context, cl_mem *nothing)
+static ndr_status make_no_op_memory(const ndr_context *context, cl_mem *memory)
 {
     cl_int error;
     cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, 1, NULL, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
-    *nothing = made;
+    *memory = made;
     return NDR_OK;
 }
 
-static void free_nothing(cl_mem nothing)
+static void free_no_op_memory(cl_mem memory)
 {
-    if (nothing) ndr_cl.clReleaseMemObject(nothing);
+    if (memory) ndr_cl.clReleaseMemObject(memory);
 }
 
 static ndr_status new_queue(ndr_context *context, cl_command_queue cl, ndr_queue **queue)
@@ -37,16 +37,16 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
                           ndr_queue **queue)
 {
     const bool is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    cl_mem nothing = NULL;
-    if (is_out_of_order) NDR_TRY(make_nothing(context, &nothing));
+    cl_mem memory = NULL;
+    if (is_out_of_order) NDR_TRY(make_no_op_memory(context, &memory));
     const ndr_status status = new_queue(context, cl, queue);
     if (status != NDR_OK) {
-        free_nothing(nothing);
+        free_no_op_memory(memory);
         return status;
     }
     (*queue)->profiling = properties & CL_QUEUE_PROFILING_ENABLE;
     (*queue)->is_out_of_order = is_out_of_order;
-    (*queue)->nothing = nothing;
+    (*queue)->no_op_memory = memory;
     return NDR_OK;
 }
 
@@ -93,7 +93,7 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_attachments_free(&queue->attachments);
     ndr_trace_remove_queue(queue->context, queue->cl);
     ndr_cl.clReleaseCommandQueue(queue->cl);
-    free_nothing(queue->nothing);
+    free_no_op_memory(queue->no_op_memory);
     ndr_context_release(queue->context);
     ndr_handle_free(queue);
 }
@@ -183,8 +183,8 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 
 static ndr_status submit_mark(const ndr_queue *queue, const ndr_wait_list *waits, cl_event *done)
 {
-    return queue->nothing && waits->count > 0 ? ndr_submit_nothing(queue->cl, queue->nothing, waits, done)
-                                              : ndr_submit_marker(queue->cl, waits, done);
+    return queue->no_op_memory && waits->count > 0 ? ndr_submit_no_op(queue->cl, queue->no_op_memory, waits, done)
+                                                   : ndr_submit_marker(queue->cl, waits, done);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)

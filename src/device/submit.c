@@ -40,10 +40,10 @@ ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits,
 }
 
 /* Moves memory that has no contents to where it is. */
-ndr_status ndr_submit_nothing(cl_command_queue queue, cl_mem nothing, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_no_op(cl_command_queue queue, cl_mem memory, const ndr_wait_list *waits, cl_event *done)
 {
     ENQUEUE(queue, done,
-            clEnqueueMigrateMemObjects(queue, 1, &nothing, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, LIST(waits), done),
+            clEnqueueMigrateMemObjects(queue, 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, LIST(waits), done),
             "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;

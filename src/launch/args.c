@@ -126,8 +126,7 @@ static ndr_status check_use(const arg_check *p)
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
-    const bool is_buffer = p->arg->kind == NDR_ARG_BUFFER || p->arg->kind == NDR_ARG_REDUCER;
-    if (is_buffer && !is_usable_by(p->param, p->arg->as.buffer))
+    if (ndr_arg_has_buffer(p->arg) && !is_usable_by(p->param, p->arg->as.buffer))
         return refuse(p, "is a buffer that the host has mapped; unmap it first");
     return p->arg->kind == NDR_ARG_IMAGE ? check_image_use(p) : NDR_OK;
 }
@@ -135,7 +134,7 @@ static ndr_status check_use(const arg_check *p)
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
-        if (args[i].kind <= NDR_ARG_BUFFER || args[i].kind == NDR_ARG_IMAGE || args[i].kind == NDR_ARG_REDUCER)
+        if (args[i].kind == NDR_ARG_NONE || ndr_arg_has_buffer(&args[i]) || args[i].kind == NDR_ARG_IMAGE)
             NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
         if (args[i].kind >= NDR_ARG_SHARED) NDR_TRY(use_shared(kernel, i, &args[i], queue));
     }

@@ -22,7 +22,7 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
 
 ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
-    const ndr_handle_kind kind = arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REDUCER ? NDR_HANDLE_BUFFER
+    const ndr_handle_kind kind = ndr_arg_has_buffer(arg)        ? NDR_HANDLE_BUFFER
                                  : arg->kind == NDR_ARG_IMAGE   ? NDR_HANDLE_IMAGE
                                  : arg->kind == NDR_ARG_SAMPLER ? NDR_HANDLE_SAMPLER
                                  : arg->kind >= NDR_ARG_SHARED  ? NDR_HANDLE_SHARED
@@ -50,8 +50,7 @@ static ndr_status check_handles(const ndr_checked_launch *t)
 /* NULL: the argument has none. */
 static const ndr_zones *zones_of(const ndr_arg *arg)
 {
-    const bool is_buffer = arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REDUCER;
-    if (is_buffer && arg->as.buffer) return arg->as.buffer->whole->zones;
+    if (ndr_arg_has_buffer(arg) && arg->as.buffer) return arg->as.buffer->whole->zones;
     return arg->kind == NDR_ARG_SHARED ? arg->as.shared.allocation->zones : NULL;
 }
 

@@ -75,6 +75,12 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
+/* Whether as.buffer is a buffer, or NULL. as.reducer begins with it, too. */
+static inline bool ndr_arg_has_buffer(const ndr_arg *arg)
+{
+    return arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REDUCER;
+}
+
 /* Checked arguments: refuse memory that the device cannot use now, because the host has it mapped. The launch on
  * `queue` comes next. */
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);

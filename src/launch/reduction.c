@@ -7,11 +7,7 @@
 
 #include <string.h>
 
-enum {
-    MAX_CHUNKS = 1 << 12,
-    MAX_REDUCERS = 8,
-    LANES = 4 /* on devices without vectors, as in kernels/ndr/reduction.clh */
-};
+enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8 };
 
 /* ---- dividing the range ---- */
 
@@ -34,18 +30,17 @@ static size_t chunk_for_vectors(size_t count)
 static size_t chunk_for_groups(size_t count, size_t group)
 {
     enum { PREFERRED_COUNT = 1 << 10 };
-    const size_t tile = LANES * group, tiles = ndr_ceil_div(count, tile);
+    const size_t tile = NDR_REDUCER_LANES_ * group, tiles = ndr_ceil_div(count, tile);
     return tile * ndr_max_size(ndr_ceil_div(tiles, PREFERRED_COUNT), 1);
 }
 
 static size_t group_for(const ndr_kernel *kernel, size_t count)
 {
-    enum { LARGEST = 256 /* as in kernels/ndr/reduction.clh */ };
     const ndr_device_info *device = &kernel->context->caps.info;
     const size_t limit = ndr_min_size(kernel->info.max_group_size, device->max_local_size[2]);
-    size_t group = LARGEST;
+    size_t group = NDR_REDUCER_GROUP_;
     if (ndr_has_vectors(&kernel->context->caps)) return 1;
-    while (group > 1 && (group > limit || group / 2 * LANES >= count)) group /= 2;
+    while (group > 1 && (group > limit || group / 2 * NDR_REDUCER_LANES_ >= count)) group /= 2;
     return group;
 }
 

@@ -6,7 +6,7 @@
 enum { INTS = 64, BYTES = INTS * sizeof(cl_int) };
 
 static cl_int host[INTS];
-static ndr_buffer *from, *to, *nothing;
+static ndr_buffer *from, *to, *unused;
 static ndr_kernel *kernel;
 static void *mapped;
 
@@ -27,7 +27,7 @@ static ndr_status submit_marker(const ndr_wait_list *waits, cl_event *done)
 
 static ndr_status submit_nothing(const ndr_wait_list *waits, cl_event *done)
 {
-    return ndr_submit_nothing(queue->cl, nothing->cl, waits, done);
+    return ndr_submit_no_op(queue->cl, unused->cl, waits, done);
 }
 
 static ndr_status submit_read(const ndr_wait_list *waits, cl_event *done)
@@ -81,7 +81,7 @@ static int open_all(void **state)
     for (cl_int i = 0; i < INTS; ++i) host[i] = i;
     from = buffer_of(BYTES, host);
     to = buffer_of(BYTES, host);
-    nothing = buffer_of(1, NULL);
+    unused = buffer_of(1, NULL);
     kernel = kernel_of("kernel void add_one(global int *x) { x[get_global_id(0)] += 1; }\n", "add_one");
     return clSetKernelArg(kernel->cl, 0, sizeof to->cl, &to->cl);
 }
@@ -90,7 +90,7 @@ static int close_all(void **state)
 {
     ndr_buffer_destroy(from);
     ndr_buffer_destroy(to);
-    ndr_buffer_destroy(nothing);
+    ndr_buffer_destroy(unused);
     return close_device(state);
 }
 

@@ -27,6 +27,10 @@ typedef struct ndr_reduction_record {
     NDR_RECORD_WORD_ combines;             /* 1: the launch combines what the chunks have given */
 } ndr_reduction_record;
 
+/* Groups of a kernel with reducers, except on CPUs: the most items of one, and how many values each item keeps. */
+#define NDR_REDUCER_GROUP_ 256
+#define NDR_REDUCER_LANES_ 4
+
 /* Where the result of one reducer goes. */
 typedef struct ndr_reducer_record {
     NDR_RECORD_WORD_ initial; /* begins with the value's bytes */
