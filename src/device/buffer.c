@@ -264,7 +264,8 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
 }
 
 /* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; where
- * earlier work may fail the transfer, so that the event tells why; and for a write, because OpenCL's blocking one may
+ * earlier work may fail the transfer, so that the event tells why; where a command may wait for what another thread does,
+ * because Mesa 22.3 holds a lock of the queue in blocking calls; and for a write, because OpenCL's blocking one may
  * return before the bytes arrive, as on Intel's runtime, and another queue would not wait for them. A call that failed
  * in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr before the
  * call. */
@@ -274,7 +275,8 @@ ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transf
     ndr_queue *const queue = order->queue;
     const bool waits_by_event = queue
                                 && (writes || order->count > 0 || ndr_queue_spins(queue)
-                                    || atomic_load(&queue->tracked_count) > 0);
+                                    || atomic_load(&queue->tracked_count) > 0
+                                    || atomic_load(&queue->context->has_user_events));
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);

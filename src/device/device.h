@@ -424,6 +424,7 @@ struct ndr_context {
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
+    atomic_bool has_user_events; /* some were made: a command may wait for what another thread does */
     ndr_attachments attachments; /* freed before `cl` */
 };
 

@@ -107,6 +107,7 @@ ndr_status ndr_event_create(ndr_context *context, ndr_event **event)
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
     cl_int error;
     made->is_users = true;
+    atomic_store(&context->has_user_events, true);
     made->first = ndr_cl.clCreateUserEvent(context->cl, &error);
     if (error == CL_SUCCESS) {
         *event = made;

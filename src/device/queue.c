@@ -126,11 +126,10 @@ static cl_int take_code(cl_event last)
 }
 
 /* In Mesa 22.3 clFinish() holds a lock that other threads need to wait for an event of the queue. One of them may have
- * to end an event that the queue's work waits for, as that of a host task. So such work ends before clFinish(). */
-static ndr_status wait_for_events_of(ndr_queue *queue)
+ * to end an event that the queue's work waits for, as that of a host task. */
+static ndr_status wait_for_mark(ndr_queue *queue)
 {
     ndr_event *mark;
-    if (atomic_load(&queue->tracked_count) == 0) return NDR_OK;
     NDR_TRY(ndr_queue_mark_in(&(ndr_order){ .queue = queue }, &mark));
     return ndr_event_wait_and_destroy(mark, queue);
 }
@@ -138,7 +137,9 @@ static ndr_status wait_for_events_of(ndr_queue *queue)
 /* Oclgrind's marks do not wait for all work of an out-of-order queue; clFinish() does. */
 static ndr_status wait_for_all(ndr_queue *queue)
 {
-    const ndr_status status = wait_for_events_of(queue);
+    const bool has_user_events = atomic_load(&queue->context->has_user_events);
+    const ndr_status status = has_user_events ? wait_for_mark(queue) : NDR_OK;
+    if (has_user_events && !queue->is_out_of_order) return status;
     const cl_int error = ndr_cl.clFinish(queue->cl);
     NDR_TRY(status);
     NDR_TRY_CL_AS("clFinish", error);
