@@ -21,17 +21,24 @@ static const tile f64_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
     { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 },  { 8, 8, 8, 8, 8, 1 },
 };
-enum { F32_TILES = sizeof f32_tiles / sizeof f32_tiles[0], F64_TILES = sizeof f64_tiles / sizeof f64_tiles[0] };
+/* For batches that occupy every compute unit without slices. */
+static const tile f32_batch_tiles[] = {
+    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 }, { 32, 64, 16, 4, 8, 1 }, { 32, 32, 16, 4, 4, 1 },
+    { 8, 8, 8, 8, 8, 1 },
+};
 
-static const tile *largest_tile(const ndr_matmul_request *r)
-{
-    return r->dtype == NDR_DTYPE_F64 ? f64_tiles : f32_tiles;
-}
+typedef struct tile_list {
+    const tile *largest, *smallest; /* for devices with large groups; behind the smallest is the one for the others */
+} tile_list;
 
-/* For devices with large groups. */
-static const tile *smallest_tile(const ndr_matmul_request *r)
+#define LIST_OF(tiles) ((tile_list){ tiles, tiles + sizeof tiles / sizeof tiles[0] - 2 })
+
+static tile_list tiles_for(const ndr_device_info *device, const ndr_matmul_request *r)
 {
-    return r->dtype == NDR_DTYPE_F64 ? f64_tiles + F64_TILES - 2 : f32_tiles + F32_TILES - 2;
+    enum { PRODUCTS_PER_UNIT = 4 };
+    if (r->dtype == NDR_DTYPE_F64) return LIST_OF(f64_tiles);
+    const bool is_large = r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * device->compute_units;
+    return is_large ? LIST_OF(f32_batch_tiles) : LIST_OF(f32_tiles);
 }
 
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
@@ -65,12 +72,12 @@ static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul
 }
 
 /* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
-static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_request *r)
+static const tile *choose_tile(const tile_list *list, const ndr_device_info *device, const ndr_matmul_request *r)
 {
-    const tile *t = largest_tile(r), *const smallest = smallest_tile(r);
+    const tile *t = list->largest;
     const size_t bytes = ndr_dtype_size(r->dtype);
-    while (t < smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
-    return fits(t, device, bytes) ? t : smallest + 1;
+    while (t < list->smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
+    return fits(t, device, bytes) ? t : list->smallest + 1;
 }
 
 /* If there are too few of the smallest tiles, parts of k give work to all compute units, except in a batch. DEPTH steps
@@ -78,9 +85,10 @@ static const tile *choose_tile(const ndr_device_info *device, const ndr_matmul_r
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { GROUPS_PER_UNIT = 4, DEPTH = 512, MAX_PARTS = 32 };
-    sizes s = { .tile = choose_tile(&caps->info, r), .parts = 1, .depth = r->depth };
+    const tile_list list = tiles_for(&caps->info, r);
+    sizes s = { .tile = choose_tile(&list, &caps->info, r), .parts = 1, .depth = r->depth };
     s.tiles = count_tiles(s.tile, r);
-    if (r->c.further || s.tile < smallest_tile(r) || s.tiles >= caps->info.compute_units) return s;
+    if (r->c.further || s.tile < list.smallest || s.tiles >= caps->info.compute_units) return s;
     size_t parts = ndr_min_size(GROUPS_PER_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
     parts = ndr_min_size(parts, MAX_PARTS);
     if (parts < 2) return s;
