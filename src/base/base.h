@@ -36,12 +36,26 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 
 #define NDR_REQUIRE(condition, ...) NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, condition, __VA_ARGS__)
 
-/* Refuse a NULL pointer by its name. Where handles are checked, refuse a handle that is not live. */
-#define NDR_REQUIRE_SET(pointer) NDR_REQUIRE_SET_IN(__func__, pointer)
-#define NDR_REQUIRE_SET_IN(call, pointer)                                    \
+/* Refuse NULL pointers by their names: NDR_REQUIRE_SET(context, buffer), one to three of them. Where handles are checked,
+ * refuse handles that are not live. */
+#define NDR_REQUIRE_SET(...) NDR_REQUIRE_SET_IN(__func__, __VA_ARGS__)
+#define NDR_REQUIRE_SET_IN(call, ...) \
+    NDR_FOURTH_(__VA_ARGS__, NDR_REQUIRE_THREE_, NDR_REQUIRE_TWO_, NDR_REQUIRE_ONE_, )((call), __VA_ARGS__)
+#define NDR_FOURTH_(a, b, c, fourth, ...) fourth
+#define NDR_REQUIRE_ONE_(call, pointer)                                      \
     do {                                                                     \
-        NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", (call));  \
+        NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", call);    \
         NDR_REQUIRE_LIVE(NDR_HANDLE_KIND(pointer), pointer, call, #pointer); \
+    } while (0)
+#define NDR_REQUIRE_TWO_(call, pointer, ...) \
+    do {                                     \
+        NDR_REQUIRE_ONE_(call, pointer);     \
+        NDR_REQUIRE_ONE_(call, __VA_ARGS__); \
+    } while (0)
+#define NDR_REQUIRE_THREE_(call, pointer, ...) \
+    do {                                       \
+        NDR_REQUIRE_ONE_(call, pointer);       \
+        NDR_REQUIRE_TWO_(call, __VA_ARGS__);   \
     } while (0)
 
 /* ---- log.c ---- */
@@ -67,39 +81,26 @@ ndr_status ndr_log_check(const char *word);
 
 /* ---- handle.c ---- */
 
+/* The kinds of handles: ROW(kind, type, name in sentences). */
+#define NDR_HANDLES(ROW)                                        \
+    ROW(NDR_HANDLE_CONTEXT, ndr_context, "a context")           \
+    ROW(NDR_HANDLE_QUEUE, ndr_queue, "a queue")                 \
+    ROW(NDR_HANDLE_EVENT, ndr_event, "an event")                \
+    ROW(NDR_HANDLE_BUFFER, ndr_buffer, "a buffer")              \
+    ROW(NDR_HANDLE_KERNEL, ndr_kernel, "a kernel")              \
+    ROW(NDR_HANDLE_PREPARED, ndr_prepared, "a prepared launch") \
+    ROW(NDR_HANDLE_IMAGE, ndr_image, "an image")                \
+    ROW(NDR_HANDLE_SAMPLER, ndr_sampler, "a sampler")           \
+    ROW(NDR_HANDLE_SHARED, ndr_shared, "a shared allocation")
+
+#define NDR_HANDLE_ENUMERATOR_(kind, type, name) kind,
 typedef enum ndr_handle_kind {
     NDR_HANDLE_NONE, /* not a handle */
-    NDR_HANDLE_CONTEXT,
-    NDR_HANDLE_QUEUE,
-    NDR_HANDLE_EVENT,
-    NDR_HANDLE_BUFFER,
-    NDR_HANDLE_KERNEL,
-    NDR_HANDLE_PREPARED,
-    NDR_HANDLE_IMAGE,
-    NDR_HANDLE_SAMPLER,
-    NDR_HANDLE_SHARED,
+    NDR_HANDLES(NDR_HANDLE_ENUMERATOR_)
 } ndr_handle_kind;
 
-#define NDR_HANDLE_KIND(pointer)                 \
-    _Generic((pointer),                          \
-        ndr_context *: NDR_HANDLE_CONTEXT,       \
-        const ndr_context *: NDR_HANDLE_CONTEXT, \
-        ndr_queue *: NDR_HANDLE_QUEUE,           \
-        const ndr_queue *: NDR_HANDLE_QUEUE,     \
-        ndr_event *: NDR_HANDLE_EVENT,           \
-        const ndr_event *: NDR_HANDLE_EVENT,     \
-        ndr_buffer *: NDR_HANDLE_BUFFER,         \
-        const ndr_buffer *: NDR_HANDLE_BUFFER,   \
-        ndr_kernel *: NDR_HANDLE_KERNEL,         \
-        const ndr_kernel *: NDR_HANDLE_KERNEL,   \
-        ndr_prepared *: NDR_HANDLE_PREPARED,     \
-        ndr_image *: NDR_HANDLE_IMAGE,           \
-        const ndr_image *: NDR_HANDLE_IMAGE,     \
-        ndr_sampler *: NDR_HANDLE_SAMPLER,       \
-        const ndr_sampler *: NDR_HANDLE_SAMPLER, \
-        ndr_shared *: NDR_HANDLE_SHARED,         \
-        const ndr_shared *: NDR_HANDLE_SHARED,   \
-        default: NDR_HANDLE_NONE)
+#define NDR_HANDLE_CASE_(kind, type, name) type * : kind, const type * : kind,
+#define NDR_HANDLE_KIND(pointer) _Generic((pointer), NDR_HANDLES(NDR_HANDLE_CASE_) default: NDR_HANDLE_NONE)
 
 extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */
 static inline bool ndr_handles_are_checked(void)

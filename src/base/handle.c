@@ -147,10 +147,8 @@ void ndr_handle_free(void *handle)
 
 static const char *kind_name(ndr_handle_kind kind)
 {
-    static const char *const names[] = {
-        "another pointer", "a context", "a queue", "an event", "a buffer", "a kernel", "a prepared launch",
-        "an image", "a sampler", "a shared allocation"
-    };
+#define NAME(kind, type, name) [kind] = name,
+    static const char *const names[] = { [NDR_HANDLE_NONE] = "another pointer", NDR_HANDLES(NAME) };
     return names[kind];
 }
 

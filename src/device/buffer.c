@@ -89,15 +89,13 @@ static ndr_status make_buffer(ndr_context *context, const ndr_buffer_desc *desc,
 
 ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(context, buffer);
     return make_buffer(context, &(ndr_buffer_desc){ .size_bytes = size_bytes }, buffer);
 }
 
 ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(context, buffer);
     NDR_REQUIRE(host || size_bytes == 0,
                 "ndr_buffer_create_from: host is NULL, but size_bytes is %zu; for a buffer without contents call "
                 "ndr_buffer_create()",
@@ -107,8 +105,7 @@ ndr_status ndr_buffer_create_from(ndr_context *context, size_t size_bytes, const
 
 ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void *host, ndr_buffer **buffer)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(context, buffer);
     NDR_REQUIRE(
         host || size_bytes == 0,
         "ndr_buffer_create_over: host is NULL, but size_bytes is %zu; for memory of its own call ndr_buffer_create()",
@@ -118,9 +115,7 @@ ndr_status ndr_buffer_create_over(ndr_context *context, size_t size_bytes, void 
 
 ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(desc);
-    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(context, desc, buffer);
     NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE,
                 "%s: kernels is %d; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ or NDR_ACCESS_WRITE", __func__,
                 (int)desc->kernels);
@@ -175,8 +170,7 @@ static ndr_status check_bounds(const char *call, const ndr_buffer *buffer, size_
 static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
                              size_t size_bytes)
 {
-    NDR_REQUIRE_SET_IN(call, queue);
-    NDR_REQUIRE_SET_IN(call, buffer);
+    NDR_REQUIRE_SET_IN(call, queue, buffer);
     NDR_REQUIRE(queue->context == buffer->context,
                 "%s: queue and buffer belong to different contexts; make both in one", call);
     return check_bounds(call, buffer, offset_bytes, size_bytes);
@@ -548,8 +542,7 @@ static ndr_status make_empty_view(const ndr_buffer *buffer, ndr_buffer **view)
 
 ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
 {
-    NDR_REQUIRE_SET(buffer);
-    NDR_REQUIRE_SET(view);
+    NDR_REQUIRE_SET(buffer, view);
     NDR_TRY(check_bounds(__func__, buffer, offset_bytes, size_bytes));
     if (size_bytes == 0) return make_empty_view(buffer, view);
     NDR_TRY(check_aligned(buffer, offset_bytes));

@@ -60,8 +60,7 @@ bool ndr_cache_put(ndr_context *context, const char *question, const void *value
 
 ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(info);
+    NDR_REQUIRE_SET(context, info);
     *info = (ndr_cache_info){ .folder = context->disk.folder.chars,
                               .hits = atomic_load(&context->cache_hits),
                               .misses = atomic_load(&context->cache_misses) };

@@ -136,8 +136,7 @@ ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **c
 
 ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(device);
+    NDR_REQUIRE_SET(context, device);
     *device = context->caps.info;
     return NDR_OK;
 }

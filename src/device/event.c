@@ -101,8 +101,7 @@ void ndr_event_destroy(ndr_event *event)
 
 ndr_status ndr_event_create(ndr_context *context, ndr_event **event)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(event);
+    NDR_REQUIRE_SET(context, event);
     ndr_event *made = new_event(context);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
     cl_int error;
@@ -126,8 +125,7 @@ ndr_status ndr_event_complete(ndr_event *event)
 
 ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why)
 {
-    NDR_REQUIRE_SET(event);
-    NDR_REQUIRE_SET(why);
+    NDR_REQUIRE_SET(event, why);
     NDR_REQUIRE(status != NDR_OK,
                 "ndr_event_fail: status is NDR_OK; call ndr_event_complete() for work that succeeded");
     return ndr_event_set_end(__func__, event, ndr_cause_new(status, 0, why));
@@ -289,8 +287,7 @@ ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
 {
-    NDR_REQUIRE_SET(event);
-    NDR_REQUIRE_SET(state);
+    NDR_REQUIRE_SET(event, state);
     cl_int first = 0, last = 0;
     NDR_TRY(read_state(event->first, &first));
     NDR_TRY(read_state(ndr_event_end(event), &last));
@@ -319,15 +316,13 @@ static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times
 
 ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times)
 {
-    NDR_REQUIRE_SET(event);
-    NDR_REQUIRE_SET(times);
+    NDR_REQUIRE_SET(event, times);
     return read_times(event, __func__, times);
 }
 
 ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns)
 {
-    NDR_REQUIRE_SET(event);
-    NDR_REQUIRE_SET(elapsed_ns);
+    NDR_REQUIRE_SET(event, elapsed_ns);
     ndr_event_times times;
     NDR_TRY(read_times(event, __func__, &times));
     *elapsed_ns = times.ended_ns > times.started_ns ? times.ended_ns - times.started_ns : 0;

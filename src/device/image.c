@@ -166,9 +166,7 @@ static cl_mem_flags use_of(const ndr_image_desc *desc)
 ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
                                   ndr_image_format *formats, size_t *count)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(use);
-    NDR_REQUIRE_SET(count);
+    NDR_REQUIRE_SET(context, use, count);
     NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu", __func__, capacity);
     const image_type *type = NULL;
     NDR_TRY(find_type("ndr_image_list_formats, use", use, &type));
@@ -327,9 +325,7 @@ static ndr_status wrap_image(ndr_context *context, const image_type *type, ndr_i
 
 ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(desc);
-    NDR_REQUIRE_SET(image);
+    NDR_REQUIRE_SET(context, desc, image);
     const image_type *type = NULL;
     ndr_image like = { .size = { 1, 1, 1 } };
     NDR_TRY(find_type(__func__, desc, &type));
@@ -390,8 +386,7 @@ static bool is_empty(const part *p)
 
 static ndr_status check_queue(const char *call, const ndr_queue *queue, const ndr_image *image)
 {
-    NDR_REQUIRE_SET_IN(call, queue);
-    NDR_REQUIRE_SET_IN(call, image);
+    NDR_REQUIRE_SET_IN(call, queue, image);
     NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one",
                 call);
     return NDR_OK;
@@ -726,9 +721,7 @@ static ndr_status retain_and_wrap(ndr_context *context, const image_type *type, 
 
 ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(image);
+    NDR_REQUIRE_SET(context, cl, image);
     cl_context owner = NULL;
     cl_mem_object_type cl_type = 0;
     ndr_image like = { .cl = cl, .size = { 1, 1, 1 } };
@@ -763,8 +756,7 @@ ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc
 {
     static const cl_addressing_mode modes[] = { CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_CLAMP, CL_ADDRESS_REPEAT,
                                                 CL_ADDRESS_MIRRORED_REPEAT, CL_ADDRESS_NONE };
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(sampler);
+    NDR_REQUIRE_SET(context, sampler);
     const ndr_sampler_desc d = desc ? *desc : (ndr_sampler_desc){ 0 };
     const bool repeats = d.addressing == NDR_ADDRESSING_REPEAT || d.addressing == NDR_ADDRESSING_MIRRORED_REPEAT;
     NDR_REQUIRE((unsigned)d.addressing <= NDR_ADDRESSING_NONE,
@@ -786,9 +778,7 @@ cl_sampler ndr_sampler_cl(const ndr_sampler *sampler) { return NDR_IS_LIVE(sampl
 
 ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler **sampler)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(sampler);
+    NDR_REQUIRE_SET(context, cl, sampler);
     cl_context owner = NULL;
     NDR_TRY_CL(clGetSamplerInfo(cl, CL_SAMPLER_CONTEXT, sizeof owner, &owner, NULL));
     NDR_REQUIRE(owner == context->cl, "ndr_sampler_from_cl: the sampler belongs to another OpenCL context");

@@ -31,9 +31,7 @@ static ndr_status check_device(cl_context cl, cl_device_id device)
 
 ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context)
 {
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(device);
-    NDR_REQUIRE_SET(context);
+    NDR_REQUIRE_SET(cl, device, context);
     NDR_TRY(ndr_cl_open());
     NDR_TRY(check_device(cl, device));
     ndr_catalog_entry entry = { .device = device };
@@ -44,9 +42,7 @@ ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context *
 
 ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queue **queue)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(queue);
+    NDR_REQUIRE_SET(context, cl, queue);
     cl_context owner = NULL;
     cl_device_id device = NULL;
     cl_command_queue_properties properties = 0;
@@ -63,9 +59,7 @@ ndr_status ndr_queue_from_cl(ndr_context *context, cl_command_queue cl, ndr_queu
 
 ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buffer)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(buffer);
+    NDR_REQUIRE_SET(context, cl, buffer);
     cl_context owner = NULL;
     cl_mem_object_type type = 0;
     cl_mem parent = NULL; /* of a sub-buffer */

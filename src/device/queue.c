@@ -74,8 +74,7 @@ static ndr_status check_out_of_order(const ndr_context *context)
 
 ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(queue);
+    NDR_REQUIRE_SET(context, queue);
     const ndr_queue_desc wanted = desc ? *desc : (ndr_queue_desc){ 0 };
     if (wanted.out_of_order) NDR_TRY(check_out_of_order(context));
     NDR_TRY(create_queue(context, (wanted.profiling ? CL_QUEUE_PROFILING_ENABLE : 0)

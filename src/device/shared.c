@@ -84,8 +84,7 @@ static ndr_status check_kind(const char *call, ndr_shared_kind kind)
 ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info)
 {
     static const ndr_shared_kind preferred[] = { NDR_SHARED_FINE, NDR_SHARED_MIGRATED, NDR_SHARED_COARSE };
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(info);
+    NDR_REQUIRE_SET(context, info);
     NDR_TRY(check_kind(__func__, kind));
     ndr_shared_info found = { .kind = NDR_SHARED_ANY };
     if (kind != NDR_SHARED_ANY) NDR_TRY(read_kind(context, kind, &found));
@@ -188,8 +187,7 @@ static ndr_status allocate(ndr_shared *s, bool has_atomics)
 
 ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t size_bytes, ndr_shared **shared)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(shared);
+    NDR_REQUIRE_SET(context, shared);
     NDR_TRY(check_kind(__func__, kind));
     ndr_shared_info info;
     NDR_TRY(ndr_shared_get_info(context, kind, &info));
@@ -321,8 +319,7 @@ static unsigned char *start_of(const span *s) { return s->shared->start + s->off
 static ndr_status check_span(const char *call, const ndr_queue *queue, const span *s)
 {
     const ndr_shared *shared = s->shared;
-    NDR_REQUIRE_SET_IN(call, queue);
-    NDR_REQUIRE_SET_IN(call, shared);
+    NDR_REQUIRE_SET_IN(call, queue, shared);
     NDR_REQUIRE(queue->context == shared->context,
                 "%s: queue and shared allocation belong to different contexts; make both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,

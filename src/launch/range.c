@@ -519,9 +519,7 @@ ndr_range_rules ndr_range_rules_of(const ndr_kernel *kernel)
 
 ndr_status ndr_kernel_suggest_local(const ndr_kernel *kernel, const ndr_range *global, ndr_range *local)
 {
-    NDR_REQUIRE_SET(kernel);
-    NDR_REQUIRE_SET(global);
-    NDR_REQUIRE_SET(local);
+    NDR_REQUIRE_SET(kernel, global, local);
     ndr_nd_range range = { .global = *global };
     if (kernel->form == NDR_FORM_ND_RANGE) range.local.dims = global->dims;
     const ndr_range_rules rules = ndr_range_rules_of(kernel);

@@ -67,9 +67,7 @@ static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kerne
 
 ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **kernel)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(cl);
-    NDR_REQUIRE_SET(kernel);
+    NDR_REQUIRE_SET(context, cl, kernel);
     NDR_TRY(check_owner(context, cl));
     ndr_store *store;
     NDR_TRY(ndr_store_get(context, &store));

@@ -305,8 +305,7 @@ static ndr_status find_or_build(ndr_context *context, ndr_store *store, const nd
 
 ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel)
 {
-    NDR_REQUIRE_SET(context);
-    NDR_REQUIRE_SET(kernel);
+    NDR_REQUIRE_SET(context, kernel);
     NDR_TRY(check_desc(desc));
     request_keys r;
     NDR_TRY(read_request(desc, &r));
@@ -326,8 +325,7 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
 
 ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info)
 {
-    NDR_REQUIRE_SET(kernel);
-    NDR_REQUIRE_SET(info);
+    NDR_REQUIRE_SET(kernel, info);
     *info = kernel->info;
     return NDR_OK;
 }

@@ -139,9 +139,7 @@ static ndr_status query_native(const ndr_kernel *kernel, const ndr_range *local,
 
 ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local, ndr_sub_group_info *info)
 {
-    NDR_REQUIRE_SET(kernel);
-    NDR_REQUIRE_SET(local);
-    NDR_REQUIRE_SET(info);
+    NDR_REQUIRE_SET(kernel, local, info);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, local->dims >= 1 && local->dims <= 3,
                    "kernel \"%s\": a local range has 1 to 3 dimensions, not %u", kernel->name, local->dims);
     size_t items = 1;
