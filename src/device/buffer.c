@@ -219,17 +219,6 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
     return check_unmapped(both, buffer, device_writes);
 }
 
-/* The common part of all transfers after their checks: create the event, then submit the command. */
-#define SUBMIT_AND_RETURN(order, event, submit, ...)                                                        \
-    do {                                                                                                    \
-        ndr_event *made_;                                                                                   \
-        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                               \
-        const ndr_wait_list waits_ = ndr_event_list(made_);                                                 \
-        cl_event done_ = NULL;                                                                              \
-        const ndr_status status_ = submit((order)->queue->cl, __VA_ARGS__, &waits_, made_ ? &done_ : NULL); \
-        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));                 \
-    } while (0)
-
 /* ---- host to device and back ---- */
 
 /* From or to the host's memory; a write leaves that unchanged. */
@@ -251,10 +240,10 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
     if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, event);
     NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
     if (t->writes)
-        SUBMIT_AND_RETURN(&t->order, event, ndr_submit_write, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
-                          t->host);
-    SUBMIT_AND_RETURN(&t->order, event, ndr_submit_read, t->buffer->cl, blocks, t->offset_bytes, t->size_bytes,
-                      t->host);
+        NDR_SUBMIT_AND_RETURN(&t->order, event, s, ndr_submit_write(&s, t->buffer->cl, blocks, t->offset_bytes,
+                                                                    t->size_bytes, t->host));
+    NDR_SUBMIT_AND_RETURN(&t->order, event, s, ndr_submit_read(&s, t->buffer->cl, blocks, t->offset_bytes,
+                                                               t->size_bytes, t->host));
 }
 
 /* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; where
@@ -328,7 +317,8 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
     if (ndr_fill_waits(pattern_bytes, offset_bytes, size_bytes))
         NDR_TRY(ndr_event_wait_all(order.events, order.count, NDR_FOREVER)); /* no lock is held yet */
-    SUBMIT_AND_RETURN(&order, event, ndr_submit_fill, buffer->cl, pattern, pattern_bytes, offset_bytes, size_bytes);
+    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_fill(&s, buffer->cl, pattern, pattern_bytes, offset_bytes,
+                                                            size_bytes));
 }
 
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
@@ -347,16 +337,15 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     NDR_TRY(check_unmapped(__func__, from, false));
     NDR_TRY(check_unmapped(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    SUBMIT_AND_RETURN(&order, event, ndr_submit_copy, from, from_offset_bytes, to, to_offset_bytes, size_bytes);
+    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_copy(&s, from, from_offset_bytes, to, to_offset_bytes,
+                                                            size_bytes));
 }
 
 /* ---- mapping ---- */
 
-static ndr_status submit_map(cl_command_queue queue, const ndr_map_request *request, cl_map_flags flags, void **host,
-                             const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_map(const ndr_submission *s, const ndr_map_request *request, cl_map_flags flags, void **host)
 {
-    return ndr_submit_map(queue, request->cl, flags, request->bytes.offset_bytes, request->bytes.size_bytes, host,
-                          waits, done);
+    return ndr_submit_map(s, request->cl, flags, request->bytes.offset_bytes, request->bytes.size_bytes, host);
 }
 
 ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host)

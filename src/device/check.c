@@ -145,18 +145,18 @@ static ndr_status create_parent(const ndr_context *context, ndr_zones *zones)
 static ndr_status write_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes,
                                const void *from)
 {
+    const ndr_submission s = { .queue = queue };
     const ndr_shared *shared = zones->shared;
-    if (shared)
-        return ndr_submit_shared_copy(queue, shared->copy, true, shared->base + at, from, bytes, NULL, NULL);
-    return ndr_submit_write(queue, zones->parent, true, at, bytes, from, NULL, NULL);
+    return shared ? ndr_submit_shared_copy(&s, shared->copy, true, shared->base + at, from, bytes)
+                  : ndr_submit_write(&s, zones->parent, true, at, bytes, from);
 }
 
 static ndr_status read_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes, void *to)
 {
+    const ndr_submission s = { .queue = queue };
     const ndr_shared *shared = zones->shared;
-    if (shared)
-        return ndr_submit_shared_copy(queue, shared->copy, true, to, shared->base + at, bytes, NULL, NULL);
-    return ndr_submit_read(queue, zones->parent, true, at, bytes, to, NULL, NULL);
+    return shared ? ndr_submit_shared_copy(&s, shared->copy, true, to, shared->base + at, bytes)
+                  : ndr_submit_read(&s, zones->parent, true, at, bytes, to);
 }
 
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host

@@ -61,7 +61,7 @@ static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b
 {
     cl_event event;
     b->before_ns = ndr_clock_ns();
-    if (ndr_submit_marker(queue, NULL, &event) != NDR_OK) return false;
+    if (ndr_submit_marker(&(ndr_submission){ .queue = queue, .done = &event }) != NDR_OK) return false;
     (void)ndr_cl.clFlush(queue);
     ndr_spin_on_event(context, SPIN_NS, event);
     const bool has_ended = ndr_cl.clWaitForEvents(1, &event) == CL_SUCCESS;

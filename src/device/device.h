@@ -156,32 +156,35 @@ typedef struct ndr_wait_list {
     const cl_event *events;
 } ndr_wait_list;
 
-/* Enqueue a command. `waits` NULL: it waits for no event. `done` not NULL: it gets the command's event, which the
- * caller releases. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names
+/* Where a command goes and what it waits for. `done` gets its event, which the caller releases; NULL: it needs none. */
+typedef struct ndr_submission {
+    cl_command_queue queue;
+    ndr_wait_list waits;
+    cl_event *done;
+} ndr_submission;
+
+/* Enqueue a command. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names
  * OpenCL's function and leaves the outputs unchanged. */
-ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const char *name, unsigned dims,
-                             const size_t *offset, const size_t *global, const size_t *local,
-                             const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_no_op(cl_command_queue queue, cl_mem memory, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
-                           void *host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
-                            const void *host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_copy(cl_command_queue queue, const ndr_buffer *from, size_t from_offset_bytes,
-                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits,
-                           cl_event *done);
-ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
-                           size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_kernel(const ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims,
+                             const size_t *offset, const size_t *global, const size_t *local);
+ndr_status ndr_submit_marker(const ndr_submission *s);
+ndr_status ndr_submit_no_op(const ndr_submission *s, cl_mem memory);
+ndr_status ndr_submit_barrier(const ndr_submission *s);
+ndr_status ndr_submit_read(const ndr_submission *s, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
+                           void *host);
+ndr_status ndr_submit_write(const ndr_submission *s, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
+                            const void *host);
+ndr_status ndr_submit_copy(const ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
+                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes);
+ndr_status ndr_submit_fill(const ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes,
+                           size_t offset_bytes, size_t size_bytes);
 
 /* Whether ndr_submit_fill() may wait for earlier work. */
 bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes);
 
-ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
-                          size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits,
-                            cl_event *done);
+ndr_status ndr_submit_map(const ndr_submission *s, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
+                          size_t size_bytes, void **host);
+ndr_status ndr_submit_unmap(const ndr_submission *s, cl_mem buffer, void *host);
 
 /* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts
  * at the origin. */
@@ -190,14 +193,12 @@ typedef struct ndr_cl_rect_side {
     size_t origin[3], pitch[2]; /* a plane's pitch of 0 is that of the rectangle */
 } ndr_cl_rect_side;
 
-ndr_status ndr_submit_read_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], bool blocks, void *host, const ndr_wait_list *waits,
-                                cl_event *done);
-ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
-                                 const size_t extent[3], bool blocks, const void *host, const ndr_wait_list *waits,
-                                 cl_event *done);
-ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_read_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], bool blocks, void *host);
+ndr_status ndr_submit_write_rect(const ndr_submission *s, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
+                                 const size_t extent[3], bool blocks, const void *host);
+ndr_status ndr_submit_copy_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3]);
 
 /* A part of an image: origin and extent in elements, in OpenCL's order. */
 typedef struct ndr_cl_part {
@@ -207,26 +208,23 @@ typedef struct ndr_cl_part {
 } ndr_cl_part;
 
 /* Pitches of the host's memory; 0: dense. Copies go to `to_origin` of `to`. */
-ndr_status ndr_submit_read_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                 size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_write_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                  size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_fill_image(cl_command_queue queue, const ndr_cl_part *part, const void *value,
-                                 const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_copy_image(cl_command_queue queue, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3],
-                                 const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_map_image(cl_command_queue queue, const ndr_cl_part *part, cl_map_flags flags, void **host,
-                                size_t *row_pitch, size_t *slice_pitch, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_read_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                 size_t slice_pitch, void *host);
+ndr_status ndr_submit_write_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                  size_t slice_pitch, void *host);
+ndr_status ndr_submit_fill_image(const ndr_submission *s, const ndr_cl_part *part, const void *value);
+ndr_status ndr_submit_copy_image(const ndr_submission *s, const ndr_cl_part *part, cl_mem to,
+                                 const size_t to_origin[3]);
+ndr_status ndr_submit_map_image(const ndr_submission *s, const ndr_cl_part *part, cl_map_flags flags, void **host,
+                                size_t *row_pitch, size_t *slice_pitch);
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
 
 /* Of OpenCL 2.0's shared memory. */
-ndr_status ndr_submit_shared_map(cl_command_queue queue, void *start, cl_map_flags flags, size_t size_bytes,
-                                 const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_shared_unmap(cl_command_queue queue, void *start, const ndr_wait_list *waits, cl_event *done);
-ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, size_t size_bytes,
-                                     const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_shared_map(const ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes);
+ndr_status ndr_submit_shared_unmap(const ndr_submission *s, void *start);
+ndr_status ndr_submit_shared_migrate(const ndr_submission *s, const void *start, size_t size_bytes);
 
 /* Whether the loader has OpenCL 2.0's commands for shared memory, and 2.1's that migrates it. */
 bool ndr_submit_knows_shared(void);
@@ -237,8 +235,8 @@ bool ndr_submit_knows_migration(void);
 typedef cl_int(CL_API_CALL *ndr_shared_copier)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
                                                const cl_event *, cl_event *);
 extern const char ndr_shared_copier_name[];
-ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier copy, bool blocks, void *to,
-                                  const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done);
+ndr_status ndr_submit_shared_copy(const ndr_submission *s, ndr_shared_copier copy, bool blocks, void *to,
+                                  const void *from, size_t size_bytes);
 
 /* ---- caps.c ---- */
 
@@ -577,6 +575,18 @@ void ndr_event_return(ndr_queue *queue, ndr_event *made, cl_event first, cl_even
 ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_event *made, cl_event done,
                                        ndr_event **wanted);
 
+/* The common end of a function whose command an order describes: prepare its event, enqueue it by `submit`, which gets
+ * &NAME, and return the event. */
+#define NDR_SUBMIT_AND_RETURN(order, event, NAME, submit)                                                          \
+    do {                                                                                                           \
+        ndr_event *made_;                                                                                          \
+        cl_event done_ = NULL;                                                                                     \
+        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                                      \
+        const ndr_submission NAME = { (order)->queue->cl, ndr_event_list(made_), made_ ? &done_ : NULL };          \
+        const ndr_status status_ = (submit);                                                                       \
+        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));                        \
+    } while (0)
+
 /* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
 ndr_status ndr_event_set_end(const char *call, ndr_event *event, const ndr_cause *cause);
 
@@ -647,8 +657,8 @@ typedef struct ndr_map_request {
     cl_mem cl;
     ndr_bytes bytes; /* as in ndr_mapping */
     ndr_map_access access;
-    ndr_status (*submit)(cl_command_queue queue, const struct ndr_map_request *request, cl_map_flags flags, void **host,
-                         const ndr_wait_list *waits, cl_event *done);
+    ndr_status (*submit)(const ndr_submission *s, const struct ndr_map_request *request, cl_map_flags flags,
+                         void **host);
     void *more; /* for `submit` */
 } ndr_map_request;
 

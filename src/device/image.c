@@ -479,37 +479,28 @@ static ndr_bytes bytes_of(const ndr_image *image, const part *p)
     return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };
 }
 
-static ndr_status submit_buffer(const transfer *t, bool blocks, const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_buffer(const ndr_submission *s, const transfer *t, bool blocks)
 {
     const ndr_bytes b = bytes_of(t->image, &t->part);
-    return t->writes ? ndr_submit_write(t->order.queue->cl, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host,
-                                        waits, done)
-                     : ndr_submit_read(t->order.queue->cl, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host,
-                                       waits, done);
+    return t->writes ? ndr_submit_write(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host)
+                     : ndr_submit_read(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host);
 }
 
 /* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
-static ndr_status submit(const transfer *t, bool blocks, const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_image(const ndr_submission *s, const transfer *t, bool blocks)
 {
     const part *p = &t->part;
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    if (image->buffer) return submit_buffer(t, blocks, waits, done);
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(t->order.queue->cl, &p->cl, blocks, row, slice,
-                                                                        t->host, waits, done);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, blocks, row, slice, t->host);
 }
 
 static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
 {
     const transfer *t = checked;
     if (is_empty(&t->part)) return ndr_queue_mark_in(&t->order, event);
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(&t->order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status = submit(t, blocks, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, t->order.queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(&t->order, event, s, (t->image->buffer ? submit_buffer : submit_image)(&s, t, blocks));
 }
 
 static ndr_status transfer_and_wait(transfer t)
@@ -560,17 +551,11 @@ ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_pa
 {
     const ndr_order order = ndr_order_of(queue);
     part p;
-    ndr_event *made;
     NDR_TRY(check_use(__func__, order.queue, image, true));
     NDR_REQUIRE_SET(value);
     NDR_TRY(read_part(__func__, image, given, &p));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_TRY(ndr_event_prepare(&order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_fill_image(order.queue->cl, &p.cl, value, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order.queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_fill_image(&s, &p.cl, value));
 }
 
 static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
@@ -607,19 +592,13 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     const ndr_order order = ndr_order_of(queue);
     part p;
     size_t target[3] = { 0, 0, 0 };
-    ndr_event *made;
     NDR_TRY(check_use("ndr_image_copy, from", order.queue, from, false));
     NDR_TRY(check_use("ndr_image_copy, to", order.queue, to, true));
     NDR_TRY(read_part("ndr_image_copy, from", from, given, &p));
     if (to_origin) ndr_reverse_dims(to->dims, to_origin, target);
     NDR_TRY(check_copy(from, &p, to, target));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_TRY(ndr_event_prepare(&order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_copy_image(order.queue->cl, &p.cl, to->cl, target, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order.queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_copy_image(&s, &p.cl, to->cl, target));
 }
 
 /* ---- mapping ---- */
@@ -630,11 +609,10 @@ typedef struct mapped_pitches {
     size_t row, slice;
 } mapped_pitches;
 
-static ndr_status submit_map(cl_command_queue queue, const ndr_map_request *request, cl_map_flags flags, void **host,
-                             const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_map(const ndr_submission *s, const ndr_map_request *request, cl_map_flags flags, void **host)
 {
     mapped_pitches *m = request->more;
-    return ndr_submit_map_image(queue, &m->part, flags, host, &m->row, &m->slice, waits, done);
+    return ndr_submit_map_image(s, &m->part, flags, host, &m->row, &m->slice);
 }
 
 ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access, const ndr_image_part *given,

@@ -98,13 +98,7 @@ static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *re
 
 static ndr_status enqueue_map(const ndr_order *order, const ndr_map_request *request, void **host, ndr_event **event)
 {
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        request->submit(order->queue->cl, request, ndr_map_flags(request->access), host, &waits, &done);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, request->submit(&s, request, ndr_map_flags(request->access), host));
 }
 
 /* With the lock held. */
@@ -134,12 +128,7 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 
 static ndr_status enqueue_unmap(const ndr_order *order, cl_mem cl, void *host, ndr_event **event)
 {
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status = ndr_submit_unmap(order->queue->cl, cl, host, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_unmap(&s, cl, host));
 }
 
 /* With the lock held. */

@@ -181,21 +181,15 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 
 /* ---- commands without work ---- */
 
-static ndr_status submit_mark(const ndr_queue *queue, const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_mark(const ndr_submission *s, cl_mem no_op_memory)
 {
-    return queue->no_op_memory && waits->count > 0 ? ndr_submit_no_op(queue->cl, queue->no_op_memory, waits, done)
-                                                   : ndr_submit_marker(queue->cl, waits, done);
+    return no_op_memory && s->waits.count > 0 ? ndr_submit_no_op(s, no_op_memory) : ndr_submit_marker(s);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
 {
     if (!event && order->count == 0 && !order->also) return NDR_OK;
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event mark = NULL;
-    const ndr_status status = submit_mark(order->queue, &waits, made ? &mark : NULL);
-    return ndr_event_return_or_destroy(status, order->queue, made, mark, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, submit_mark(&s, order->queue->no_op_memory));
 }
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
@@ -209,10 +203,5 @@ ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(ndr_order_check_queue(__func__, &order));
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(&order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event barrier = NULL;
-    const ndr_status status = ndr_submit_barrier(order.queue->cl, &waits, made ? &barrier : NULL);
-    return ndr_event_return_or_destroy(status, order.queue, made, barrier, event);
+    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_barrier(&s));
 }

@@ -116,8 +116,10 @@ static void join(rect *r)
 
 /* ---- overlap ---- */
 
+/* The host's side starts at its first element. */
 static ndr_cl_rect_side describe(const rect *r, const side *s)
 {
+    if (!s->buffer) return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } };
     const size_t row = s->pitch[0], plane = s->pitch[1], in_plane = r->dims > 2 ? s->start % plane : s->start;
     return (ndr_cl_rect_side){ .cl = s->buffer->memory,
                                .origin = { in_plane % row, in_plane / row, r->dims > 2 ? s->start / plane : 0 },
@@ -168,48 +170,26 @@ static ndr_status check_apart(const rect *r)
 /* ---- submitting ---- */
 
 /* The command for a rectangle that is contiguous. */
-static ndr_status submit_plain(const rect *r, bool blocks, const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_plain(const ndr_submission *s, const rect *r, bool blocks)
 {
-    const side *from = &r->from, *to = &r->to;
-    const cl_command_queue queue = r->order.queue->cl;
+    const ndr_buffer *from = r->from.buffer, *to = r->to.buffer;
     const size_t bytes = r->extent[0];
-    if (!from->buffer)
-        return ndr_submit_write(queue, to->buffer->cl, blocks, offset_in_buffer(to), bytes, r->host + from->start,
-                                waits, done);
-    if (!to->buffer)
-        return ndr_submit_read(queue, from->buffer->cl, blocks, offset_in_buffer(from), bytes, r->host + to->start,
-                               waits, done);
-    return ndr_submit_copy(queue, from->buffer, offset_in_buffer(from), to->buffer, offset_in_buffer(to), bytes, waits,
-                           done);
+    if (!from) return ndr_submit_write(s, to->cl, blocks, offset_in_buffer(&r->to), bytes, r->host + r->from.start);
+    if (!to) return ndr_submit_read(s, from->cl, blocks, offset_in_buffer(&r->from), bytes, r->host + r->to.start);
+    return ndr_submit_copy(s, from, offset_in_buffer(&r->from), to, offset_in_buffer(&r->to), bytes);
 }
 
-/* The host's side starts at its first element. */
-static ndr_cl_rect_side describe_host(const side *s)
+static ndr_status submit_rows(const ndr_submission *s, const rect *r, bool blocks)
 {
-    return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } };
-}
-
-static ndr_status submit_rows(const rect *r, bool blocks, const ndr_wait_list *waits, cl_event *done)
-{
-    const side *from = &r->from, *to = &r->to;
-    const ndr_cl_rect_side source = from->buffer ? describe(r, from) : describe_host(from),
-                           target = to->buffer ? describe(r, to) : describe_host(to);
-    const cl_command_queue queue = r->order.queue->cl;
-    if (!from->buffer)
-        return ndr_submit_write_rect(queue, &target, &source, r->extent, blocks, r->host + from->start, waits, done);
-    if (!to->buffer)
-        return ndr_submit_read_rect(queue, &source, &target, r->extent, blocks, r->host + to->start, waits, done);
-    return ndr_submit_copy_rect(queue, &source, &target, r->extent, waits, done);
+    const ndr_cl_rect_side from = describe(r, &r->from), to = describe(r, &r->to);
+    if (!from.cl) return ndr_submit_write_rect(s, &to, &from, r->extent, blocks, r->host + r->from.start);
+    if (!to.cl) return ndr_submit_read_rect(s, &from, &to, r->extent, blocks, r->host + r->to.start);
+    return ndr_submit_copy_rect(s, &from, &to, r->extent);
 }
 
 static ndr_status submit_command(const rect *r, bool blocks, ndr_event **event)
 {
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(&r->order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status = (r->dims == 1 ? submit_plain : submit_rows)(r, blocks, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, r->order.queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(&r->order, event, s, (r->dims == 1 ? submit_plain : submit_rows)(&s, r, blocks));
 }
 
 /* Whether the whole pitch of the last row (of two dimensions) or of the last plane (of three) is in the memory. */

@@ -221,7 +221,7 @@ void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references,
 static void finish_users(ndr_shared *s)
 {
     if (s->map_start && is_of_opencl_2(s->kind))
-        NDR_IGNORE(ndr_submit_shared_unmap(s->map_queue, s->map_start, NULL, NULL));
+        NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = s->map_queue }, s->map_start));
     for (ndr_shared_user *user = s->users, *next; user; user = next) {
         next = user->next;
         (void)ndr_cl.clFinish(user->queue);
@@ -342,26 +342,15 @@ static ndr_status check_use(const char *call, const ndr_queue *queue, const span
 
 static ndr_status submit_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
 {
-    ndr_event *made;
     if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_shared_map(order->queue->cl, start_of(s), ndr_map_flags(access), s->size_bytes, &waits, &done);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(order, event, to,
+                          ndr_submit_shared_map(&to, start_of(s), ndr_map_flags(access), s->size_bytes));
 }
 
 static ndr_status submit_unmap(const ndr_order *order, const ndr_shared *shared, ndr_event **event)
 {
-    ndr_event *made;
     if (!is_of_opencl_2(shared->kind)) return ndr_queue_mark_in(order, event);
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_shared_unmap(order->queue->cl, shared->map_start, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_shared_unmap(&s, shared->map_start));
 }
 
 /* With the lock held. */
@@ -375,7 +364,7 @@ static ndr_status map_locked(const ndr_order *order, ndr_map_access access, cons
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status != NDR_OK) {
         if (is_of_opencl_2(shared->kind))
-            NDR_IGNORE(ndr_submit_shared_unmap(order->queue->cl, start_of(s), NULL, NULL));
+            NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = order->queue->cl }, start_of(s)));
         return status;
     }
     shared->map_start = start_of(s);
@@ -436,26 +425,14 @@ ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offs
     const bool migrates = is_of_opencl_2(shared->kind) && has_version(shared->context, 2, 1)
                           && ndr_submit_knows_migration();
     if (!migrates || size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    ndr_event *made;
-    NDR_TRY(ndr_event_prepare(&order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status =
-        ndr_submit_shared_migrate(order.queue->cl, start_of(&s), size_bytes, &waits, made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order.queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(&order, event, to, ndr_submit_shared_migrate(&to, start_of(&s), size_bytes));
 }
 
 static ndr_status submit_copy(const ndr_order *order, ndr_shared_copier copy, void *to, const void *from,
                               size_t size_bytes, ndr_event **event)
 {
-    ndr_event *made;
     if (size_bytes == 0) return ndr_queue_mark_in(order, event);
-    NDR_TRY(ndr_event_prepare(order, event, &made));
-    const ndr_wait_list waits = ndr_event_list(made);
-    cl_event done = NULL;
-    const ndr_status status = ndr_submit_shared_copy(order->queue->cl, copy, false, to, from, size_bytes, &waits,
-                                                     made ? &done : NULL);
-    return ndr_event_return_or_destroy(status, order->queue, made, done, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_shared_copy(&s, copy, false, to, from, size_bytes));
 }
 
 static ndr_status copy_and_wait(const char *call, const ndr_order *order, const span *s, bool writes, void *host)

@@ -1,88 +1,84 @@
 /* submit.c - enqueues all commands. No other file calls clEnqueue*(). */
 #include "device/device.h"
 
-/* A wait list as two arguments. */
-#define LIST(waits) ((waits) ? (waits)->count : 0), ((waits) && (waits)->count ? (waits)->events : NULL)
+/* The last three arguments of a command's call. */
+#define LIST(s) (s)->waits.count, ((s)->waits.count ? (s)->waits.events : NULL), done_
 
-/* Enqueue by `call`, whose event goes to `done`. While a trace runs, each command has an event, and what follows `call`
+/* Enqueue by `call`, which ends with LIST(s). While a trace runs, each command has an event, and what follows `call`
  * describes the command. */
-#define ENQUEUE(queue, done, call, ...) ENQUEUE_AS(queue, done, #call, ndr_cl.call, __VA_ARGS__)
-#define ENQUEUE_AS(queue, done, call_name, error, ...)                                   \
-    do {                                                                                 \
-        if (!ndr_is_traced()) {                                                          \
-            NDR_TRY_CL_AS(call_name, error);                                             \
-            break;                                                                       \
-        }                                                                                \
-        const ndr_traced_command command_ = { __VA_ARGS__, .start_ns = ndr_clock_ns() }; \
-        cl_event own_ = NULL, *const wanted_ = (done);                                   \
-        (done) = wanted_ ? wanted_ : &own_;                                              \
-        NDR_TRY_CL_AS(call_name, error);                                                 \
-        ndr_trace_command((queue), &command_, wanted_ ? share_event(*wanted_) : own_);   \
-        (done) = wanted_;                                                                \
+#define ENQUEUE(s, call, ...) ENQUEUE_AS(s, #call, ndr_cl.call, __VA_ARGS__)
+#define ENQUEUE_AS(s, call_name, error, ...)                                                  \
+    do {                                                                                      \
+        cl_event own_ = NULL, *done_ = (s)->done;                                             \
+        if (!ndr_is_traced()) {                                                               \
+            NDR_TRY_CL_AS(call_name, error);                                                  \
+            break;                                                                            \
+        }                                                                                     \
+        const ndr_traced_command command_ = { __VA_ARGS__, .start_ns = ndr_clock_ns() };      \
+        if (!done_) done_ = &own_;                                                            \
+        NDR_TRY_CL_AS(call_name, error);                                                      \
+        ndr_trace_command((s)->queue, &command_, (s)->done ? share_event(*(s)->done) : own_); \
     } while (0)
 
 static cl_event share_event(cl_event event) { return ndr_cl.clRetainEvent(event) == CL_SUCCESS ? event : NULL; }
 
-ndr_status ndr_submit_kernel(cl_command_queue queue, cl_kernel kernel, const char *name, unsigned dims,
-                             const size_t *offset, const size_t *global, const size_t *local,
-                             const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_kernel(const ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims,
+                             const size_t *offset, const size_t *global, const size_t *local)
 {
-    ENQUEUE(queue, done, clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, LIST(waits), done),
-            "kernel", name, .dims = dims, .global = global);
+    ENQUEUE(s, clEnqueueNDRangeKernel(s->queue, kernel, dims, offset, global, local, LIST(s)), "kernel", name,
+            .dims = dims, .global = global);
     return NDR_OK;
 }
 
-ndr_status ndr_submit_marker(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_marker(const ndr_submission *s)
 {
-    ENQUEUE(queue, done, clEnqueueMarkerWithWaitList(queue, LIST(waits), done), "transfer", "marker");
+    ENQUEUE(s, clEnqueueMarkerWithWaitList(s->queue, LIST(s)), "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;
 }
 
 /* Moves memory that has no contents to where it is. */
-ndr_status ndr_submit_no_op(cl_command_queue queue, cl_mem memory, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_no_op(const ndr_submission *s, cl_mem memory)
 {
-    ENQUEUE(queue, done,
-            clEnqueueMigrateMemObjects(queue, 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, LIST(waits), done),
+    ENQUEUE(s, clEnqueueMigrateMemObjects(s->queue, 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, LIST(s)),
             "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_barrier(cl_command_queue queue, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_barrier(const ndr_submission *s)
 {
-    ENQUEUE(queue, done, clEnqueueBarrierWithWaitList(queue, LIST(waits), done), "transfer", "barrier");
+    ENQUEUE(s, clEnqueueBarrierWithWaitList(s->queue, LIST(s)), "transfer", "barrier");
     ndr_log(NDR_LOG_DEBUG, "command", "barrier");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_read(cl_command_queue queue, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
-                           void *host, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_read(const ndr_submission *s, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
+                           void *host)
 {
-    ENQUEUE(queue, done, clEnqueueReadBuffer(queue, from, blocks, offset_bytes, size_bytes, host, LIST(waits), done),
-            "transfer", "read", size_bytes);
+    ENQUEUE(s, clEnqueueReadBuffer(s->queue, from, blocks, offset_bytes, size_bytes, host, LIST(s)), "transfer", "read",
+            size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
-ndr_status ndr_submit_write(cl_command_queue queue, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
-                            const void *host, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_write(const ndr_submission *s, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
+                            const void *host)
 {
-    ENQUEUE(queue, done, clEnqueueWriteBuffer(queue, to, blocks, offset_bytes, size_bytes, host, LIST(waits), done),
-            "transfer", "write", size_bytes);
+    ENQUEUE(s, clEnqueueWriteBuffer(s->queue, to, blocks, offset_bytes, size_bytes, host, LIST(s)), "transfer", "write",
+            size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
 
 /* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
  * copies name the memory of both. */
-ndr_status ndr_submit_copy(cl_command_queue queue, const ndr_buffer *from, size_t from_offset_bytes,
-                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes, const ndr_wait_list *waits,
-                           cl_event *done)
+ndr_status ndr_submit_copy(const ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
+                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes)
 {
-    ENQUEUE(queue, done,
-            clEnqueueCopyBuffer(queue, from->memory, to->memory, from->memory_offset + from_offset_bytes,
-                                to->memory_offset + to_offset_bytes, size_bytes, LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueCopyBuffer(s->queue, from->memory, to->memory, from->memory_offset + from_offset_bytes,
+                                to->memory_offset + to_offset_bytes, size_bytes, LIST(s)),
             "transfer", "copy", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
             to_offset_bytes);
@@ -100,36 +96,34 @@ static size_t bytes_of(const size_t extent[3]) { return extent[0] * extent[1] * 
 
 static const size_t at_start[3] = { 0, 0, 0 };
 
-ndr_status ndr_submit_read_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], bool blocks, void *host, const ndr_wait_list *waits,
-                                cl_event *done)
+ndr_status ndr_submit_read_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], bool blocks, void *host)
 {
-    ENQUEUE(queue, done,
-            clEnqueueReadBufferRect(queue, from->cl, blocks, from->origin, at_start, extent, from->pitch[0],
-                                    from->pitch[1], to->pitch[0], to->pitch[1], host, LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueReadBufferRect(s->queue, from->cl, blocks, from->origin, at_start, extent, from->pitch[0],
+                                    from->pitch[1], to->pitch[0], to->pitch[1], host, LIST(s)),
             "transfer", "read", bytes_of(extent));
     log_rect(extent, "read");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_write_rect(cl_command_queue queue, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
-                                 const size_t extent[3], bool blocks, const void *host, const ndr_wait_list *waits,
-                                 cl_event *done)
+ndr_status ndr_submit_write_rect(const ndr_submission *s, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
+                                 const size_t extent[3], bool blocks, const void *host)
 {
-    ENQUEUE(queue, done,
-            clEnqueueWriteBufferRect(queue, to->cl, blocks, to->origin, at_start, extent, to->pitch[0], to->pitch[1],
-                                     from->pitch[0], from->pitch[1], host, LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueWriteBufferRect(s->queue, to->cl, blocks, to->origin, at_start, extent, to->pitch[0], to->pitch[1],
+                                     from->pitch[0], from->pitch[1], host, LIST(s)),
             "transfer", "write", bytes_of(extent));
     log_rect(extent, "write");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_copy_rect(cl_command_queue queue, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_copy_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3])
 {
-    ENQUEUE(queue, done,
-            clEnqueueCopyBufferRect(queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
-                                    from->pitch[1], to->pitch[0], to->pitch[1], LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueCopyBufferRect(s->queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
+                                    from->pitch[1], to->pitch[0], to->pitch[1], LIST(s)),
             "transfer", "copy", bytes_of(extent));
     log_rect(extent, "copy");
     return NDR_OK;
@@ -145,56 +139,52 @@ static void log_image(const ndr_cl_part *part, const char *what)
             part->extent[1], part->extent[0]);
 }
 
-ndr_status ndr_submit_read_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                 size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_read_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                 size_t slice_pitch, void *host)
 {
-    ENQUEUE(queue, done,
-            clEnqueueReadImage(queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
-                               LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueReadImage(s->queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
+                               LIST(s)),
             "transfer", "read image", bytes_of_part(part));
     log_image(part, "read");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_write_image(cl_command_queue queue, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                  size_t slice_pitch, void *host, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_write_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
+                                  size_t slice_pitch, void *host)
 {
-    ENQUEUE(queue, done,
-            clEnqueueWriteImage(queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
-                                LIST(waits), done),
+    ENQUEUE(s,
+            clEnqueueWriteImage(s->queue, part->cl, blocks, part->origin, part->extent, row_pitch, slice_pitch, host,
+                                LIST(s)),
             "transfer", "write image", bytes_of_part(part));
     log_image(part, "write");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_fill_image(cl_command_queue queue, const ndr_cl_part *part, const void *value,
-                                 const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_fill_image(const ndr_submission *s, const ndr_cl_part *part, const void *value)
 {
-    ENQUEUE(queue, done,
-            clEnqueueFillImage(queue, part->cl, value, part->origin, part->extent, LIST(waits), done), "transfer",
+    ENQUEUE(s, clEnqueueFillImage(s->queue, part->cl, value, part->origin, part->extent, LIST(s)), "transfer",
             "fill image", bytes_of_part(part));
     log_image(part, "fill");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_copy_image(cl_command_queue queue, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3],
-                                 const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_copy_image(const ndr_submission *s, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3])
 {
-    ENQUEUE(queue, done,
-            clEnqueueCopyImage(queue, part->cl, to, part->origin, to_origin, part->extent, LIST(waits), done),
-            "transfer", "copy image", bytes_of_part(part));
+    ENQUEUE(s, clEnqueueCopyImage(s->queue, part->cl, to, part->origin, to_origin, part->extent, LIST(s)), "transfer",
+            "copy image", bytes_of_part(part));
     log_image(part, "copy");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_map_image(cl_command_queue queue, const ndr_cl_part *part, cl_map_flags flags, void **host,
-                                size_t *row_pitch, size_t *slice_pitch, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_map_image(const ndr_submission *s, const ndr_cl_part *part, cl_map_flags flags, void **host,
+                                size_t *row_pitch, size_t *slice_pitch)
 {
     cl_int error;
     void *mapped;
-    ENQUEUE_AS(queue, done, "clEnqueueMapImage",
-               (mapped = ndr_cl.clEnqueueMapImage(queue, part->cl, CL_FALSE, flags, part->origin, part->extent,
-                                                  row_pitch, slice_pitch, LIST(waits), done, &error),
+    ENQUEUE_AS(s, "clEnqueueMapImage",
+               (mapped = ndr_cl.clEnqueueMapImage(s->queue, part->cl, CL_FALSE, flags, part->origin, part->extent,
+                                                  row_pitch, slice_pitch, LIST(s), &error),
                 error),
                "transfer", "map image", bytes_of_part(part));
     *host = mapped;
@@ -204,12 +194,11 @@ ndr_status ndr_submit_map_image(cl_command_queue queue, const ndr_cl_part *part,
 
 /* ---- fills ---- */
 
-static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
-                       size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+static ndr_status fill(const ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes,
+                       size_t offset_bytes, size_t size_bytes)
 {
-    ENQUEUE(queue, done,
-            clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(waits), done),
-            "transfer", "fill", size_bytes);
+    ENQUEUE(s, clEnqueueFillBuffer(s->queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, LIST(s)), "transfer",
+            "fill", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "fill of %zu bytes from byte %zu", size_bytes, offset_bytes);
     return NDR_OK;
 }
@@ -217,30 +206,30 @@ static ndr_status fill(cl_command_queue queue, cl_mem to, const void *pattern, s
 enum { WIDEST = 128 /* bytes: the largest pattern of OpenCL */ };
 
 /* Fill [begin, end), both multiples of WIDEST, and write the `tail_bytes` behind it, which are fewer. */
-static ndr_status fill_and_write(cl_command_queue queue, cl_mem to, const unsigned char *wide, size_t begin, size_t end,
-                                 size_t tail_bytes, const ndr_wait_list *waits, cl_event *done)
+static ndr_status fill_and_write(const ndr_submission *s, cl_mem to, const unsigned char *wide, size_t begin,
+                                 size_t end, size_t tail_bytes)
 {
     cl_event filled;
-    if (tail_bytes == 0) return fill(queue, to, wide, WIDEST, begin, end - begin, waits, done);
-    NDR_TRY(fill(queue, to, wide, WIDEST, begin, end - begin, waits, &filled));
-    const ndr_status status =
-        ndr_submit_write(queue, to, true, end, tail_bytes, wide, &(ndr_wait_list){ 1, &filled }, done);
+    if (tail_bytes == 0) return fill(s, to, wide, WIDEST, begin, end - begin);
+    NDR_TRY(fill(&(ndr_submission){ s->queue, s->waits, &filled }, to, wide, WIDEST, begin, end - begin));
+    const ndr_submission tail = { s->queue, { 1, &filled }, s->done };
+    const ndr_status status = ndr_submit_write(&tail, to, true, end, tail_bytes, wide);
     (void)ndr_cl.clReleaseEvent(filled);
     return status;
 }
 
 /* By a pattern of WIDEST bytes. What is outside its multiples is written, and the host waits for that. */
-static ndr_status fill_wide(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
-                            size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+static ndr_status fill_wide(const ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes,
+                            size_t offset_bytes, size_t size_bytes)
 {
     unsigned char wide[3 * WIDEST];
     for (size_t i = 0; i < sizeof wide; ++i) wide[i] = ((const unsigned char *)pattern)[i % pattern_bytes];
     const unsigned char *const head = wide + offset_bytes % WIDEST;
     const size_t end = offset_bytes + size_bytes, head_bytes = (WIDEST - offset_bytes % WIDEST) % WIDEST;
-    if (size_bytes < 2 * WIDEST) return ndr_submit_write(queue, to, true, offset_bytes, size_bytes, head, waits, done);
-    if (head_bytes) NDR_TRY(ndr_submit_write(queue, to, true, offset_bytes, head_bytes, head, waits, NULL));
-    const ndr_status status =
-        fill_and_write(queue, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST, waits, done);
+    if (size_bytes < 2 * WIDEST) return ndr_submit_write(s, to, true, offset_bytes, size_bytes, head);
+    const ndr_submission first = { s->queue, s->waits, NULL };
+    if (head_bytes) NDR_TRY(ndr_submit_write(&first, to, true, offset_bytes, head_bytes, head));
+    const ndr_status status = fill_and_write(s, to, wide, offset_bytes + head_bytes, end - end % WIDEST, end % WIDEST);
     if (status == NDR_OK || (head_bytes == 0 && end % WIDEST == 0)) return status;
     return ndr_fail_with_code(status, ndr_last_cl_error(), "%s; some of the bytes may be filled", ndr_last_error());
 }
@@ -252,21 +241,21 @@ bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes
 
 /* Some drivers count patterns from the start of the buffer in 31 bits, and write elsewhere or break the queue where
  * there are more (NVIDIA 580: a pattern of one byte at 2 GiB, one of 4 bytes at 8 GiB). */
-ndr_status ndr_submit_fill(cl_command_queue queue, cl_mem to, const void *pattern, size_t pattern_bytes,
-                           size_t offset_bytes, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_fill(const ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes,
+                           size_t offset_bytes, size_t size_bytes)
 {
     const bool is_wide = ndr_fill_waits(pattern_bytes, offset_bytes, size_bytes);
-    return (is_wide ? fill_wide : fill)(queue, to, pattern, pattern_bytes, offset_bytes, size_bytes, waits, done);
+    return (is_wide ? fill_wide : fill)(s, to, pattern, pattern_bytes, offset_bytes, size_bytes);
 }
 
-ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
-                          size_t size_bytes, void **host, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_map(const ndr_submission *s, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
+                          size_t size_bytes, void **host)
 {
     cl_int error;
     void *mapped;
-    ENQUEUE_AS(queue, done, "clEnqueueMapBuffer",
-               (mapped = ndr_cl.clEnqueueMapBuffer(queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes,
-                                                   LIST(waits), done, &error),
+    ENQUEUE_AS(s, "clEnqueueMapBuffer",
+               (mapped = ndr_cl.clEnqueueMapBuffer(s->queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes, LIST(s),
+                                                   &error),
                 error),
                "transfer", "map", size_bytes);
     *host = mapped;
@@ -274,10 +263,9 @@ ndr_status ndr_submit_map(cl_command_queue queue, cl_mem buffer, cl_map_flags fl
     return NDR_OK;
 }
 
-ndr_status ndr_submit_unmap(cl_command_queue queue, cl_mem buffer, void *host, const ndr_wait_list *waits,
-                            cl_event *done)
+ndr_status ndr_submit_unmap(const ndr_submission *s, cl_mem buffer, void *host)
 {
-    ENQUEUE(queue, done, clEnqueueUnmapMemObject(queue, buffer, host, LIST(waits), done), "transfer", "unmap");
+    ENQUEUE(s, clEnqueueUnmapMemObject(s->queue, buffer, host, LIST(s)), "transfer", "unmap");
     ndr_log(NDR_LOG_DEBUG, "command", "unmap");
     return NDR_OK;
 }
@@ -289,27 +277,25 @@ void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
 
 /* ---- shared memory ---- */
 
-ndr_status ndr_submit_shared_map(cl_command_queue queue, void *start, cl_map_flags flags, size_t size_bytes,
-                                 const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_shared_map(const ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes)
 {
-    ENQUEUE(queue, done, clEnqueueSVMMap(queue, CL_FALSE, flags, start, size_bytes, LIST(waits), done), "transfer",
-            "map shared", size_bytes);
+    ENQUEUE(s, clEnqueueSVMMap(s->queue, CL_FALSE, flags, start, size_bytes, LIST(s)), "transfer", "map shared",
+            size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes of shared memory", size_bytes);
     return NDR_OK;
 }
 
-ndr_status ndr_submit_shared_unmap(cl_command_queue queue, void *start, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_shared_unmap(const ndr_submission *s, void *start)
 {
-    ENQUEUE(queue, done, clEnqueueSVMUnmap(queue, start, LIST(waits), done), "transfer", "unmap shared");
+    ENQUEUE(s, clEnqueueSVMUnmap(s->queue, start, LIST(s)), "transfer", "unmap shared");
     ndr_log(NDR_LOG_DEBUG, "command", "unmap of shared memory");
     return NDR_OK;
 }
 
-ndr_status ndr_submit_shared_migrate(cl_command_queue queue, const void *start, size_t size_bytes,
-                                     const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_shared_migrate(const ndr_submission *s, const void *start, size_t size_bytes)
 {
-    ENQUEUE(queue, done, clEnqueueSVMMigrateMem(queue, 1, &start, &size_bytes, 0, LIST(waits), done), "transfer",
-            "prefetch", size_bytes);
+    ENQUEUE(s, clEnqueueSVMMigrateMem(s->queue, 1, &start, &size_bytes, 0, LIST(s)), "transfer", "prefetch",
+            size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "prefetch of %zu bytes of shared memory", size_bytes);
     return NDR_OK;
 }
@@ -323,12 +309,12 @@ bool ndr_submit_knows_migration(void) { return ndr_cl.clEnqueueSVMMigrateMem != 
 
 const char ndr_shared_copier_name[] = "clEnqueueMemcpyINTEL";
 
-ndr_status ndr_submit_shared_copy(cl_command_queue queue, ndr_shared_copier copy, bool blocks, void *to,
-                                  const void *from, size_t size_bytes, const ndr_wait_list *waits, cl_event *done)
+ndr_status ndr_submit_shared_copy(const ndr_submission *s, ndr_shared_copier copy, bool blocks, void *to,
+                                  const void *from, size_t size_bytes)
 {
     const ndr_shared_copier submit = copy ? copy : ndr_cl.clEnqueueSVMMemcpy;
-    ENQUEUE_AS(queue, done, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy",
-               submit(queue, blocks, to, from, size_bytes, LIST(waits), done), "transfer", "copy shared", size_bytes);
+    ENQUEUE_AS(s, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy",
+               submit(s->queue, blocks, to, from, size_bytes, LIST(s)), "transfer", "copy shared", size_bytes);
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
     return NDR_OK;
 }

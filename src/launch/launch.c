@@ -164,8 +164,8 @@ static ndr_status enqueue_piece(const ndr_launch_state *l, unsigned i, cl_event 
     const ndr_cl_piece *piece = &l->planned->pieces[i];
     const cl_kernel cl = l->clones ? l->clones[i] : l->kernel->cl;
     if (!l->clones) NDR_TRY(bind_record(l, cl, &piece->record));
-    return ndr_submit_kernel(l->queue->cl, cl, l->kernel->name, l->planned->plan.dims, piece->offset, piece->global,
-                             piece->local, &l->waits, done);
+    return ndr_submit_kernel(&(ndr_submission){ l->queue->cl, l->waits, done }, cl, l->kernel->name,
+                             l->planned->plan.dims, piece->offset, piece->global, piece->local);
 }
 
 /* The driver rejected a piece; report how many were enqueued. */

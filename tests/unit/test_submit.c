@@ -12,53 +12,53 @@ static void *mapped;
 
 /* ---- each command, with the list and the event of the test ---- */
 
-typedef ndr_status submit(const ndr_wait_list *waits, cl_event *done);
+typedef ndr_status submit(const ndr_submission *s);
 
-static ndr_status submit_kernel(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_kernel(const ndr_submission *s)
 {
     static const size_t offset[1] = { 0 }, global[1] = { INTS }, local[1] = { 1 };
-    return ndr_submit_kernel(queue->cl, kernel->cl, kernel->name, 1, offset, global, local, waits, done);
+    return ndr_submit_kernel(s, kernel->cl, kernel->name, 1, offset, global, local);
 }
 
-static ndr_status submit_marker(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_marker(const ndr_submission *s)
 {
-    return ndr_submit_marker(queue->cl, waits, done);
+    return ndr_submit_marker(s);
 }
 
-static ndr_status submit_nothing(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_nothing(const ndr_submission *s)
 {
-    return ndr_submit_no_op(queue->cl, unused->cl, waits, done);
+    return ndr_submit_no_op(s, unused->cl);
 }
 
-static ndr_status submit_read(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_read(const ndr_submission *s)
 {
-    return ndr_submit_read(queue->cl, from->cl, false, 0, BYTES, host, waits, done);
+    return ndr_submit_read(s, from->cl, false, 0, BYTES, host);
 }
 
-static ndr_status submit_write(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_write(const ndr_submission *s)
 {
-    return ndr_submit_write(queue->cl, to->cl, false, 0, BYTES, host, waits, done);
+    return ndr_submit_write(s, to->cl, false, 0, BYTES, host);
 }
 
-static ndr_status submit_copy(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_copy(const ndr_submission *s)
 {
-    return ndr_submit_copy(queue->cl, from, 0, to, 0, BYTES, waits, done);
+    return ndr_submit_copy(s, from, 0, to, 0, BYTES);
 }
 
-static ndr_status submit_fill(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_fill(const ndr_submission *s)
 {
     static const cl_int pattern = 3;
-    return ndr_submit_fill(queue->cl, to->cl, &pattern, sizeof pattern, 0, BYTES, waits, done);
+    return ndr_submit_fill(s, to->cl, &pattern, sizeof pattern, 0, BYTES);
 }
 
-static ndr_status submit_map(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_map(const ndr_submission *s)
 {
-    return ndr_submit_map(queue->cl, to->cl, CL_MAP_READ, 0, BYTES, &mapped, waits, done);
+    return ndr_submit_map(s, to->cl, CL_MAP_READ, 0, BYTES, &mapped);
 }
 
-static ndr_status submit_unmap(const ndr_wait_list *waits, cl_event *done)
+static ndr_status submit_unmap(const ndr_submission *s)
 {
-    return ndr_submit_unmap(queue->cl, to->cl, mapped, waits, done);
+    return ndr_submit_unmap(s, to->cl, mapped);
 }
 
 static const struct {
@@ -109,7 +109,7 @@ static void test_submit__waits_for_each_event_of_the_list(void **state)
         const cl_event gates[2] = { clCreateUserEvent(context->cl, &error), clCreateUserEvent(context->cl, &error) };
         assert_int_equal(error, CL_SUCCESS);
         cl_event done = NULL;
-        assert_ok(commands[i].submit(&(ndr_wait_list){ 2, gates }, &done));
+        assert_ok(commands[i].submit(&(ndr_submission){ queue->cl, { 2, gates }, &done }));
         assert_int_equal(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
         const cl_int before = state_of(done);
         assert_int_equal(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
@@ -125,14 +125,14 @@ static void test_submit__needs_neither_list_nor_event(void **state)
 {
     (void)state;
     static const cl_int zeros[INTS];
-    assert_ok(ndr_submit_write(queue->cl, to->cl, true, 0, BYTES, zeros, NULL, NULL));
+    assert_ok(ndr_submit_write(&(ndr_submission){ .queue = queue->cl }, to->cl, true, 0, BYTES, zeros));
     for (size_t i = 0; i < COMMANDS; ++i) {
-        assert_ok(commands[i].submit(NULL, NULL));
+        assert_ok(commands[i].submit(&(ndr_submission){ .queue = queue->cl }));
         if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* to get a pointer */
     }
     assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     cl_int got[INTS];
-    assert_ok(ndr_submit_read(queue->cl, to->cl, true, 0, BYTES, got, NULL, NULL));
+    assert_ok(ndr_submit_read(&(ndr_submission){ .queue = queue->cl }, to->cl, true, 0, BYTES, got));
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
 }
 
@@ -195,7 +195,8 @@ static void test_submit__fill_counts_patterns_in_31_bits(void **state)
                 filling.commands = 0;
                 filling.pattern = pattern;
                 filling.pattern_bytes = bytes;
-                assert_ok(ndr_submit_fill(queue->cl, to->cl, pattern, bytes, offsets[o], sizes[s], NULL, NULL));
+                assert_ok(ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, pattern, bytes, offsets[o],
+                                          sizes[s]));
                 assert_true(filling.next == offsets[o] + sizes[s]);
                 if (filling.next <= most) assert_int_equal(filling.commands, 1);
             }
@@ -226,9 +227,9 @@ static void test_submit__fill_says_that_some_bytes_may_be_filled(void **state)
     filling.next = 3;
     filling.pattern = &one;
     filling.pattern_bytes = 1;
-    const ndr_status in_parts = ndr_submit_fill(queue->cl, to->cl, &one, 1, 3, most, NULL, NULL);
+    const ndr_status in_parts = ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, &one, 1, 3, most);
     const bool says_so = strstr(ndr_last_error(), "clEnqueueFillBuffer gave CL_INVALID_VALUE (-30); some of the bytes may");
-    const ndr_status at_once = ndr_submit_fill(queue->cl, to->cl, &one, 1, 0, most + 1, NULL, NULL);
+    const ndr_status at_once = ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, &one, 1, 0, most + 1);
     const bool says_no_more = !strstr(ndr_last_error(), "some of the bytes");
     ndr_cl.clEnqueueFillBuffer = real_fill;
     ndr_cl.clEnqueueWriteBuffer = real_write;
@@ -239,12 +240,12 @@ static void test_submit__fill_says_that_some_bytes_may_be_filled(void **state)
     assert_true(says_no_more);
 }
 
-static void submit_each(const ndr_wait_list *waits, cl_uint count, const cl_event *events)
+static void submit_each(ndr_wait_list waits)
 {
     for (size_t i = 0; i < COMMANDS; ++i) {
-        assert_ok(commands[i].submit(waits, NULL));
-        assert_int_equal(waits_enqueued.count, count);
-        assert_ptr_equal(waits_enqueued.events, events);
+        assert_ok(commands[i].submit(&(ndr_submission){ .queue = queue->cl, .waits = waits }));
+        assert_int_equal(waits_enqueued.count, waits.count);
+        assert_ptr_equal(waits_enqueued.events, waits.count ? waits.events : NULL);
         assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     }
 }
@@ -256,8 +257,8 @@ static void test_submit__gives_the_driver_its_list(void **state)
     const cl_event gate = clCreateUserEvent(context->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    submit_each(&(ndr_wait_list){ 1, &gate }, 1, &gate);
-    submit_each(NULL, 0, NULL);
+    submit_each((ndr_wait_list){ 1, &gate });
+    submit_each((ndr_wait_list){ 0, &gate });
     clReleaseEvent(gate);
 }
 
@@ -268,7 +269,8 @@ static void test_submit__names_the_call_that_a_driver_refused(void **state)
     for (size_t i = 0; i < COMMANDS; ++i) {
         cl_event done = (cl_event)&done;
         refuse(commands[i].call, 0, CL_OUT_OF_RESOURCES);
-        assert_refused(NDR_DRIVER_ERROR, commands[i].submit(NULL, &done), call_names[commands[i].call],
+        const ndr_submission refused = { .queue = queue->cl, .done = &done };
+        assert_refused(NDR_DRIVER_ERROR, commands[i].submit(&refused), call_names[commands[i].call],
                        " gave CL_OUT_OF_RESOURCES (-5)");
         assert_true(refuse_none());
         assert_ptr_equal(done, &done);

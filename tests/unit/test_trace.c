@@ -169,8 +169,8 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
     assert_ok(ndr_buffer_create_from(traced, BYTES, host, &x));
     const ndr_cl_rect_side side = { .cl = x->cl, .pitch = { 16, 64 } };
     assert_memory_equal(side.origin, at, sizeof at);
-    assert_ok(ndr_submit_write_rect(line->cl, &side, &side, extent, true, host, NULL, NULL));
-    assert_ok(ndr_submit_read_rect(line->cl, &side, &side, extent, true, host, NULL, &done));
+    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, true, host));
+    assert_ok(ndr_submit_read_rect(&(ndr_submission){ line->cl, { 0 }, &done }, &side, &side, extent, true, host));
     clReleaseEvent(done);
     ndr_buffer_destroy(x);
     close_traced();
@@ -222,7 +222,7 @@ static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
     assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "spin", .source = plain_kernels }, &spin));
     assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
     assert_ok(ndr_launch(line, spin, ndr_nd_range_1d(ITEMS, 1), x, quick() ? 100 : 1000000));
-    for (int i = 0; i < MARKS; ++i) assert_ok(ndr_submit_marker(line->cl, NULL, NULL));
+    for (int i = 0; i < MARKS; ++i) assert_ok(ndr_submit_marker(&(ndr_submission){ .queue = line->cl }));
     ndr_buffer_destroy(x);
     close_traced();
     check_row("spin", 1);
@@ -507,7 +507,8 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     cl_event gate = clCreateUserEvent(traced->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
     const ndr_wait_list waits = { 1, &gate };
-    for (int i = 0; i < LIMIT + OVER; ++i) assert_ok(ndr_submit_marker(line->cl, i == 0 ? &waits : NULL, NULL));
+    for (int i = 0; i < LIMIT + OVER; ++i)
+        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL }));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
