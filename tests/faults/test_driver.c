@@ -776,10 +776,12 @@ static void set_all(int *x, int value)
     for (size_t i = 0; i < INTS; ++i) x[i] = value;
 }
 
-/* Refuse the wait for an event; or let the blocking read fail after it has been enqueued. */
+/* Refuse the wait for an event; or let the blocking read fail after it has been enqueued. An earlier test's user event
+ * would make each transfer wait by event. */
 static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
 {
     context->caps.wait_sleeps = waits_by_event;
+    atomic_store(&context->has_user_events, false);
     if (waits_by_event) refuse(CALL_clWaitForEvents, 0, code);
     else refuse_afterwards(transfer, 0, code);
 }
