@@ -75,7 +75,7 @@ static bool show_method(ndr_queue *queue, const method *m, const numbers *x, ndr
 int main(int argc, char **argv)
 {
     static const method methods[] = { { "tree", NDR_REDUCE_TREE, 256 },
-                                      { "atomic", NDR_REDUCE_ATOMIC, 1024 },
+                                      { "atomic", NDR_REDUCE_ATOMIC, 2048 },
                                       { "recursive", NDR_REDUCE_RECURSIVE, 256 } };
     size_t n = 1 << 20;
     const char *device = NULL;
