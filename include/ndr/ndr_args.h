@@ -159,17 +159,17 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_null ndr_arg_null_()
 
 /** Local memory: `ndr_local(float, rows, cols)` is rows * cols floats for each group, for a `local float *`
- * parameter. Write the type as in the kernel. For a vector write OpenCL's host type: `ndr_local(cl_float4, n)` is n
- * elements for a `local float4 *`. `ndr_local(float[4], n)` is for a `local float (*)[4]`, or for a `local float *`,
- * where it is flat. 1 to 3 extents; the kernel indexes the memory flat or with ndr_at(). Contents are undefined at
- * first. */
+ * parameter. A number's type is C's, such as uint32_t for uint; a struct has the same name as in the kernel. For a
+ * vector write OpenCL's host type (CL/cl_platform.h): `ndr_local(cl_float4, n)` is n elements for a `local float4 *`.
+ * `ndr_local(float[4], n)` is for a `local float (*)[4]`, or for a `local float *`, where it is flat. 1 to 3 extents;
+ * the kernel indexes the memory flat or with ndr_at(). Contents are undefined at first. */
 #define ndr_local(type, ...)                                                                             \
     ndr_arg_with_elements_(#type, ndr_arg_local_(NDR_DTYPE_OF_(type), sizeof(type), NDR_COUNT_(__VA_ARGS__), \
                                                  NDR_FIRST_THREE_(__VA_ARGS__, 1, 1, 1)))
 
 /** Where the result of a reducer goes: `ndr_reducer(NDR_OP_SUM, 0.0f, results, 3)` stores 0.0f plus all values that the
- * kernel's indexes add in element 3 of the buffer `results`, counted in elements of the reducer's type. What was there
- * is not read. The operator must be the kernel's. `initial` must be a number that a parameter of the reducer's type
+ * kernel's indexes add in element 3 of the buffer `results`, counted in elements of the reducer's type. The element's
+ * earlier value is not read. The operator must be the kernel's. `initial` must be a number that a parameter of the reducer's type
  * takes: 0.0f for float, 0.0 for double, 0 for integers; NaN is refused for a minimum and a maximum. Two reducers of a
  * launch must not have the same element, and the kernel must not access the element in another way. */
 #define ndr_reducer(op, initial, buffer, element) ndr_arg_reducer_((op), ndr_arg_of(initial), (buffer), (element))
