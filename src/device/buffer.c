@@ -386,8 +386,13 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 
 /* ---- sub-buffers of views ----
  *
- * NVIDIA's driver (580) crashes when it releases a sub-buffer that commands have used before a newer one that overlaps
- * it. So a sub-buffer without a view stays until those are gone. Until then a new view of its region takes it. */
+ * A sub-buffer without a view stays until the whole buffer goes, and a new view of its region takes it. PoCL 7.0 walks
+ * the sub-buffers of a buffer without a lock in each command that uses the buffer, and crashes if one of them is released
+ * meanwhile: by another thread, or by PoCL's own when the last command that uses it ends. Only the oldest of very many
+ * are released earlier, for their memory, but none below a newer one that overlaps it: NVIDIA's driver (580) crashes
+ * when it releases the older one first. */
+
+size_t ndr_max_unused_sub_buffers = 256; /* PoCL 7.0 needs 0.2 us for each in a command that uses the whole buffer */
 
 static bool regions_overlap(const cl_buffer_region *a, const cl_buffer_region *b)
 {
@@ -402,11 +407,13 @@ static bool has_newer_above(const ndr_buffer *whole, const ndr_sub_buffer *s)
     return newer != s;
 }
 
-/* With the list's lock held. */
-static void release_unused(ndr_buffer *whole)
+/* With the list's lock held, or of a buffer that nobody has. The newest `kept` stay. */
+static void release_unused(ndr_buffer *whole, size_t kept)
 {
     for (ndr_sub_buffer **link = &whole->sub_buffers, *s; (s = *link) != NULL;) {
-        if (s->is_used || has_newer_above(whole, s)) {
+        const bool stays = s->is_used || kept > 0 || has_newer_above(whole, s);
+        if (!s->is_used && kept > 0) --kept;
+        if (stays) {
             link = &s->older;
             continue;
         }
@@ -456,7 +463,7 @@ static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 {
     ndr_mutex_lock(&whole->mappings.list_lock);
     s->is_used = false;
-    release_unused(whole);
+    release_unused(whole, ndr_max_unused_sub_buffers);
     ndr_mutex_unlock(&whole->mappings.list_lock);
 }
 
@@ -472,6 +479,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
     ndr_unmap_all(&buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
+    release_unused(buffer, 0);
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);
     if (buffer->whole != buffer) ndr_buffer_release(buffer->whole);

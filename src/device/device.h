@@ -682,6 +682,9 @@ typedef struct ndr_sub_buffer {
     bool is_used; /* by a view */
 } ndr_sub_buffer;
 
+/* How many that no view uses a buffer keeps. Tests lower it. */
+extern size_t ndr_max_unused_sub_buffers;
+
 typedef struct ndr_zones ndr_zones;
 
 struct ndr_buffer {

@@ -732,9 +732,10 @@ static ndr_buffer *view_of(ndr_buffer *buffer, size_t offset_bytes, size_t size_
 static void test_driver__gets_overlapping_sub_buffers_back_newest_first(void **state)
 {
     (void)state;
-    const size_t align = device.view_align_bytes;
+    const size_t align = device.view_align_bytes, usual = ndr_max_unused_sub_buffers;
     ndr_buffer *whole = buffer_of(6 * align, NULL);
     const alive then = now;
+    ndr_max_unused_sub_buffers = 0;
     ndr_buffer *low = view_of(whole, 0, 2 * align), *middle = view_of(whole, align, 2 * align),
                *high = view_of(whole, 2 * align, 2 * align), *apart = view_of(whole, 4 * align, align);
     assert_int_equal(now.buffers, then.buffers + 4);
@@ -755,6 +756,31 @@ static void test_driver__gets_overlapping_sub_buffers_back_newest_first(void **s
     assert_true(ndr_buffer_create_view(whole, 0, align, &low) != NDR_OK && refuse_none());
     assert_alive_as(&then);
     ndr_buffer_destroy(whole);
+    ndr_max_unused_sub_buffers = usual;
+}
+
+/* PoCL 7.0 crashes if they go while other commands use the buffer. */
+static void test_driver__keeps_sub_buffers_until_their_buffer_goes(void **state)
+{
+    (void)state;
+    const size_t align = device.view_align_bytes, usual = ndr_max_unused_sub_buffers;
+    const alive before = now;
+    ndr_buffer *whole = buffer_of(6 * align, NULL);
+    const alive then = now;
+    for (size_t i = 0; i < 12; ++i) ndr_buffer_destroy(view_of(whole, i % 6 * align, align));
+    assert_int_equal(now.buffers, then.buffers + 6);
+    ndr_max_unused_sub_buffers = 2; /* all but the newest, and those in use */
+    ndr_buffer *oldest = view_of(whole, 0, align);
+    ndr_buffer_destroy(view_of(whole, 4 * align, align));
+    assert_int_equal(now.buffers, then.buffers + 3);
+    ndr_buffer_destroy(oldest);
+    assert_int_equal(now.buffers, then.buffers + 2);
+    ndr_max_unused_sub_buffers = usual;
+    ndr_buffer *last = view_of(whole, align, align);
+    ndr_buffer_destroy(whole);
+    assert_int_equal(now.buffers, then.buffers + 3);
+    ndr_buffer_destroy(last);
+    assert_alive_as(&before);
 }
 
 enum { INTS = 1000 };
@@ -1262,6 +1288,7 @@ int main(void)
         cmocka_unit_test(test_driver__may_want_whole_pitches_of_rectangles_out_of_order),
         cmocka_unit_test(test_driver__refuses_the_last_row_of_a_rectangle),
         cmocka_unit_test(test_driver__gets_overlapping_sub_buffers_back_newest_first),
+        cmocka_unit_test(test_driver__keeps_sub_buffers_until_their_buffer_goes),
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__says_where_work_may_still_be_running),

@@ -335,6 +335,27 @@ static void test_view__destroyed_while_mapped_is_unmapped(void **state)
     free(wanted);
 }
 
+/* Nothing waits in between, so that the work of a view often ends after the view. PoCL 7.0 crashes if a sub-buffer goes
+ * while a command uses the buffer. */
+static void test_view__is_destroyed_while_its_buffer_is_used(void **state)
+{
+    (void)state;
+    const int32_t rounds = quick() ? 20 : 2000;
+    ndr_buffer *whole = buffer_of(4 * align, NULL);
+    for (int32_t i = 1; i <= rounds; ++i) {
+        ndr_buffer *view = view_of(whole, (size_t)i % 4 * align, 4);
+        assert_ok(ndr_buffer_fill(queue, whole, 0, 4 * align, &(const int32_t){ -i }, 4, NULL));
+        assert_ok(ndr_buffer_fill(queue, view, 0, 4, &i, 4, NULL));
+        ndr_buffer_destroy(view);
+    }
+    int32_t got;
+    assert_ok(ndr_buffer_read(queue, whole, (size_t)rounds % 4 * align, 4, &got));
+    assert_int_equal(got, rounds);
+    assert_ok(ndr_buffer_read(queue, whole, (size_t)(rounds + 1) % 4 * align, 4, &got));
+    assert_int_equal(got, -rounds);
+    ndr_buffer_destroy(whole);
+}
+
 /* ---- OpenCL's sub-buffers ---- */
 
 static void test_view__is_a_sub_buffer_for_opencl(void **state)
@@ -468,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_view__mapped_keeps_the_device_from_its_bytes),
         cmocka_unit_test(test_view__is_kept_from_the_device_by_a_mapping_of_its_buffer),
         cmocka_unit_test(test_view__destroyed_while_mapped_is_unmapped),
+        cmocka_unit_test(test_view__is_destroyed_while_its_buffer_is_used),
         cmocka_unit_test(test_view__is_a_sub_buffer_for_opencl),
         cmocka_unit_test(test_view__of_a_foreign_sub_buffer_is_one_of_its_memory),
         cmocka_unit_test(test_view__random_ones_hold_what_a_model_holds),
