@@ -218,6 +218,7 @@ typedef struct ndr_device_info {
                                          vload_half() and vstore_half(), need no such device. */
     bool has_int64_atomics;         /**< Atomics on 64-bit integers, and so on double. */
     bool has_spirv;                 /**< Kernels can come from SPIR-V modules: clCreateProgramWithIL. */
+    bool has_buffer_addresses;      /**< Buffers can have an address: ndr_buffer_desc.has_address. */
     bool has_sub_groups;            /**< Offers OpenCL's own sub-groups. */
     unsigned sub_group_size_count;  /**< How many sub-group sizes a kernel may ask for; 0: none. */
     size_t sub_group_sizes[16];     /**< Those sizes. */
@@ -544,6 +545,8 @@ typedef struct ndr_buffer_desc {
                                kernel only reads. */
     ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may
                                do. Fills and copies are always allowed. */
+    bool has_address;     /**< It keeps one address on the device: ndr_buffer_get_address(). For devices with
+                               has_buffer_addresses; others refuse it with NDR_UNSUPPORTED. */
 } ndr_buffer_desc;
 
 /** Make a buffer as `desc` says. The driver may use the accesses to place the memory; libndr refuses what contradicts
@@ -555,6 +558,21 @@ typedef struct ndr_buffer_desc {
  * with guard zones is not pinned, and the driver is not told the accesses. */
 NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc,
                                                  ndr_buffer **buffer);
+
+/** The address that a buffer of ndr_buffer_desc.has_address, or a view of one, has on the device for as long as it
+ * exists (cl_ext_buffer_device_address). Nothing else has one: NDR_BAD_ARGUMENT. The host cannot use the address, and a
+ * kernel's parameter of pointer type takes the buffer itself; but a struct or memory may contain it as a ulong, which
+ * the kernel casts to a global pointer, with an offset in bytes added if need be:
+ *
+ *     const struct part part = { address + 4 * first, n };
+ *     ndr_launch(queue, kernel, range, ndr_struct(struct part, part), ndr_reaches_buffer(buffer));
+ *
+ * ndr_reaches_buffer(buffer) stands behind the arguments and fills no parameter: it declares that the kernel reads or
+ * writes the buffer by its address. A buffer that is an argument needs no declaration. Accesses to any other one
+ * without a declaration are undefined. Such a launch costs more; where it is repeated, prepare it with ndr_prepare(). A
+ * kernel with reducers takes no such declaration. Destroying a buffer that was declared, and all its views, waits for
+ * the work of each queue on which it was declared, as ndr_shared_destroy() does. */
+NDR_MUST_CHECK ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address);
 
 /** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of
  * its own. It is used like every buffer, and both show what is written through either. Views may overlap: a launch may
@@ -895,7 +913,8 @@ typedef enum ndr_arg_kind {
     NDR_ARG_SAMPLER = 11, /**< as.sampler; must not be NULL. */
     NDR_ARG_REDUCER = 12, /**< as.reducer, with an initial value that is given as `dtype`. */
     NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
-    NDR_ARG_REACHED = 14  /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
+    NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
+    NDR_ARG_REACHED_BUFFER = 15 /**< as.buffer, which has an address. Only behind the arguments, too. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -909,7 +928,7 @@ typedef struct ndr_arg {
         uint64_t u;         /**< NDR_ARG_UNSIGNED */
         float f;            /**< NDR_ARG_FLOAT */
         double d;           /**< NDR_ARG_DOUBLE */
-        ndr_buffer *buffer; /**< NDR_ARG_BUFFER */
+        ndr_buffer *buffer; /**< NDR_ARG_BUFFER, NDR_ARG_REACHED_BUFFER */
         ndr_image *image;   /**< NDR_ARG_IMAGE */
         ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */
         struct {
@@ -937,7 +956,8 @@ typedef struct ndr_arg {
  * asks for local memory of 1 to 3 extents; ndr_null is a deliberate NULL; ndr_reducer(op, initial, buffer, element) is
  * where the result of a reducer goes, for kernels with NDR_REDUCTION() (docs/vocabulary/reduction.md);
  * ndr_shared_at(shared, pointer) is an address in a shared allocation, and ndr_reaches(shared) declares one that the
- * kernel reaches without an argument (both: ndr_shared.h).
+ * kernel reaches without an argument (both: ndr_shared.h), as ndr_reaches_buffer(buffer) does for a buffer with an
+ * address (ndr_buffer_get_address()).
  *
  * An integer may be passed to any integer parameter that can hold its value, a double only to double. A float may
  * be passed to float, and to half: the launch rounds it to the nearest half, ties to even; from 65520 on that is

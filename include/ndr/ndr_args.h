@@ -82,6 +82,14 @@ static inline ndr_arg ndr_reaches(ndr_shared *shared)
     return arg;
 }
 
+/** The same for a buffer that the kernel uses by its address (ndr_buffer_get_address()). */
+static inline ndr_arg ndr_reaches_buffer(ndr_buffer *buffer)
+{
+    ndr_arg arg = { NDR_ARG_REACHED_BUFFER, NDR_DTYPE_NONE, 0, { 0 }, 0 };
+    arg.as.buffer = buffer;
+    return arg;
+}
+
 static inline ndr_arg ndr_arg_null_(void)
 {
     ndr_arg arg = { NDR_ARG_NULL, NDR_DTYPE_NONE, 0, { 0 }, 0 };

@@ -57,19 +57,41 @@ static cl_mem_flags flags_of(const ndr_buffer_desc *desc)
            | (desc->over ? CL_MEM_USE_HOST_PTR : 0) | (desc->is_pinned ? CL_MEM_ALLOC_HOST_PTR : 0);
 }
 
+ndr_status ndr_buffer_allocate(const ndr_context *context, cl_mem_flags flags, size_t size_bytes, void *host,
+                               bool has_address, cl_mem *made)
+{
+    static const cl_mem_properties lasting[] = { NDR_MEM_DEVICE_PRIVATE_ADDRESS, CL_TRUE, 0 };
+    cl_int error;
+    const cl_mem cl =
+        has_address ? ndr_cl.clCreateBufferWithProperties(context->cl, lasting, flags, size_bytes, host, &error)
+                    : ndr_cl.clCreateBuffer(context->cl, flags, size_bytes, host, &error);
+    NDR_TRY_CL_AS(has_address ? "clCreateBufferWithProperties" : "clCreateBuffer", error);
+    *made = cl;
+    return NDR_OK;
+}
+
 /* Drivers refuse a buffer of 0 bytes, so it gets one byte, which is never accessed. */
 static ndr_status make_plain(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
 {
     void *host = desc->over ? desc->over : (void *)(uintptr_t)desc->contents;
     const bool is_empty = desc->size_bytes == 0;
-    cl_int error;
-    cl_mem cl = ndr_cl.clCreateBuffer(context->cl, is_empty ? CL_MEM_READ_WRITE : flags_of(desc),
-                                      is_empty ? 1 : desc->size_bytes, is_empty ? NULL : host, &error);
-    if (error != CL_SUCCESS) return ndr_fail_memory(context, ndr_fail_cl(error, "clCreateBuffer"), desc->size_bytes);
-    const ndr_status status = ndr_buffer_wrap(context, cl, cl, 0, desc->size_bytes, buffer);
+    cl_mem cl = NULL;
+    ndr_status status = ndr_buffer_allocate(context, is_empty ? CL_MEM_READ_WRITE : flags_of(desc),
+                                            is_empty ? 1 : desc->size_bytes, is_empty ? NULL : host,
+                                            desc->has_address, &cl);
+    if (status != NDR_OK) return ndr_fail_memory(context, status, desc->size_bytes);
+    status = ndr_buffer_wrap(context, cl, cl, 0, desc->size_bytes, buffer);
     if (status == NDR_OK) ndr_check_exclude(*buffer, desc->over ? NDR_UNCHECKED_OVER : NDR_UNCHECKED_TOO_LARGE);
     else ndr_cl.clReleaseMemObject(cl);
     return status;
+}
+
+static ndr_status read_address(ndr_buffer *buffer)
+{
+    cl_ulong start = 0;
+    NDR_TRY_CL(clGetMemObjectInfo(buffer->memory, NDR_MEM_DEVICE_ADDRESS, sizeof start, &start, NULL));
+    buffer->address = start + buffer->memory_offset;
+    return NDR_OK;
 }
 
 /* A buffer with guard zones needs memory of its own, to which all have access. */
@@ -79,12 +101,15 @@ static ndr_status make_buffer(ndr_context *context, const ndr_buffer_desc *desc,
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
                    "a buffer of %zu bytes exceeds the largest buffer of device \"%s\", %zu bytes: use several buffers",
                    size_bytes, context->caps.info.name, limit);
-    NDR_TRY(!desc->over && ndr_zones_size(context, size_bytes) > 0
-                ? ndr_zones_make_buffer(context, size_bytes, desc->contents, buffer)
-                : make_plain(context, desc, buffer));
-    (*buffer)->kernel_access = desc->kernels;
-    (*buffer)->host_access = desc->host;
-    return NDR_OK;
+    ndr_buffer *made;
+    const bool has_zones = !desc->over && ndr_zones_size(context, size_bytes) > 0;
+    NDR_TRY((has_zones ? ndr_zones_make_buffer : make_plain)(context, desc, &made));
+    made->kernel_access = desc->kernels;
+    made->host_access = desc->host;
+    const ndr_status status = desc->has_address ? read_address(made) : NDR_OK;
+    if (status == NDR_OK) *buffer = made;
+    else ndr_buffer_release(made);
+    return status;
 }
 
 ndr_status ndr_buffer_create(ndr_context *context, size_t size_bytes, ndr_buffer **buffer)
@@ -124,7 +149,21 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
     NDR_REQUIRE(!desc->over || !(desc->contents || desc->is_pinned),
                 "%s: over is set, but so is %s; set only one of them", __func__,
                 desc->contents ? "contents" : "is_pinned");
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !desc->has_address || context->caps.info.has_buffer_addresses,
+                   "%s: has_address is set, but buffers of device \"%s\" have no addresses (has_buffer_addresses of "
+                   "ndr_device_info); use indices, or ndr_shared_create()",
+                   __func__, context->caps.info.name);
     return make_buffer(context, desc, buffer);
+}
+
+ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address)
+{
+    NDR_REQUIRE_SET(buffer, address);
+    NDR_REQUIRE(buffer->address,
+                "ndr_buffer_get_address: the buffer was made without an address; make it with "
+                "ndr_buffer_desc.has_address");
+    *address = buffer->address;
+    return NDR_OK;
 }
 
 size_t ndr_buffer_size(const ndr_buffer *buffer) { return NDR_IS_LIVE(buffer) ? buffer->size_bytes : 0; }
@@ -469,6 +508,11 @@ static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 
 /* ---- destroying ---- */
 
+ndr_status ndr_buffer_add_user(ndr_buffer *buffer, const ndr_queue *queue)
+{
+    return ndr_user_add(&buffer->whole->users, &buffer->whole->mappings.list_lock, queue);
+}
+
 ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
 {
     atomic_fetch_add(&buffer->references, 1);
@@ -479,6 +523,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
     ndr_unmap_all(&buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
+    ndr_users_finish(buffer->users);
     release_unused(buffer, 0);
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);
@@ -523,6 +568,7 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
         return status;
     }
     made->sub_buffer = taken;
+    made->address = buffer->address ? buffer->address + offset_bytes : 0;
     made->kernel_access = buffer->kernel_access;
     made->host_access = buffer->host_access;
     made->whole = ndr_buffer_keep(buffer->whole);
@@ -534,7 +580,10 @@ static ndr_status make_view(ndr_buffer *buffer, size_t offset_bytes, size_t size
 static ndr_status make_empty_view(const ndr_buffer *buffer, ndr_buffer **view)
 {
     return make_buffer(buffer->context,
-                       &(ndr_buffer_desc){ .kernels = buffer->kernel_access, .host = buffer->host_access }, view);
+                       &(ndr_buffer_desc){ .kernels = buffer->kernel_access,
+                                           .host = buffer->host_access,
+                                           .has_address = buffer->address != 0 },
+                       view);
 }
 
 ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)

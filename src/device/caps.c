@@ -164,6 +164,8 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
     }
     NDR_TRY(read_if_known(device, CL_DEVICE_IL_VERSION, sizeof languages - 1, languages, &bytes));
     info->has_spirv = strstr(languages, "SPIR-V") && ndr_cl.clCreateProgramWithIL;
+    info->has_buffer_addresses = caps->c_version >= 300 && ndr_word_find(extensions, "cl_ext_buffer_device_address")
+                                 && ndr_cl.clCreateBufferWithProperties && ndr_cl.clSetKernelExecInfo;
     info->has_f64 = f64 != 0;
     info->has_f16 = ndr_word_find(extensions, "cl_khr_fp16") != NULL;
     info->has_int64_atomics = ndr_word_find(extensions, "cl_khr_int64_base_atomics")

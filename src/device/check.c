@@ -128,18 +128,14 @@ static ndr_status make_queue(ndr_context *context)
     return NDR_OK;
 }
 
-static ndr_status create_parent(const ndr_context *context, ndr_zones *zones)
+static ndr_status create_parent(const ndr_context *context, bool has_address, ndr_zones *zones)
 {
-    cl_int error;
-    cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, zones->total, NULL, &error);
-    if (error != CL_SUCCESS) {
-        const ndr_status status = ndr_fail_cl(error, "clCreateBuffer");
-        (void)ndr_fail_with_code(status, error, "%s; a buffer of %zu bytes takes %zu with its guard zones",
-                                 ndr_last_error(), zones->end - zones->start, zones->total);
-        return ndr_fail_memory(context, status, zones->total);
-    }
-    zones->parent = made;
-    return NDR_OK;
+    const ndr_status status =
+        ndr_buffer_allocate(context, CL_MEM_READ_WRITE, zones->total, NULL, has_address, &zones->parent);
+    if (status == NDR_OK) return NDR_OK;
+    (void)ndr_fail_with_code(status, ndr_last_cl_error(), "%s; a buffer of %zu bytes takes %zu with its guard zones",
+                             ndr_last_error(), zones->end - zones->start, zones->total);
+    return ndr_fail_memory(context, status, zones->total);
 }
 
 static ndr_status write_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes,
@@ -199,11 +195,12 @@ static void list_zones(ndr_checker *checker, ndr_zones *zones)
 }
 
 /* With the lock held. */
-static ndr_status make_parent_and_buffer(ndr_context *context, const void *host, ndr_zones *zones, ndr_buffer **buffer)
+static ndr_status make_parent_and_buffer(ndr_context *context, const ndr_buffer_desc *desc, ndr_zones *zones,
+                                         ndr_buffer **buffer)
 {
     zones->number = context->checker->buffers + 1;
-    NDR_TRY(create_parent(context, zones));
-    NDR_TRY(fill_parent(context, host, zones));
+    NDR_TRY(create_parent(context, desc->has_address, zones));
+    NDR_TRY(fill_parent(context, desc->contents, zones));
     NDR_TRY(make_inner_buffer(context, zones, buffer));
     (*buffer)->zones = zones;
     zones->mapped_for_writing = &(*buffer)->mappings.count_for_writing;
@@ -232,12 +229,12 @@ static ndr_zones *new_zones(size_t zone, size_t size_bytes)
     return zones;
 }
 
-ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer)
+ndr_status ndr_zones_make_buffer(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer)
 {
-    ndr_zones *zones = new_zones(choose_zone(&context->caps, size_bytes), size_bytes);
+    ndr_zones *zones = new_zones(choose_zone(&context->caps, desc->size_bytes), desc->size_bytes);
     if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
     ndr_mutex_lock(&context->checker->lock);
-    const ndr_status status = make_parent_and_buffer(context, host, zones, buffer);
+    const ndr_status status = make_parent_and_buffer(context, desc, zones, buffer);
     ndr_mutex_unlock(&context->checker->lock);
     if (status != NDR_OK) free_zones(zones);
     return status;

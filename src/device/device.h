@@ -92,6 +92,7 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     OPTIONAL(clGetKernelSubGroupInfo)        \
     OPTIONAL(clGetDeviceAndHostTimer)        \
     OPTIONAL(clCreateProgramWithIL)          \
+    OPTIONAL(clCreateBufferWithProperties)   \
     OPTIONAL(clSVMAlloc)                     \
     OPTIONAL(clSVMFree)                      \
     OPTIONAL(clSetKernelArgSVMPointer)       \
@@ -674,6 +675,19 @@ void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl);
 
 /* ---- buffer.c ---- */
 
+/* cl_ext_buffer_device_address, which is newer than many headers. */
+enum {
+    NDR_MEM_DEVICE_PRIVATE_ADDRESS = 0x5000,
+    NDR_MEM_DEVICE_ADDRESS = 0x5001,
+    NDR_KERNEL_EXEC_INFO_DEVICE_PTRS = 0x5002
+};
+
+/* A queue on which memory was used that OpenCL frees at once; retained. */
+typedef struct ndr_user {
+    struct ndr_user *next;
+    cl_command_queue queue;
+} ndr_user;
+
 /* One of OpenCL's sub-buffers, for a view. */
 typedef struct ndr_sub_buffer {
     struct ndr_sub_buffer *older;
@@ -695,6 +709,7 @@ struct ndr_buffer {
     uint64_t identity;    /* unique in the process, unlike `cl`; from 1 */
     cl_mem memory;        /* OpenCL's buffer that has the bytes: `cl`, or what `cl` is a sub-buffer of */
     size_t memory_offset; /* of the first byte, in `memory` */
+    uint64_t address;     /* of the first byte, on the device; 0: it has no lasting one */
     ndr_access kernel_access, host_access;
     ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
     ndr_sub_buffer *sub_buffer; /* of a view: whose `cl` it has */
@@ -703,6 +718,7 @@ struct ndr_buffer {
     /* Only of a whole buffer, for its views, too. */
     ndr_mappings mappings;
     ndr_sub_buffer *sub_buffers; /* the newest first */
+    ndr_user *users;             /* that reached it by its address; guarded as `sub_buffers` */
     ndr_zones *zones;                       /* guard zones; NULL: none */
 };
 
@@ -710,6 +726,13 @@ struct ndr_buffer {
  * reference of `cl`. */
 ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_t memory_offset, size_t size_bytes,
                            ndr_buffer **buffer);
+
+/* OpenCL's buffer; `has_address`: with a lasting address. A failure has no sentence about the memory. */
+ndr_status ndr_buffer_allocate(const ndr_context *context, cl_mem_flags flags, size_t size_bytes, void *host,
+                               bool has_address, cl_mem *made);
+
+/* Call it before a command on this queue that uses the buffer by its address: the buffer's end then waits for the queue. */
+ndr_status ndr_buffer_add_user(ndr_buffer *buffer, const ndr_queue *queue);
 
 /* Take or return one reference; ndr_buffer_destroy() returns the caller's. */
 ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer);
@@ -783,11 +806,11 @@ bool ndr_image_is_free(const ndr_image *image, bool device_writes);
 
 /* ---- shared.c ---- */
 
-/* A queue on which an allocation was used; retained. */
-typedef struct ndr_shared_user {
-    struct ndr_shared_user *next;
-    cl_command_queue queue;
-} ndr_shared_user;
+/* Add the queue to the list that `lock` guards, unless it is there. */
+ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue);
+
+/* Wait for all queues of a list, and free it. */
+void ndr_users_finish(ndr_user *users);
 
 struct ndr_shared {
     uint64_t seal;
@@ -800,7 +823,7 @@ struct ndr_shared {
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
     ndr_mutex list_lock;                    /* guards `users`; launches take it, so no wait holds it */
-    ndr_shared_user *users;
+    ndr_user *users;
     ndr_mutex lock;                         /* held while the driver maps and unmaps; guards the next two */
     void *map_start;                        /* of the mapping; NULL: none */
     cl_command_queue map_queue;             /* one of `users` */
@@ -817,7 +840,7 @@ bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes);
 /* Call it before a command on this queue that uses the allocation: ndr_shared_destroy() then waits for the queue. */
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue);
 
-/* Declare allocations to a kernel that reaches them without an argument. */
+/* Declare allocations, and buffers with addresses, to a kernel that reaches them without an argument. */
 ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count);
 
 /* ---- check.c ---- */
@@ -833,7 +856,7 @@ size_t ndr_zones_size(const ndr_context *context, size_t size_bytes);
 
 /* Create such a buffer, as a copy of `host` or, if that is NULL, as a new one. The second function frees all of it
  * but its `cl`. */
-ndr_status ndr_zones_make_buffer(ndr_context *context, size_t size_bytes, const void *host, ndr_buffer **buffer);
+ndr_status ndr_zones_make_buffer(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer);
 
 /* The same for a shared allocation, whose `base`, `start` and calls are set. */
 ndr_status ndr_zones_add_shared(ndr_shared *shared);

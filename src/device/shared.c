@@ -217,12 +217,9 @@ size_t ndr_shared_size(const ndr_shared *shared) { return NDR_IS_LIVE(shared) ? 
 
 void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references, 1); }
 
-/* OpenCL frees shared memory at once, also while work uses it. */
-static void finish_users(ndr_shared *s)
+void ndr_users_finish(ndr_user *users)
 {
-    if (s->map_start && is_of_opencl_2(s->kind))
-        NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = s->map_queue }, s->map_start));
-    for (ndr_shared_user *user = s->users, *next; user; user = next) {
+    for (ndr_user *user = users, *next; user; user = next) {
         next = user->next;
         (void)ndr_cl.clFinish(user->queue);
         ndr_cl.clReleaseCommandQueue(user->queue);
@@ -233,7 +230,9 @@ static void finish_users(ndr_shared *s)
 void ndr_shared_release(ndr_shared *shared)
 {
     if (atomic_fetch_sub(&shared->references, 1) > 1) return;
-    finish_users(shared);
+    if (shared->map_start && is_of_opencl_2(shared->kind))
+        NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = shared->map_queue }, shared->map_start));
+    ndr_users_finish(shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
     else if (shared->base) ndr_cl.clSVMFree(shared->context->cl, shared->base);
@@ -256,38 +255,53 @@ bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes)
 }
 
 /* With the lock held. */
-static ndr_status add_user(ndr_shared *s, cl_command_queue queue)
+static ndr_status add_user(ndr_user **users, cl_command_queue queue)
 {
-    for (const ndr_shared_user *user = s->users; user; user = user->next)
+    for (const ndr_user *user = *users; user; user = user->next)
         if (user->queue == queue) return NDR_OK;
-    ndr_shared_user *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue of a shared allocation");
+    ndr_user *made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue of an allocation");
     const cl_int error = ndr_cl.clRetainCommandQueue(queue);
     if (error != CL_SUCCESS) {
         free(made);
         return ndr_fail_cl(error, "clRetainCommandQueue");
     }
     made->queue = queue;
-    made->next = s->users;
-    s->users = made;
+    made->next = *users;
+    *users = made;
     return NDR_OK;
+}
+
+ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue)
+{
+    ndr_mutex_lock(lock);
+    const ndr_status status = add_user(users, queue->cl);
+    ndr_mutex_unlock(lock);
+    return status;
 }
 
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)
 {
-    ndr_mutex_lock(&shared->list_lock);
-    const ndr_status status = add_user(shared, queue->cl);
-    ndr_mutex_unlock(&shared->list_lock);
-    return status;
+    return ndr_user_add(&shared->users, &shared->list_lock, queue);
+}
+
+static cl_int declare_buffers(cl_kernel kernel, const ndr_arg *reached, size_t count, cl_ulong *addresses)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; ++i)
+        if (reached[i].kind == NDR_ARG_REACHED_BUFFER) addresses[found++] = reached[i].as.buffer->address;
+    if (found == 0) return CL_SUCCESS;
+    return ndr_cl.clSetKernelExecInfo(kernel, NDR_KERNEL_EXEC_INFO_DEVICE_PTRS, found * sizeof *addresses, addresses);
 }
 
 /* For the extension this declares all allocations of a kind: Intel's runtime refuses kernels with
  * CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL. */
-static cl_int declare(cl_kernel kernel, const ndr_arg *reached, size_t count, void **bases)
+static cl_int declare_shared(cl_kernel kernel, const ndr_arg *reached, size_t count, void **bases)
 {
     static const cl_bool yes = CL_TRUE;
     size_t found = 0;
     for (size_t i = 0; i < count; ++i) {
+        if (reached[i].kind != NDR_ARG_REACHED) continue;
         const ndr_shared *s = reached[i].as.shared.allocation;
         const cl_kernel_exec_info name = kinds[s->kind].indirect;
         const cl_int error = name ? ndr_cl.clSetKernelExecInfo(kernel, name, sizeof yes, &yes) : CL_SUCCESS;
@@ -301,10 +315,11 @@ static cl_int declare(cl_kernel kernel, const ndr_arg *reached, size_t count, vo
 ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count)
 {
     if (count == 0) return NDR_OK;
-    void **bases = malloc(count * sizeof *bases);
-    if (!bases) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the allocations that a kernel reaches");
-    const cl_int error = declare(kernel, reached, count, bases);
-    free(bases);
+    void *const list = malloc(count * sizeof(cl_ulong)); /* of addresses, which have as many bytes as pointers, or more */
+    if (!list) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the allocations that a kernel reaches");
+    cl_int error = declare_shared(kernel, reached, count, list);
+    if (error == CL_SUCCESS) error = declare_buffers(kernel, reached, count, list);
+    free(list);
     return error == CL_SUCCESS ? NDR_OK : ndr_fail_cl(error, "clSetKernelExecInfo");
 }
 

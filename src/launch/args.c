@@ -122,6 +122,14 @@ static ndr_status use_shared(const ndr_kernel *kernel, size_t index, const ndr_a
                     kernel->name, shared->size_bytes, (void *)shared->start);
 }
 
+static ndr_status use_reached_buffer(const ndr_kernel *kernel, ndr_buffer *buffer, const ndr_queue *queue)
+{
+    NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, ndr_buffer_is_free(buffer, true),
+                   "kernel \"%s\": the host has the buffer of ndr_reaches_buffer(), %zu bytes, mapped; unmap it first",
+                   kernel->name, buffer->size_bytes);
+    return ndr_buffer_add_user(buffer, queue);
+}
+
 static ndr_status check_use(const arg_check *p)
 {
     if (p->arg->kind == NDR_ARG_NONE)
@@ -136,23 +144,41 @@ ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, 
     for (size_t i = 0; i < arg_count; ++i) {
         if (args[i].kind == NDR_ARG_NONE || ndr_arg_has_buffer(&args[i]) || args[i].kind == NDR_ARG_IMAGE)
             NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
-        if (args[i].kind >= NDR_ARG_SHARED) NDR_TRY(use_shared(kernel, i, &args[i], queue));
+        if (ndr_arg_has_shared(&args[i])) NDR_TRY(use_shared(kernel, i, &args[i], queue));
+        if (args[i].kind == NDR_ARG_REACHED_BUFFER) NDR_TRY(use_reached_buffer(kernel, args[i].as.buffer, queue));
     }
     return NDR_OK;
 }
 
-/* ---- allocations that a kernel reaches without an argument ---- */
+/* ---- memory that a kernel reaches without an argument ---- */
+
+static bool is_reached(const ndr_arg *arg) { return arg->kind == NDR_ARG_REACHED || arg->kind == NDR_ARG_REACHED_BUFFER; }
 
 size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
 {
     size_t count = 0;
-    while (args && count < arg_count && args[arg_count - 1 - count].kind == NDR_ARG_REACHED) ++count;
+    while (args && count < arg_count && is_reached(&args[arg_count - 1 - count])) ++count;
     return count;
+}
+
+static ndr_status check_reached_buffer(const ndr_kernel *kernel, const ndr_buffer *buffer, size_t index)
+{
+    const char *const wrong = !buffer                              ? "is NULL"
+                              : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
+                              : !buffer->address ? "was made without an address; make it with ndr_buffer_desc.has_address"
+                                                 : NULL;
+    NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !wrong, "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu %s",
+                   kernel->name, index, wrong);
+    return NDR_OK;
 }
 
 ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reached, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
+        if (reached[i].kind == NDR_ARG_REACHED_BUFFER) {
+            NDR_TRY(check_reached_buffer(kernel, reached[i].as.buffer, i));
+            continue;
+        }
         const ndr_shared *shared = reached[i].as.shared.allocation;
         NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared, "kernel \"%s\": ndr_reaches() %zu is a NULL shared allocation",
                        kernel->name, i);
@@ -584,9 +610,9 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, "
                          "ndr_reducer a number)");
-    if (p->arg->kind == NDR_ARG_REACHED)
+    if (is_reached(p->arg))
         return refuse(p, "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
-    if ((unsigned)p->arg->kind > NDR_ARG_REACHED)
+    if ((unsigned)p->arg->kind > NDR_ARG_REACHED_BUFFER)
         return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
@@ -622,7 +648,7 @@ static ndr_status check_argument_bytes(const ndr_kernel *kernel)
 static bool has_reached(const ndr_arg *args, size_t count)
 {
     for (size_t i = 0; args && i < count; ++i)
-        if (args[i].kind == NDR_ARG_REACHED) return true;
+        if (is_reached(&args[i])) return true;
     return false;
 }
 

@@ -22,10 +22,11 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
 
 ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
-    const ndr_handle_kind kind = ndr_arg_has_buffer(arg)        ? NDR_HANDLE_BUFFER
+    const bool is_buffer = ndr_arg_has_buffer(arg) || arg->kind == NDR_ARG_REACHED_BUFFER;
+    const ndr_handle_kind kind = is_buffer                      ? NDR_HANDLE_BUFFER
                                  : arg->kind == NDR_ARG_IMAGE   ? NDR_HANDLE_IMAGE
                                  : arg->kind == NDR_ARG_SAMPLER ? NDR_HANDLE_SAMPLER
-                                 : arg->kind >= NDR_ARG_SHARED  ? NDR_HANDLE_SHARED
+                                 : ndr_arg_has_shared(arg)      ? NDR_HANDLE_SHARED
                                                                 : NDR_HANDLE_NONE;
     const void *const handle = kind == NDR_HANDLE_SHARED ? (void *)arg->as.shared.allocation : (void *)arg->as.buffer;
     return ndr_handle_require(kind, handle, print_arg(kernel, index).chars, NULL);

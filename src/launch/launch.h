@@ -81,6 +81,11 @@ static inline bool ndr_arg_has_buffer(const ndr_arg *arg)
     return arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REDUCER;
 }
 
+static inline bool ndr_arg_has_shared(const ndr_arg *arg)
+{
+    return arg->kind == NDR_ARG_SHARED || arg->kind == NDR_ARG_REACHED;
+}
+
 /* Checked arguments: refuse memory that the device cannot use now, because the host has it mapped. The launch on
  * `queue` comes next. */
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);

@@ -20,18 +20,18 @@ struct ndr_prepared {
 
 static void keep_object(const ndr_arg *arg)
 {
-    if (arg->kind == NDR_ARG_BUFFER) (void)ndr_buffer_keep(arg->as.buffer);
+    if (arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REACHED_BUFFER) (void)ndr_buffer_keep(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_keep(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_keep(arg->as.sampler);
-    if (arg->kind >= NDR_ARG_SHARED) ndr_shared_keep(arg->as.shared.allocation);
+    if (ndr_arg_has_shared(arg)) ndr_shared_keep(arg->as.shared.allocation);
 }
 
 static void release_object(const ndr_arg *arg)
 {
-    if (arg->kind == NDR_ARG_BUFFER) ndr_buffer_release(arg->as.buffer);
+    if (arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REACHED_BUFFER) ndr_buffer_release(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_release(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_release(arg->as.sampler);
-    if (arg->kind >= NDR_ARG_SHARED) ndr_shared_release(arg->as.shared.allocation);
+    if (ndr_arg_has_shared(arg)) ndr_shared_release(arg->as.shared.allocation);
 }
 
 static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)

@@ -121,6 +121,9 @@ MAKES(cl_command_queue, queues, clCreateCommandQueue,
       (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error), c, d, p, error)
 MAKES(cl_mem, buffers, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t bytes, void *host, cl_int *error), c, f,
       bytes, host, error)
+MAKES(cl_mem, buffers, clCreateBufferWithProperties,
+      (cl_context c, const cl_mem_properties *p, cl_mem_flags f, size_t bytes, void *host, cl_int *error), c, p, f, bytes,
+      host, error)
 MAKES(cl_mem, buffers, clCreateSubBuffer,
       (cl_mem m, cl_mem_flags f, cl_buffer_create_type type, const void *region, cl_int *error), m, f, type, region,
       error)

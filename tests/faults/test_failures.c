@@ -282,6 +282,26 @@ static ndr_status launch_put_reaching(void)
     return ndr_launch_event(w.line, w.kernel, &w.event, ndr_range_1d(INTS), w.other_shared, 5, ndr_reaches(w.coarse));
 }
 
+/* A buffer without an address if the device has none. */
+static ndr_status create_with_address(void)
+{
+    const ndr_buffer_desc desc = { .size_bytes = sizeof host, .has_address = device.has_buffer_addresses };
+    return ndr_buffer_create_with(here(), &desc, &w.y);
+}
+
+static ndr_status ask_address(void)
+{
+    uint64_t address;
+    return device.has_buffer_addresses ? ndr_buffer_get_address(w.y, &address) : NDR_OK;
+}
+
+static ndr_status launch_put_reaching_buffer(void)
+{
+    return device.has_buffer_addresses
+               ? ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.coarse, 5, ndr_reaches_buffer(w.y))
+               : ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.coarse, 5);
+}
+
 /* ---- steps: events that are destroyed afterwards ---- */
 
 static ndr_status gone_after(ndr_status status)
@@ -743,7 +763,9 @@ static const scene images = { "images",
 static const scene sharing = { "sharing",
                                { create_queue, create_coarse, create_any, map_coarse, unmap_coarse, wait, prefetch, wait,
                                  write_coarse, read_coarse, expect_3, get_put, launch_put_shared, read_coarse, expect_8,
-                                 launch_put_reaching, wait, copy_shared, wait, read_coarse, expect_5 } };
+                                 launch_put_reaching, wait, copy_shared, wait, read_coarse, expect_5,
+                                 launch_put_shared, create_with_address, ask_address, launch_put_reaching_buffer,
+                                 read_coarse, expect_5 } };
 
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,

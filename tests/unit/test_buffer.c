@@ -239,10 +239,10 @@ static void test_buffer__refuses_options_that_contradict(void **state)
                    ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 4, .host = (ndr_access)-1 }, &buffer),
                    "host is -1, not an ndr_access");
     assert_refused(NDR_BAD_ARGUMENT,
-                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ 4, host, host, false, 0, 0 }, &buffer),
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 4, .contents = host, .over = host }, &buffer),
                    "over is set, but so is contents");
     assert_refused(NDR_BAD_ARGUMENT,
-                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ 4, NULL, host, true, 0, 0 }, &buffer),
+                   ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 4, .over = host, .is_pinned = true }, &buffer),
                    "over is set, but so is is_pinned");
     assert_refused(NDR_LIMIT_EXCEEDED,
                    ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = SIZE_MAX, .is_pinned = true }, &buffer),
