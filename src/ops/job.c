@@ -42,6 +42,11 @@ ndr_status ndr_op_borrow(ndr_op_job *job)
     return ndr_workspace_borrow(job->queue, job->plan.workspace_bytes, &job->workspace);
 }
 
+ndr_arg ndr_op_workspace_arg(const ndr_op_job *job)
+{
+    return job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
+}
+
 /* ---- launches ---- */
 
 /* The first launch waits for what the caller named. Out of order it also waits for the previous user of the workspace,

@@ -191,7 +191,7 @@ typedef struct ndr_op_winner {
 /* Measure each row that can run the sample, in turn, and find the fastest. It must be faster than the list's row by
  * more than the noise. A row with a wrong result, or that fails, is left out; no new run starts after `max_seconds`. */
 ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, const ndr_op_sample *sample,
-                       double max_seconds, ndr_op_winner *winner);
+                          double max_seconds, ndr_op_winner *winner);
 
 /* ---- job.c ---- */
 
@@ -220,6 +220,9 @@ ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel);
 
 /* Borrow the plan's workspace; call it after getting the kernels. Other threads wait for it until the job is done. */
 ndr_status ndr_op_borrow(ndr_op_job *job);
+
+/* The borrowed workspace as an argument, or ndr_null. */
+ndr_arg ndr_op_workspace_arg(const ndr_op_job *job);
 
 /* Launch after all previous launches of the job: ndr_op_launch(job, kernel, range, args...). */
 #define ndr_op_launch(job, kernel, ...)                                                                      \

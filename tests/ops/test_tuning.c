@@ -549,10 +549,11 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
-        for (size_t most = 1 << 11; most <= 1 << 16; most <<= 5) {
-            const ndr_reduce_chunks dealt = ndr_reduce_chunks_for(counts[i], most);
+        for (ndr_reduce_method method = NDR_REDUCE_TREE; method <= NDR_REDUCE_ATOMIC; ++method) {
+            const ndr_reduce_request sum = sum_of(counts[i], method, NDR_DTYPE_F32);
+            const ndr_reduce_chunks dealt = ndr_reduce_chunks_for(&sum);
             const size_t chunk = dealt.elements, chunks = dealt.count;
-            assert_in_range(chunks, 1, most);
+            assert_in_range(chunks, 1, method == NDR_REDUCE_TREE ? 1 << 16 : 1 << 11);
             assert_true(chunks * chunk >= counts[i]);
             assert_true(chunks == 1 || (chunks - 1) * chunk < counts[i]);
         }
@@ -596,8 +597,7 @@ static void assert_same_bits(const ndr_op_plan *a, const ndr_op_plan *b)
 static void check_groups(const ndr_op_row *row, const ndr_reduce_request *sum, size_t units, const ndr_op_plan *few,
                          const ndr_op_plan *plan)
 {
-    const size_t most = sum->method == NDR_REDUCE_TREE ? 1 << 16 : 1 << 11;
-    const size_t chunks = ndr_reduce_chunks_for(sum->input.cols, most).count;
+    const size_t chunks = ndr_reduce_chunks_for(sum).count;
     const size_t groups = strstr(row->name, "chunks") ? ndr_min_size(chunks, ndr_max_size(units, 2))
                                                       : few->range.global.size[0];
     assert_int_equal(plan->range.global.size[0], groups);

@@ -148,13 +148,12 @@ static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_ker
 {
     const ndr_matmul_request *whole = job->request;
     const sizes s = sizes_for(job->caps, whole);
-    const ndr_arg workspace = job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
     ndr_nd_range range = job->plan.range;
     range.global.size[0] = range.global.size[0] / ndr_matmul_first_count(whole) * ndr_matmul_count(r);
     return ndr_op_launch(job, *kernel, range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
                          ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
                          r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
-                         r->c.pitch, r->c.stride, s.depth, workspace);
+                         r->c.pitch, r->c.stride, s.depth, ndr_op_workspace_arg(job));
 }
 
 static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)

@@ -2,8 +2,6 @@
  * stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_ATOMIC); }
-
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/atomic_groups_one_launch.cl", .kernel = "reduce_groups_atomic" };
@@ -13,7 +11,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 const ndr_op_row ndr_reduce_atomic_groups_one_launch = {
     .name = "atomic_groups_one_launch",
     .needs = NDR_NEEDS_DEVICE_ORDER,
-    .cannot = cannot,
+    .cannot = ndr_reduce_is_no_atomic,
     .plan = plan,
     .run = ndr_reduce_run_groups,
 };

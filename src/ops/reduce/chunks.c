@@ -7,30 +7,27 @@ static size_t count_groups(const ndr_caps *caps, size_t chunks)
     return ndr_min_size(chunks, ndr_max_size(caps->info.compute_units, 2));
 }
 
-void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, size_t max_chunks,
-                            size_t partials_each, ndr_op_plan *plan)
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan)
 {
-    const size_t chunks = ndr_reduce_chunks_for(request->input.cols, max_chunks).count;
+    const size_t chunks = ndr_reduce_chunks_for(request).count;
     plan->range = ndr_nd_range_1d(count_groups(caps, chunks), 1);
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU ? "-DFETCH_AHEAD=1" : "", plan->options);
-    if (chunks > 1) plan->workspace_bytes = ndr_reduce_workspace_bytes(request, chunks * partials_each);
+    if (chunks > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(request, chunks);
 }
 
-ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, size_t max_chunks, ndr_arg *workspace,
-                                    unsigned *slot)
+ndr_status ndr_reduce_launch_chunks(ndr_op_job *job, ndr_kernel *kernel, unsigned *slot)
 {
     const ndr_reduce_request *r = job->request;
-    NDR_TRY(ndr_reduce_take_slot(job, workspace, slot));
+    NDR_TRY(ndr_reduce_take_slot(job, slot));
     return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         ndr_reduce_chunks_for(r->input.cols, max_chunks).elements, *workspace, *slot,
-                         r->output.buffer, r->output.offset);
+                         ndr_reduce_chunks_for(r).elements, ndr_op_workspace_arg(job), *slot, r->output.buffer,
+                         r->output.offset);
 }
 
-ndr_status ndr_reduce_run_chunks(ndr_op_job *job, size_t max_chunks)
+ndr_status ndr_reduce_run_chunks(ndr_op_job *job)
 {
     ndr_kernel *kernel;
-    ndr_arg workspace;
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_chunks(job, kernel, max_chunks, &workspace, &slot);
+    return ndr_reduce_launch_chunks(job, kernel, &slot);
 }

@@ -12,24 +12,21 @@ void ndr_reduce_plan_groups(const ndr_caps *caps, const ndr_reduce_request *requ
     ndr_reduce_print_options(request, sizes, plan->options);
     plan->range = ndr_nd_range_1d(groups.count * groups.size, groups.size);
     plan->local_bytes = 2 * groups.size * bytes + sizeof(cl_uint);
-    if (groups.count > 1)
-        plan->workspace_bytes =
-            ndr_reduce_workspace_bytes(request, request->method == NDR_REDUCE_ATOMIC ? 0 : groups.count);
+    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(request, groups.count);
 }
 
-ndr_status ndr_reduce_launch_groups(ndr_op_job *job, ndr_kernel *kernel, ndr_arg *workspace, unsigned *slot)
+ndr_status ndr_reduce_launch_groups(ndr_op_job *job, ndr_kernel *kernel, unsigned *slot)
 {
     const ndr_reduce_request *r = job->request;
-    NDR_TRY(ndr_reduce_take_slot(job, workspace, slot));
+    NDR_TRY(ndr_reduce_take_slot(job, slot));
     return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         *workspace, *slot, r->output.buffer, r->output.offset);
+                         ndr_op_workspace_arg(job), *slot, r->output.buffer, r->output.offset);
 }
 
 ndr_status ndr_reduce_run_groups(ndr_op_job *job)
 {
     ndr_kernel *kernel;
-    ndr_arg workspace;
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_groups(job, kernel, &workspace, &slot);
+    return ndr_reduce_launch_groups(job, kernel, &slot);
 }

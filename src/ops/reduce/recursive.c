@@ -17,8 +17,6 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_reduce_request *request)
     return s;
 }
 
-static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_RECURSIVE); }
-
 /* Over `count` elements, none included. */
 static ndr_nd_range range_over(size_t count, size_t group_size)
 {
@@ -74,4 +72,4 @@ static ndr_status run(ndr_op_job *job)
     return fold_groups(job, kernel, &input, &r->output);
 }
 
-const ndr_op_row ndr_reduce_recursive = { .name = "recursive", .cannot = cannot, .plan = plan, .run = run };
+const ndr_op_row ndr_reduce_recursive = { .name = "recursive", .cannot = ndr_reduce_is_no_recursion, .plan = plan, .run = run };

@@ -46,14 +46,23 @@ ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offs
                           .element_bytes = ndr_dtype_size(dtype) };
 }
 
-const char *ndr_reduce_method_mismatch(const ndr_reduce_request *request, ndr_reduce_method method)
+static const char *find_mismatch(const ndr_reduce_request *request, ndr_reduce_method method)
 {
     return request->method == method ? NULL : "the call asks for another method";
 }
 
+const char *ndr_reduce_is_no_tree(const void *request) { return find_mismatch(request, NDR_REDUCE_TREE); }
+const char *ndr_reduce_is_no_atomic(const void *request) { return find_mismatch(request, NDR_REDUCE_ATOMIC); }
+const char *ndr_reduce_is_no_recursion(const void *request) { return find_mismatch(request, NDR_REDUCE_RECURSIVE); }
+
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
 {
     return NDR_WORKSPACE_HEAD_BYTES + elements * ndr_dtype_size(request->dtype);
+}
+
+size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count)
+{
+    return ndr_reduce_workspace_bytes(request, request->method == NDR_REDUCE_ATOMIC ? 0 : count);
 }
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
@@ -63,15 +72,26 @@ void ndr_reduce_print_options(const ndr_reduce_request *request, const char *mor
              names[request->op], more);
 }
 
-ndr_status ndr_reduce_take_slot(ndr_op_job *job, ndr_arg *workspace, unsigned *slot)
+ndr_status ndr_reduce_take_slot(ndr_op_job *job, unsigned *slot)
 {
-    *workspace = ndr_null;
     *slot = 0;
     if (!job->plan.workspace_bytes) return NDR_OK;
     NDR_TRY(ndr_op_borrow(job));
-    *workspace = ndr_arg_of(ndr_workspace_buffer(job->workspace));
     *slot = ndr_workspace_take_slot(job->workspace);
     return NDR_OK;
+}
+
+ndr_status ndr_reduce_run_and_take(ndr_op_job *job, ndr_reduce_launch *launch)
+{
+    const ndr_reduce_request *r = job->request;
+    ndr_kernel *each, *take;
+    unsigned slot;
+    NDR_TRY(ndr_op_get_main_kernel(job, &each));
+    NDR_TRY(ndr_op_get_kernel(job, "reduce_take_cell", &take));
+    NDR_TRY(launch(job, each, &slot));
+    if (!job->workspace) return NDR_OK;
+    return ndr_op_launch(job, take, ndr_range_1d(1), ndr_workspace_buffer(job->workspace), slot, r->output.buffer,
+                         r->output.offset);
 }
 
 /* ---- checks ---- */

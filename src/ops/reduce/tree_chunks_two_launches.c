@@ -2,33 +2,28 @@
  * the partials. */
 #include "ops/reduce/reduce.h"
 
-enum { MAX_CHUNKS = 1 << 16 /* a partial of each: half a MiB at most */ };
-
-static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
-
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/tree_chunks_two_launches.cl", .kernel = "reduce_each_chunk" };
-    ndr_reduce_plan_chunks(caps, request, MAX_CHUNKS, 1, plan);
+    ndr_reduce_plan_chunks(caps, request, plan);
 }
 
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->request;
     ndr_kernel *each, *all;
-    ndr_arg workspace;
     unsigned slot;
     NDR_TRY(ndr_op_get_main_kernel(job, &each));
     NDR_TRY(ndr_op_get_kernel(job, "reduce_all_partials", &all));
-    NDR_TRY(ndr_reduce_launch_chunks(job, each, MAX_CHUNKS, &workspace, &slot));
+    NDR_TRY(ndr_reduce_launch_chunks(job, each, &slot));
     if (!job->workspace) return NDR_OK;
-    return ndr_op_launch(job, all, ndr_range_1d(1), workspace, slot,
-                         ndr_reduce_chunks_for(r->input.cols, MAX_CHUNKS).count, r->output.buffer, r->output.offset);
+    return ndr_op_launch(job, all, ndr_range_1d(1), ndr_workspace_buffer(job->workspace), slot,
+                         ndr_reduce_chunks_for(r).count, r->output.buffer, r->output.offset);
 }
 
 const ndr_op_row ndr_reduce_tree_chunks_two_launches = {
     .name = "tree_chunks_two_launches",
-    .cannot = cannot,
+    .cannot = ndr_reduce_is_no_tree,
     .unsuited = ndr_op_lacks_vectors,
     .plan = plan,
     .run = run,

@@ -2,8 +2,6 @@
  * combines the partials. */
 #include "ops/reduce/reduce.h"
 
-static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
-
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl", .kernel = "reduce_tree" };
@@ -34,4 +32,4 @@ static ndr_status run(ndr_op_job *job)
     return fold(job, kernel, &partials, &r->output, 1);
 }
 
-const ndr_op_row ndr_reduce_tree_groups = { .name = "tree_groups", .cannot = cannot, .plan = plan, .run = run };
+const ndr_op_row ndr_reduce_tree_groups = { .name = "tree_groups", .cannot = ndr_reduce_is_no_tree, .plan = plan, .run = run };

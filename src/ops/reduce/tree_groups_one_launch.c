@@ -2,8 +2,6 @@
  * partials of all groups. */
 #include "ops/reduce/reduce.h"
 
-static const char *cannot(const void *request) { return ndr_reduce_method_mismatch(request, NDR_REDUCE_TREE); }
-
 /* With one group, tree_groups needs only one launch too, and stores no partials. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
@@ -14,13 +12,13 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     *plan = (ndr_op_plan){ .file = "reduce/tree_groups_one_launch.cl", .kernel = "reduce_groups" };
     ndr_reduce_plan_groups(caps, request, plan);
-    plan->workspace_bytes = ndr_reduce_workspace_bytes(request, ndr_reduce_groups_for(caps, request).count);
+    plan->workspace_bytes = ndr_reduce_partials_bytes(request, ndr_reduce_groups_for(caps, request).count);
 }
 
 const ndr_op_row ndr_reduce_tree_groups_one_launch = {
     .name = "tree_groups_one_launch",
     .needs = NDR_NEEDS_DEVICE_ORDER,
-    .cannot = cannot,
+    .cannot = ndr_reduce_is_no_tree,
     .unsuited = unsuited,
     .plan = plan,
     .run = ndr_reduce_run_groups,
