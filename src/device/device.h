@@ -297,7 +297,7 @@ typedef struct ndr_attachment ndr_attachment;
 typedef struct ndr_attachment_kind {
     const char *name;                     /* for out-of-memory sentences: "a kernel store" */
     size_t size_bytes;                    /* of the struct, whose first member is an ndr_attachment */
-    void (*open)(ndr_attachment *made);   /* initialises zeroed memory; NULL: zeros are enough */
+    void (*open)(ndr_attachment *made);   /* initialises the other members; NULL: zeros are enough */
     void (*close)(ndr_attachment *gone);  /* releases its resources; NULL: it has none */
 } ndr_attachment_kind;
 
@@ -305,6 +305,7 @@ typedef struct ndr_attachment_kind {
 struct ndr_attachment {
     ndr_attachment *next;
     const ndr_attachment_kind *kind;
+    ndr_mutex lock; /* for the higher floor */
 };
 
 /* The attachments of one object, at most one of each kind. Zero: none. */

@@ -2,15 +2,12 @@
 #include "launch/launch.h"
 
 struct ndr_workspace {
-    ndr_attachment base;  /* of the queue */
-    ndr_mutex lock;       /* held by the borrower */
+    ndr_attachment base;  /* of the queue; the borrower holds its lock */
     ndr_buffer *buffer;   /* NULL until the first use */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
     ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
-
-static void open_workspace(ndr_attachment *made) { ndr_mutex_init(&((ndr_workspace *)made)->lock); }
 
 static void release_last(ndr_workspace *workspace)
 {
@@ -23,10 +20,9 @@ static void close_workspace(ndr_attachment *gone)
     ndr_workspace *workspace = (ndr_workspace *)gone;
     release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
-    ndr_mutex_destroy(&workspace->lock);
 }
 
-static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), open_workspace, close_workspace };
+static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), NULL, close_workspace };
 
 /* What waits for failed work is refused: release its event. */
 static void release_ended(ndr_workspace *workspace)
@@ -61,11 +57,11 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
-    ndr_mutex_lock(&borrowed->lock);
+    ndr_mutex_lock(&borrowed->base.lock);
     release_ended(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
-    else ndr_mutex_unlock(&borrowed->lock);
+    else ndr_mutex_unlock(&borrowed->base.lock);
     return status;
 }
 
@@ -75,7 +71,7 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
         release_last(workspace);
         workspace->last = ndr_event_keep(last);
     }
-    ndr_mutex_unlock(&workspace->lock);
+    ndr_mutex_unlock(&workspace->base.lock);
 }
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }

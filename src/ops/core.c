@@ -30,16 +30,12 @@ ndr_core ndr_core_of(unsigned features)
 /* ---- the state of a context ---- */
 
 typedef struct known_core {
-    ndr_attachment base; /* of the context */
-    ndr_mutex lock;      /* held to write */
+    ndr_attachment base; /* of the context; its lock is held to write */
     atomic_bool is_known;
     ndr_core core;
 } known_core;
 
-static void open_core(ndr_attachment *made) { ndr_mutex_init(&((known_core *)made)->lock); }
-static void close_core(ndr_attachment *gone) { ndr_mutex_destroy(&((known_core *)gone)->lock); }
-
-static const ndr_attachment_kind kind = { "a core", sizeof(known_core), open_core, close_core };
+static const ndr_attachment_kind kind = { "a core", sizeof(known_core), NULL, NULL };
 
 static ndr_status get_state(ndr_context *context, known_core **out)
 {
@@ -52,10 +48,10 @@ static ndr_status get_state(ndr_context *context, known_core **out)
 /* Threads that look at the same time find the same core: the first one keeps it. */
 static void keep_core(known_core *state, const ndr_core *core)
 {
-    ndr_mutex_lock(&state->lock);
+    ndr_mutex_lock(&state->base.lock);
     if (!atomic_load(&state->is_known)) state->core = *core;
     atomic_store(&state->is_known, true);
-    ndr_mutex_unlock(&state->lock);
+    ndr_mutex_unlock(&state->base.lock);
 }
 
 /* ---- probing ---- */

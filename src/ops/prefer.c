@@ -15,17 +15,13 @@ typedef struct preference {
 } preference;
 
 typedef struct choices {
-    ndr_attachment base; /* of the context */
+    ndr_attachment base; /* of the context; its lock is held while preferences are added, and not to read them */
     atomic_uint needs[NDR_NEEDS_KINDS];
-    ndr_mutex lock;      /* held while preferences are added; they are read without it */
     preference preferences[MAX_PREFERENCES];
     atomic_size_t count;
 } choices;
 
-static void open_choices(ndr_attachment *made) { ndr_mutex_init(&((choices *)made)->lock); }
-static void close_choices(ndr_attachment *gone) { ndr_mutex_destroy(&((choices *)gone)->lock); }
-
-static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), open_choices, close_choices };
+static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
 
 static ndr_status get_choices(ndr_context *context, choices **out)
 {
@@ -90,9 +86,9 @@ ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, u
 {
     choices *c;
     NDR_TRY(get_choices(context, &c));
-    ndr_mutex_lock(&c->lock);
+    ndr_mutex_lock(&c->base.lock);
     const ndr_status status = set_preference(c, operation, request_class, row);
-    ndr_mutex_unlock(&c->lock);
+    ndr_mutex_unlock(&c->base.lock);
     return status;
 }
 
@@ -136,12 +132,12 @@ static ndr_status load(ndr_context *context, choices *c, const ndr_operation *op
     ndr_text text = { 0 };
     ndr_status status = NDR_OK;
     print_question(operation, question);
-    ndr_mutex_lock(&c->lock);
+    ndr_mutex_lock(&c->base.lock);
     if (!find_preference(c, operation, NDR_EVERY_CLASS)) {
         status = set_preference(c, operation, NDR_EVERY_CLASS, NULL);
         if (operation->class_of && ndr_cache_get(context, question, &text)) add_lines(c, operation, text.chars);
     }
-    ndr_mutex_unlock(&c->lock);
+    ndr_mutex_unlock(&c->base.lock);
     ndr_text_free(&text);
     return status;
 }

@@ -114,8 +114,7 @@ typedef struct ndr_table {
 
 /* The programs and kernels of a context by their keys. It does not build. */
 typedef struct ndr_store {
-    ndr_attachment base;        /* of the context */
-    ndr_mutex lock;       /* held for look-ups and changes of the tables */
+    ndr_attachment base;  /* of the context; its lock is held for look-ups and changes of the tables */
     ndr_mutex build_lock; /* held while a thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
     int supports_ptx; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */

@@ -91,12 +91,7 @@ void ndr_program_free(ndr_program *program)
     free(program);
 }
 
-static void open_store(ndr_attachment *made)
-{
-    ndr_store *store = (ndr_store *)made;
-    ndr_mutex_init(&store->lock);
-    ndr_mutex_init(&store->build_lock);
-}
+static void open_store(ndr_attachment *made) { ndr_mutex_init(&((ndr_store *)made)->build_lock); }
 
 static void close_store(ndr_attachment *gone)
 {
@@ -107,7 +102,6 @@ static void close_store(ndr_attachment *gone)
     for (size_t i = 0; i < store->programs.capacity; ++i) ndr_program_free(store->programs.slots[i].value);
     free(store->kernels.slots);
     free(store->programs.slots);
-    ndr_mutex_destroy(&store->lock);
     ndr_mutex_destroy(&store->build_lock);
 }
 
@@ -124,9 +118,9 @@ ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
 
 static void *find_in(ndr_store *store, const ndr_table *table, ndr_hash key)
 {
-    ndr_mutex_lock(&store->lock);
+    ndr_mutex_lock(&store->base.lock);
     void *found = table->capacity ? slot_of(table, key)->value : NULL;
-    ndr_mutex_unlock(&store->lock);
+    ndr_mutex_unlock(&store->base.lock);
     return found;
 }
 
@@ -137,20 +131,20 @@ ndr_kernel *ndr_store_find_kernel(ndr_store *store, ndr_hash key) { return find_
 const ndr_program *ndr_store_find_cl(ndr_store *store, cl_program cl)
 {
     const ndr_program *found = NULL;
-    ndr_mutex_lock(&store->lock);
+    ndr_mutex_lock(&store->base.lock);
     for (size_t i = 0; i < store->programs.capacity && !found; ++i) {
         found = store->programs.slots[i].value;
         if (found && found->cl != cl) found = NULL;
     }
-    ndr_mutex_unlock(&store->lock);
+    ndr_mutex_unlock(&store->base.lock);
     return found;
 }
 
 static ndr_status keep_in(ndr_store *store, ndr_table *table, ndr_hash key, void *value)
 {
-    ndr_mutex_lock(&store->lock);
+    ndr_mutex_lock(&store->base.lock);
     const ndr_status status = insert(table, key, value);
-    ndr_mutex_unlock(&store->lock);
+    ndr_mutex_unlock(&store->base.lock);
     return status;
 }
 
