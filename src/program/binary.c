@@ -103,7 +103,7 @@ static void read_parts(const ndr_text *value, part parts[PARTS])
 static bool is_whole(const char *text, const char *options)
 {
     ndr_code code;
-    const bool is_known = ndr_code_read(text, &code) && !ndr_word_find(code.macros.chars, "include")
+    const bool is_known = ndr_code_read(text, &code) == NDR_OK && !ndr_word_find(code.macros.chars, "include")
                           && !strstr(text, "__has_include") && !strstr(options, "-include")
                           && !strstr(options, "-imacros");
     ndr_code_free(&code);

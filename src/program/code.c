@@ -28,7 +28,7 @@ static void add_line(const ndr_line *line, ndr_code *out)
     if (line->directive.length) ndr_text_add(&out->macros, "%s\n", find_macro(line));
 }
 
-bool ndr_code_read(const char *text, ndr_code *out)
+ndr_status ndr_code_read(const char *text, ndr_code *out)
 {
     ndr_line line = { 0 };
     bool failed = false;
@@ -47,7 +47,8 @@ bool ndr_code_read(const char *text, ndr_code *out)
     ndr_text_free(&line.directive);
     for (char *c = out->chars.chars; c && *c; ++c)
         if (isspace((unsigned char)*c)) *c = ' ';
-    return !failed && !out->chars.failed && !out->macros.failed;
+    failed |= out->chars.failed || out->macros.failed;
+    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read a program's text") : NDR_OK;
 }
 
 void ndr_code_free(ndr_code *code)
@@ -169,9 +170,9 @@ ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *
 {
     ndr_code code;
     ndr_code_kernel kernel;
-    const bool was_read = ndr_code_read(text, &code);
-    for (const char *at = code.chars.chars; was_read && ndr_code_next_kernel(&at, &kernel);)
+    const ndr_status status = ndr_code_read(text, &code);
+    for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
         add_types(&code, options, kernel.list, out);
     ndr_code_free(&code);
-    return was_read && !out->failed ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read a program's text");
+    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types") : status;
 }

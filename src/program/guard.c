@@ -121,9 +121,7 @@ ndr_status ndr_guard_check_reduction(const char *text, const char *name)
 {
     ndr_code code;
     ndr_code_kernel kernel;
-    const bool was_read = ndr_code_read(text, &code);
-    ndr_status status =
-        was_read ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
+    ndr_status status = ndr_code_read(text, &code);
     for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
         if (kernel.body && is_called(&kernel, name)) status = check_body(name, &kernel);
     ndr_code_free(&code);
@@ -135,10 +133,8 @@ ndr_status ndr_guard_check_reduction(const char *text, const char *name)
 ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
 {
     ndr_code code;
-    const bool was_read = ndr_code_read(text, &code);
-    const bool first = was_read && starts_with_guard(&code, options, name);
+    const ndr_status status = ndr_code_read(text, &code);
+    if (status == NDR_OK) *is_first = starts_with_guard(&code, options, name);
     ndr_code_free(&code);
-    if (!was_read) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read the text of \"%s\"", name);
-    *is_first = first;
-    return NDR_OK;
+    return status;
 }

@@ -387,8 +387,8 @@ typedef struct ndr_code {
     ndr_text chars, macros;
 } ndr_code;
 
-/* Pure: false without memory. Free `code` in every case. */
-bool ndr_code_read(const char *text, ndr_code *code);
+/* Pure. Free `code` in every case. */
+ndr_status ndr_code_read(const char *text, ndr_code *code);
 void ndr_code_free(ndr_code *code);
 
 /* Pure: whether a macro, in the text or from -D, redefines the name at `at`. */

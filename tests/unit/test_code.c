@@ -12,7 +12,7 @@ static void test_code__has_no_comments_strings_and_directives(void **state)
                                "  # /* g */ define  H(i) j \\\n k\n"
                                "char c[] = \"l \\\" /* m\", n = '\"';\n#undef O\n#include <p>\n#pragma q\nint \\\nr_\\\nr;";
     ndr_code code;
-    assert_true(ndr_code_read(text, &code));
+    assert_ok(ndr_code_read(text, &code));
     char *at = code.chars.chars, *end = at;
     for (; *at; ++at)
         if (*at != ' ' || (end > code.chars.chars && end[-1] != ' ')) *end++ = *at; /* one blank replaces several */
@@ -32,7 +32,7 @@ static void assert_kernel(const char *text, const char *name, const char *list, 
 {
     ndr_code code;
     ndr_code_kernel found;
-    assert_true(ndr_code_read(text, &code));
+    assert_ok(ndr_code_read(text, &code));
     const char *at = code.chars.chars;
     assert_true(ndr_code_next_kernel(&at, &found));
     assert_memory_equal(found.name, name, strlen(name));
