@@ -97,13 +97,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
     return s;
 }
 
-static const char *cannot(const void *request)
-{
-    enum { MAX_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
-    const ndr_matmul_request *r = request;
-    const bool is_near = r->a.pitch < MAX_PITCH && r->b.pitch < MAX_PITCH;
-    return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
-}
+static const char *cannot(const void *request) { return ndr_matmul_is_too_wide(request); }
 
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {

@@ -34,6 +34,13 @@ ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value)
     return request->dtype == NDR_DTYPE_F64 ? ndr_arg_of(value) : ndr_arg_of((float)value);
 }
 
+const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request)
+{
+    enum { MAX_PITCH = 1 << 24 };
+    const bool is_near = request->a.pitch < MAX_PITCH && request->b.pitch < MAX_PITCH;
+    return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
+}
+
 /* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */
 enum { MAX_PRODUCTS = 1 << 15 };
 
@@ -101,6 +108,17 @@ ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_mat
                           .cols = matrix->cols,
                           .pitch = matrix->pitch ? matrix->pitch : matrix->cols,
                           .element_bytes = ndr_dtype_size(dtype) };
+}
+
+double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i)
+{
+    return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value)
+{
+    if (dtype == NDR_DTYPE_F64) ((double *)to)[i] = value;
+    else ((float *)to)[i] = (float)value;
 }
 
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype)

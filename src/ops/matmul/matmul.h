@@ -26,6 +26,13 @@ ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value);
 /* Pure: a matrix as an operand of `call`. */
 ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_matrix *matrix, ndr_dtype dtype);
 
+/* Pure: element i of a matrix on the host. */
+double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i);
+void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value);
+
+/* Pure, for cannot(): NULL if the kernels' 32-bit offsets reach a tile of a and b, otherwise the reason. */
+const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
+
 /* Refuse a dtype other than f32 and f64, and one that the device lacks. */
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype);
 

@@ -48,11 +48,8 @@ static const tile *choose_tile(const ndr_caps *caps, const ndr_matmul_request *r
 
 static const char *cannot(const void *request)
 {
-    enum { MAX_PITCH = 1 << 24 }; /* offsets inside a tile have 32 bits */
     const ndr_matmul_request *r = request;
-    if (r->dtype != NDR_DTYPE_F64) return "the elements are not f64";
-    const bool is_near = r->a.pitch < MAX_PITCH && r->b.pitch < MAX_PITCH;
-    return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
+    return r->dtype == NDR_DTYPE_F64 ? ndr_matmul_is_too_wide(r) : "the elements are not f64";
 }
 
 /* `blocked` divides the depth among the units if there are few tiles. */

@@ -38,17 +38,6 @@ static double element(const hard_case *h, int exponent, uint64_t seed, size_t i,
     return h->has_signs && (bits & 1) ? -size : size;
 }
 
-static double get(ndr_dtype dtype, const void *from, size_t i)
-{
-    return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
-}
-
-static void set(ndr_dtype dtype, void *to, size_t i, double value)
-{
-    if (dtype == NDR_DTYPE_F64) ((double *)to)[i] = value;
-    else ((float *)to)[i] = (float)value;
-}
-
 /* A matrix on host and device, with NaN around its rows; all NaN with seed 0. */
 typedef struct matrix {
     void *host;
@@ -64,10 +53,10 @@ static ndr_status create(ndr_context *context, ndr_dtype dtype, size_t rows, siz
     made->total = h->offset + rows * (cols + h->gap);
     made->host = malloc(made->total * ndr_dtype_size(dtype));
     if (!made->host) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a row");
-    for (size_t i = 0; i < made->total; ++i) set(dtype, made->host, i, NAN);
+    for (size_t i = 0; i < made->total; ++i) ndr_matmul_set(dtype, made->host, i, NAN);
     for (size_t i = 0; i < rows && seed; ++i)
         for (size_t j = 0; j < cols; ++j)
-            set(dtype, made->host, h->offset + i * (cols + h->gap) + j, element(h, exponent, seed, i, j));
+            ndr_matmul_set(dtype, made->host, h->offset + i * (cols + h->gap) + j, element(h, exponent, seed, i, j));
     return ndr_buffer_create_from(context, made->total * ndr_dtype_size(dtype), made->host, &made->on_device.buffer);
 }
 
@@ -88,7 +77,7 @@ typedef struct product {
 
 static double at(const product *p, const matrix *m, const void *from, size_t row, size_t col)
 {
-    return get(p->request.dtype, from, m->on_device.offset + row * m->on_device.pitch + col);
+    return ndr_matmul_get(p->request.dtype, from, m->on_device.offset + row * m->on_device.pitch + col);
 }
 
 /* A loop in the type itself gives an infinity where a sum passes the largest number; no case comes near it. */

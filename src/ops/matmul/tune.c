@@ -34,14 +34,7 @@ static int b_element(size_t row, size_t col) { return (int)((row * 2 + col * 9 +
 static void fill(void *out, ndr_dtype dtype, size_t rows, size_t cols, int (*element)(size_t, size_t))
 {
     for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0; j < cols; ++j)
-            if (dtype == NDR_DTYPE_F64) ((double *)out)[i * cols + j] = element(i, j);
-            else ((float *)out)[i * cols + j] = (float)element(i, j);
-}
-
-static double read_element(const void *from, ndr_dtype dtype, size_t i)
-{
-    return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+        for (size_t j = 0; j < cols; ++j) ndr_matmul_set(dtype, out, i * cols + j, element(i, j));
 }
 
 /* What c is multiplied with to check it. */
@@ -56,7 +49,7 @@ static bool is_product(const ndr_matmul_request *r, const void *c, double *b_w)
     }
     for (size_t i = 0; i < r->c.rows; ++i) {
         double c_w = 0, a_b_w = 0;
-        for (size_t j = 0; j < r->c.cols; ++j) c_w += read_element(c, r->dtype, i * r->c.cols + j) * weight(j);
+        for (size_t j = 0; j < r->c.cols; ++j) c_w += ndr_matmul_get(r->dtype, c, i * r->c.cols + j) * weight(j);
         for (size_t p = 0; p < r->depth; ++p) a_b_w += a_element(i, p) * b_w[p];
         if (c_w != a_b_w) return false; /* also if c has a NaN */
     }
