@@ -69,43 +69,36 @@ static ndr_device_type type_of(cl_device_type type)
 
 #define READ(what, variable) NDR_TRY_CL(clGetDeviceInfo(device, what, sizeof variable, &(variable), NULL))
 
-static ndr_status read_limits(cl_device_id device, ndr_caps *caps)
+static ndr_status read_limits(cl_device_id device, ndr_device_info *info)
 {
-    ndr_device_info *info = &caps->info;
     cl_device_type type = 0;
     cl_device_local_mem_type local_type = 0;
-    cl_ulong local = 0, global = 0, largest = 0, cache = 0;
-    cl_uint units = 0, bits = 0, align = 0, width = 0, native = 0;
+    cl_ulong local = 0, largest = 0;
+    cl_uint align = 0;
     cl_bool unified = CL_FALSE;
     size_t sizes[16] = { 0 }; /* devices may have more than three dimensions */
     READ(CL_DEVICE_TYPE, type);
     READ(CL_DEVICE_LOCAL_MEM_TYPE, local_type);
     READ(CL_DEVICE_LOCAL_MEM_SIZE, local);
-    READ(CL_DEVICE_GLOBAL_MEM_SIZE, global);
-    READ(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, cache);
+    READ(CL_DEVICE_GLOBAL_MEM_SIZE, info->global_memory_bytes);
+    READ(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, info->global_cache_bytes);
     READ(CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest);
-    READ(CL_DEVICE_MAX_COMPUTE_UNITS, units);
-    READ(CL_DEVICE_ADDRESS_BITS, bits);
+    READ(CL_DEVICE_MAX_COMPUTE_UNITS, info->compute_units);
+    READ(CL_DEVICE_ADDRESS_BITS, info->address_bits);
     READ(CL_DEVICE_MEM_BASE_ADDR_ALIGN, align); /* in bits */
-    READ(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, width);
-    READ(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, native);
+    READ(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, info->preferred_f32_width);
+    READ(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, info->native_f32_width);
     READ(CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
     READ(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes);
     READ(CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_group_size);
     READ(CL_DEVICE_MAX_PARAMETER_SIZE, info->max_argument_bytes);
 
     info->type = type_of(type);
-    info->compute_units = units;
-    info->address_bits = bits;
     ndr_reverse_dims(3, sizes, info->max_local_size);
     info->local_memory_bytes = (size_t)local;
     info->max_buffer_bytes = largest > SIZE_MAX ? SIZE_MAX : (size_t)largest;
-    info->global_memory_bytes = global;
-    info->global_cache_bytes = cache;
     info->local_memory_is_dedicated = local_type == CL_LOCAL;
     info->shares_host_memory = unified != CL_FALSE;
-    info->preferred_f32_width = width;
-    info->native_f32_width = native;
     info->view_align_bytes = ndr_max_size(align / 8, 1);
     return NDR_OK;
 }
@@ -124,24 +117,27 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
 
 static ndr_status read_vendor_limits(cl_device_id device, ndr_device_info *info)
 {
-    cl_uint warp = 0;
     size_t bytes;
-    NDR_TRY(read_if_known(device, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, &bytes));
-    info->warp_size = warp;
+    NDR_TRY(read_if_known(device, CL_DEVICE_WARP_SIZE_NV, sizeof info->warp_size, &info->warp_size, &bytes));
     NDR_TRY(read_if_known(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
                           &bytes));
     info->sub_group_size_count = (unsigned)(bytes / sizeof info->sub_group_sizes[0]);
     return NDR_OK;
 }
 
-/* The newest of OpenCL C 1.2 and 3.0. OpenCL C 2.0 is not used: many drivers accept it without supporting all of it. */
-static ndr_status read_c_version(cl_device_id device, const char *opencl, unsigned *version)
+/* 210 for "OpenCL 2.1 ..."; 120 for a text in another form. */
+static unsigned parse_cl_version(const char *opencl)
 {
-    unsigned major = 1, minor = 2;
-    if (sscanf(opencl, "OpenCL %u.%u", &major, &minor) == 2 && major < 2 && minor < 2) *version = 110;
-    if (major < 3) return NDR_OK;
+    unsigned major, minor;
+    return sscanf(opencl, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 120;
+}
+
+/* The newest of OpenCL C 1.2 and 3.0. OpenCL C 2.0 is not used: many drivers accept it without supporting all of it. */
+static ndr_status read_c_version(cl_device_id device, unsigned cl_version, unsigned *version)
+{
     cl_name_version versions[32];
     size_t bytes;
+    if (cl_version < 300) return NDR_OK;
     NDR_TRY(read_if_known(device, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof versions, versions, &bytes));
     for (size_t i = 0; i < bytes / sizeof versions[0]; ++i)
         if (CL_VERSION_MAJOR(versions[i].version) >= 3) *version = 300;
@@ -190,8 +186,9 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     ndr_caps read = { .c_version = 120 };
     NDR_TRY(ndr_caps_parse_disable(ndr_environment("NDR_DISABLE"), &read.disabled));
     NDR_TRY(read_names(platform, device, &read.info));
-    NDR_TRY(read_limits(device, &read));
-    NDR_TRY(read_c_version(device, read.info.opencl, &read.c_version));
+    NDR_TRY(read_limits(device, &read.info));
+    read.cl_version = parse_cl_version(read.info.opencl);
+    NDR_TRY(read_c_version(device, read.cl_version, &read.c_version));
     NDR_TRY(read_extensions(device, &read));
     NDR_TRY(read_vendor_limits(device, &read.info));
     if (read.disabled & NDR_DISABLE_FP64) read.info.has_f64 = false;

@@ -244,6 +244,7 @@ ndr_status ndr_submit_shared_copy(const ndr_submission *s, ndr_shared_copier cop
 /* A device's properties, queried once. Plain data: higher floors decide from it, and tests construct their own. */
 typedef struct ndr_caps {
     ndr_device_info info;
+    unsigned cl_version; /* of OpenCL: 210 for 2.1 */
     unsigned c_version; /* version of OpenCL C if the user's options name none: 120 or 300 */
     bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */

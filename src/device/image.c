@@ -147,7 +147,7 @@ static ndr_status list_formats(const ndr_context *context, const image_type *typ
     cl_image_format found[MAX_FORMATS];
     cl_uint found_count = 0;
     *count = 0;
-    if (use == CL_MEM_KERNEL_READ_AND_WRITE && strncmp(context->caps.info.opencl, "OpenCL 1.", 9) == 0) return NDR_OK;
+    if (use == CL_MEM_KERNEL_READ_AND_WRITE && context->caps.cl_version < 200) return NDR_OK;
     NDR_TRY_CL(clGetSupportedImageFormats(context->cl, use, type->cl, MAX_FORMATS, found, &found_count));
     for (cl_uint i = 0; i < found_count && i < MAX_FORMATS; ++i) {
         ndr_image_format format;

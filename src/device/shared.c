@@ -39,19 +39,11 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool is_of_opencl_2(ndr_shared_kind kind) { return kinds[kind].allocate == NULL; }
 
-/* Whether the device's version is at least this one. A driver may lack the functions of a newer version; the loader has
- * them and would call NULL. */
-static bool has_version(const ndr_context *context, unsigned major, unsigned minor)
-{
-    unsigned given[2] = { 1, 2 };
-    (void)sscanf(context->caps.info.opencl, "OpenCL %u.%u", &given[0], &given[1]);
-    return given[0] > major || (given[0] == major && given[1] >= minor);
-}
-
+/* A driver may lack the functions of a newer version than the device's; the loader has them and would call NULL. */
 static bool has_functions(const ndr_context *context, ndr_shared_kind kind)
 {
     if (!is_of_opencl_2(kind)) return ndr_cl.clGetExtensionFunctionAddressForPlatform != NULL;
-    return has_version(context, 2, 0) && ndr_cl.clSVMAlloc && ndr_cl.clSVMFree && ndr_cl.clSetKernelArgSVMPointer
+    return context->caps.cl_version >= 200 && ndr_cl.clSVMAlloc && ndr_cl.clSVMFree && ndr_cl.clSetKernelArgSVMPointer
            && ndr_cl.clSetKernelExecInfo && ndr_submit_knows_shared();
 }
 
@@ -437,7 +429,7 @@ ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offs
     const ndr_order order = ndr_order_of(queue);
     const span s = { shared, offset_bytes, size_bytes };
     NDR_TRY(check_use(__func__, order.queue, &s, true));
-    const bool migrates = is_of_opencl_2(shared->kind) && has_version(shared->context, 2, 1)
+    const bool migrates = is_of_opencl_2(shared->kind) && shared->context->caps.cl_version >= 210
                           && ndr_submit_knows_migration();
     if (!migrates || size_bytes == 0) return ndr_queue_mark_in(&order, event);
     NDR_SUBMIT_AND_RETURN(&order, event, to, ndr_submit_shared_migrate(&to, start_of(&s), size_bytes));

@@ -247,7 +247,7 @@ static void test_context__needs_opencl_1_2(void **state)
     assert_ok(ndr_catalog_read(&catalog));
     ndr_catalog_entry old = catalog.entries[0];
     ndr_catalog_free(&catalog);
-    old.caps.c_version = 110;
+    old.caps.cl_version = 110;
     strcpy(old.caps.info.opencl, "OpenCL 1.1 old");
     assert_refused(NDR_UNSUPPORTED, ndr_context_open(&old, NULL, NDR_CHECK_DEFAULT, &made), old.caps.info.name,
                    "OpenCL 1.1 old", "needs OpenCL 1.2");
