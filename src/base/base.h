@@ -308,4 +308,13 @@ static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }
 static inline bool ndr_add_fits(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool ndr_mul_fits(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
+/* Of as many dimensions; SIZE_MAX if it overflows. */
+static inline size_t ndr_sizes_product(unsigned dims, const size_t *sizes)
+{
+    size_t product = 1;
+    for (unsigned d = 0; d < dims; ++d)
+        if (!ndr_mul_fits(product, sizes[d], &product)) product = SIZE_MAX;
+    return product;
+}
+
 #endif

@@ -113,11 +113,12 @@ static ndr_status check_signs(const planner *p)
     return check_not_negative(p, "offset", range->offset, p->dims);
 }
 
+static size_t item_count(const planner *p) { return ndr_sizes_product(p->dims, p->range->global.size); }
+
 /* Ids and counts must fit size_t on the device and on the host. */
 static ndr_status check_sizes(const planner *p)
 {
     const size_t largest = max_id(p->rules);
-    size_t items = 1;
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t size = p->range->global.size[d], offset = p->range->offset[d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, size <= largest && offset <= largest - size,
@@ -125,18 +126,17 @@ static ndr_status check_sizes(const planner *p)
                        "id, %zu: make one of them smaller",
                        p->rules->kernel, size, offset, d, largest);
     }
-    for (unsigned d = 0; d < p->dims; ++d)
-        NDR_REQUIRE_AS(NDR_BAD_RANGE, ndr_mul_fits(items, p->range->global.size[d], &items) && items <= largest,
-                       "kernel \"%s\": global size %s has more work-items than the device can count, %zu: launch "
-                       "parts of it",
-                       p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars, largest);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, item_count(p) <= largest,
+                   "kernel \"%s\": global size %s has more work-items than the device can count, %zu: launch parts of "
+                   "it",
+                   p->rules->kernel, ndr_sizes_print(p->dims, p->range->global.size).chars, largest);
     return NDR_OK;
 }
 
 static ndr_status check_given_local(const planner *p)
 {
     const char *kernel = p->rules->kernel;
-    size_t items = 1;
+    const size_t items = ndr_sizes_product(p->dims, p->local);
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t device_limit = p->rules->max_local_size[3 - p->dims + d];
         NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
@@ -147,7 +147,6 @@ static ndr_status check_given_local(const planner *p)
             "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u: make it smaller, or all zeros "
             "to let the library choose",
             kernel, ndr_sizes_print(p->dims, p->local).chars, device_limit, d);
-        if (!ndr_mul_fits(items, p->local[d], &items)) items = SIZE_MAX;
     }
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, items <= p->rules->max_group_size,
                    "kernel \"%s\": local size %s makes groups of %zu work-items; this kernel on this device takes at "
@@ -197,14 +196,6 @@ static size_t low_waste_power(size_t size, size_t limit)
     size_t power = largest_power_of_two(ndr_min_size(size, limit));
     while (power > 1 && size % power > size / 8) power /= 2;
     return power;
-}
-
-/* Does not overflow: check_sizes() was called before. */
-static size_t item_count(const planner *p)
-{
-    size_t items = 1;
-    for (unsigned d = 0; d < p->dims; ++d) items *= p->range->global.size[d];
-    return items;
 }
 
 /* The number of items to put into a group: larger than preferred only if there would be too many groups. */
@@ -395,9 +386,7 @@ static ndr_status make_pieces(const planner *p, ndr_range_plan *plan)
         ndr_piece *piece = &plan->pieces[plan->piece_count];
         if (!make_piece(p, full, corner, piece)) continue;
         NDR_TRY(check_group_count(p, piece));
-        size_t items = 1;
-        for (unsigned d = 0; d < p->dims; ++d) items *= piece->local[d];
-        plan->largest_group = ndr_max_size(plan->largest_group, items);
+        plan->largest_group = ndr_max_size(plan->largest_group, ndr_sizes_product(p->dims, piece->local));
         ++plan->piece_count;
     }
     return NDR_OK;

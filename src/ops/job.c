@@ -9,13 +9,6 @@ ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel
     return ndr_kernel_get(job->context, &desc, kernel);
 }
 
-static size_t group_items(const ndr_range *local)
-{
-    size_t items = 1;
-    for (unsigned d = 0; d < local->dims; ++d) items *= local->size[d];
-    return items;
-}
-
 static void plan_for_groups_of(ndr_op_job *job, size_t items)
 {
     if (job->caps != &job->smaller) job->smaller = *job->caps;
@@ -30,7 +23,8 @@ ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
     for (;;) {
         NDR_TRY(ndr_op_get_kernel(job, job->plan.kernel, kernel));
         const size_t limit = ndr_max_size(1, (*kernel)->info.max_group_size);
-        if (group_items(&job->plan.range.local) <= limit) return NDR_OK;
+        const ndr_range *local = &job->plan.range.local;
+        if (ndr_sizes_product(local->dims, local->size) <= limit) return NDR_OK;
         plan_for_groups_of(job, limit);
     }
 }

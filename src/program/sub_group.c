@@ -142,9 +142,7 @@ ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *
     NDR_REQUIRE_SET(kernel, local, info);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, local->dims >= 1 && local->dims <= 3,
                    "kernel \"%s\": a local range has 1 to 3 dimensions, not %u", kernel->name, local->dims);
-    size_t items = 1;
-    for (unsigned d = 0; d < local->dims; ++d)
-        if (!ndr_mul_fits(items, local->size[d], &items)) items = SIZE_MAX;
+    const size_t items = ndr_sizes_product(local->dims, local->size);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, items > 0 && items <= kernel->info.max_group_size,
                    "kernel \"%s\": groups of %zu work-items; this kernel on this device takes 1 to %zu", kernel->name,
                    items, kernel->info.max_group_size);
