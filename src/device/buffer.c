@@ -144,8 +144,9 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
     NDR_REQUIRE((unsigned)desc->kernels <= NDR_ACCESS_WRITE,
                 "%s: kernels is %d; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ or NDR_ACCESS_WRITE", __func__,
                 (int)desc->kernels);
-    NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE, "%s: host is %d, not an ndr_access", __func__,
-                (int)desc->host);
+    NDR_REQUIRE((unsigned)desc->host <= NDR_ACCESS_NONE,
+                "%s: host is %d, not an ndr_access; use NDR_ACCESS_READ_WRITE, NDR_ACCESS_READ, NDR_ACCESS_WRITE or "
+                "NDR_ACCESS_NONE", __func__, (int)desc->host);
     NDR_REQUIRE(!desc->over || !(desc->contents || desc->is_pinned),
                 "%s: over is set, but so is %s; set only one of them", __func__,
                 desc->contents ? "contents" : "is_pinned");

@@ -58,8 +58,8 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
 
 static ndr_status read_check_mode(ndr_check_mode mode, bool *is_checked)
 {
-    NDR_REQUIRE((unsigned)mode <= NDR_CHECK_OFF, "ndr_context_create_with: check is %d, not an ndr_check_mode",
-                (int)mode);
+    NDR_REQUIRE((unsigned)mode <= NDR_CHECK_OFF, "ndr_context_create_with: check is %d, not an ndr_check_mode; use "
+                "NDR_CHECK_DEFAULT, NDR_CHECK_ON or NDR_CHECK_OFF", (int)mode);
     if (mode == NDR_CHECK_DEFAULT) return ndr_check_parse(ndr_environment("NDR_CHECK"), is_checked);
     *is_checked = mode == NDR_CHECK_ON;
     return NDR_OK;

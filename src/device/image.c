@@ -167,7 +167,8 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
                                   ndr_image_format *formats, size_t *count)
 {
     NDR_REQUIRE_SET(context, use, count);
-    NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu", __func__, capacity);
+    NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu; pass memory for as many, or 0",
+                __func__, capacity);
     const image_type *type = NULL;
     NDR_TRY(find_type("ndr_image_list_formats, use", use, &type));
     NDR_TRY(require_images(context));
@@ -738,7 +739,8 @@ ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc
     const ndr_sampler_desc d = desc ? *desc : (ndr_sampler_desc){ 0 };
     const bool repeats = d.addressing == NDR_ADDRESSING_REPEAT || d.addressing == NDR_ADDRESSING_MIRRORED_REPEAT;
     NDR_REQUIRE((unsigned)d.addressing <= NDR_ADDRESSING_NONE,
-                "ndr_sampler_create: addressing is %d, not an ndr_addressing", (int)d.addressing);
+                "ndr_sampler_create: addressing is %d, not an ndr_addressing; use one of ndr_image.h",
+                (int)d.addressing);
     NDR_REQUIRE(
         !repeats || d.is_normalized,
         "ndr_sampler_create: addressing repeats the image, which needs normalised coordinates; set is_normalized");

@@ -474,7 +474,7 @@ static ndr_status convert_initial(const arg_check *p, ndr_bound *out)
     const ndr_arg initial = initial_of(p->arg);
     uint64_t bits = 0;
     if (initial.kind == NDR_ARG_NONE)
-        return refuse(p, "is a reducer whose initial value is no number; set ndr_arg.dtype");
+        return refuse(p, "is a reducer whose initial value is not a number; set ndr_arg.dtype");
     if (op != ndr_reducer_op(p->param))
         return REFUSE(p, " is given %s, but the kernel's reducer has %s; name the same operator in both", op_name(op),
                       op_name(ndr_reducer_op(p->param)));
@@ -668,7 +668,8 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         return status;
     }
     NDR_TRY(check_argument_bytes(kernel));
-    NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu", kernel->name, arg_count);
+    NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of as many",
+                kernel->name, arg_count);
     return NDR_OK;
 }
 

@@ -35,7 +35,7 @@ const char *ndr_op_find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsig
 const char *ndr_op_lacks_vectors(const ndr_caps *caps, const void *request)
 {
     (void)request;
-    return ndr_has_vectors(caps) ? NULL : "the device is no CPU on which an item has vector registers by itself";
+    return ndr_has_vectors(caps) ? NULL : "the device is not a CPU whose items have vector registers";
 }
 
 /* ---- choosing ---- */
@@ -155,7 +155,7 @@ static bool is_to_try_again(const ndr_operation *operation, ndr_context *context
                             ndr_status *status)
 {
     if (*status != NDR_BUILD_FAILED || !row->needs) return false;
-    ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" says to have what it needs: %s",
+    ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" reports what it needs: %s",
             operation->name, row->name, context->caps.info.name, ndr_last_error());
     *status = ndr_op_add_needs(context, NDR_NEEDS_LACKING, row->needs);
     return *status == NDR_OK;

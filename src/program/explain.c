@@ -72,9 +72,9 @@ static bool text_uses(const char *text, const char *word)
     "NDR_ND_ITEM to one with NDR_ND_RANGE: write the two of one form"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
 
-#define HALF                                                                                                        \
-    "the device cannot compute with half and take it by value, for it lacks cl_khr_fp16: take a float, or a pointer " \
-    "to half with vload_half() and vstore_half()"
+#define HALF                                                                                                           \
+    "the device lacks cl_khr_fp16, so kernels can neither compute with half nor take it by value: take a float, or a " \
+    "pointer to half with vload_half() and vstore_half()"
 
 /* The cause of an error with these identifiers. */
 static const struct {
@@ -104,8 +104,9 @@ static const struct {
     { { "ndr_item", "ndr_nd_item" }, "NDR_ITEM makes an ndr_item, and NDR_ND_ITEM an ndr_nd_item: name that type" },
     { { "ndr_item", "ndr_group" }, A_GROUP },
     { { "ndr_nd_item", "ndr_group" }, A_GROUP },
-    { { "'pipe'" }, "pipe is a word of OpenCL C 2.0 and later: choose another name, or build with -cl-std=CL1.2" },
-    { { "'generic'" }, "generic is a word of OpenCL C 2.0 and later: choose another name" },
+    { { "'pipe'" },
+      "pipe is a reserved word of OpenCL C 2.0 and later: choose another name, or build with -cl-std=CL1.2" },
+    { { "'generic'" }, "generic is a reserved word of OpenCL C 2.0 and later: choose another name" },
     { { "declaring", "half" }, HALF },
     { { "cl_khr_fp16" }, HALF },
 };
@@ -187,14 +188,14 @@ static bool add_form(const char *text, ndr_text *out)
 #define SCALARS                                                                                                       \
     "scalars of one type: char to ulong, float, and double where the device has it; convert half to float, and call " \
     "once for each component of a vector"
-#define OP "op is an operator such as NDR_PLUS, those of bits for integers alone"
+#define OP "op is an operator such as NDR_PLUS, a bit operator only for integers"
 
 /* The arguments of the vocabulary's functions, by the start of their names. */
 static const struct {
     const char *name, *takes;
 } calls[] = {
     { "ndr_atomic_", "a pointer to int, uint, long, ulong, float or double and a scalar that fits: for an integer, "
-                     "cast a float; of a vector, take one component; half is not taken" },
+                     "cast a float; of a vector, take one component; convert half to float" },
     { "ndr_reduce_over_group", "(g, x, op) or (g, x, init, op): " ANY_G "; " OP "; x and init are " SCALARS },
     { "ndr_inclusive_scan_over_group", "(g, x, op) or (g, x, op, init): " ANY_G "; " OP "; x and init are " SCALARS },
     { "ndr_exclusive_scan_over_group", "(g, x, op) or (g, x, init, op): " ANY_G "; " OP "; x and init are " SCALARS },

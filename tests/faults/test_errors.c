@@ -761,7 +761,7 @@ static const row rows[] = {
     CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
     CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
-    CALL("a check mode that is none", NULL, unknown_check),
+    CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
     CALL("no context", NULL, no_context),
     CALL("nowhere to put devices", "pass memory for as many", no_devices),
     CALL("a time that was not kept", "create it with ndr_queue_desc.profiling", no_times),

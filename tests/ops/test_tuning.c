@@ -331,8 +331,8 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
                     "copy; " NO_MMA "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
                     "it comes later in the list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
-                    "matmul: direct; not thin: c has more rows than a strip; not packed: the device is no CPU on which an "
-                    "item has vector registers by itself; " NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
+                    "matmul: direct; not thin: c has more rows than a strip; not packed: the device is not a CPU "
+                    "whose items have vector registers; " NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
     ndr_caps unordered = on_cpu;
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
