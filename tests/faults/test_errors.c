@@ -857,7 +857,7 @@ static void test_errors__are_as_the_page_says(void **state)
     ndr_text page = { 0 }, tables = { 0 };
     read_page(&page);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) print_piece(&rows[i], page.chars, &tables);
-    ndr_text_add(&tables, "\n%zu mistakes; %zu of these sentences tell the fix.\n\n", count_mistakes(false),
+    ndr_text_add(&tables, "\n%zu mistakes; %zu of these sentences name the fix.\n\n", count_mistakes(false),
                  count_mistakes(true));
     const char *begin = strstr(page.chars, begins), *end = strstr(page.chars, ends);
     assert_true(begin && end);
