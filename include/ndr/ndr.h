@@ -560,7 +560,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr
                                                  ndr_buffer **buffer);
 
 /** The address that a buffer of ndr_buffer_desc.has_address, or a view of one, has on the device for as long as it
- * exists (cl_ext_buffer_device_address). Nothing else has one: NDR_BAD_ARGUMENT. The host cannot use the address, and a
+ * exists (cl_ext_buffer_device_address). NDR_BAD_ARGUMENT for any other buffer. The host cannot use the address, and a
  * kernel's parameter of pointer type takes the buffer itself; but a struct or memory may contain it as a ulong, which
  * the kernel casts to a global pointer, with an offset in bytes added if need be:
  *
