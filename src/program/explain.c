@@ -70,6 +70,9 @@ static bool text_uses(const char *text, const char *word)
 #define REDUCTIONS                                                                                             \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
     "NDR_ND_ITEM to one with NDR_ND_RANGE: write the two of one form"
+#define ONE_LEVEL                                                                                                 \
+    "NDR_REDUCE and variables in local memory stand in the body of a kernel, outside of branches, loops and blocks: " \
+    "move them there"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
 
 #define HALF                                                                                                           \
@@ -84,15 +87,22 @@ static const struct {
     { { "unknown", "ndr_reducer_" },
       "NDR_REDUCTION does not take this operator with this type: write (SUM, T, name), or PRODUCT, MIN, MAX, and for "
       "integers BIT_AND, BIT_OR or BIT_XOR; T is char to ulong, float, or double if the device has it" },
-    { { "redefinition", "ndr_scratch_" }, "a kernel has one NDR_REDUCE: combine all its reducers in that" },
+    { { "NDR_REDUCER_PARAMETER_OF_" },
+      "NDR_REDUCTION takes 1 to 3 dimensions, and then 1 to 8 reducers, each in parentheses: write NDR_REDUCTION(1, "
+      "(SUM, float, sum), (MIN, float, least))" },
+    { { "redefinition", "ndr_gathered_" }, "a kernel has one NDR_REDUCE: combine all its reducers in that" },
     { { "ndr_reduction_record_", "ndr_range_record_" }, REDUCTIONS },
     { { "ndr_reduction_record_", "ndr_nd_range_record_" }, REDUCTIONS },
     { { "ndr_reduction_record_" },
       "NDR_REDUCE takes as many dimensions as the kernel's NDR_REDUCTION and names all its reducers: write the same "
       "dimensions and reducers in both" },
+    { { "ndr_gathered_" }, ONE_LEVEL },
+    { { "outermost" }, ONE_LEVEL },
+    { { "undeclared", "ndr_now_" },
+      "NDR_COMBINE takes a reducer that NDR_REDUCE names, and works only in the statement behind that" },
     { { "ndr_record_" },
-      "NDR_ITEM and NDR_ND_ITEM work in a kernel that ends its parameters with NDR_RANGE or NDR_ND_RANGE: add that to "
-      "the kernel, and pass the item to helper functions" },
+      "NDR_ITEM, NDR_ND_ITEM and NDR_REDUCE work in a kernel that ends its parameters with NDR_RANGE, NDR_ND_RANGE or "
+      "NDR_REDUCTION: add that to the kernel, and pass the item to helper functions" },
     { { "ndr_scratch_" }, FORMS },
     { { "ndr_range_record_", "ndr_nd_range_record_" }, FORMS },
     { { "ndr_range_record_" }, DIMS },

@@ -465,6 +465,26 @@ static void test_reducer__kernel_that_may_lose_values_does_not_build(void **stat
 #undef KERNEL
 }
 
+/* Some of these crashed clang in the drivers: it takes an undeclared name for another one. */
+static void test_reducer__kernel_with_a_slip_is_told_what_to_write(void **state)
+{
+    (void)state;
+#define KERNEL(parameters, body) "#include \"ndr/reduction.clh\"\nkernel void k(global int *x, " parameters ") { " body " }\n"
+#define LOOP "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"
+    static const char lists[] = "1 to 8 reducers, each in parentheses";
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1, SUM, int, a)", LOOP), lists);
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1, (SUM, int, a),)", LOOP), lists);
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1)", "NDR_REDUCE(i, 1) {}"), lists);
+    assert_no_kernel(KERNEL("int n", LOOP), "NDR_ITEM, NDR_ND_ITEM and NDR_REDUCE work in a kernel that ends");
+    assert_no_kernel(KERNEL("NDR_RANGE(1)", LOOP), "NDR_REDUCE belongs to a kernel that ends its parameters with");
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1, (SUM, int, a))", "if (*x) " LOOP), "outside of branches, loops and blocks");
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1, (SUM, int, a))", "{ " LOOP " }"), "outside of branches, loops and blocks");
+    assert_no_kernel(KERNEL("NDR_REDUCTION(1, (SUM, int, a))", "NDR_COMBINE(a, 1); " LOOP),
+                     "NDR_COMBINE takes a reducer that NDR_REDUCE names");
+#undef LOOP
+#undef KERNEL
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_reducer__of_floats_has_the_same_bits_each_time),
         cmocka_unit_test(test_reducer__that_does_not_fit_is_refused),
         cmocka_unit_test(test_reducer__kernel_that_may_lose_values_does_not_build),
+        cmocka_unit_test(test_reducer__kernel_with_a_slip_is_told_what_to_write),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
