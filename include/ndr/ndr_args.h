@@ -307,7 +307,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 /** The same for an array of `count` events. */
 #define ndr_after_all(queue, events, count) \
-    ((ndr_queue *)(void *)&(const ndr_after_){ NDR_AFTER_SEAL_, (queue), (events), (count) })
+    ((ndr_queue *)(void *)&(ndr_after_){ NDR_AFTER_SEAL_, (queue), (events), (count) })
 
 #define NDR_FIRST_(first, ...) first
 

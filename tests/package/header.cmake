@@ -3,7 +3,7 @@
 #           -P header.cmake
 cmake_minimum_required(VERSION 3.21)
 
-set(flags -x ${LANGUAGE} -std=${LANGUAGE}11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I${INCLUDE})
+set(flags -x ${LANGUAGE} -std=${LANGUAGE}11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror -I${INCLUDE})
 string(REPLACE "," ";" more "${FLAGS}")
 list(APPEND flags ${more})
 if(HEADER)
