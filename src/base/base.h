@@ -300,6 +300,8 @@ uint16_t ndr_half_bits(float value);
 
 /* ---- sizes ---- */
 
+#define NDR_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
 static inline size_t ndr_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 static inline size_t ndr_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }

@@ -19,7 +19,7 @@ const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype)
         [NDR_DTYPE_F16] = { "f16", "half", "F16", 2, true, true },
     };
     const size_t index = (size_t)dtype;
-    return index < sizeof table / sizeof table[0] && table[index].name ? &table[index] : NULL;
+    return index < NDR_COUNT_OF(table) && table[index].name ? &table[index] : NULL;
 }
 
 const char *ndr_dtype_name(ndr_dtype dtype)

@@ -18,7 +18,7 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         { "memory_order", NDR_DISABLE_MEMORY_ORDER },
         { "ptx", NDR_DISABLE_PTX },
     };
-    enum { COUNT = sizeof table / sizeof table[0] };
+    enum { COUNT = NDR_COUNT_OF(table) };
 
     unsigned bits = 0;
     for (const char *word = words ? words : ""; *word;) {

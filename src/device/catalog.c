@@ -96,7 +96,7 @@ static ndr_status fail_without_driver(cl_int error)
         { "OCL_ICD_VENDORS", "the folder of a driver's .icd file" },
         { "OCL_ICD_FILENAMES", "the path of a driver's library" },
     };
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
+    for (size_t i = 0; i < NDR_COUNT_OF(variables); ++i) {
         const char *value = ndr_environment(variables[i][0]);
         if (value)
             return ndr_fail_with_code(
@@ -164,7 +164,7 @@ static size_t default_device(const ndr_device_info *devices, size_t count)
 {
     static const ndr_device_type order[] = { NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR, NDR_DEVICE_TYPE_CPU };
     size_t chosen = 0;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(order); ++i)
         if (find_type(order[i], devices, count, &chosen)) break;
     return chosen;
 }
@@ -207,7 +207,7 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
         return NDR_OK;
     }
     static const ndr_device_type types[] = { NDR_DEVICE_TYPE_CPU, NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR };
-    for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t)
+    for (size_t t = 0; t < NDR_COUNT_OF(types); ++t)
         if (ndr_text_equal_ignoring_case(words, ndr_device_type_name(types[t]))) {
             if (find_type(types[t], devices, count, chosen)) return NDR_OK;
             return fail_to_match(words, source, "there is no device of that type", devices, count);

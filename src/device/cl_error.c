@@ -29,7 +29,7 @@ const char *ndr_cl_error_name(cl_int error)
         CODE(CL_INVALID_BUFFER_SIZE), CODE(CL_INVALID_GLOBAL_WORK_SIZE), CODE(CL_INVALID_COMPILER_OPTIONS),
         CODE(CL_INVALID_LINKER_OPTIONS), CODE(CL_PLATFORM_NOT_FOUND_KHR)
     };
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(table); ++i)
         if (table[i].code == error) return table[i].name;
     return "an unknown code";
 }

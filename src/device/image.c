@@ -39,7 +39,7 @@ static const type_row type_rows[] = {
     [NDR_CHANNEL_F16] = { CL_HALF_FLOAT, 2, "F16" },         [NDR_CHANNEL_F32] = { CL_FLOAT, 4, "F32" },
 };
 
-enum { CHANNELS = sizeof channel_rows / sizeof channel_rows[0], TYPES = sizeof type_rows / sizeof type_rows[0] };
+enum { CHANNELS = NDR_COUNT_OF(channel_rows), TYPES = NDR_COUNT_OF(type_rows) };
 
 static bool is_format(ndr_image_format f)
 {
@@ -660,7 +660,7 @@ cl_mem ndr_image_cl(const ndr_image *image) { return NDR_IS_LIVE(image) ? image-
 
 static const image_type *type_of(cl_mem_object_type cl)
 {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(types); ++i)
         if (types[i].cl == cl) return &types[i];
     return NULL;
 }

@@ -33,7 +33,7 @@ static const struct {
 static ndr_status find_functions(void *library, const char *path)
 {
     ndr_cl_functions found;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
+    for (size_t i = 0; i < NDR_COUNT_OF(functions); ++i) {
         const bool is_there = ndr_library_find(library, functions[i].name, (char *)&found + functions[i].offset);
         NDR_REQUIRE_AS(NDR_NO_DRIVER, is_there || !functions[i].is_required,
                        "the OpenCL library %s is too old: it has no %s, which OpenCL 1.2 has; install a newer ICD "
@@ -73,7 +73,7 @@ static ndr_status open_and_find(void)
     if (chosen && !*chosen) chosen = NULL;
     ndr_text why = { 0 };
     void *library = chosen ? open_first(&chosen, 1, &path, &why)
-                           : open_first(library_names, sizeof library_names / sizeof library_names[0], &path, &why);
+                           : open_first(library_names, NDR_COUNT_OF(library_names), &path, &why);
     const ndr_status status = library ? find_functions(library, path) : fail_to_open(chosen, &why);
     ndr_text_free(&why);
     return status;

@@ -35,7 +35,7 @@ static const kind_row kinds[] = {
                 CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL),
 };
 
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = NDR_COUNT_OF(kinds) };
 
 static bool is_of_opencl_2(ndr_shared_kind kind) { return kinds[kind].allocate == NULL; }
 

@@ -23,7 +23,7 @@ static const struct {
     { NDR_NEEDS_F64_MMA, "inline PTX that multiplies matrices of f64", may_take_mma },
     { NDR_NEEDS_BF16_MMA, "PTX that multiplies matrices of bfloat16", may_take_mma },
 };
-enum { NEEDS = sizeof needs / sizeof needs[0] };
+enum { NEEDS = NDR_COUNT_OF(needs) };
 
 const char *ndr_op_find_unmet(const ndr_op_row *row, const ndr_caps *caps, unsigned lacks)
 {

@@ -123,7 +123,7 @@ static const struct {
 
 static bool add_mistake(line l, ndr_text *out)
 {
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(mistakes); ++i)
         if (has_identifier(l, mistakes[i].names[0])
             && (!mistakes[i].names[1] || has_identifier(l, mistakes[i].names[1]))) {
             ndr_text_add(out, "%s", mistakes[i].sentence);
@@ -185,7 +185,7 @@ static bool add_header(const char *text, line l, ndr_text *out)
 static bool add_form(const char *text, ndr_text *out)
 {
     static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(forms); ++i)
         if (text_uses(text, forms[i]) && add_header(text, line_at(forms[i]), out)) return true;
     return false;
 }
@@ -232,7 +232,7 @@ static bool add_call(line l, ndr_text *out)
     const char *name = find_in_line(l, before);
     if (!name) return false;
     name += strlen(before);
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(calls); ++i)
         if (strncmp(name, calls[i].name, strlen(calls[i].name)) == 0) {
             ndr_text_add(out, "%.*s takes %s", (int)strcspn(name, "'"), name, calls[i].takes);
             return true;
@@ -325,7 +325,7 @@ bool ndr_explain_uses_later_words(const char *text)
     static const char *const words[] = { "pipe",         "generic",      "ctz",          "memory_order",
                                          "memory_scope", "atomic_flag",  "atomic_int",   "atomic_uint",
                                          "atomic_long",  "atomic_ulong", "atomic_float", "atomic_double" };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(words); ++i)
         if (text_uses(text, words[i])) return true;
     return false;
 }

@@ -15,7 +15,7 @@ static bool is_free_of_group_calls(const char *chars)
                                          "get_num_",        "get_group_id",         "get_sub_",   "get_max_sub_",
                                          "barrier",         "work_group_",          "sub_group_", "intel_sub_group_",
                                          "async_work_",     "wait_group_",          "include",    "imacros" };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(names); ++i)
         if (ndr_word_find_start(chars, names[i])) return false;
     return !strstr(chars, "##") && !strstr(chars, "%:");
 }
@@ -95,7 +95,7 @@ static bool is_called(const ndr_code_kernel *kernel, const char *name)
 static ndr_status refuse_words(const char *name, const ndr_code_kernel *kernel)
 {
     static const char *const words[] = { "return", "goto", "barrier", "work_group_barrier" };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+    for (size_t i = 0; i < NDR_COUNT_OF(words); ++i) {
         const char *found = ndr_word_find(kernel->body, words[i]);
         if (found && found < kernel->end)
             return ndr_fail(NDR_BUILD_FAILED,

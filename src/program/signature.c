@@ -35,13 +35,13 @@ static const struct {
 
 ndr_builtin ndr_builtin_named(const char *type_name)
 {
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+    for (size_t i = 0; i < NDR_COUNT_OF(numbers); ++i) {
         const size_t length = strlen(numbers[i].name);
         if (strncmp(type_name, numbers[i].name, length) != 0) continue;
         const char *lanes = type_name + length;
         if (*lanes && strcmp(numbers[i].name, "unsigned") == 0) continue; /* unsigned4 is not a type */
         if (!*lanes) return (ndr_builtin){ numbers[i].dtype, 1 };
-        for (size_t n = 1; n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+        for (size_t n = 1; n < NDR_COUNT_OF(lane_counts); ++n)
             if (strcmp(lanes, lane_counts[n].name) == 0)
                 return (ndr_builtin){ numbers[i].dtype, lane_counts[n].lanes };
     }
@@ -199,7 +199,7 @@ static const char *skip_to_reducer_op(const ndr_param *param)
 ndr_op ndr_reducer_op(const ndr_param *param)
 {
     const char *name = skip_to_reducer_op(param);
-    for (size_t i = 0; name && i < sizeof reducer_ops / sizeof reducer_ops[0]; ++i)
+    for (size_t i = 0; name && i < NDR_COUNT_OF(reducer_ops); ++i)
         if (strncmp(name, reducer_ops[i].name, strlen(reducer_ops[i].name)) == 0) return reducer_ops[i].op;
     return NDR_OP_NONE;
 }
@@ -278,7 +278,7 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
     ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n#undef clk_event_t\n");
     for (int d = NDR_DTYPE_I8; d <= NDR_DTYPE_F16; ++d)
-        for (unsigned n = 0; has_dtype(context, d) && n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+        for (unsigned n = 0; has_dtype(context, d) && n < NDR_COUNT_OF(lane_counts); ++n)
             ndr_text_add(out, "#undef %s%s\n", ndr_dtype_describe((ndr_dtype)d)->cl_name, lane_counts[n].name);
     ndr_text_add(out, "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
                       "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
@@ -295,7 +295,7 @@ static void add_probe_macros(const ndr_context *context, ndr_text *out)
                       "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
                  BUILTIN, OBJECT);
     for (int d = NDR_DTYPE_I8; d <= NDR_DTYPE_F16; ++d)
-        for (unsigned n = 0; has_dtype(context, d) && n < sizeof lane_counts / sizeof lane_counts[0]; ++n)
+        for (unsigned n = 0; has_dtype(context, d) && n < NDR_COUNT_OF(lane_counts); ++n)
             ndr_text_add(out, " \\\n    NDR_IS_(type, %s%s, %u)", ndr_dtype_describe((ndr_dtype)d)->cl_name,
                          lane_counts[n].name, (unsigned)(BUILTIN + CODES * d) + n);
     ndr_text_add(out, ")\n");

@@ -31,7 +31,7 @@ typedef struct tile_list {
     const tile *largest, *smallest; /* for devices with large groups; behind the smallest is the one for the others */
 } tile_list;
 
-#define LIST_OF(tiles) ((tile_list){ tiles, tiles + sizeof tiles / sizeof tiles[0] - 2 })
+#define LIST_OF(tiles) ((tile_list){ tiles, tiles + NDR_COUNT_OF(tiles) - 2 })
 
 static tile_list tiles_for(const ndr_device_info *device, const ndr_matmul_request *r)
 {

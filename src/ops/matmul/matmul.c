@@ -24,7 +24,7 @@ static ndr_op_work work_of(const void *request)
     return (ndr_op_work){ elements * ndr_dtype_size(r->dtype), 2 * pairs };
 }
 
-const ndr_operation ndr_matmul_operation = { "matmul", rows, sizeof rows / sizeof rows[0], ndr_matmul_class_of,
+const ndr_operation ndr_matmul_operation = { "matmul", rows, NDR_COUNT_OF(rows), ndr_matmul_class_of,
                                              work_of };
 
 /* ---- shared by the implementations ---- */

@@ -14,7 +14,7 @@ static const tile tiles[] = {
     { 128, 128, 16, 64, 32, 4, 1, 100 }, { 128, 64, 32, 32, 32, 4, 1, 103 }, { 64, 64, 16, 32, 16, 4, 2, 106 },
     { 64, 32, 32, 32, 16, 4, 2, 134 },   { 32, 32, 64, 32, 8, 3, 2, 179 },
 };
-enum { TILES = sizeof tiles / sizeof tiles[0] };
+enum { TILES = NDR_COUNT_OF(tiles) };
 
 static size_t group_items(const tile *t) { return (size_t)32 * (t->m / t->warp_m) * (t->n / t->warp_n); }
 

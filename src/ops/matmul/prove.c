@@ -147,7 +147,7 @@ ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_ri
 {
     *is_right = true;
     const ndr_dtype dtype = row->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0] && *is_right; ++i)
+    for (size_t i = 0; i < NDR_COUNT_OF(cases) && *is_right; ++i)
         NDR_TRY(try_case(queue, row, dtype, &cases[i], is_right));
     return NDR_OK;
 }

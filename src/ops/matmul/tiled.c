@@ -30,7 +30,7 @@ static bool fits(const sizes *s, const ndr_device_info *device, size_t element_b
 
 static const sizes *sizes_for(const ndr_caps *caps, size_t element_bytes)
 {
-    const sizes *s = all_sizes, *last = all_sizes + sizeof all_sizes / sizeof all_sizes[0] - 1;
+    const sizes *s = all_sizes, *last = all_sizes + NDR_COUNT_OF(all_sizes) - 1;
     while (s < last && !fits(s, &caps->info, element_bytes)) ++s;
     return s;
 }

@@ -30,7 +30,7 @@ static ndr_op_work work_of(const void *request)
 }
 
 /* Never tuned: another row would change the bits of a sum. */
-const ndr_operation ndr_reduce_operation = { "reduce", rows, sizeof rows / sizeof rows[0], NULL, work_of };
+const ndr_operation ndr_reduce_operation = { "reduce", rows, NDR_COUNT_OF(rows), NULL, work_of };
 
 /* ---- shared by the implementations ---- */
 
