@@ -287,7 +287,6 @@ void ndr_timeline_close(ndr_timeline *timeline);
 typedef struct ndr_dtype_info {
     const char *name;    /* "f32": the name for users */
     const char *cl_name; /* "float": the type in OpenCL C */
-    const char *macro;   /* "F32": the suffix of macros */
     size_t size_bytes;
     bool is_float, is_signed;
 } ndr_dtype_info;

@@ -1,4 +1,4 @@
-/* dtype.c - the element types: their names for users, OpenCL C and bundled kernels, and their sizes; half in bits. */
+/* dtype.c - the element types: their names for users and in OpenCL C, and their sizes; half in bits. */
 #include "base/base.h"
 
 #include <string.h>
@@ -6,17 +6,17 @@
 const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype)
 {
     static const ndr_dtype_info table[] = {
-        [NDR_DTYPE_I8] = { "i8", "char", "I8", 1, false, true },
-        [NDR_DTYPE_U8] = { "u8", "uchar", "U8", 1, false, false },
-        [NDR_DTYPE_I16] = { "i16", "short", "I16", 2, false, true },
-        [NDR_DTYPE_U16] = { "u16", "ushort", "U16", 2, false, false },
-        [NDR_DTYPE_I32] = { "i32", "int", "I32", 4, false, true },
-        [NDR_DTYPE_U32] = { "u32", "uint", "U32", 4, false, false },
-        [NDR_DTYPE_I64] = { "i64", "long", "I64", 8, false, true },
-        [NDR_DTYPE_U64] = { "u64", "ulong", "U64", 8, false, false },
-        [NDR_DTYPE_F32] = { "f32", "float", "F32", 4, true, true },
-        [NDR_DTYPE_F64] = { "f64", "double", "F64", 8, true, true },
-        [NDR_DTYPE_F16] = { "f16", "half", "F16", 2, true, true },
+        [NDR_DTYPE_I8] = { "i8", "char", 1, false, true },
+        [NDR_DTYPE_U8] = { "u8", "uchar", 1, false, false },
+        [NDR_DTYPE_I16] = { "i16", "short", 2, false, true },
+        [NDR_DTYPE_U16] = { "u16", "ushort", 2, false, false },
+        [NDR_DTYPE_I32] = { "i32", "int", 4, false, true },
+        [NDR_DTYPE_U32] = { "u32", "uint", 4, false, false },
+        [NDR_DTYPE_I64] = { "i64", "long", 8, false, true },
+        [NDR_DTYPE_U64] = { "u64", "ulong", 8, false, false },
+        [NDR_DTYPE_F32] = { "f32", "float", 4, true, true },
+        [NDR_DTYPE_F64] = { "f64", "double", 8, true, true },
+        [NDR_DTYPE_F16] = { "f16", "half", 2, true, true },
     };
     const size_t index = (size_t)dtype;
     return index < NDR_COUNT_OF(table) && table[index].name ? &table[index] : NULL;

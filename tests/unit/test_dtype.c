@@ -9,21 +9,21 @@
 static const struct {
     ndr_dtype dtype;
     int number;
-    const char *name, *cl_name, *macro;
+    const char *name, *cl_name;
     size_t size_bytes;
     bool is_float, is_signed;
 } all[] = {
-    { NDR_DTYPE_I8, 1, "i8", "char", "I8", sizeof(int8_t), false, true },
-    { NDR_DTYPE_U8, 2, "u8", "uchar", "U8", sizeof(uint8_t), false, false },
-    { NDR_DTYPE_I16, 3, "i16", "short", "I16", sizeof(int16_t), false, true },
-    { NDR_DTYPE_U16, 4, "u16", "ushort", "U16", sizeof(uint16_t), false, false },
-    { NDR_DTYPE_I32, 5, "i32", "int", "I32", sizeof(int32_t), false, true },
-    { NDR_DTYPE_U32, 6, "u32", "uint", "U32", sizeof(uint32_t), false, false },
-    { NDR_DTYPE_I64, 7, "i64", "long", "I64", sizeof(int64_t), false, true },
-    { NDR_DTYPE_U64, 8, "u64", "ulong", "U64", sizeof(uint64_t), false, false },
-    { NDR_DTYPE_F32, 9, "f32", "float", "F32", sizeof(float), true, true },
-    { NDR_DTYPE_F64, 10, "f64", "double", "F64", sizeof(double), true, true },
-    { NDR_DTYPE_F16, 11, "f16", "half", "F16", sizeof(uint16_t), true, true },
+    { NDR_DTYPE_I8, 1, "i8", "char", sizeof(int8_t), false, true },
+    { NDR_DTYPE_U8, 2, "u8", "uchar", sizeof(uint8_t), false, false },
+    { NDR_DTYPE_I16, 3, "i16", "short", sizeof(int16_t), false, true },
+    { NDR_DTYPE_U16, 4, "u16", "ushort", sizeof(uint16_t), false, false },
+    { NDR_DTYPE_I32, 5, "i32", "int", sizeof(int32_t), false, true },
+    { NDR_DTYPE_U32, 6, "u32", "uint", sizeof(uint32_t), false, false },
+    { NDR_DTYPE_I64, 7, "i64", "long", sizeof(int64_t), false, true },
+    { NDR_DTYPE_U64, 8, "u64", "ulong", sizeof(uint64_t), false, false },
+    { NDR_DTYPE_F32, 9, "f32", "float", sizeof(float), true, true },
+    { NDR_DTYPE_F64, 10, "f64", "double", sizeof(double), true, true },
+    { NDR_DTYPE_F16, 11, "f16", "half", sizeof(uint16_t), true, true },
 };
 enum { COUNT = sizeof all / sizeof all[0] };
 
@@ -50,7 +50,6 @@ static void test_dtype__is_described_for_opencl(void **state)
         const ndr_dtype_info *info = ndr_dtype_describe(all[i].dtype);
         assert_non_null(info);
         assert_string_equal(info->cl_name, all[i].cl_name);
-        assert_string_equal(info->macro, all[i].macro);
         assert_int_equal(info->is_float, all[i].is_float);
         assert_int_equal(info->is_signed, all[i].is_signed);
     }
