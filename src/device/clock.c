@@ -48,15 +48,6 @@ static bool read_timer(cl_device_id device, bracket *b)
 
 /* ---- by a marker ---- */
 
-static bool read_times(cl_event event, bracket *b)
-{
-    return ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof b->first, &b->first, NULL)
-               == CL_SUCCESS
-           && ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof b->last, &b->last, NULL)
-                  == CL_SUCCESS
-           && b->first > 0 && b->last >= b->first;
-}
-
 static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b)
 {
     cl_event event;
@@ -66,9 +57,9 @@ static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b
     ndr_spin_on_event(context, SPIN_NS, event);
     const bool has_ended = ndr_cl.clWaitForEvents(1, &event) == CL_SUCCESS;
     b->after_ns = ndr_clock_ns();
-    const bool is_read = has_ended && read_times(event, b);
+    const bool is_read = has_ended && ndr_cl_event_times(event, &b->first, &b->last);
     ndr_cl.clReleaseEvent(event);
-    return is_read;
+    return is_read && b->first > 0 && b->last >= b->first;
 }
 
 static void map_by_markers(ndr_context *context, ndr_clock_map *map)

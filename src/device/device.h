@@ -602,8 +602,11 @@ ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t co
 /* The OpenCL event that completes last. */
 cl_event ndr_event_end(const ndr_event *event);
 
-/* OpenCL's state of an event; CL_QUEUED if the query fails. */
-cl_int ndr_cl_event_code(cl_event event);
+/* OpenCL's state of an event; `unknown` if the query fails. */
+cl_int ndr_cl_event_code(cl_event event, cl_int unknown);
+
+/* When a command began and ended on the device's clock; false if the driver does not know. */
+bool ndr_cl_event_times(cl_event event, cl_ulong *started, cl_ulong *ended);
 
 /* Flush the queue of work that has not ended, or it may never start. Not if that queue is `but`. */
 ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but);

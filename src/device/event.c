@@ -139,18 +139,24 @@ static ndr_status read_state(cl_event cl, cl_int *state)
     return NDR_OK;
 }
 
-cl_int ndr_cl_event_code(cl_event cl)
+cl_int ndr_cl_event_code(cl_event cl, cl_int unknown)
 {
-    cl_int state = CL_QUEUED;
+    cl_int state = unknown;
     const cl_int error = ndr_cl.clGetEventInfo(cl, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    return error == CL_SUCCESS ? state : CL_QUEUED;
+    return error == CL_SUCCESS ? state : unknown;
+}
+
+bool ndr_cl_event_times(cl_event cl, cl_ulong *started, cl_ulong *ended)
+{
+    return ndr_cl.clGetEventProfilingInfo(cl, CL_PROFILING_COMMAND_START, sizeof *started, started, NULL) == CL_SUCCESS
+           && ndr_cl.clGetEventProfilingInfo(cl, CL_PROFILING_COMMAND_END, sizeof *ended, ended, NULL) == CL_SUCCESS;
 }
 
 cl_int ndr_event_code(const ndr_event *event)
 {
-    const cl_int end = ndr_cl_event_code(ndr_event_end(event));
+    const cl_int end = ndr_cl_event_code(ndr_event_end(event), CL_QUEUED);
     if (!event->last || end < 0) return end;
-    const cl_int first = ndr_cl_event_code(event->first);
+    const cl_int first = ndr_cl_event_code(event->first, CL_QUEUED);
     return first < 0 ? first : end;
 }
 

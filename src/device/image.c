@@ -719,11 +719,14 @@ ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image)
 
 /* ---- samplers ---- */
 
-/* If it succeeds, it takes over the reference of `cl`. */
+/* Takes over the reference of `cl` in every case. */
 static ndr_status wrap_sampler(ndr_context *context, cl_sampler cl, ndr_sampler **sampler)
 {
     ndr_sampler *made = ndr_handle_new(NDR_HANDLE_SAMPLER, sizeof *made, context->checker != NULL);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a sampler");
+    if (!made) {
+        ndr_cl.clReleaseSampler(cl);
+        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a sampler");
+    }
     atomic_init(&made->references, 1);
     made->context = ndr_context_keep(context);
     made->cl = cl;
@@ -749,9 +752,7 @@ ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc
     cl_sampler cl = ndr_cl.clCreateSampler(context->cl, d.is_normalized, modes[d.addressing],
                                            d.is_linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &error);
     if (error != CL_SUCCESS) return ndr_fail_cl(error, "clCreateSampler");
-    const ndr_status status = wrap_sampler(context, cl, sampler);
-    if (status != NDR_OK) ndr_cl.clReleaseSampler(cl);
-    return status;
+    return wrap_sampler(context, cl, sampler);
 }
 
 cl_sampler ndr_sampler_cl(const ndr_sampler *sampler) { return NDR_IS_LIVE(sampler) ? sampler->cl : NULL; }
@@ -763,9 +764,7 @@ ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler 
     NDR_TRY_CL(clGetSamplerInfo(cl, CL_SAMPLER_CONTEXT, sizeof owner, &owner, NULL));
     NDR_REQUIRE(owner == context->cl, "ndr_sampler_from_cl: the sampler belongs to another OpenCL context");
     NDR_TRY_CL(clRetainSampler(cl));
-    const ndr_status status = wrap_sampler(context, cl, sampler);
-    if (status != NDR_OK) ndr_cl.clReleaseSampler(cl);
-    return status;
+    return wrap_sampler(context, cl, sampler);
 }
 
 void ndr_sampler_keep(ndr_sampler *sampler) { atomic_fetch_add(&sampler->references, 1); }

@@ -342,7 +342,7 @@ void ndr_orphans_release(ndr_context *context, bool only_complete)
 {
     for (ndr_orphan **link = &context->orphans; *link;) {
         ndr_orphan *const orphan = *link;
-        if (only_complete && ndr_cl_event_code(orphan->event) != CL_COMPLETE) {
+        if (only_complete && ndr_cl_event_code(orphan->event, CL_QUEUED) != CL_COMPLETE) {
             link = &orphan->next;
             continue;
         }

@@ -119,7 +119,7 @@ ndr_status ndr_queue_flush(ndr_queue *queue)
 static cl_int take_code(cl_event last)
 {
     if (!last) return CL_COMPLETE;
-    const cl_int code = ndr_cl_event_code(last);
+    const cl_int code = ndr_cl_event_code(last, CL_QUEUED);
     ndr_cl.clReleaseEvent(last);
     return code;
 }

@@ -250,17 +250,10 @@ void ndr_trace_end(void)
 
 /* ---- commands ---- */
 
-static bool read_times(cl_event event, cl_ulong *started, cl_ulong *ended)
-{
-    return ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof *started, started, NULL)
-               == CL_SUCCESS
-           && ndr_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof *ended, ended, NULL) == CL_SUCCESS;
-}
-
 static void count_command(traced_queue *queue, const pending *p, cl_int state)
 {
     cl_ulong started = 0, ended = 0;
-    const bool is_timed = state == CL_COMPLETE && read_times(p->event, &started, &ended);
+    const bool is_timed = state == CL_COMPLETE && ndr_cl_event_times(p->event, &started, &ended);
     if (ended < started) ended = started;
     if (is_timed) {
         ndr_tally_add(p->what, ended - started);
@@ -277,8 +270,7 @@ static void collect(traced_queue *queue)
 {
     for (queue->since = 0; queue->count > 0; --queue->count) {
         const pending *p = &queue->ring[queue->first];
-        cl_int state = CL_COMPLETE;
-        (void)ndr_cl.clGetEventInfo(p->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        const cl_int state = ndr_cl_event_code(p->event, CL_COMPLETE);
         if (state > CL_COMPLETE) return;
         count_command(queue, p, state);
         queue->first = (queue->first + 1) & (queue->capacity - 1);

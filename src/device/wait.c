@@ -13,12 +13,7 @@
 enum { SPIN_NS = 200000, MAX_SKIPS = 1023 };
 
 /* Failed work has ended. If the query fails, the blocking wait reports why. */
-static bool has_ended(cl_event event)
-{
-    cl_int state = CL_COMPLETE;
-    const cl_int error = ndr_cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    return error != CL_SUCCESS || state <= CL_COMPLETE;
-}
+static bool has_ended(cl_event event) { return ndr_cl_event_code(event, CL_COMPLETE) <= CL_COMPLETE; }
 
 static bool ends_while_spinning(cl_event event, int64_t spin_ns)
 {

@@ -47,11 +47,6 @@ static ndr_status refuse_kind(const arg_check *p, const char *wanted)
 
 static bool writes_through(const ndr_param *param) { return !param->is_const && param->kind != NDR_PARAM_CONSTANT; }
 
-static bool is_usable_by(const ndr_param *param, const ndr_buffer *buffer)
-{
-    return ndr_buffer_is_free(buffer, writes_through(param));
-}
-
 /* Whether the kernel writes is not known of a parameter of unknown type. */
 static ndr_status check_access(const arg_check *p, ndr_access access)
 {
@@ -134,7 +129,7 @@ static ndr_status check_use(const arg_check *p)
 {
     if (p->arg->kind == NDR_ARG_NONE)
         return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
-    if (ndr_arg_has_buffer(p->arg) && !is_usable_by(p->param, p->arg->as.buffer))
+    if (ndr_arg_has_buffer(p->arg) && !ndr_buffer_is_free(p->arg->as.buffer, writes_through(p->param)))
         return refuse(p, "is a buffer that the host has mapped; unmap it first");
     return p->arg->kind == NDR_ARG_IMAGE ? check_image_use(p) : NDR_OK;
 }
