@@ -29,15 +29,15 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
     } while (0)
 
 /* Return `status` with a sentence unless `condition` holds. */
-#define NDR_REQUIRE_AS(status, condition, ...)                       \
-    do {                                                             \
-        if (!(condition)) return ndr_fail((status), __VA_ARGS__);    \
+#define NDR_REQUIRE_AS(status, condition, ...)                    \
+    do {                                                          \
+        if (!(condition)) return ndr_fail((status), __VA_ARGS__); \
     } while (0)
 
 #define NDR_REQUIRE(condition, ...) NDR_REQUIRE_AS(NDR_BAD_ARGUMENT, condition, __VA_ARGS__)
 
-/* Refuse NULL pointers by their names: NDR_REQUIRE_SET(context, buffer), one to three of them. Where handles are checked,
- * refuse handles that are not live. */
+/* Refuse NULL pointers by their names: NDR_REQUIRE_SET(context, buffer), one to three of them. Where handles are
+ * checked, refuse handles that are not live. */
 #define NDR_REQUIRE_SET(...) NDR_REQUIRE_SET_IN(__func__, __VA_ARGS__)
 #define NDR_REQUIRE_SET_IN(call, ...) \
     NDR_FOURTH_(__VA_ARGS__, NDR_REQUIRE_THREE_, NDR_REQUIRE_TWO_, NDR_REQUIRE_ONE_, )((call), __VA_ARGS__)
@@ -100,7 +100,7 @@ typedef enum ndr_handle_kind {
 } ndr_handle_kind;
 
 #define NDR_HANDLE_CASE_(kind, type, name) type * : kind, const type * : kind,
-#define NDR_HANDLE_KIND(pointer) _Generic((pointer), NDR_HANDLES(NDR_HANDLE_CASE_) default: NDR_HANDLE_NONE)
+#define NDR_HANDLE_KIND(pointer) _Generic((pointer), NDR_HANDLES(NDR_HANDLE_CASE_) default : NDR_HANDLE_NONE)
 
 extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */
 static inline bool ndr_handles_are_checked(void)

@@ -129,9 +129,9 @@ ndr_hash ndr_cpu_hash(void)
 unsigned ndr_cpu_features(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    return (__builtin_cpu_supports("avx512f") ? NDR_CORE_AVX512F : 0) | (__builtin_cpu_supports("avx2") ? NDR_CORE_AVX2 : 0)
-           | (__builtin_cpu_supports("fma") ? NDR_CORE_FMA : 0) | (__builtin_cpu_supports("avx") ? NDR_CORE_AVX : 0)
-           | (__builtin_cpu_supports("sse2") ? NDR_CORE_SSE2 : 0);
+    return (__builtin_cpu_supports("avx512f") ? NDR_CORE_AVX512F : 0)
+           | (__builtin_cpu_supports("avx2") ? NDR_CORE_AVX2 : 0) | (__builtin_cpu_supports("fma") ? NDR_CORE_FMA : 0)
+           | (__builtin_cpu_supports("avx") ? NDR_CORE_AVX : 0) | (__builtin_cpu_supports("sse2") ? NDR_CORE_SSE2 : 0);
 #elif defined(__aarch64__)
     return NDR_CORE_NEON | NDR_CORE_AARCH64;
 #else

@@ -76,7 +76,7 @@ size_t ndr_cpu_cache_bytes(unsigned level);
 
 typedef struct ndr_file_info {
     bool is_folder, is_regular;
-    uint64_t device, node; /* these two identify the file, whatever its name */
+    uint64_t device, node;     /* these two identify the file, whatever its name */
     bool is_own, others_write; /* it belongs to the process's user; its group or others may write to it */
     int64_t size_bytes, changed_s, changed_ns;
 } ndr_file_info;

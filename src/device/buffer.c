@@ -286,12 +286,13 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
                                                                t->size_bytes, t->host));
 }
 
-/* Where waiting threads sleep, wait with an event instead of a blocking call, so that the host can spin first; where
- * earlier work may fail the transfer, so that the event tells why; where a command may wait for what another thread does,
- * because Mesa 22.3 holds a lock of the queue in blocking calls; and for a write, because OpenCL's blocking one may
- * return before the bytes arrive, as on Intel's runtime, and another queue would not wait for them. A call that failed
- * in the driver may have enqueued its work before. A failure without an OpenCL code was found by libndr before the
- * call. */
+/* Wait with an event instead of a blocking call in four cases: waiting threads sleep, and the host can spin first;
+ * earlier work may fail the transfer, and the event tells why; a command may wait for what another thread does, and
+ * Mesa 22.3 holds a lock of the queue in blocking calls; and for a write, because OpenCL's blocking one may return
+ * before the bytes arrive, as on Intel's runtime, and another queue would not wait for them.
+ *
+ * A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
+ * libndr before the call. */
 ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit, const void *given)
 {
     ndr_event *done = NULL;
@@ -427,10 +428,10 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
 /* ---- sub-buffers of views ----
  *
  * A sub-buffer without a view stays until the whole buffer goes, and a new view of its region takes it. PoCL 7.0 walks
- * the sub-buffers of a buffer without a lock in each command that uses the buffer, and crashes if one of them is released
- * meanwhile: by another thread, or by PoCL's own when the last command that uses it ends. Only the oldest of very many
- * are released earlier, for their memory, but none below a newer one that overlaps it: NVIDIA's driver (580) crashes
- * when it releases the older one first. */
+ * the sub-buffers of a buffer without a lock in each command that uses the buffer, and crashes if one of them is
+ * released meanwhile: by another thread, or by PoCL's own when the last command that uses it ends. Only the oldest of
+ * very many are released earlier, for their memory, but none below a newer one that overlaps it: NVIDIA's driver (580)
+ * crashes when it releases the older one first. */
 
 size_t ndr_max_unused_sub_buffers = 256; /* PoCL 7.0 needs 0.2 us for each in a command that uses the whole buffer */
 

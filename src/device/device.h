@@ -137,16 +137,16 @@ ndr_status ndr_fail_cl(cl_int error, const char *call) __attribute__((cold));
 
 /* In a function that returns a status: set `*text` to the result of a clGet...Info function; free() it. The length
  * is queried first, because memory that is too short gets no text at all. */
-#define NDR_READ_TEXT(text, get, ...)                                                       \
-    do {                                                                                    \
-        size_t bytes_ = 0;                                                                  \
-        NDR_TRY_CL_AS(#get, ndr_cl.get(__VA_ARGS__, 0, NULL, &bytes_));                     \
-        char *read_ = calloc(bytes_ + 1, 1);                                                \
+#define NDR_READ_TEXT(text, get, ...)                                                             \
+    do {                                                                                          \
+        size_t bytes_ = 0;                                                                        \
+        NDR_TRY_CL_AS(#get, ndr_cl.get(__VA_ARGS__, 0, NULL, &bytes_));                           \
+        char *read_ = calloc(bytes_ + 1, 1);                                                      \
         if (!read_) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what " #get " tells"); \
-        const cl_int error_ = ndr_cl.get(__VA_ARGS__, bytes_, read_, NULL);                 \
-        if (error_ == CL_SUCCESS) *(text) = read_;                                          \
-        else free(read_);                                                                   \
-        NDR_TRY_CL_AS(#get, error_);                                                        \
+        const cl_int error_ = ndr_cl.get(__VA_ARGS__, bytes_, read_, NULL);                       \
+        if (error_ == CL_SUCCESS) *(text) = read_;                                                \
+        else free(read_);                                                                         \
+        NDR_TRY_CL_AS(#get, error_);                                                              \
     } while (0)
 
 /* ---- submit.c ---- */
@@ -245,11 +245,11 @@ ndr_status ndr_submit_shared_copy(const ndr_submission *s, ndr_shared_copier cop
 typedef struct ndr_caps {
     ndr_device_info info;
     unsigned cl_version; /* of OpenCL: 210 for 2.1 */
-    unsigned c_version; /* version of OpenCL C if the user's options name none: 120 or 300 */
-    bool orders_device; /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
+    unsigned c_version;  /* version of OpenCL C if the user's options name none: 120 or 300 */
+    bool orders_device;  /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
-    bool wait_sleeps;   /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
-    unsigned disabled;  /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
+    bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
+    unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
 } ndr_caps;
 
 typedef enum ndr_disable {
@@ -296,10 +296,10 @@ typedef struct ndr_attachment ndr_attachment;
 
 /* A kind of attachment; a constant, identified by its address. */
 typedef struct ndr_attachment_kind {
-    const char *name;                     /* for out-of-memory sentences: "a kernel store" */
-    size_t size_bytes;                    /* of the struct, whose first member is an ndr_attachment */
-    void (*open)(ndr_attachment *made);   /* initialises the other members; NULL: zeros are enough */
-    void (*close)(ndr_attachment *gone);  /* releases its resources; NULL: it has none */
+    const char *name;                    /* for out-of-memory sentences: "a kernel store" */
+    size_t size_bytes;                   /* of the struct, whose first member is an ndr_attachment */
+    void (*open)(ndr_attachment *made);  /* initialises the other members; NULL: zeros are enough */
+    void (*close)(ndr_attachment *gone); /* releases its resources; NULL: it has none */
 } ndr_attachment_kind;
 
 /* Data that a higher floor keeps with a context or a queue: the first member of its struct. */
@@ -417,16 +417,16 @@ struct ndr_context {
     cl_context cl;
     ndr_caps caps;
     ndr_spin_backoff spin_backoff;
-    ndr_checker *checker; /* NULL: unchecked */
+    ndr_checker *checker;       /* NULL: unchecked */
     ndr_traced_context *traced; /* NULL: not traced */
-    ndr_mutex order_lock; /* guards what order.c keeps of events and queues */
-    ndr_orphan *orphans;  /* events of destroyed queues, with order_lock */
-    ndr_mutex fail_lock;  /* held while a command with a wait list is enqueued, and while a user's event fails */
+    ndr_mutex order_lock;       /* guards what order.c keeps of events and queues */
+    ndr_orphan *orphans;        /* events of destroyed queues, with order_lock */
+    ndr_mutex fail_lock;        /* held while a command with a wait list is enqueued, and while a user's event fails */
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
-    atomic_bool has_user_events; /* some were made: a command may wait for what another thread does */
-    ndr_attachments attachments; /* freed before `cl` */
+    atomic_bool has_user_events;            /* some were made: a command may wait for what another thread does */
+    ndr_attachments attachments;            /* freed before `cl` */
 };
 
 /* Take or return one reference; ndr_context_destroy() returns the caller's. */
@@ -510,16 +510,16 @@ struct ndr_queue {
     ndr_context *context;
     cl_command_queue cl;
     bool profiling;
-    int64_t spin_ns;                /* as in ndr_queue_desc */
-    bool is_out_of_order;           /* commands wait only for their wait list */
-    cl_mem no_op_memory;            /* out of order: what commands without work migrate; NULL otherwise */
-    _Atomic(cl_event) last;         /* event of the last launch, for few launches since the last finish; NULL: none */
-    atomic_uint launches;           /* launches since the last finish; stops counting when they are not few */
+    int64_t spin_ns;        /* as in ndr_queue_desc */
+    bool is_out_of_order;   /* commands wait only for their wait list */
+    cl_mem no_op_memory;    /* out of order: what commands without work migrate; NULL otherwise */
+    _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
+    atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
-    atomic_uint tracked_count;      /* of the list; changed with the context's order_lock held, read without */
-    unsigned sweep_at;              /* the count at which it is searched for work that has ended */
-    ndr_event *failed;              /* the first of them that failed since the last finish; NULL: none */
-    ndr_attachments attachments;    /* freed before `cl` */
+    atomic_uint tracked_count;         /* of the list; changed with the context's order_lock held, read without */
+    unsigned sweep_at;                 /* the count at which it is searched for work that has ended */
+    ndr_event *failed;                 /* the first of them that failed since the last finish; NULL: none */
+    ndr_attachments attachments;       /* freed before `cl` */
 };
 
 /* Create a queue for `cl`. If it succeeds, it takes over the reference of `cl`. */
@@ -539,23 +539,23 @@ struct ndr_event {
     atomic_uint references; /* one for the caller, one for each queue that keeps it and each event that waits for it */
     ndr_context *context;
     cl_event inner[NDR_MAX_PIECES - 2]; /* of the pieces between `first` and `last` of a launch, where they are held */
-    cl_event first, last; /* `last` NULL: one command. The event holds a reference to each */
-    const char *kernel;   /* its name, for sentences; NULL: another command */
+    cl_event first, last;               /* `last` NULL: one command. The event holds a reference to each */
+    const char *kernel;                 /* its name, for sentences; NULL: another command */
     bool profiling;
     bool is_tracked;           /* its queue keeps it until it has ended */
     bool is_users;             /* made by ndr_event_create() */
     int64_t spin_ns;           /* of its queue */
     cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */
     /* Guarded by the context's order_lock: */
-    ndr_event *next;           /* of those that its queue keeps */
-    ndr_event *parent;         /* during the search for causes: the one that waits for this one */
-    ndr_event **waits;         /* what its command waits for; none once its queue no longer keeps it */
+    ndr_event *next;   /* of those that its queue keeps */
+    ndr_event *parent; /* during the search for causes: the one that waits for this one */
+    ndr_event **waits; /* what its command waits for; none once its queue no longer keeps it */
     size_t wait_count;
-    size_t waits_in_order;     /* 1: the last of them is the command before it in the queue; 0 */
-    bool is_settled;           /* it is known to have ended */
-    bool is_noted;             /* its queue has recorded the failure */
-    bool inherits;             /* `cause` is that of an earlier command */
-    const ndr_cause *cause;    /* why it failed; NULL: it did not, as far as is known */
+    size_t waits_in_order;  /* 1: the last of them is the command before it in the queue; 0 */
+    bool is_settled;        /* it is known to have ended */
+    bool is_noted;          /* its queue has recorded the failure */
+    bool inherits;          /* `cause` is that of an earlier command */
+    const ndr_cause *cause; /* why it failed; NULL: it did not, as far as is known */
     /* Used only while its command is enqueued: */
     cl_event *list;
     cl_uint list_count;
@@ -580,14 +580,14 @@ ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_
 
 /* The common end of a function whose command an order describes: prepare its event, enqueue it by `submit`, which gets
  * &NAME, and return the event. */
-#define NDR_SUBMIT_AND_RETURN(order, event, NAME, submit)                                                          \
-    do {                                                                                                           \
-        ndr_event *made_;                                                                                          \
-        cl_event done_ = NULL;                                                                                     \
-        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                                      \
-        const ndr_submission NAME = { (order)->queue->cl, ndr_event_list(made_), made_ ? &done_ : NULL };          \
-        const ndr_status status_ = (submit);                                                                       \
-        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));                        \
+#define NDR_SUBMIT_AND_RETURN(order, event, NAME, submit)                                                 \
+    do {                                                                                                  \
+        ndr_event *made_;                                                                                 \
+        cl_event done_ = NULL;                                                                            \
+        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                             \
+        const ndr_submission NAME = { (order)->queue->cl, ndr_event_list(made_), made_ ? &done_ : NULL }; \
+        const ndr_status status_ = (submit);                                                              \
+        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));               \
     } while (0)
 
 /* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
@@ -716,15 +716,15 @@ struct ndr_buffer {
     size_t memory_offset; /* of the first byte, in `memory` */
     uint64_t address;     /* of the first byte, on the device; 0: it has no lasting one */
     ndr_access kernel_access, host_access;
-    ndr_buffer *whole;    /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
+    ndr_buffer *whole; /* of a view: the buffer that it views, with a reference to it; otherwise the buffer itself */
     ndr_sub_buffer *sub_buffer; /* of a view: whose `cl` it has */
-    atomic_uint references; /* one for the caller, and one for each view and each prepared launch */
+    atomic_uint references;     /* one for the caller, and one for each view and each prepared launch */
 
     /* Only of a whole buffer, for its views, too. */
     ndr_mappings mappings;
     ndr_sub_buffer *sub_buffers; /* the newest first */
     ndr_user *users;             /* that reached it by its address; guarded as `sub_buffers` */
-    ndr_zones *zones;                       /* guard zones; NULL: none */
+    ndr_zones *zones;            /* guard zones; NULL: none */
 };
 
 /* Create a buffer for `cl`, whose bytes are in `memory` from `memory_offset` on. If it succeeds, it takes over the
@@ -736,7 +736,8 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
 ndr_status ndr_buffer_allocate(const ndr_context *context, cl_mem_flags flags, size_t size_bytes, void *host,
                                bool has_address, cl_mem *made);
 
-/* Call it before a command on this queue that uses the buffer by its address: the buffer's end then waits for the queue. */
+/* Call it before a command on this queue that uses the buffer by its address: the buffer's end then waits for the
+ * queue. */
 ndr_status ndr_buffer_add_user(ndr_buffer *buffer, const ndr_queue *queue);
 
 /* Take or return one reference; ndr_buffer_destroy() returns the caller's. */
@@ -789,8 +790,8 @@ struct ndr_image {
     bool is_row_array;  /* a 1-D array */
     bool is_read_write; /* its format is one for read_write parameters */
     ndr_access kernel_access, host_access;
-    ndr_buffer *buffer;     /* whose bytes it is, with a reference; NULL: none */
-    ndr_mappings mappings;  /* none of an image over a buffer */
+    ndr_buffer *buffer;    /* whose bytes it is, with a reference; NULL: none */
+    ndr_mappings mappings; /* none of an image over a buffer */
 };
 
 struct ndr_sampler {
@@ -827,7 +828,7 @@ struct ndr_shared {
     ndr_shared_copier copy;
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
-    ndr_mutex list_lock;                    /* guards `users`; launches take it, so no wait holds it */
+    ndr_mutex list_lock;                           /* guards `users`; launches take it, so no wait holds it */
     ndr_user *users;
     ndr_mutex lock;                         /* held while the driver maps and unmaps; guards the next two */
     void *map_start;                        /* of the mapping; NULL: none */

@@ -54,8 +54,8 @@ static ndr_status fail_to_open(const char *chosen, const ndr_text *why)
                         "installed one, or set it to the path of an ICD loader",
                         reason);
     return ndr_fail(NDR_NO_DRIVER,
-                    "no OpenCL library is found: %s; install an ICD loader, such as Debian's ocl-icd-libopencl1, or set "
-                    "NDR_OPENCL to the path of one",
+                    "no OpenCL library is found: %s; install an ICD loader, such as Debian's ocl-icd-libopencl1, or "
+                    "set NDR_OPENCL to the path of one",
                     reason);
 }
 

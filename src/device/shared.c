@@ -307,7 +307,7 @@ static cl_int declare_shared(cl_kernel kernel, const ndr_arg *reached, size_t co
 ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count)
 {
     if (count == 0) return NDR_OK;
-    void *const list = malloc(count * sizeof(cl_ulong)); /* of addresses, which have as many bytes as pointers, or more */
+    void *const list = malloc(count * sizeof(cl_ulong)); /* of addresses, which have the bytes of pointers, or more */
     if (!list) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the allocations that a kernel reaches");
     cl_int error = declare_shared(kernel, reached, count, list);
     if (error == CL_SUCCESS) error = declare_buffers(kernel, reached, count, list);

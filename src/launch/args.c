@@ -147,7 +147,10 @@ ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, 
 
 /* ---- memory that a kernel reaches without an argument ---- */
 
-static bool is_reached(const ndr_arg *arg) { return arg->kind == NDR_ARG_REACHED || arg->kind == NDR_ARG_REACHED_BUFFER; }
+static bool is_reached(const ndr_arg *arg)
+{
+    return arg->kind == NDR_ARG_REACHED || arg->kind == NDR_ARG_REACHED_BUFFER;
+}
 
 size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
 {
@@ -158,10 +161,11 @@ size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
 
 static ndr_status check_reached_buffer(const ndr_kernel *kernel, const ndr_buffer *buffer, size_t index)
 {
-    const char *const wrong = !buffer                              ? "is NULL"
-                              : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
-                              : !buffer->address ? "was made without an address; make it with ndr_buffer_desc.has_address"
-                                                 : NULL;
+    const char *const wrong =
+        !buffer                              ? "is NULL"
+        : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
+        : !buffer->address                   ? "was made without an address; make it with ndr_buffer_desc.has_address"
+                                             : NULL;
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !wrong, "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu %s",
                    kernel->name, index, wrong);
     return NDR_OK;

@@ -139,7 +139,7 @@ typedef struct ndr_planned {
     ndr_range_plan plan;
     ndr_cl_piece pieces[NDR_MAX_PIECES];
     const ndr_reduction_record *record; /* set in OpenCL's kernel, one of `pieces`; NULL: none */
-    size_t scratch_bytes;     /* set in OpenCL's kernel; 0: none */
+    size_t scratch_bytes;               /* set in OpenCL's kernel; 0: none */
     ndr_bound bound[];
 } ndr_planned;
 
@@ -147,16 +147,16 @@ typedef struct ndr_planned {
 typedef struct ndr_launch_state {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    const cl_kernel *clones; /* one for each piece, with all its arguments; NULL: the kernel's own is used */
-    ndr_planned *planned;    /* used with its owner's lock held */
+    const cl_kernel *clones;        /* one for each piece, with all its arguments; NULL: the kernel's own is used */
+    ndr_planned *planned;           /* used with its owner's lock held */
     const ndr_workspace *workspace; /* of a kernel with reducers, otherwise NULL */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_order *order;
     ndr_wait_list waits;
-    ndr_event *made; /* NULL if neither the caller nor the order needs it */
-    bool is_kept;    /* the queue keeps the last piece's event */
-    bool is_empty;   /* there was nothing to enqueue */
+    ndr_event *made;                  /* NULL if neither the caller nor the order needs it */
+    bool is_kept;                     /* the queue keeps the last piece's event */
+    bool is_empty;                    /* there was nothing to enqueue */
     cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
 } ndr_launch_state;
 

@@ -453,6 +453,16 @@ static ndr_status choose_or_check_local(planner *p, bool automatic)
     return NDR_OK;
 }
 
+static void fill_sizes(const planner *p, ndr_range_plan *plan)
+{
+    for (unsigned d = 0; d < p->dims; ++d) {
+        plan->global_range[d] = p->range->global.size[d];
+        plan->offset[d] = p->range->offset[d];
+        plan->local_range[d] = p->local[d];
+        plan->group_range[d] = ndr_ceil_div(p->range->global.size[d], p->local[d]);
+    }
+}
+
 ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
 {
     planner p = {
@@ -479,12 +489,7 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(choose_or_check_local(&p, automatic));
     NDR_TRY(check_edges(&p, automatic));
     NDR_TRY(check_rounded(&p));
-    for (unsigned d = 0; d < p.dims; ++d) {
-        made.global_range[d] = range->global.size[d];
-        made.offset[d] = range->offset[d];
-        made.local_range[d] = p.local[d];
-        made.group_range[d] = ndr_ceil_div(range->global.size[d], p.local[d]);
-    }
+    fill_sizes(&p, &made);
     NDR_TRY(make_pieces(&p, &made));
     copy_plan(plan, &made);
     return NDR_OK;

@@ -198,7 +198,7 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
 /* A request that a row runs. */
 struct ndr_op_job {
     ndr_context *context;
-    ndr_queue *queue; /* NULL: the kernels are only built */
+    ndr_queue *queue;       /* NULL: the kernels are only built */
     const ndr_order *order; /* what the first launch waits for */
     const ndr_op_row *row;
     const void *request;
@@ -207,8 +207,8 @@ struct ndr_op_job {
     ndr_workspace *workspace; /* NULL until it is borrowed; ndr_op_run() returns it */
     bool keeps_events;
     unsigned launches; /* so far */
-    ndr_event *event; /* spans the launches so far; NULL unless events are kept */
-    ndr_caps smaller; /* the context's, with the group size of a kernel */
+    ndr_event *event;  /* spans the launches so far; NULL unless events are kept */
+    ndr_caps smaller;  /* the context's, with the group size of a kernel */
 };
 
 /* Get a kernel of the plan's file. */
@@ -225,8 +225,8 @@ ndr_status ndr_op_borrow(ndr_op_job *job);
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job);
 
 /* Launch after all previous launches of the job: ndr_op_launch(job, kernel, range, args...). */
-#define ndr_op_launch(job, kernel, ...)                                                                      \
-    ndr_op_launch_v((job), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },    \
+#define ndr_op_launch(job, kernel, ...)                                                                   \
+    ndr_op_launch_v((job), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) }, \
                     (const ndr_arg[]){ ndr_null NDR_REST_(__VA_ARGS__) } + 1, NDR_COUNT_(__VA_ARGS__) - 1)
 ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                            size_t arg_count);

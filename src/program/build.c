@@ -126,7 +126,8 @@ static void forget_types(ndr_program *program)
 static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
 {
     const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
-    if (program->is_part || is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text)) return NDR_OK;
+    if (program->is_part || is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text))
+        return NDR_OK;
     ndr_text_add(options, " -cl-std=CL1.2");
     forget_types(program);
     return ndr_build_try(context, text, options->chars, &program->cl);
@@ -167,7 +168,8 @@ ndr_status ndr_build_check_language(const char *title, const char *text, const c
     return NDR_OK;
 }
 
-ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options, ndr_program *program)
+ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options,
+                     ndr_program *program)
 {
     ndr_text flags = { 0 };
     ndr_build_add_options(&context->caps, options->chars, &flags);
@@ -233,7 +235,8 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
     ndr_text list = { 0 };
     for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
         end = c + strcspn(c, ";");
-        if (strncmp(c, "ndr_probe_", 10) != 0) ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
+        if (strncmp(c, "ndr_probe_", 10) != 0)
+            ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
     const ndr_status status =
         ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",

@@ -174,5 +174,6 @@ ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *
     for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
         add_types(&code, options, kernel.list, out);
     ndr_code_free(&code);
-    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types") : status;
+    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types")
+                                           : status;
 }

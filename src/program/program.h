@@ -10,9 +10,9 @@
 
 /* How a kernel declares its range. */
 typedef enum ndr_form {
-    NDR_FORM_PLAIN,    /* no launch record: any OpenCL C kernel */
-    NDR_FORM_RANGE,    /* NDR_RANGE(d) */
-    NDR_FORM_ND_RANGE, /* NDR_ND_RANGE(d) */
+    NDR_FORM_PLAIN,     /* no launch record: any OpenCL C kernel */
+    NDR_FORM_RANGE,     /* NDR_RANGE(d) */
+    NDR_FORM_ND_RANGE,  /* NDR_ND_RANGE(d) */
     NDR_FORM_REDUCTION, /* NDR_REDUCTION(d, ...) */
 } ndr_form;
 
@@ -38,7 +38,7 @@ typedef struct ndr_param {
     ndr_param_kind kind;
     ndr_builtin type;  /* of the value, or of the pointer's target, with typedefs resolved if possible */
     size_t size_bytes; /* of a value, or of one element of local memory; 0 if unknown */
-    bool is_const; /* the kernel only reads through it */
+    bool is_const;     /* the kernel only reads through it */
     ndr_access access; /* of an image */
     char *name, *type_name;
 } ndr_param;
@@ -58,10 +58,10 @@ struct ndr_kernel {
     unsigned arg_count;    /* of `params`, with hidden ones; info.arg_count counts the visible ones, which come first */
     size_t argument_bytes; /* of all arguments, as the device's limit counts */
     ndr_form form;
-    unsigned dims;    /* of the record: 1 to 3, or 0 for any */
-    bool has_scratch; /* a hidden local argument before the record */
+    unsigned dims;          /* of the record: 1 to 3, or 0 for any */
+    bool has_scratch;       /* a hidden local argument before the record */
     unsigned reducer_count; /* the last visible parameters */
-    bool is_guarded;  /* items past its range return at once: the launch can be rounded up */
+    bool is_guarded;        /* items past its range return at once: the launch can be rounded up */
     ndr_sub_group_kind sub_groups;
     size_t sub_group_size; /* of warps and virtual ones */
     ndr_kernel_info info;
@@ -107,7 +107,7 @@ typedef struct ndr_table {
     struct ndr_table_slot {
         ndr_hash key;
         void *value; /* NULL: the slot is free */
-    } *slots;
+    } * slots;
 } ndr_table;
 
 /* ---- store.c ---- */
@@ -177,7 +177,7 @@ typedef struct ndr_include {
 /* The file that contains the #include. */
 typedef struct ndr_includer {
     const char *title;
-    bool is_file;    /* `title` is a path whose folder is searched first */
+    bool is_file; /* `title` is a path whose folder is searched first */
 } ndr_includer;
 
 /* The result: an embedded file, or one on disk. */
@@ -222,7 +222,7 @@ void ndr_line_clean(char *text);
 
 /* One logical line: up to a newline that neither a backslash nor a comment continues. */
 typedef struct ndr_line {
-    const char *next;   /* the line after it */
+    const char *next; /* the line after it */
     size_t newlines;
     bool is_code;       /* neither blank nor a directive */
     ndr_text directive; /* "#if X", without comments and continuations; empty for other lines */

@@ -37,7 +37,8 @@ static tile_list tiles_for(const ndr_device_info *device, const ndr_matmul_reque
 {
     enum { PRODUCTS_PER_UNIT = 4 };
     if (r->dtype == NDR_DTYPE_F64) return LIST_OF(f64_tiles);
-    const bool is_large = r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * device->compute_units;
+    const bool is_large =
+        r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * device->compute_units;
     return is_large ? LIST_OF(f32_batch_tiles) : LIST_OF(f32_tiles);
 }
 

@@ -171,8 +171,8 @@ static ndr_status check_stride(const ndr_operand *c)
 static ndr_status check_scaling(const ndr_scaling *scaling)
 {
     NDR_REQUIRE(scaling->is_set || (scaling->alpha == 0 && scaling->beta == 0),
-                "ndr_matmul: scaling has alpha %g and beta %g, but is_set is false; write .scaling = ndr_scaling_of(%g, "
-                "%g)",
+                "ndr_matmul: scaling has alpha %g and beta %g, but is_set is false; write .scaling = "
+                "ndr_scaling_of(%g, %g)",
                 scaling->alpha, scaling->beta, scaling->alpha, scaling->beta);
     return NDR_OK;
 }

@@ -19,7 +19,8 @@ uint32_t ndr_matmul_class_of(const void *request)
     const ndr_matmul_request *r = request;
     const uint32_t type = r->dtype == NDR_DTYPE_F64;
     const uint32_t is_batch = r->c.further > 0; /* ndr_tune() measures no batches */
-    return is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12 | log2_above(r->c.cols) << 6 | log2_above(r->depth);
+    return is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12 | log2_above(r->c.cols) << 6
+           | log2_above(r->depth);
 }
 
 /* ---- a product of known result ---- */

@@ -10,4 +10,6 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 
 static ndr_status run(ndr_op_job *job) { return ndr_reduce_run_and_take(job, ndr_reduce_launch_groups); }
 
-const ndr_op_row ndr_reduce_atomic_groups = { .name = "atomic_groups", .cannot = ndr_reduce_is_no_atomic, .plan = plan, .run = run };
+const ndr_op_row ndr_reduce_atomic_groups = {
+    .name = "atomic_groups", .cannot = ndr_reduce_is_no_atomic, .plan = plan, .run = run
+};

@@ -72,4 +72,6 @@ static ndr_status run(ndr_op_job *job)
     return fold_groups(job, kernel, &input, &r->output);
 }
 
-const ndr_op_row ndr_reduce_recursive = { .name = "recursive", .cannot = ndr_reduce_is_no_recursion, .plan = plan, .run = run };
+const ndr_op_row ndr_reduce_recursive = {
+    .name = "recursive", .cannot = ndr_reduce_is_no_recursion, .plan = plan, .run = run
+};

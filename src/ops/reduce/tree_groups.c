@@ -32,4 +32,6 @@ static ndr_status run(ndr_op_job *job)
     return fold(job, kernel, &partials, &r->output, 1);
 }
 
-const ndr_op_row ndr_reduce_tree_groups = { .name = "tree_groups", .cannot = ndr_reduce_is_no_tree, .plan = plan, .run = run };
+const ndr_op_row ndr_reduce_tree_groups = {
+    .name = "tree_groups", .cannot = ndr_reduce_is_no_tree, .plan = plan, .run = run
+};
