@@ -484,10 +484,11 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
         size_t count, size;
         const char *tile;
     } expected[] = { { 1000, 128, "-DTILE_M=128 -DTILE_N=128 " },
-                     { 1000, 64, "-DTILE_M=64 -DTILE_N=64 " },
-                     { 1000, 63, "-DTILE_M=64 -DTILE_N=64 " },
-                     { 1000, 16, "-DTILE_M=16 -DTILE_N=32 " },
-                     { 100, 64, "-DTILE_M=32 -DTILE_N=64 " } };
+                     { 1000, 64, "-DTILE_M=32 -DTILE_N=64 -DTILE_K=16 -DITEM_M=4 -DITEM_N=8 -DSLICES=1 " },
+                     { 1000, 65, "-DTILE_M=32 -DTILE_N=32 -DTILE_K=16 -DITEM_M=4 -DITEM_N=4 -DSLICES=1 " },
+                     { 528, 16, "-DTILE_M=32 -DTILE_N=32 -DTILE_K=16 -DITEM_M=4 -DITEM_N=4 -DSLICES=1 " },
+                     { 527, 16, "-DTILE_M=16 -DTILE_N=32 -DTILE_K=64 " }, /* less than 4 for each of 132 units */
+                     { 100, 64, "-DTILE_M=32 -DTILE_N=64 -DTILE_K=32 " } };
     const ndr_caps caps = caps_of(&gpu);
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const size_t size = expected[i].size;
