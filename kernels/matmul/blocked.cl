@@ -17,7 +17,7 @@
 #include "join.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
-#include "shared/workspace.h"
+#include "ndr/detail/workspace.h"
 
 /* Defaults, with which the file compiles by itself. */
 #ifndef T

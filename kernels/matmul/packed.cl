@@ -14,7 +14,7 @@
 #define LANES 16 /* elements of a vector register */
 #endif
 #include "matmul/blocks.clh"
-#include "shared/workspace.h"
+#include "ndr/detail/workspace.h"
 
 #ifndef DEPTH
 #define DEPTH 640 /* largest number of columns of a packed block of A, a multiple of 8: MR * DEPTH elements fit the

@@ -15,7 +15,7 @@
  * src/program/ptx.c removes the mark. */
 #include "matmul/ptx.clh"
 #include "shared/split.h"
-#include "shared/workspace.h"
+#include "ndr/detail/workspace.h"
 
 /* Defaults, with which the file compiles by itself. */
 #ifndef TILE_N

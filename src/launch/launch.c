@@ -285,7 +285,7 @@ ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const nd
 }
 
 ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, const ndr_workspace *workspace, ndr_event **event)
+                            size_t arg_count, ndr_workspace *workspace, ndr_event **event)
 {
     ndr_launch_state l; /* members that are not set here are set before use */
     NDR_TRY(ndr_launch_begin(&l, order, kernel, event));

@@ -4,7 +4,7 @@
 
 #include "program/program.h"
 
-#include "shared/workspace.h"
+#include "ndr/detail/workspace.h"
 
 /* ---- range.c ---- */
 
@@ -102,7 +102,7 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
 /* ---- workspace.c ---- */
 
 /* Temporary memory of a queue, used by one operation or launch with reducers after the other. Its head is described in
- * kernels/shared/workspace.h. One thread borrows it at a time, until its launches are enqueued. */
+ * kernels/ndr/detail/workspace.h. One thread borrows it at a time, until its launches are enqueued. */
 typedef struct ndr_workspace ndr_workspace;
 
 /* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing
@@ -147,9 +147,9 @@ typedef struct ndr_planned {
 typedef struct ndr_launch_state {
     ndr_queue *queue;
     ndr_kernel *kernel;
-    const cl_kernel *clones;        /* one for each piece, with all its arguments; NULL: the kernel's own is used */
-    ndr_planned *planned;           /* used with its owner's lock held */
-    const ndr_workspace *workspace; /* of a kernel with reducers, otherwise NULL */
+    const cl_kernel *clones;  /* one for each piece, with all its arguments; NULL: the kernel's own is used */
+    ndr_planned *planned;     /* used with its owner's lock held */
+    ndr_workspace *workspace; /* of a kernel with reducers, otherwise NULL */
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_order *order;
@@ -179,7 +179,7 @@ ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_n
 
 /* The same for objects that are checked; `workspace` is NULL for a kernel without reducers. */
 ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                           size_t arg_count, const ndr_workspace *workspace, ndr_event **event);
+                           size_t arg_count, ndr_workspace *workspace, ndr_event **event);
 
 /* The same without NDR_CHECK. Not inlined: GCC would split it, which costs 13 instructions a launch. */
 ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
@@ -215,7 +215,7 @@ typedef struct ndr_checked_launch {
     const ndr_arg *args;
     size_t arg_count;
     ndr_prepared *prepared;         /* what to run; NULL: it is not prepared */
-    const ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
+    ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
 } ndr_checked_launch;
 
 /* Checks the handles first. In a checked context it waits for the launch, and returns NDR_OUT_OF_BOUNDS if the launch

@@ -1,8 +1,9 @@
 /* reduction.c - launches of kernels with reducers.
  *
- * The range is divided into chunks, whose values go to the queue's workspace. A second launch of the same kernel, by
- * one group, combines them in their order. If there is one chunk, the first launch stores the result. The chunks depend
- * only on the range, the kind of device and the largest group, so every launch on a device gives the same bits. */
+ * The range is divided into chunks, whose values go to the queue's workspace. The last group to finish combines them in
+ * their order; where the device does not order memory between groups, a second launch of the kernel does, by one group.
+ * If there is one chunk, its group stores the result. The chunks depend only on the range, the kind of device and the
+ * largest group, so every launch on a device gives the same bits. */
 #include "launch/launch.h"
 
 #include <string.h>
@@ -26,6 +27,12 @@ static size_t chunk_for_vectors(size_t count)
     return ndr_max_size(ndr_max_size(share, MIN_CHUNK), ndr_ceil_div(count, MAX_CHUNKS));
 }
 
+/* Where the device orders memory between groups, the last group combines the chunks. ndr/reduction.clh decides. */
+static bool is_one_launch(const ndr_kernel *kernel)
+{
+    return strcmp(kernel->params[kernel->arg_count - 2].name, "ndr_work_in_order_") == 0;
+}
+
 /* Elsewhere: tiles in which each item has one index for each of its lanes. */
 static size_t chunk_for_groups(size_t count, size_t group)
 {
@@ -42,6 +49,13 @@ static size_t group_for(const ndr_kernel *kernel, size_t count)
     if (ndr_has_vectors(&kernel->context->caps)) return 1;
     while (group > 1 && (group > limit || group / 2 * NDR_REDUCER_LANES_ >= count)) group /= 2;
     return group;
+}
+
+/* On CPUs one for each compute unit, because more take longer to launch; they take the chunks in turn. */
+static size_t count_groups(const ndr_kernel *kernel, size_t chunks)
+{
+    const ndr_caps *caps = &kernel->context->caps;
+    return ndr_has_vectors(caps) ? ndr_min_size(chunks, caps->info.compute_units) : chunks;
 }
 
 static ndr_cl_piece make_piece(const ndr_reduction_record *record, size_t groups, size_t group)
@@ -62,10 +76,10 @@ void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, n
     record.count = count;
     record.chunk = group == 1 ? chunk_for_vectors(count) : chunk_for_groups(count, group);
     record.chunks = ndr_max_size(ndr_ceil_div(count, (size_t)record.chunk), 1);
-    planned->pieces[0] = make_piece(&record, (size_t)record.chunks, group);
+    planned->pieces[0] = make_piece(&record, count_groups(kernel, (size_t)record.chunks), group);
     record.combines = 1;
     planned->pieces[1] = make_piece(&record, 1, group);
-    plan->piece_count = record.chunks > 1 ? 2 : 1;
+    plan->piece_count = record.chunks > 1 && !is_one_launch(kernel) ? 2 : 1;
 }
 
 /* ---- arguments ---- */
@@ -96,10 +110,13 @@ ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
 {
     const ndr_kernel *kernel = l->kernel;
     const size_t first = first_reducer(kernel);
+    const bool has_slot = l->planned->pieces[0].record.chunks > 1;
+    const unsigned slot = has_slot ? ndr_workspace_take_slot(l->workspace) : 0;
     for (unsigned i = 0; i < kernel->reducer_count; ++i) {
         const ndr_reducer_record to = { .initial = l->planned->bound[first + i].copy.u64,
                                         .element = args[first + i].as.reducer.element,
-                                        .partials = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) + i * MAX_CHUNKS };
+                                        .partials = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) + i * MAX_CHUNKS,
+                                        .slot = slot };
         NDR_TRY_CL(clSetKernelArg(kernel->cl, kernel->info.arg_count + i, sizeof to, &to));
     }
     const ndr_buffer *work = ndr_workspace_buffer(l->workspace);

@@ -1,6 +1,8 @@
 /* test_reducer.c - reducers: arguments of a launch to which each index adds a value. */
 #include "support.h"
 
+#include "launch/launch.h"
+
 #include <math.h>
 
 /* Integers take x[i] as it is, floats small numbers, so that all sums and products are exact. */
@@ -57,7 +59,8 @@ static const char others[] =
     "        NDR_COMBINE(most, v);\n"
     "    }\n"
     "}\n"
-    "kernel void plain(global float *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 0; }\n";
+    "kernel void plain(global float *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 0; }\n"
+    "kernel void tell_order(global uint *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = NDR_ORDERS_DEVICE_; }\n";
 
 enum { MOST = 300007 };
 static int32_t x[MOST];
@@ -330,6 +333,85 @@ static void test_reducer__runs_out_of_order(void **state)
     ndr_queue_destroy(loose);
 }
 
+/* ---- memory between the groups ---- */
+
+/* Several chunks on every device. */
+static size_t many(void) { return quick() ? 2049 : MOST; }
+
+static unsigned pieces;
+
+static void keep_pieces(ndr_log_level level, const char *id, const char *text, void *user)
+{
+    (void)level, (void)user;
+    const char *found = strcmp(id, "launch") == 0 ? strstr(text, "pieces ") : NULL;
+    if (found) pieces = (unsigned)strtoul(found + strlen("pieces "), NULL, 10);
+}
+
+static void test_reducer__is_one_launch_where_groups_order_memory(void **state)
+{
+    (void)state;
+    uint32_t orders;
+    ndr_buffer *told = buffer_of(4, NULL);
+    assert_ok(ndr_launch(queue, kernel_of(others, "tell_order"), ndr_range_1d(1), told));
+    read_buffer(told, &orders, 4);
+    assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_pieces, NULL));
+    check_places(ndr_range_1d(many()), (const size_t[3]){ 0 }, queue, false);
+    assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
+    assert_int_equal(pieces, orders ? 1 : 2);
+    ndr_buffer_destroy(told);
+}
+
+static void sum_into(ndr_queue *on, ndr_buffer *input, ndr_buffer *sums, size_t at)
+{
+    ndr_arg args[8] = { ndr_arg_of(input) };
+    for (size_t i = 0; i < 7; ++i) args[i + 1] = reducer_as(ops[i], NDR_DTYPE_I32, &(int32_t){ 0 }, 4, sums, at + i);
+    const ndr_nd_range range = { .global = ndr_range_1d(many()) };
+    assert_ok(ndr_launch_v(on, kernel_of(integers, "all_int"), &range, args, 8, NULL));
+}
+
+/* As a launch that failed halfway leaves its slot of the workspace. */
+static void spoil_slot(void)
+{
+    ndr_workspace *work;
+    const uint32_t rest = 5;
+    assert_ok(ndr_workspace_borrow(queue, NDR_WORKSPACE_HEAD_BYTES, &work));
+    const size_t slot = ndr_workspace_take_slot(work) * NDR_SLOT_WORDS * sizeof rest;
+    assert_ok(ndr_buffer_fill(queue, ndr_workspace_buffer(work), slot, NDR_SLOT_WORDS * sizeof rest, &rest, 4, NULL));
+    ndr_workspace_return(work, NULL);
+}
+
+/* Two queues use one kernel in turn, and reductions on one of them use the same slots. */
+static void test_reducer__shares_workspaces_with_operations_and_a_failed_launch(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 2 * NDR_SLOTS + 1, EACH = 8 };
+    static int32_t got[2][ROUNDS][EACH];
+    uint64_t seed = new_seed();
+    uint32_t sum = 0;
+    ndr_queue *on[2] = { queue };
+    assert_ok(ndr_queue_create(context, NULL, &on[1]));
+    fill(&seed);
+    for (size_t i = 0; i < many(); ++i) sum += (uint32_t)x[i];
+    ndr_buffer *input = buffer_of(sizeof x, x);
+    ndr_buffer *sums[2] = { buffer_of(sizeof got[0], NULL), buffer_of(sizeof got[1], NULL) };
+    for (size_t round = 0; round < ROUNDS; ++round) {
+        if (round == 2) spoil_slot();
+        for (size_t q = 0; q < 2; ++q) sum_into(on[q], input, sums[q], round * EACH);
+        const ndr_reduce_desc all = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = many(), .input = { input, 0 },
+                                      .output = { sums[0], round * EACH + 7 } };
+        assert_ok(ndr_reduce(queue, &all, NULL));
+    }
+    for (size_t q = 0; q < 2; ++q) assert_ok(ndr_buffer_read(on[q], sums[q], 0, sizeof got[q], got[q]));
+    for (size_t round = 0; round < ROUNDS; ++round) {
+        for (size_t q = 0; q < 2; ++q) assert_int_equal((uint32_t)got[q][round][0], sum);
+        for (size_t q = 0; q < 2; ++q) assert_memory_equal(got[q][round], got[0][0], 7 * sizeof got[0][0][0]);
+        assert_int_equal((uint32_t)got[0][round][7], sum);
+    }
+    for (size_t q = 0; q < 2; ++q) ndr_buffer_destroy(sums[q]);
+    ndr_buffer_destroy(input);
+    ndr_queue_destroy(on[1]);
+}
+
 /* ---- floats ---- */
 
 static void look_at(const float *values, size_t n, const float initial[3], float got[3])
@@ -495,6 +577,8 @@ int main(void)
         cmocka_unit_test(test_reducer__runs_each_index_once_in_any_range),
         cmocka_unit_test(test_reducer__runs_generated_ranges),
         cmocka_unit_test(test_reducer__runs_out_of_order),
+        cmocka_unit_test(test_reducer__is_one_launch_where_groups_order_memory),
+        cmocka_unit_test(test_reducer__shares_workspaces_with_operations_and_a_failed_launch),
         cmocka_unit_test(test_reducer__leaves_nan_out_of_minima_and_maxima),
         cmocka_unit_test(test_reducer__of_nothing_is_the_initial_value),
         cmocka_unit_test(test_reducer__of_floats_has_the_same_bits_each_time),

@@ -24,7 +24,7 @@ typedef struct ndr_record {
 typedef struct ndr_reduction_record {
     ndr_record of;
     NDR_RECORD_WORD_ count, chunk, chunks; /* indexes of the range; those of a chunk; how many chunks there are */
-    NDR_RECORD_WORD_ combines;             /* 1: the launch combines what the chunks have given */
+    NDR_RECORD_WORD_ combines;             /* 1: the second launch, which combines what the chunks have given */
 } ndr_reduction_record;
 
 /* Groups of a kernel with reducers, except on CPUs: the most items of one, and how many values each item keeps. */
@@ -36,6 +36,7 @@ typedef struct ndr_reducer_record {
     NDR_RECORD_WORD_ initial; /* begins with the value's bytes */
     NDR_RECORD_WORD_ element;  /* of the buffer */
     NDR_RECORD_WORD_ partials; /* where the values of its chunks begin in the workspace, in ulongs */
+    NDR_RECORD_WORD_ slot;     /* of the launch, in the workspace */
 } ndr_reducer_record;
 
 #endif

@@ -10,8 +10,8 @@
  * The own counter is for operations that initialise it themselves.
  *
  * A mark is set if it holds a launch's own number, ndr_workspace_take_number(). So nothing has to clear marks. */
-#ifndef NDR_SHARED_WORKSPACE_H
-#define NDR_SHARED_WORKSPACE_H
+#ifndef NDR_DETAIL_WORKSPACE_H
+#define NDR_DETAIL_WORKSPACE_H
 
 #define NDR_SLOTS 8
 #define NDR_SLOT_WORDS 4
