@@ -10,7 +10,7 @@
 #define COMMON(T, V, P)                                                                                      \
     "kernel void all_" #T "(global const int *x, NDR_REDUCTION(1, (SUM, " #T ", a), (PRODUCT, " #T           \
     ", b), (MIN, " #T ", c), (MAX, " #T ", d)))\n"                                                           \
-    "{ NDR_REDUCE(i, 1, a, b, c, d) { const size_t at = ndr_global_id(i, 0); const " #T " v = (" #T ")" V ";\n" \
+    "{ NDR_AHEAD(x); NDR_REDUCE(i, 1, a, b, c, d) { const size_t at = ndr_global_id(i, 0); const " #T " v = (" #T ")" V ";\n" \
     "  NDR_COMBINE(a, v); NDR_COMBINE(b, " P "); NDR_COMBINE(c, v); NDR_COMBINE(d, v); } }\n"
 #define BITS(T)                                                                                              \
     "kernel void all_" #T "(global const int *x, NDR_REDUCTION(1, (SUM, " #T ", a), (PRODUCT, " #T           \
@@ -23,7 +23,7 @@ static const char integers[] = "#include \"ndr/reduction.clh\"\n" BITS(int) BITS
     "kernel void mixed(global const int *x, NDR_REDUCTION(1, (SUM, uint, a), (MIN, uint, b), (SUM, long, c),\n"
     "                                                    (MAX, long, d), (SUM, uchar, e), (MAX, uchar, f),\n"
     "                                                    (PRODUCT, short, g), (MIN, short, h)))\n"
-    "{ NDR_REDUCE(i, 1, h, g, f, e, d, c, b, a) { const int v = x[ndr_global_id(i, 0)];\n"
+    "{ NDR_AHEAD(x); NDR_REDUCE(i, 1, h, g, f, e, d, c, b, a) { const int v = x[ndr_global_id(i, 0)];\n"
     "  NDR_COMBINE(a, v); NDR_COMBINE(b, v); NDR_COMBINE(c, v); NDR_COMBINE(d, v); NDR_COMBINE(e, v);\n"
     "  NDR_COMBINE(f, v); NDR_COMBINE(g, v | 1); NDR_COMBINE(h, v); } }\n";
 static const char floats[] =
@@ -37,6 +37,7 @@ static const char others[] =
     "#define PLACES(dims) \\\n"
     "kernel void places_##dims(global uint *seen, NDR_REDUCTION(dims, (SUM, ulong, sum), (SUM, uint, count))) \\\n"
     "{ \\\n"
+    "    NDR_AHEAD(seen, seen + 1); \\\n"
     "    NDR_REDUCE(i, dims, count, sum) { \\\n"
     "        ulong place = 0; \\\n"
     "        for (uint d = 0; d < dims; ++d) place = place * 1009 + ndr_global_id(i, d); \\\n"

@@ -296,6 +296,7 @@ VALUE(add_for_all, int, ndr_atomic_fetch_add(tile, x, NDR_ACQ_REL, NDR_SCOPE_SYS
     kernel void reduce_##dims##_##T(global const T *in, NDR_REDUCTION(dims, (SUM, T, sum), (PRODUCT, T, product), \
                                                                       (MIN, T, least), (MAX, T, most)))        \
     {                                                                                                          \
+        NDR_AHEAD(in);                                                                                         \
         NDR_REDUCE(i, dims, sum, product, least, most) {                                                       \
             const T x = in[ndr_global_id(i, (dims) - 1) + ndr_global_linear_id(i) + ndr_offset(i, 0)];         \
             NDR_COMBINE(sum, x);                                                                               \

@@ -1,0 +1,21 @@
+/* fetch.h - prefetches. */
+#ifndef NDR_DETAIL_FETCH_H
+#define NDR_DETAIL_FETCH_H
+
+/* Prefetch the element at global pointer `p` to the cache of that level (3: the first), to be read or (`writes` 1)
+ * written. PoCL's prefetch() does nothing, so the compiler's builtin is used if it generates machine code, which
+ * __ELF__ and __MACH__ show: SPIR-V cannot express it. (Drivers that compile through SPIR-V may undefine __SPIR__.) */
+#if defined(__has_builtin) && (defined(__ELF__) || defined(__MACH__))
+#if __has_builtin(__builtin_prefetch)
+#define NDR_FETCH_(p, writes, level) __builtin_prefetch(p, writes, level)
+#endif
+#endif
+#ifndef NDR_FETCH_
+#define NDR_FETCH_(p, writes, level) prefetch(p, 1)
+#endif
+
+/* How far before its use, in bytes: more than the page that CPUs prefetch themselves. */
+#define NDR_FETCH_BYTES_ 4096
+#define NDR_LINE_BYTES_ 64 /* of a cache line */
+
+#endif
