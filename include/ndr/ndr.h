@@ -464,7 +464,8 @@ typedef void ndr_event_callback(ndr_status status, const char *sentence, void *u
 NDR_MUST_CHECK ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback, void *user);
 
 /** The function of ndr_host_task(). If it returns another status than NDR_OK, the work that waits for the task fails
- * with that status, and the sentence contains ndr_last_error() of the function's thread. */
+ * with that status, and the sentence contains ndr_last_error() of the function's thread, or the status's name if no
+ * call failed there. */
 typedef ndr_status ndr_host_function(void *user);
 
 /** Enqueue a function of the host as a command: it runs when everything enqueued before has ended (with ndr_after() as

@@ -454,14 +454,19 @@ typedef struct ndr_order {
     ndr_event *const *events; /* `count` of them; NULLs are left out */
     size_t count;
     ndr_event *also; /* one more; NULL: none */
+    bool is_nested; /* ndr_after() of ndr_after(), which is refused */
 } ndr_order;
 
 /* What a public function got as its queue: a queue, or what ndr_after() made of one. */
 static inline ndr_order ndr_order_of(ndr_queue *passed)
 {
     const ndr_after_ *after = (const ndr_after_ *)(const void *)passed;
-    if (!passed || after->seal != NDR_AFTER_SEAL_) return (ndr_order){ passed, NULL, 0, NULL };
-    return (ndr_order){ after->queue, after->events, after->count, NULL };
+    if (!passed || after->seal != NDR_AFTER_SEAL_) return (ndr_order){ .queue = passed };
+    const ndr_order inner = ndr_order_of(after->queue);
+    return (ndr_order){ .queue = inner.queue,
+                        .events = after->events,
+                        .count = after->count,
+                        .is_nested = inner.queue != after->queue };
 }
 
 /* Refuse a queue that is NULL or not live. */

@@ -15,7 +15,7 @@ static ndr_event *new_event(ndr_context *context)
 ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made)
 {
     ndr_queue *const queue = order->queue;
-    const bool waits = order->count > 0 || order->also
+    const bool waits = order->count > 0 || order->also || order->is_nested
                        || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
     *made = NULL;
     if (!wanted && !waits) return NDR_OK;

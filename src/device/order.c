@@ -224,6 +224,9 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 
 ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
 {
+    NDR_REQUIRE(!order->is_nested, "ndr_after: the queue is what another ndr_after() made; name all events in one");
+    NDR_REQUIRE(order->events || order->count == 0,
+                "ndr_after_all: events is NULL, but count is %zu; pass an array of that length", order->count);
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(check_event(order, i));
     const size_t most = order->count + 2;
     made->waits = calloc(most, sizeof *made->waits + sizeof *made->list);

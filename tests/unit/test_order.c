@@ -382,6 +382,18 @@ static void test_order__refuses_what_is_not_right(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(NULL, own), &made), "ndr_queue_mark", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(NULL, &made), "ndr_queue_barrier", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(NULL, own), add_one, ndr_range_1d(1), x), "queue is NULL");
+    ndr_event *const others[] = { own };
+    static const char nested[] = "the queue is what another ndr_after() made; name all events in one";
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(ndr_after(queue, own), own), add_one, ndr_range_1d(1), x),
+                   nested);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(ndr_after(queue, own), own), &made), nested);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(ndr_after_all(ndr_after(queue, own), others, 0), NULL), nested);
+    assert_refused(NDR_BAD_ARGUMENT,
+                   ndr_buffer_fill(ndr_after(ndr_after(queue, NULL), own), x, 0, 4, zeros, 4, NULL), nested);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after_all(queue, NULL, 2), add_one, ndr_range_1d(1), x),
+                   "ndr_after_all: events is NULL, but count is 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after_all(queue, NULL, 2), NULL), "events is NULL");
+    assert_null(made);
     assert_ok(ndr_event_complete(own));
     assert_ok(ndr_event_complete(foreign));
     ndr_event_destroy(own);

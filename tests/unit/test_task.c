@@ -131,6 +131,27 @@ static ndr_status fail_by_itself(void *unused)
     return ndr_fail(NDR_NOT_FOUND, "there is no such row");
 }
 
+static ndr_status fail_without_a_sentence(void *unused)
+{
+    (void)unused;
+    count_call();
+    return NDR_BAD_RANGE;
+}
+
+static void test_task__that_fails_without_a_sentence_has_its_status_named(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    ndr_event *task;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_host_task(line, fail_without_a_sentence, NULL, &task));
+    wait_for_calls(1);
+    assert_refused(NDR_BAD_RANGE, ndr_event_wait(task), "a function of ndr_host_task() failed: NDR_BAD_RANGE");
+    assert_refused(NDR_BAD_RANGE, ndr_queue_finish(line), "NDR_BAD_RANGE");
+    ndr_event_destroy(task);
+    ndr_queue_destroy(line);
+}
+
 static void test_task__that_fails_fails_what_is_behind_it(void **state)
 {
     (void)state;
@@ -244,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_task__runs_between_commands),
         cmocka_unit_test(test_task__runs_while_this_thread_finishes_the_queue),
         cmocka_unit_test(test_task__waits_for_events_in_a_queue_out_of_order),
+        cmocka_unit_test(test_task__that_fails_without_a_sentence_has_its_status_named),
         cmocka_unit_test(test_task__that_fails_fails_what_is_behind_it),
         cmocka_unit_test(test_task__is_not_called_behind_failed_work),
         cmocka_unit_test(test_task__callback_tells_how_work_ended),
