@@ -5,7 +5,7 @@
 
 ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
-    const ndr_kernel_desc desc = { .name = name, .bundled = job->plan.file, .options = job->plan.options };
+    const ndr_kernel_desc desc = { .name = name, .bundled = job->row->file, .options = job->plan.options };
     return ndr_kernel_get(job->context, &desc, kernel);
 }
 
@@ -21,7 +21,7 @@ static void plan_for_groups_of(ndr_op_job *job, size_t items)
 ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
 {
     for (;;) {
-        NDR_TRY(ndr_op_get_kernel(job, job->plan.kernel, kernel));
+        NDR_TRY(ndr_op_get_kernel(job, job->row->kernel, kernel));
         const size_t limit = ndr_max_size(1, (*kernel)->info.max_group_size);
         const ndr_range *local = &job->plan.range.local;
         if (ndr_sizes_product(local->dims, local->size) <= limit) return NDR_OK;

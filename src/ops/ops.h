@@ -54,10 +54,8 @@ ndr_status ndr_core_force(ndr_context *context, unsigned features);
 
 enum { NDR_OPTIONS_SIZE = 160 };
 
-/* What a row builds and launches for a request. */
+/* What a row builds its kernels with, and launches, for a request. */
 typedef struct ndr_op_plan {
-    const char *file;   /* under kernels/ */
-    const char *kernel; /* the main kernel */
     char options[NDR_OPTIONS_SIZE];
     ndr_nd_range range;     /* of its launch */
     size_t local_bytes;     /* of local memory, in arguments and declared, for a group of it */
@@ -77,7 +75,9 @@ typedef struct ndr_op_row ndr_op_row;
 /* One implementation. `request` is the operation's struct. cannot() and unsuited() return the reason, or NULL; a
  * NULL function never has a reason. All functions but run() are pure. */
 struct ndr_op_row {
-    const char *name; /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
+    const char *name;   /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
+    const char *file;   /* under kernels/ */
+    const char *kernel; /* the main one */
     unsigned needs;
     const char *(*cannot)(const void *request);                         /* why it cannot run the request */
     const char *(*unsuited)(const ndr_caps *caps, const void *request); /* why a later row is better */
@@ -211,10 +211,10 @@ struct ndr_op_job {
     ndr_caps smaller;  /* the context's, with the group size of a kernel */
 };
 
-/* Get a kernel of the plan's file. */
+/* Get a kernel of the row's file. */
 ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel);
 
-/* Get the plan's kernel. Its largest group is known only after it is built. If that is smaller than the plan's
+/* Get the row's main kernel. Its largest group is known only after it is built. If that is smaller than the plan's
  * group, plan again with it. */
 ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel);
 

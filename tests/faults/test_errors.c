@@ -1091,11 +1091,11 @@ static void check_log_of_built(void)
 }
 
 /* With -Werror a warning fails the build, even with a driver's cache. Not all drivers support it. */
-static void build_strictly(const ndr_op_plan *plan)
+static void build_strictly(const ndr_op_row *built_row, const ndr_op_plan *plan)
 {
     char strict[NDR_OPTIONS_SIZE + 16];
     snprintf(strict, sizeof strict, "%s -Werror", plan->options);
-    assert_ok(GET(.name = plan->kernel, .bundled = plan->file, .options = strict));
+    assert_ok(GET(.name = built_row->kernel, .bundled = built_row->file, .options = strict));
     check_log_of_built();
 }
 
@@ -1105,7 +1105,7 @@ static void build_rows_strictly(const ndr_operation *operation, const void *requ
         ndr_op_plan plan;
         if (!takes_row(operation, operation->rows[i])) continue;
         operation->rows[i]->plan(&context->caps, request, &plan);
-        build_strictly(&plan);
+        build_strictly(operation->rows[i], &plan);
     }
 }
 

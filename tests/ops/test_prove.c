@@ -21,7 +21,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *out)
 {
     (void)caps;
     (void)request;
-    *out = (ndr_op_plan){ .file = "" };
+    *out = (ndr_op_plan){ 0 };
 }
 
 static ndr_status run_plain(ndr_op_job *job)

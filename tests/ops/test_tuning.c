@@ -354,10 +354,10 @@ static void check_fit(const ndr_caps *caps, const ndr_operation *operation, cons
     (void)request;
     char file[128];
     snprintf(file, sizeof file, "%s/%s.cl", operation->name, row->name);
-    assert_string_equal(plan->file, file);
+    assert_string_equal(row->file, file);
     const ndr_source_file *source = ndr_source_find(file);
     assert_non_null(source);
-    assert_non_null(strstr(source->text, plan->kernel));
+    assert_non_null(strstr(source->text, row->kernel));
     assert_true(strlen(plan->options) < NDR_OPTIONS_SIZE - 1);
     size_t items = 1;
     for (unsigned d = 0; d < plan->range.local.dims; ++d) {

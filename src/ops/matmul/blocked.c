@@ -125,9 +125,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const tile *t = s.tile;
     const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
     const unsigned lanes = (unsigned)(16 / bytes);
-    *plan = (ndr_op_plan){ .file = "matmul/blocked.cl",
-                           .kernel = "gemm_blocked",
-                           .range = ndr_nd_range_1d(s.parts * s.tiles * items, items),
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.parts * s.tiles * items, items),
                            .local_bytes = tile_bytes(t, bytes) };
     if (s.parts > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + s.parts * r->c.rows * r->c.cols * bytes;
     snprintf(plan->options, sizeof plan->options,
@@ -171,6 +169,10 @@ static ndr_status run(ndr_op_job *job)
     return add_parts(job, add_kernel, &s);
 }
 
-const ndr_op_row ndr_matmul_blocked = {
-    .name = "blocked", .cannot = cannot, .unsuited = unsuited, .plan = plan, .run = run
-};
+const ndr_op_row ndr_matmul_blocked = { .name = "blocked",
+                                        .file = "matmul/blocked.cl",
+                                        .kernel = "gemm_blocked",
+                                        .cannot = cannot,
+                                        .unsuited = unsuited,
+                                        .plan = plan,
+                                        .run = run };

@@ -33,13 +33,14 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const ndr_matmul_request *r = request;
     const shares s = share(caps, r);
     const bool is_batch = r->c.further && s.rows == 1 && s.cols == 1;
-    *plan = (ndr_op_plan){ .file = "matmul/direct.cl",
-                           .kernel = "gemm_direct",
-                           .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DCLAMP_M=%d",
-             ndr_matmul_print_block(caps, r).chars, is_batch, r->c.rows < ndr_matmul_choose_block(r).rows);
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
+    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DCLAMP_M=%d", ndr_matmul_print_block(caps, r).chars,
+             is_batch, r->c.rows < ndr_matmul_choose_block(r).rows);
 }
 
-const ndr_op_row ndr_matmul_direct = {
-    .name = "direct", .unsuited = ndr_op_lacks_vectors, .plan = plan, .run = ndr_matmul_run_kernel
-};
+const ndr_op_row ndr_matmul_direct = { .name = "direct",
+                                       .file = "matmul/direct.cl",
+                                       .kernel = "gemm_direct",
+                                       .unsuited = ndr_op_lacks_vectors,
+                                       .plan = plan,
+                                       .run = ndr_matmul_run_kernel };

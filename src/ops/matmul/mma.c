@@ -75,9 +75,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const tile *t = choose_tile(caps, r);
     const size_t items = group_items(t);
     const size_t stage_bytes = sizeof(double) * ((size_t)t->m * (t->k + 4) + (size_t)t->k * (t->n + 4));
-    *plan = (ndr_op_plan){ .file = "matmul/mma.cl",
-                           .kernel = "gemm_mma",
-                           .range = ndr_nd_range_2d(ndr_matmul_first_count(r), count_tiles(t, r) * items, 1, items),
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(r), count_tiles(t, r) * items, 1, items),
                            .local_bytes = t->stages * (stage_bytes + 2 * sizeof(uint64_t)) };
     snprintf(plan->options, sizeof plan->options,
              "-DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DWARP_M=%u -DWARP_N=%u -DSTAGES=%u -DA_RUN=%u -DB_RUN=%u", t->m,
@@ -85,6 +83,8 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 }
 
 const ndr_op_row ndr_matmul_mma = { .name = "mma",
+                                    .file = "matmul/mma.cl",
+                                    .kernel = "gemm_mma",
                                     .needs = NDR_NEEDS_F64_MMA,
                                     .cannot = cannot,
                                     .unsuited = unsuited,

@@ -60,9 +60,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
     const sizes s = sizes_for(caps, r);
-    *plan = (ndr_op_plan){ .file = "matmul/packed.cl",
-                           .kernel = "gemm_packed",
-                           .range = ndr_nd_range_1d(s.workers, 1),
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.workers, 1),
                            .local_bytes = s.block_rows * s.depth * ndr_dtype_size(r->dtype),
                            .workspace_bytes = workspace_bytes(&s, r) };
     snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu", ndr_matmul_print_block(caps, r).chars, s.depth);
@@ -105,6 +103,10 @@ static ndr_status run(ndr_op_job *job)
     return ndr_matmul_run_parts(job, 1, launch, kernels);
 }
 
-const ndr_op_row ndr_matmul_packed = {
-    .name = "packed", .cannot = cannot, .unsuited = unsuited, .plan = plan, .run = run
-};
+const ndr_op_row ndr_matmul_packed = { .name = "packed",
+                                       .file = "matmul/packed.cl",
+                                       .kernel = "gemm_packed",
+                                       .cannot = cannot,
+                                       .unsuited = unsuited,
+                                       .plan = plan,
+                                       .run = run };

@@ -59,9 +59,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const sizes s = sizes_for(caps, request);
     const size_t groups = ndr_min_size(s.tiles_m * s.tiles_n, ndr_max_size(1, caps->info.compute_units));
     const size_t stage_bytes = (size_t)NDR_SPLIT_LINE_BYTES * (NDR_SPLIT_ROWS + s.tile_n);
-    *plan = (ndr_op_plan){ .file = "matmul/split.cl",
-                           .kernel = "gemm_split",
-                           .range = ndr_nd_range_1d(groups * ITEMS, ITEMS),
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * ITEMS, ITEMS),
                            .local_bytes = s.stages * (stage_bytes + 2 * sizeof(uint64_t)) + 1024,
                            .workspace_bytes = workspace_bytes(&s) };
     snprintf(plan->options, sizeof plan->options, "-DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a", s.tile_n,
@@ -99,13 +97,15 @@ static ndr_status run(ndr_op_job *job)
 {
     ndr_kernel *kernels[2];
     NDR_TRY(ndr_op_get_kernel(job, "gemm_split_parts", &kernels[0]));
-    NDR_TRY(ndr_op_get_kernel(job, job->plan.kernel, &kernels[1]));
+    NDR_TRY(ndr_op_get_kernel(job, job->row->kernel, &kernels[1]));
     if (ndr_op_borrow(job) == NDR_OK) return ndr_matmul_run_parts(job, 1, launch, kernels);
     ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked instead of split: %s", ndr_last_error());
     return ndr_op_run_row(&ndr_matmul_blocked, job->order, job->request, job->keeps_events ? &job->event : NULL);
 }
 
 const ndr_op_row ndr_matmul_split = { .name = "split",
+                                      .file = "matmul/split.cl",
+                                      .kernel = "gemm_split",
                                       .needs = NDR_NEEDS_BF16_MMA,
                                       .cannot = cannot,
                                       .unsuited = unsuited,

@@ -41,15 +41,14 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const size_t element_bytes = ndr_dtype_size(r->dtype);
     const sizes *s = sizes_for(caps, element_bytes);
     const size_t rows = group_rows(s), cols = group_cols(s);
-    *plan = (ndr_op_plan){ .file = "matmul/tiled.cl",
-                           .kernel = "gemm_tiled",
-                           .range = ndr_nd_range_3d(ndr_matmul_first_count(r),
-                                                    ndr_ceil_div(r->c.rows, s->tile_m) * rows,
-                                                    ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
-                           .local_bytes = tile_bytes(s, element_bytes) };
-    snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u",
+    *plan =
+        (ndr_op_plan){ .range = ndr_nd_range_3d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, s->tile_m) * rows,
+                                                ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
+                       .local_bytes = tile_bytes(s, element_bytes) };
+    snprintf(plan->options, sizeof plan->options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u",
              ndr_dtype_describe(r->dtype)->cl_name, s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n);
 }
 
-const ndr_op_row ndr_matmul_tiled = { .name = "tiled", .plan = plan, .run = ndr_matmul_run_kernel };
+const ndr_op_row ndr_matmul_tiled = {
+    .name = "tiled", .file = "matmul/tiled.cl", .kernel = "gemm_tiled", .plan = plan, .run = ndr_matmul_run_kernel
+};

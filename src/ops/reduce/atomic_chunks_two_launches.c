@@ -2,18 +2,14 @@
  * stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    *plan = (ndr_op_plan){ .file = "reduce/atomic_chunks_two_launches.cl", .kernel = "reduce_chunks_to_cell" };
-    ndr_reduce_plan_chunks(caps, request, plan);
-}
-
 static ndr_status run(ndr_op_job *job) { return ndr_reduce_run_and_take(job, ndr_reduce_launch_chunks); }
 
 const ndr_op_row ndr_reduce_atomic_chunks_two_launches = {
     .name = "atomic_chunks_two_launches",
+    .file = "reduce/atomic_chunks_two_launches.cl",
+    .kernel = "reduce_chunks_to_cell",
     .cannot = ndr_reduce_is_no_atomic,
     .unsuited = ndr_op_lacks_vectors,
-    .plan = plan,
+    .plan = ndr_reduce_plan_chunks,
     .run = run,
 };

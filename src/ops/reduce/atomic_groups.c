@@ -2,14 +2,13 @@
  * second launch stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    *plan = (ndr_op_plan){ .file = "reduce/atomic_groups.cl", .kernel = "reduce_atomic" };
-    ndr_reduce_plan_groups(caps, request, plan);
-}
-
 static ndr_status run(ndr_op_job *job) { return ndr_reduce_run_and_take(job, ndr_reduce_launch_groups); }
 
 const ndr_op_row ndr_reduce_atomic_groups = {
-    .name = "atomic_groups", .cannot = ndr_reduce_is_no_atomic, .plan = plan, .run = run
+    .name = "atomic_groups",
+    .file = "reduce/atomic_groups.cl",
+    .kernel = "reduce_atomic",
+    .cannot = ndr_reduce_is_no_atomic,
+    .plan = ndr_reduce_plan_groups,
+    .run = run,
 };

@@ -2,16 +2,12 @@
  * stores the combined value. */
 #include "ops/reduce/reduce.h"
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    *plan = (ndr_op_plan){ .file = "reduce/atomic_groups_one_launch.cl", .kernel = "reduce_groups_atomic" };
-    ndr_reduce_plan_groups(caps, request, plan);
-}
-
 const ndr_op_row ndr_reduce_atomic_groups_one_launch = {
     .name = "atomic_groups_one_launch",
+    .file = "reduce/atomic_groups_one_launch.cl",
+    .kernel = "reduce_groups_atomic",
     .needs = NDR_NEEDS_DEVICE_ORDER,
     .cannot = ndr_reduce_is_no_atomic,
-    .plan = plan,
+    .plan = ndr_reduce_plan_groups,
     .run = ndr_reduce_run_groups,
 };

@@ -7,10 +7,10 @@ static size_t count_groups(const ndr_caps *caps, size_t chunks)
     return ndr_min_size(chunks, ndr_max_size(caps->info.compute_units, 2));
 }
 
-void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan)
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const size_t chunks = ndr_reduce_chunks_for(request).count;
-    plan->range = ndr_nd_range_1d(count_groups(caps, chunks), 1);
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(count_groups(caps, chunks), 1) };
     ndr_reduce_print_options(request, caps->info.type == NDR_DEVICE_TYPE_CPU ? "-DFETCH_AHEAD=1" : "", plan->options);
     if (chunks > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(request, chunks);
 }

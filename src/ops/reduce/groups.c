@@ -3,16 +3,17 @@
 
 #include <stdio.h>
 
-void ndr_reduce_plan_groups(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan)
+void ndr_reduce_plan_groups(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    const size_t bytes = ndr_dtype_size(request->dtype);
-    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, request);
+    const ndr_reduce_request *r = request;
+    const size_t bytes = ndr_dtype_size(r->dtype);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, r);
     char sizes[64];
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups.count * groups.size, groups.size),
+                           .local_bytes = 2 * groups.size * bytes + sizeof(cl_uint) };
     snprintf(sizes, sizeof sizes, "-DGROUP=%zu -DLANES=%zu", groups.size, NDR_TILE_VECTOR_BYTES / bytes);
-    ndr_reduce_print_options(request, sizes, plan->options);
-    plan->range = ndr_nd_range_1d(groups.count * groups.size, groups.size);
-    plan->local_bytes = 2 * groups.size * bytes + sizeof(cl_uint);
-    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(request, groups.count);
+    ndr_reduce_print_options(r, sizes, plan->options);
+    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(r, groups.count);
 }
 
 ndr_status ndr_reduce_launch_groups(ndr_op_job *job, ndr_kernel *kernel, unsigned *slot)

@@ -30,8 +30,6 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const ndr_reduce_request *r = request;
     const sizes s = sizes_for(caps, r);
     *plan = (ndr_op_plan){
-        .file = "reduce/recursive.cl",
-        .kernel = "reduce_recursive",
         .range = range_over(r->input.cols, s.group_size),
         .local_bytes = s.group_size * r->input.element_bytes,
         .workspace_bytes = s.elements ? ndr_reduce_workspace_bytes(r, s.elements) : 0,
@@ -73,5 +71,10 @@ static ndr_status run(ndr_op_job *job)
 }
 
 const ndr_op_row ndr_reduce_recursive = {
-    .name = "recursive", .cannot = ndr_reduce_is_no_recursion, .plan = plan, .run = run
+    .name = "recursive",
+    .file = "reduce/recursive.cl",
+    .kernel = "reduce_recursive",
+    .cannot = ndr_reduce_is_no_recursion,
+    .plan = plan,
+    .run = run,
 };

@@ -63,19 +63,17 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
 
 /* ---- chunks.c ---- */
 
-/* Pure: complete a plan, whose file and kernel are set, with groups of one item, one for each compute unit. They take
- * one chunk after the other, so a group on a slow core takes fewer. If there are several chunks, there are several
- * groups, and a workspace. */
-void ndr_reduce_plan_chunks(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan);
+/* plan() of the rows in chunks: groups of one item, one for each compute unit. They take one chunk after the other, so a
+ * group on a slow core takes fewer. If there are several chunks, there are several groups, and a workspace. */
+void ndr_reduce_plan_chunks(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
 
 ndr_reduce_launch ndr_reduce_launch_chunks;
 ndr_status ndr_reduce_run_chunks(ndr_op_job *job); /* run() of the rows with one launch */
 
 /* ---- groups.c ---- */
 
-/* Pure: complete a plan, whose file and kernel are set, with groups of many items. If there are several groups,
- * there is a workspace. */
-void ndr_reduce_plan_groups(const ndr_caps *caps, const ndr_reduce_request *request, ndr_op_plan *plan);
+/* plan() of the rows with groups of many items. If there are several groups, there is a workspace. */
+void ndr_reduce_plan_groups(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
 
 /* As for chunks. */
 ndr_reduce_launch ndr_reduce_launch_groups;

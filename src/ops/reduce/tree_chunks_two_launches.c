@@ -2,12 +2,6 @@
  * the partials. */
 #include "ops/reduce/reduce.h"
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    *plan = (ndr_op_plan){ .file = "reduce/tree_chunks_two_launches.cl", .kernel = "reduce_each_chunk" };
-    ndr_reduce_plan_chunks(caps, request, plan);
-}
-
 static ndr_status run(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->request;
@@ -23,8 +17,10 @@ static ndr_status run(ndr_op_job *job)
 
 const ndr_op_row ndr_reduce_tree_chunks_two_launches = {
     .name = "tree_chunks_two_launches",
+    .file = "reduce/tree_chunks_two_launches.cl",
+    .kernel = "reduce_each_chunk",
     .cannot = ndr_reduce_is_no_tree,
     .unsuited = ndr_op_lacks_vectors,
-    .plan = plan,
+    .plan = ndr_reduce_plan_chunks,
     .run = run,
 };

@@ -2,12 +2,6 @@
  * combines the partials. */
 #include "ops/reduce/reduce.h"
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    *plan = (ndr_op_plan){ .file = "reduce/tree_groups.cl", .kernel = "reduce_tree" };
-    ndr_reduce_plan_groups(caps, request, plan);
-}
-
 /* One launch that stores one element for each of its groups. */
 static ndr_status fold(ndr_op_job *job, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output,
                        size_t groups)
@@ -33,5 +27,10 @@ static ndr_status run(ndr_op_job *job)
 }
 
 const ndr_op_row ndr_reduce_tree_groups = {
-    .name = "tree_groups", .cannot = ndr_reduce_is_no_tree, .plan = plan, .run = run
+    .name = "tree_groups",
+    .file = "reduce/tree_groups.cl",
+    .kernel = "reduce_tree",
+    .cannot = ndr_reduce_is_no_tree,
+    .plan = ndr_reduce_plan_groups,
+    .run = run,
 };

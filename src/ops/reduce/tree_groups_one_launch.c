@@ -10,13 +10,14 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
-    *plan = (ndr_op_plan){ .file = "reduce/tree_groups_one_launch.cl", .kernel = "reduce_groups" };
     ndr_reduce_plan_groups(caps, request, plan);
     plan->workspace_bytes = ndr_reduce_partials_bytes(request, ndr_reduce_groups_for(caps, request).count);
 }
 
 const ndr_op_row ndr_reduce_tree_groups_one_launch = {
     .name = "tree_groups_one_launch",
+    .file = "reduce/tree_groups_one_launch.cl",
+    .kernel = "reduce_groups",
     .needs = NDR_NEEDS_DEVICE_ORDER,
     .cannot = ndr_reduce_is_no_tree,
     .unsuited = unsuited,

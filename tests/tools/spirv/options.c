@@ -50,7 +50,7 @@ static void print_rows(const ndr_caps *caps, const ndr_operation *operation, con
         if (ndr_op_select(operation, caps, 0, row, request) != row) continue;
         ndr_op_plan plan;
         row->plan(caps, request, &plan);
-        print_line(caps, plan.file, plan.options);
+        print_line(caps, row->file, plan.options);
     }
 }
 
