@@ -23,6 +23,10 @@
 
 #ifdef NDR_PTX
 
+#define T double
+#define T2 double2
+#include "matmul/pairs.clh"
+
 #define WARPS_M (TILE_M / WARP_M)
 #define WARPS (WARPS_M * (TILE_N / WARP_N))
 #define GROUP (32 * WARPS)
@@ -97,23 +101,6 @@ static inline void multiply(double sum[4], const double a[8], const double b[4])
                  : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
                    "d"(b[1]), "d"(b[2]), "d"(b[3]));
-}
-
-/* Two neighbours, of which `count` exist. */
-static inline double2 load_pair(global const double *c, uint count, bool is_aligned)
-{
-    if (is_aligned && count >= 2) return *(global const double2 *)c;
-    return (double2)(count > 0 ? c[0] : 0, count > 1 ? c[1] : 0);
-}
-
-static inline void store_pair(global double *c, double2 pair, uint count, bool is_aligned)
-{
-    if (is_aligned && count >= 2) {
-        *(global double2 *)c = pair;
-        return;
-    }
-    if (count > 0) c[0] = pair.x;
-    if (count > 1) c[1] = pair.y;
 }
 
 /* One row of C: an item has pairs of columns, 8 apart, of which `cols` columns exist. All loads come first. */

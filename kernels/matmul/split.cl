@@ -155,6 +155,10 @@ gemm_split_parts(ulong m, ulong n, ulong k, global const float *restrict a, ulon
 
 #ifdef NDR_PTX
 
+#define T float
+#define T2 float2
+#include "matmul/pairs.clh"
+
 #define LATER "//@ "
 #define WARPS 8                  /* warps that multiply: two teams of 4, 64 rows each */
 #define GROUP (32 * (WARPS + 1)) /* and one warp that copies */
@@ -232,23 +236,6 @@ static inline tile find_tile(uint index, uint tiles_m, uint tiles_n)
 static inline void store(global float *c, float sum, float alpha, float beta)
 {
     *c = alpha * sum + (beta == 0 ? 0 : beta * *c); /* 0: C is not read, it may hold NaN */
-}
-
-/* Two neighbours, of which `count` exist. */
-static inline float2 load_pair(global const float *c, uint count, bool is_aligned)
-{
-    if (is_aligned && count >= 2) return *(global const float2 *)c;
-    return (float2)(count > 0 ? c[0] : 0, count > 1 ? c[1] : 0);
-}
-
-static inline void store_pair(global float *c, float2 pair, uint count, bool is_aligned)
-{
-    if (is_aligned && count >= 2) {
-        *(global float2 *)c = pair;
-        return;
-    }
-    if (count > 0) c[0] = pair.x;
-    if (count > 1) c[1] = pair.y;
 }
 
 /* One row of C: an item has pairs of columns, 8 apart, of which `cols` columns exist. All loads come first. */
