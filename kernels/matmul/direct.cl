@@ -12,6 +12,9 @@
 #ifndef BATCH
 #define BATCH 0 /* 1: items take whole products, many in turn */
 #endif
+#ifndef EVEN
+#define EVEN 0 /* 1: C consists of whole blocks: no code for edges */
+#endif
 #ifndef CLAMP_M
 #define CLAMP_M 1 /* 0 if C has at least MR rows: clamped rows need more registers than there are */
 #endif
@@ -89,7 +92,7 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
     const ulong vectors = (n + LANES - 1) / LANES, blocks = (vectors + VECTORS - 1) / VECTORS;
-    const ulong most = (vectors + blocks - 1) / blocks, narrow = most * blocks - vectors;
+    const ulong most = EVEN ? VECTORS : (vectors + blocks - 1) / blocks, narrow = EVEN ? 0 : most * blocks - vectors;
     const ulong products = SHARE(count, 0), rows = SHARE((m + MR - 1) / MR, 1) * MR, cols = SHARE(blocks, 2);
     const ulong first = ndr_group_id(it, 0) * products, last = min(count, first + products);
     const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
@@ -103,12 +106,16 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
         next.a = a + (i + 1) * a_stride;
         next.b = b + (i + 1) * b_stride;
         for (ulong place = top; place < bottom; place += MR) {
-            const ulong row = CLAMP_M ? place : min(place, m - MR);
+            const ulong row = CLAMP_M || EVEN ? place : min(place, m - MR);
             for (ulong j = left; j < right; ++j) {
                 const ulong col = (j * most - min(j, narrow)) * LANES;
                 const ulong end = min(n, ((j + 1) * most - min(j + 1, narrow)) * LANES);
-                const target to = { c + c_offset + i * c_stride + row * c_pitch + col, c_pitch,
-                                    (uint)(place - row), (uint)min((ulong)MR, m - row), (uint)(end - col), alpha,
+                const target to = { c + c_offset + i * c_stride + row * c_pitch + col,
+                                    c_pitch,
+                                    (uint)(place - row),
+                                    EVEN ? MR : (uint)min((ulong)MR, m - row),
+                                    EVEN ? NR : (uint)(end - col),
+                                    alpha,
                                     beta };
                 multiply_block(&to, a + i * a_stride + row * a_pitch, a_pitch, b + i * b_stride + col, b_pitch, k,
                                next);

@@ -451,12 +451,44 @@ static void assert_takes_items(size_t count, size_t size, size_t products, size_
     assert_non_null(strstr(plan.options, size < 8 ? " -DCLAMP_M=1" : " -DCLAMP_M=0"));
 }
 
-/* Blocks have 8 rows here. The device has 2 compute units, which get 8 groups each. */
+static void assert_takes_even(unsigned features, size_t m, size_t n, const char *block, bool is_even)
+{
+    const ndr_caps caps = caps_of(&cpu);
+    ndr_matmul_request batch = batch_of(1000, m, n, 5, NDR_DTYPE_F32);
+    batch.core = ndr_core_of(features);
+    ndr_op_plan plan;
+    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &batch, &plan);
+    assert_non_null(strstr(plan.options, block));
+    assert_non_null(strstr(plan.options, is_even ? " -DEVEN=1" : " -DEVEN=0"));
+}
+
+static void test_tuning__of_batches_takes_a_block_that_divides_the_products(void **state)
+{
+    (void)state;
+    enum { AVX2 = NDR_CORE_AVX | NDR_CORE_FMA };
+    assert_takes_even(NDR_CORE_AVX512F, 16, 16, " -DMR=16 -DVECTORS=1 ", true);
+    assert_takes_even(NDR_CORE_AVX512F, 32, 32, " -DMR=8 -DVECTORS=2 ", true);
+    assert_takes_even(NDR_CORE_AVX512F, 24, 48, " -DMR=8 -DVECTORS=3 ", true);
+    assert_takes_even(NDR_CORE_AVX512F, 64, 64, " -DMR=8 -DVECTORS=2 ", true); /* two of them side by side */
+    assert_takes_even(NDR_CORE_AVX512F, 16, 112, " -DMR=16 -DVECTORS=1 ", true);
+    assert_takes_even(NDR_CORE_AVX512F, 24, 112, " -DMR=8 -DVECTORS=3 ", false); /* 8 x 1 would be too small */
+    assert_takes_even(NDR_CORE_AVX512F, 17, 16, " -DMR=8 -DVECTORS=3 ", false);
+    assert_takes_even(NDR_CORE_AVX512F, 16, 17, " -DMR=8 -DVECTORS=3 ", false);
+    assert_takes_even(NDR_CORE_AVX512F, 16, 8, " -DMR=8 -DVECTORS=3 ", false);
+    assert_takes_even(AVX2, 16, 16, " -DMR=4 -DVECTORS=2 ", true);
+    assert_takes_even(AVX2, 16, 8, " -DMR=8 -DVECTORS=1 ", true);
+    assert_takes_even(AVX2, 12, 8, " -DMR=4 -DVECTORS=3 ", false);
+    assert_takes_even(NDR_CORE_SSE2, 16, 16, " -DMR=4 -DVECTORS=2 ", true);
+    assert_takes_even(NDR_CORE_SSE2, 16, 4, " -DMR=8 -DVECTORS=1 ", true);
+}
+
+/* Blocks have 8 rows here, unless they divide the product. The device has 2 compute units, which get 8 groups each. */
 static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small(void **state)
 {
     (void)state;
     assert_takes_items(1, 16, 1, 2);
-    assert_takes_items(3, 16, 3, 2);
+    assert_takes_items(3, 16, 3, 1); /* one block of 16 rows each */
+    assert_takes_items(3, 17, 3, 3);
     assert_takes_items(16, 16, 16, 1);
     assert_takes_items(100, 16, 17, 1);
     assert_takes_items(1000, 16, 17, 1);
@@ -660,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_tuning__fits_every_device),
         cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
         cmocka_unit_test(test_tuning__of_products_gives_items_rows_or_parts_of_rows),
+        cmocka_unit_test(test_tuning__of_batches_takes_a_block_that_divides_the_products),
         cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
         cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
         cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),

@@ -8,15 +8,34 @@ typedef struct shares {
     size_t products, rows, cols;
 } shares;
 
+static bool is_even(const ndr_matmul_request *r, ndr_matmul_block block)
+{
+    return r->c.rows % block.rows == 0 && r->c.cols % ((size_t)block.vectors * block.lanes) == 0;
+}
+
+/* In a batch, a block that divides the products evenly: items then need no code for edges. It is narrower than the
+ * largest one if need be, and has more rows if there are registers for them; it must use two thirds of the largest
+ * one's. */
+static ndr_matmul_block choose_block(const ndr_matmul_request *r)
+{
+    const ndr_matmul_block largest = ndr_matmul_choose_block(r);
+    const unsigned registers = largest.rows * largest.vectors;
+    ndr_matmul_block even = largest;
+    while (r->c.cols / even.lanes % even.vectors) --even.vectors;
+    while (2 * even.rows * even.vectors <= registers && r->c.rows % (2 * even.rows) == 0) even.rows *= 2;
+    const bool is_large = 3 * even.rows * even.vectors >= 2 * registers;
+    return r->c.further && is_large && is_even(r, even) ? even : largest;
+}
+
 /* An item takes blocks of a row, rows of blocks, or whole products: so much that the time of a group itself does not
  * count, but leaving GROUPS_PER_UNIT groups for each compute unit, because they do not end at the same time. In a batch
  * it takes a whole product even if that is more, because then it prefetches the next one. */
 static shares share(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { MULTIPLICATIONS = 1 << 18, GROUPS_PER_UNIT = 8 };
-    const ndr_matmul_block block = ndr_matmul_choose_block(r);
+    const ndr_matmul_block block = choose_block(r);
     const shares all = { ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, block.rows),
-                         ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(r)) };
+                         ndr_ceil_div(r->c.cols, (size_t)block.vectors * block.lanes) };
     const double row = (double)block.rows * (double)r->c.cols * (double)ndr_max_size(r->depth, 1);
     const double product = row * (double)all.rows, whole = product * (double)all.products;
     const double even = whole / (GROUPS_PER_UNIT * (double)caps->info.compute_units);
@@ -32,10 +51,12 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
     const shares s = share(caps, r);
+    const ndr_matmul_block block = choose_block(r);
     const bool is_batch = r->c.further && s.rows == 1 && s.cols == 1;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DCLAMP_M=%d", ndr_matmul_print_block(caps, r).chars,
-             is_batch, r->c.rows < ndr_matmul_choose_block(r).rows);
+    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DEVEN=%d -DCLAMP_M=%d",
+             ndr_matmul_print_block(caps, r, block).chars, is_batch, r->c.further && is_even(r, block),
+             r->c.rows < block.rows);
 }
 
 const ndr_op_row ndr_matmul_direct = { .name = "direct",

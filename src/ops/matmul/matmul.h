@@ -73,7 +73,8 @@ size_t ndr_matmul_block_cols(const ndr_matmul_request *request);
 typedef struct ndr_block_options {
     char chars[96];
 } ndr_block_options;
-ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request);
+ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request,
+                                         ndr_matmul_block block);
 
 /* Pure: the bytes of b, at most SIZE_MAX. */
 size_t ndr_matmul_b_bytes(const ndr_matmul_request *request);

@@ -63,7 +63,8 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.workers, 1),
                            .local_bytes = s.block_rows * s.depth * ndr_dtype_size(r->dtype),
                            .workspace_bytes = workspace_bytes(&s, r) };
-    snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu", ndr_matmul_print_block(caps, r).chars, s.depth);
+    snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu",
+             ndr_matmul_print_block(caps, r, ndr_matmul_choose_block(r)).chars, s.depth);
 }
 
 static ndr_status pack(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *kernel, const sizes *s)

@@ -20,9 +20,9 @@ size_t ndr_matmul_block_cols(const ndr_matmul_request *request)
     return (size_t)block.vectors * block.lanes;
 }
 
-ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request)
+ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request,
+                                         ndr_matmul_block block)
 {
-    const ndr_matmul_block block = ndr_matmul_choose_block(request);
     ndr_block_options out;
     snprintf(out.chars, sizeof out.chars, "-DT=%s -DMR=%u -DVECTORS=%u -DLANES=%u -DFUSES=%d -DFETCH_AHEAD=%d",
              ndr_dtype_describe(request->dtype)->cl_name, block.rows, block.vectors, block.lanes, request->core.fuses,

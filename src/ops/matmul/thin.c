@@ -29,8 +29,8 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const ndr_matmul_request *r = request;
     const size_t cols = NDR_STRIP_BYTES / ndr_dtype_size(r->dtype);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.cols, cols), 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "%s -DTHIN_ROWS=%u", ndr_matmul_print_block(caps, r).chars,
-             rows_for(r));
+    snprintf(plan->options, sizeof plan->options, "%s -DTHIN_ROWS=%u",
+             ndr_matmul_print_block(caps, r, ndr_matmul_choose_block(r)).chars, rows_for(r));
 }
 
 const ndr_op_row ndr_matmul_thin = { .name = "thin",
