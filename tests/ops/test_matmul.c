@@ -854,6 +854,7 @@ static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
     force(&ndr_matmul_operation, row);
     for (size_t i = 0; i < COUNT_OF(block_shapes); ++i)
         check_shape(dtype, block_shapes[i], i % 3, 1, i % 2 ? 0 : 0.5);
+    check_batch_of(dtype, 16, (shape){ 16, 16, 3 }, 1);
     force(&ndr_matmul_operation, NULL);
     assert_ok(ndr_core_force(context, 0));
 }

@@ -13,12 +13,14 @@ static bool is_even(const ndr_matmul_request *r, ndr_matmul_block block)
     return r->c.rows % block.rows == 0 && r->c.cols % ((size_t)block.vectors * block.lanes) == 0;
 }
 
-/* In a batch, a block that divides the products evenly: items then need no code for edges. It is narrower than the
- * largest one if need be, and has more rows if there are registers for them; it must use two thirds of the largest
- * one's. */
+/* Vectors are not wider than c, if they can be that narrow. In a batch, a block that divides the products evenly: items
+ * then need no code for edges. It is narrower than the largest one if need be, and has more rows if there are registers
+ * for them; it must use two thirds of the largest one's. */
 static ndr_matmul_block choose_block(const ndr_matmul_request *r)
 {
-    const ndr_matmul_block largest = ndr_matmul_choose_block(r);
+    enum { NARROWEST_BYTES = 16 };
+    ndr_matmul_block largest = ndr_matmul_choose_block(r);
+    while (r->c.cols < largest.lanes && largest.lanes * r->c.element_bytes > NARROWEST_BYTES) largest.lanes /= 2;
     const unsigned registers = largest.rows * largest.vectors;
     ndr_matmul_block even = largest;
     while (r->c.cols / even.lanes % even.vectors) --even.vectors;
