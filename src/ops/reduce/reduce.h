@@ -63,8 +63,8 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
 
 /* ---- chunks.c ---- */
 
-/* plan() of the rows in chunks: groups of one item, one for each compute unit. They take one chunk after the other, so a
- * group on a slow core takes fewer. If there are several chunks, there are several groups, and a workspace. */
+/* plan() of the rows in chunks: groups of one item, one for each compute unit. They take one chunk after the other, so
+ * a group on a slow core takes fewer. If there are several chunks, there are several groups, and a workspace. */
 void ndr_reduce_plan_chunks(const ndr_caps *caps, const void *request, ndr_op_plan *plan);
 
 ndr_reduce_launch ndr_reduce_launch_chunks;
