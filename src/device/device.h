@@ -455,6 +455,8 @@ typedef struct ndr_order {
     size_t count;
     ndr_event *also; /* one more; NULL: none */
     bool is_nested; /* ndr_after() of ndr_after(), which is refused */
+    bool is_fence;   /* of a mark or barrier: without events it waits for all before it */
+    bool is_barrier; /* later commands wait for it */
 } ndr_order;
 
 /* What a public function got as its queue: a queue, or what ndr_after() made of one. */
@@ -520,6 +522,7 @@ struct ndr_queue {
     cl_mem no_op_memory;    /* out of order: what commands without work migrate; NULL otherwise */
     _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
+    bool has_barrier;       /* out of order: one is in the list below */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
     atomic_uint tracked_count;         /* of the list; changed with the context's order_lock held, read without */
     unsigned sweep_at;                 /* the count at which it is searched for work that has ended */
@@ -548,6 +551,8 @@ struct ndr_event {
     const char *kernel;                 /* its name, for sentences; NULL: another command */
     bool profiling;
     bool is_tracked;           /* its queue keeps it until it has ended */
+    bool is_barrier;           /* out of order: later commands wait for it */
+    bool waits_for_all;        /* out of order: for events before it in the queue's list that are not in `waits` */
     bool is_users;             /* made by ndr_event_create() */
     int64_t spin_ns;           /* of its queue */
     cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */

@@ -16,6 +16,7 @@ ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_eve
 {
     ndr_queue *const queue = order->queue;
     const bool waits = order->count > 0 || order->also || order->is_nested
+                       || (order->is_fence && queue->is_out_of_order)
                        || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
     *made = NULL;
     if (!wanted && !waits) return NDR_OK;

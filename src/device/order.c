@@ -215,7 +215,10 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(order, made, order->events[i], i));
     NDR_TRY(add_wait(order, made, order->also, order->count));
-    ndr_event *before = order->queue->is_out_of_order ? NULL : order->queue->last_tracked;
+    ndr_queue *const queue = order->queue;
+    made->waits_for_all = queue->is_out_of_order && (queue->has_barrier || (order->is_fence && made->list_count == 0));
+    made->is_barrier = queue->is_out_of_order && order->is_barrier;
+    ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
     if (!before || settle(before)) return NDR_OK;
     made->waits[made->wait_count++] = ndr_event_keep(before);
     made->waits_in_order = 1;
@@ -258,9 +261,11 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
 }
 
 /* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still accesses its event
- * when the others end. */
-static bool can_go(const ndr_event *event)
+ * when the others end. Out of order, what waits for a barrier, or as one for all work, also stays in the list until all
+ * before it are gone. */
+static bool can_go(const ndr_event *event, bool is_oldest)
 {
+    if (event->waits_for_all && !is_oldest) return false;
     for (size_t i = 0; i < event->wait_count; ++i)
         if (!event->waits[i]->is_settled && ndr_event_code(event->waits[i]) > CL_COMPLETE) return false;
     return true;
@@ -281,7 +286,7 @@ static void sweep(ndr_queue *queue)
         ndr_event *const event = *link;
         const bool is_over = settle(event);
         if (is_over) note_failure(queue, event);
-        if (is_over && can_go(event)) {
+        if (is_over && can_go(event, left == 0)) {
             *link = event->next;
             let_go(event);
             continue;
@@ -291,6 +296,7 @@ static void sweep(ndr_queue *queue)
         ++left;
     }
     queue->last_tracked = last;
+    if (left == 0) queue->has_barrier = false;
     atomic_store(&queue->tracked_count, left);
 }
 
@@ -302,6 +308,7 @@ void ndr_queue_track(ndr_queue *queue, ndr_event *event)
     event->next = NULL;
     *(queue->last_tracked ? &queue->last_tracked->next : &queue->tracked) = ndr_event_keep(event);
     queue->last_tracked = event;
+    if (event->is_barrier) queue->has_barrier = true;
     if (atomic_fetch_add(&queue->tracked_count, 1) >= queue->sweep_at) {
         sweep(queue);
         queue->sweep_at = FEWEST + 2 * atomic_load(&queue->tracked_count);

@@ -189,7 +189,9 @@ static ndr_status submit_mark(const ndr_submission *s, cl_mem no_op_memory)
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
 {
     if (!event && order->count == 0 && !order->also) return NDR_OK;
-    NDR_SUBMIT_AND_RETURN(order, event, s, submit_mark(&s, order->queue->no_op_memory));
+    ndr_order fence = *order;
+    fence.is_fence = true;
+    NDR_SUBMIT_AND_RETURN(&fence, event, s, submit_mark(&s, fence.queue->no_op_memory));
 }
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
@@ -201,7 +203,8 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
 
 ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event)
 {
-    const ndr_order order = ndr_order_of(queue);
+    ndr_order order = ndr_order_of(queue);
     NDR_TRY(ndr_order_check_queue(__func__, &order));
+    order.is_fence = order.is_barrier = true;
     NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_barrier(&s));
 }
