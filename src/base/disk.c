@@ -13,8 +13,8 @@
 static uint64_t read_limit(void)
 {
     const char *mib = ndr_environment("NDR_CACHE_MIB");
-    const unsigned long limit = mib ? strtoul(mib, NULL, 10) : 0;
-    return (uint64_t)(limit ? limit : NDR_DISK_MIB) << 20;
+    const long long limit = mib ? strtoll(mib, NULL, 10) : 0, most = INT64_MAX >> 20;
+    return (uint64_t)(limit <= 0 ? NDR_DISK_MIB : limit > most ? most : limit) << 20;
 }
 
 void ndr_disk_open(ndr_disk *disk)

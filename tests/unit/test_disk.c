@@ -658,12 +658,13 @@ static void test_disk__keeps_its_limit_in_the_environment(void **state)
     (void)state;
     static const struct {
         const char *words;
-        unsigned mib;
-    } rows[] = { { "1", 1 }, { "1000", 1000 }, { "", 256 }, { "many", 256 }, { "0", 256 } };
+        uint64_t mib;
+    } rows[] = { { "1", 1 }, { "1000", 1000 }, { "", 256 }, { "many", 256 }, { "0", 256 }, { "-1", 256 },
+                 { "17592186044416", INT64_MAX >> 20 }, { "99999999999999999999", INT64_MAX >> 20 } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         setenv("NDR_CACHE_MIB", rows[i].words, 1);
         open_store(folder);
-        assert_int_equal(disk.limit_bytes, (uint64_t)rows[i].mib << 20);
+        assert_int_equal(disk.limit_bytes, rows[i].mib << 20);
     }
     unsetenv("NDR_CACHE_MIB");
     open_store(folder);
