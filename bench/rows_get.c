@@ -96,7 +96,7 @@ static const work warm_work = { .own = warm_own, .begin = begin_warm, .end = end
 
 #define GET(state, work_)                                              \
     {                                                                  \
-        .name = "get: 11 kernels of a source, " state, .work = &work_, \
+        .name = "get: 11 kernels of a source (" state ")", .work = &work_, \
         .amount = 1, .unit = &seconds_each,                            \
         .rivals = { { "OpenCL", { TIME_AT_MOST, 1.2, 1.05 } } },       \
     }
