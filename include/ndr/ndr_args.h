@@ -177,9 +177,9 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 
 /** Where the result of a reducer goes: `ndr_reducer(NDR_OP_SUM, 0.0f, results, 3)` stores 0.0f plus all values that the
  * kernel's indexes add in element 3 of the buffer `results`, counted in elements of the reducer's type. The element's
- * earlier value is not read. The operator must be the kernel's. `initial` must be a number that a parameter of the reducer's type
- * takes: 0.0f for float, 0.0 for double, 0 for integers; NaN is refused for a minimum and a maximum. Two reducers of a
- * launch must not have the same element, and the kernel must not access the element in another way. */
+ * earlier value is not read. The operator must be the kernel's. `initial` must be a number that a parameter of the
+ * reducer's type takes: 0.0f for float, 0.0 for double, 0 for integers; NaN is refused for a minimum and a maximum. Two
+ * reducers of a launch must not have the same element, and the kernel must not access the element in another way. */
 #define ndr_reducer(op, initial, buffer, element) ndr_arg_reducer_((op), ndr_arg_of(initial), (buffer), (element))
 
 #define NDR_FIRST_THREE_(a, b, c, ...) (size_t)(a), (size_t)(b), (size_t)(c)

@@ -21,6 +21,9 @@ ndr_status ndr_fail_with_log(ndr_status status, int32_t cl_error, const char *lo
 #define ndr_fail_with_code(status, cl_error, ...) ndr_fail_with_log((status), (cl_error), NULL, __VA_ARGS__)
 #define ndr_fail(status, ...) ndr_fail_with_code((status), 0, __VA_ARGS__)
 
+/* Whether a call has failed on this thread, so that ndr_last_error() has its sentence. */
+bool ndr_has_error(void);
+
 /* Return the status of `call` if it failed. The failing function has already recorded its sentence. */
 #define NDR_TRY(call)                                  \
     do {                                               \
@@ -309,7 +312,7 @@ static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }
 static inline bool ndr_add_fits(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool ndr_mul_fits(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
-/* Of as many dimensions; SIZE_MAX if it overflows. */
+/* Of `dims` sizes; SIZE_MAX if the product is larger. */
 static inline size_t ndr_sizes_product(unsigned dims, const size_t *sizes)
 {
     size_t product = 1;

@@ -17,7 +17,8 @@ typedef struct error_state {
     char chars[1024];
 } error_state;
 
-static _Thread_local error_state last = { .chars = "no error" };
+#define NO_ERROR "no error"
+static _Thread_local error_state last = { .chars = NO_ERROR };
 
 /* Resets the pointers, because destructors of other keys may still fail in a thread that ends. */
 static void free_longer(void *longer)
@@ -70,6 +71,8 @@ const char *ndr_status_name(ndr_status status)
 const char *ndr_version(void) { return NDR_VERSION_STRING; }
 
 const char *ndr_last_error(void) { return last.longer ? last.longer : last.chars; }
+
+bool ndr_has_error(void) { return strcmp(ndr_last_error(), NO_ERROR) != 0; }
 
 int32_t ndr_last_cl_error(void) { return last.cl_error; }
 

@@ -5,7 +5,6 @@
 #include "device/device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct task {
     ndr_mutex lock;    /* held until the task is enqueued, or given up */
@@ -37,9 +36,8 @@ static ndr_status run_task(const task *t)
     NDR_TRY(ndr_event_wait(t->before));
     const ndr_status status = t->function(t->user);
     if (status == NDR_OK) return NDR_OK;
-    const bool has_sentence = strcmp(ndr_last_error(), "no error") != 0; /* of a call that it made on its own thread */
     return ndr_fail(status, "a function of ndr_host_task() failed: %s",
-                    has_sentence ? ndr_last_error() : ndr_status_name(status));
+                    ndr_has_error() ? ndr_last_error() : ndr_status_name(status));
 }
 
 static void run_callback(const task *t)

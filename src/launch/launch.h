@@ -214,7 +214,7 @@ typedef struct ndr_checked_launch {
     const ndr_nd_range *range;
     const ndr_arg *args;
     size_t arg_count;
-    ndr_prepared *prepared;         /* what to run; NULL: it is not prepared */
+    ndr_prepared *prepared;   /* what to run; NULL: it is not prepared */
     ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
 } ndr_checked_launch;
 

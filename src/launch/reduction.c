@@ -27,12 +27,6 @@ static size_t chunk_for_vectors(size_t count)
     return ndr_max_size(ndr_max_size(share, MIN_CHUNK), ndr_ceil_div(count, MAX_CHUNKS));
 }
 
-/* Where the device orders memory between groups, the last group combines the chunks. ndr/reduction.clh decides. */
-static bool is_one_launch(const ndr_kernel *kernel)
-{
-    return strcmp(kernel->params[kernel->arg_count - 2].name, "ndr_work_in_order_") == 0;
-}
-
 /* Elsewhere: tiles in which each item has one index for each of its lanes. */
 static size_t chunk_for_groups(size_t count, size_t group)
 {
@@ -61,6 +55,12 @@ static size_t count_groups(const ndr_kernel *kernel, size_t chunks)
 static ndr_cl_piece make_piece(const ndr_reduction_record *record, size_t groups, size_t group)
 {
     return (ndr_cl_piece){ .global = { groups * group, 1, 1 }, .local = { group, 1, 1 }, .record = *record };
+}
+
+/* Where the device orders memory between groups, the last group combines the chunks. ndr/reduction.clh decides. */
+static bool is_one_launch(const ndr_kernel *kernel)
+{
+    return strcmp(kernel->params[kernel->arg_count - 2].name, "ndr_work_in_order_") == 0;
 }
 
 void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *planned)

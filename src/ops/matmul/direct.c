@@ -10,7 +10,7 @@ typedef struct shares {
 
 static bool is_even(const ndr_matmul_request *r, ndr_matmul_block block)
 {
-    return r->c.rows % block.rows == 0 && r->c.cols % ((size_t)block.vectors * block.lanes) == 0;
+    return r->c.rows % block.rows == 0 && r->c.cols % ndr_matmul_block_cols(block) == 0;
 }
 
 /* Vectors are not wider than c, if they can be that narrow. In a batch, a block that divides the products evenly: items
@@ -32,12 +32,11 @@ static ndr_matmul_block choose_block(const ndr_matmul_request *r)
 /* An item takes blocks of a row, rows of blocks, or whole products: so much that the time of a group itself does not
  * count, but leaving GROUPS_PER_UNIT groups for each compute unit, because they do not end at the same time. In a batch
  * it takes a whole product even if that is more, because then it prefetches the next one. */
-static shares share(const ndr_caps *caps, const ndr_matmul_request *r)
+static shares share(const ndr_caps *caps, const ndr_matmul_request *r, ndr_matmul_block block)
 {
     enum { MULTIPLICATIONS = 1 << 18, GROUPS_PER_UNIT = 8 };
-    const ndr_matmul_block block = choose_block(r);
     const shares all = { ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, block.rows),
-                         ndr_ceil_div(r->c.cols, (size_t)block.vectors * block.lanes) };
+                         ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(block)) };
     const double row = (double)block.rows * (double)r->c.cols * (double)ndr_max_size(r->depth, 1);
     const double product = row * (double)all.rows, whole = product * (double)all.products;
     const double even = whole / (GROUPS_PER_UNIT * (double)caps->info.compute_units);
@@ -52,8 +51,8 @@ static shares share(const ndr_caps *caps, const ndr_matmul_request *r)
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
-    const shares s = share(caps, r);
     const ndr_matmul_block block = choose_block(r);
+    const shares s = share(caps, r, block);
     const bool is_batch = r->c.further && s.rows == 1 && s.cols == 1;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
     snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DEVEN=%d -DCLAMP_M=%d",

@@ -67,7 +67,7 @@ typedef struct ndr_matmul_block {
 
 /* Pure. */
 ndr_matmul_block ndr_matmul_choose_block(const ndr_matmul_request *request);
-size_t ndr_matmul_block_cols(const ndr_matmul_request *request);
+size_t ndr_matmul_block_cols(ndr_matmul_block block);
 
 /* Pure: the build options that the kernels for blocks share. */
 typedef struct ndr_block_options {

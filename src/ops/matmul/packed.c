@@ -21,7 +21,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
     sizes s = { .depth = ndr_min_size(MAX_DEPTH, fitting) / 8 * 8, /* a multiple of 8 */
                 .block_rows = MAX_BLOCK_ROWS,
                 .workers = 2 * units,
-                .panels = ndr_ceil_div(request->c.cols, ndr_matmul_block_cols(request)) };
+                .panels = ndr_ceil_div(request->c.cols, ndr_matmul_block_cols(block)) };
     while (s.block_rows > block.rows && (s.block_rows * s.depth * bytes > room || m / s.block_rows < units))
         s.block_rows /= 2;
     while (s.depth > 8 && s.depth * s.block_rows * bytes > room) s.depth = s.depth / 16 * 8;
@@ -32,7 +32,8 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
 static size_t workspace_bytes(const sizes *s, const ndr_matmul_request *request)
 {
     size_t bytes;
-    const bool fits = ndr_mul_fits(s->panels * ndr_matmul_block_cols(request), request->b.rows, &bytes)
+    const size_t cols = s->panels * ndr_matmul_block_cols(ndr_matmul_choose_block(request));
+    const bool fits = ndr_mul_fits(cols, request->b.rows, &bytes)
                       && ndr_mul_fits(bytes, request->b.element_bytes, &bytes)
                       && ndr_add_fits(bytes, NDR_WORKSPACE_HEAD_BYTES, &bytes);
     return fits ? bytes : SIZE_MAX;

@@ -14,11 +14,7 @@ ndr_matmul_block ndr_matmul_choose_block(const ndr_matmul_request *request)
     return (ndr_matmul_block){ rows / 4 * 4, vectors, core->vector_bytes / (unsigned)ndr_dtype_size(request->dtype) };
 }
 
-size_t ndr_matmul_block_cols(const ndr_matmul_request *request)
-{
-    const ndr_matmul_block block = ndr_matmul_choose_block(request);
-    return (size_t)block.vectors * block.lanes;
-}
+size_t ndr_matmul_block_cols(ndr_matmul_block block) { return (size_t)block.vectors * block.lanes; }
 
 ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request,
                                          ndr_matmul_block block)
