@@ -90,6 +90,9 @@ static const struct {
     { { "NDR_REDUCER_PARAMETER_OF_" },
       "NDR_REDUCTION takes 1 to 3 dimensions, and then 1 to 8 reducers, each in parentheses: write NDR_REDUCTION(1, "
       "(SUM, float, sum), (MIN, float, least))" },
+    { { "ndr_reducers_need_variadic_macros" },
+      "this compiler has no variadic macros, which reducers (NDR_REDUCTION) need: leave out -cl-std, or use "
+      "ndr_reduce()" },
     { { "redefinition", "ndr_gathered_" }, "a kernel has one NDR_REDUCE: combine all its reducers in that" },
     { { "ndr_reduction_record_", "ndr_range_record_" }, REDUCTIONS },
     { { "ndr_reduction_record_", "ndr_nd_range_record_" }, REDUCTIONS },

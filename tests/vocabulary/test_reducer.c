@@ -568,6 +568,22 @@ static void test_reducer__kernel_with_a_slip_is_told_what_to_write(void **state)
 #undef KERNEL
 }
 
+/* Compilers that are made from a clang before version 9 refuse variadic macros: the one of NVIDIA's driver 580 for
+ * -cl-std=CL1.2 does. The rest of the vocabulary works there. */
+static void test_reducer__needs_a_compiler_with_variadic_macros(void **state)
+{
+    (void)state;
+    ndr_kernel *kernel;
+    ndr_kernel_desc desc = { .name = "k", .options = "-D__clang_major__=8" };
+    desc.source = "#include \"ndr/ndr.clh\"\n"
+                  "kernel void k(global int *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 1; }\n";
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    desc.source = "#include \"ndr/ndr.clh\"\n"
+                  "kernel void k(global int *x, NDR_REDUCTION(1, (SUM, int, a))) { NDR_REDUCE(i, 1, a) {} }\n";
+    assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(context, &desc, &kernel), "this compiler has no variadic macros",
+                   "leave out -cl-std, or use ndr_reduce()");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_reducer__that_does_not_fit_is_refused),
         cmocka_unit_test(test_reducer__kernel_that_may_lose_values_does_not_build),
         cmocka_unit_test(test_reducer__kernel_with_a_slip_is_told_what_to_write),
+        cmocka_unit_test(test_reducer__needs_a_compiler_with_variadic_macros),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
