@@ -347,11 +347,25 @@ static ndr_status check_use(const char *call, const ndr_queue *queue, const span
 
 /* ---- mapping ---- */
 
+/* Guard zones are mapped, too: a driver that copies mapped spans then copies what the host writes outside. */
+static unsigned char *map_start_of(const span *s) { return s->shared->zones ? s->shared->base : start_of(s); }
+
+static size_t map_bytes_of(const span *s)
+{
+    const size_t zone = (size_t)(s->shared->start - s->shared->base);
+    return s->shared->zones ? zone + s->shared->size_bytes + zone : s->size_bytes;
+}
+
+static cl_map_flags map_flags_of(const span *s, ndr_map_access access)
+{
+    return ndr_map_flags(s->shared->zones && access == NDR_MAP_WRITE ? NDR_MAP_READ_WRITE : access);
+}
+
 static ndr_status submit_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
 {
     if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
     NDR_SUBMIT_AND_RETURN(order, event, to,
-                          ndr_submit_shared_map(&to, start_of(s), ndr_map_flags(access), s->size_bytes));
+                          ndr_submit_shared_map(&to, map_start_of(s), map_flags_of(s, access), map_bytes_of(s)));
 }
 
 static ndr_status submit_unmap(const ndr_order *order, const ndr_shared *shared, ndr_event **event)
@@ -371,10 +385,10 @@ static ndr_status map_locked(const ndr_order *order, ndr_map_access access, cons
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status != NDR_OK) {
         if (is_of_opencl_2(shared->kind))
-            NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = order->queue->cl }, start_of(s)));
+            NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = order->queue->cl }, map_start_of(s)));
         return status;
     }
-    shared->map_start = start_of(s);
+    shared->map_start = map_start_of(s);
     shared->map_queue = order->queue->cl;
     atomic_store(&shared->mapped, 1);
     atomic_store(&shared->mapped_for_writing, access != NDR_MAP_READ);
