@@ -754,6 +754,13 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
     return error == CL_SUCCESS ? NDR_OK : fail_to_set(kernel, index, error, bound);
 }
 
+bool ndr_args_need_new_kernel(const ndr_bound *bound, const ndr_arg *args, size_t arg_count)
+{
+    for (size_t i = 0; i < arg_count; ++i)
+        if (bound[i].had_shared && args[i].kind != NDR_ARG_SHARED) return true;
+    return false;
+}
+
 ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count)
 {
     for (size_t i = 0; i < arg_count; ++i) {
@@ -761,6 +768,7 @@ ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *boun
         bound[i].set.kind = NDR_ARG_NONE;
         NDR_TRY(ndr_args_bind_one(kernel, cl, i, &bound[i]));
         bound[i].set = bound[i].given;
+        bound[i].had_shared = bound[i].shared != NULL;
     }
     return NDR_OK;
 }

@@ -45,7 +45,6 @@ static ndr_cl_piece piece_for_cl(ndr_form form, const ndr_range_plan *plan, cons
     return out;
 }
 
-/* Other code may have set arguments through the native handle. */
 static void forget_arguments(const ndr_kernel *kernel, ndr_planned *last)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i) last->bound[i].set.kind = NDR_ARG_NONE;
@@ -59,9 +58,25 @@ static ndr_status get_last_launch(ndr_kernel *kernel, ndr_planned **last)
         kernel->attached = calloc(1, sizeof(ndr_planned) + kernel->info.arg_count * sizeof(ndr_bound));
     *last = kernel->attached;
     if (!*last) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a launch");
-    if (atomic_load(&kernel->native_handle_exposed)) forget_arguments(kernel, *last);
+    if (atomic_load(&kernel->native_handle_exposed)) forget_arguments(kernel, *last); /* other code may have set them */
     return NDR_OK;
 }
+
+/* `cl` itself stays: threads query it. */
+__attribute__((cold)) static ndr_status renew_kernel(ndr_kernel *kernel, ndr_planned *last)
+{
+    cl_program program;
+    cl_kernel made;
+    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    NDR_TRY(ndr_build_take_kernel(program, kernel->name, kernel->name, &made));
+    if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
+    kernel->renewed = made;
+    forget_arguments(kernel, last);
+    for (unsigned i = 0; i < kernel->info.arg_count; ++i) last->bound[i].had_shared = false;
+    return NDR_OK;
+}
+
+cl_kernel ndr_launch_kernel_of(const ndr_kernel *kernel) { return kernel->renewed ? kernel->renewed : kernel->cl; }
 
 static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *last)
 {
@@ -162,7 +177,7 @@ ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece)
 static ndr_status enqueue_piece(const ndr_launch_state *l, unsigned i, cl_event *done)
 {
     const ndr_cl_piece *piece = &l->planned->pieces[i];
-    const cl_kernel cl = l->clones ? l->clones[i] : l->kernel->cl;
+    const cl_kernel cl = l->clones ? l->clones[i] : ndr_launch_kernel_of(l->kernel);
     if (!l->clones) NDR_TRY(bind_record(l, cl, &piece->record));
     return ndr_submit_kernel(&(ndr_submission){ l->queue->cl, l->waits, done }, cl, l->kernel->name,
                              l->planned->plan.dims, piece->offset, piece->global, piece->local);
@@ -250,9 +265,11 @@ ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **ev
 static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
 {
     NDR_TRY(get_last_launch(l->kernel, &l->planned));
+    if (arg_count == l->kernel->info.arg_count && ndr_args_need_new_kernel(l->planned->bound, args, arg_count))
+        NDR_TRY(renew_kernel(l->kernel, l->planned));
     NDR_TRY(ndr_launch_plan(l, range, args, arg_count));
     NDR_TRY(ndr_args_check_use(l->kernel, l->queue, args, arg_count));
-    if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, l->kernel->cl));
+    if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, ndr_launch_kernel_of(l->kernel)));
     if (l->workspace) NDR_TRY(ndr_reduction_bind(l, args));
     return ndr_launch_enqueue(l);
 }

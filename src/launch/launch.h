@@ -54,6 +54,7 @@ typedef struct ndr_arg_mark {
 typedef struct ndr_bound {
     ndr_arg_mark set; /* set in OpenCL's kernel by an earlier launch */
     ndr_arg_mark given;
+    bool had_shared; /* the last argument that was set was a pointer into shared memory */
     bool is_set; /* `given` is set already; the members below are not used */
     size_t size_bytes;
     const void *value; /* in the ndr_arg, its buffer, or `copy`; NULL for local memory; the pointer into `shared` */
@@ -93,6 +94,10 @@ ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, 
 /* How many of the last arguments fill no parameter, and their checks. */
 size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count);
 ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reached, size_t count);
+
+/* Whether an argument is one that OpenCL's kernel does not take behind the last one. NVIDIA's driver 580 refuses to
+ * launch a kernel that gets a buffer where it had a pointer into shared memory. */
+bool ndr_args_need_new_kernel(const ndr_bound *bound, const ndr_arg *args, size_t arg_count);
 
 /* Set the arguments that are not set already in `cl`, which is `kernel`'s own or a clone of it. No other thread uses
  * `cl`. */
@@ -159,6 +164,9 @@ typedef struct ndr_launch_state {
     bool is_empty;                    /* there was nothing to enqueue */
     cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
 } ndr_launch_state;
+
+/* The kernel in which launches set arguments. The caller holds the kernel's lock. */
+cl_kernel ndr_launch_kernel_of(const ndr_kernel *kernel);
 
 /* The steps of a launch. begin() sets the members that the others need, except `planned` and `clones`; end() is called
  * after it in every case. plan() and enqueue() are called with the lock of `planned` held. */

@@ -128,8 +128,20 @@ static ndr_status bind_arg(ndr_prepared *p, size_t index)
     return NDR_OK;
 }
 
+/* A clone cannot be made again: the bytes of structs are the caller's. See ndr_args_need_new_kernel(). */
+static ndr_status check_kind(const ndr_prepared *p, size_t index, const ndr_arg *arg)
+{
+    const ndr_kernel *kernel = p->kernel;
+    NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !p->planned->bound[index].shared || arg->kind == NDR_ARG_SHARED,
+                   "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is shared memory in this prepared launch, "
+                   "and some drivers take nothing else there afterwards; prepare another launch",
+                   kernel->name, index, kernel->params[index].name, kernel->params[index].type_name);
+    return NDR_OK;
+}
+
 static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
 {
+    NDR_TRY(check_kind(p, index, arg));
     ndr_bound next = { .is_set = false };
     size_t local_bytes = local_bytes_without(p, index);
     NDR_TRY(ndr_args_check_one(p->kernel, index, arg, &next, &local_bytes));

@@ -109,6 +109,7 @@ ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args)
 ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
 {
     const ndr_kernel *kernel = l->kernel;
+    const cl_kernel cl = ndr_launch_kernel_of(kernel);
     const size_t first = first_reducer(kernel);
     const bool has_slot = l->planned->pieces[0].record.chunks > 1;
     const unsigned slot = has_slot ? ndr_workspace_take_slot(l->workspace) : 0;
@@ -117,10 +118,10 @@ ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
                                         .element = args[first + i].as.reducer.element,
                                         .partials = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) + i * MAX_CHUNKS,
                                         .slot = slot };
-        NDR_TRY_CL(clSetKernelArg(kernel->cl, kernel->info.arg_count + i, sizeof to, &to));
+        NDR_TRY_CL(clSetKernelArg(cl, kernel->info.arg_count + i, sizeof to, &to));
     }
     const ndr_buffer *work = ndr_workspace_buffer(l->workspace);
-    NDR_TRY_CL(clSetKernelArg(kernel->cl, kernel->arg_count - 2, sizeof work->cl, &work->cl));
+    NDR_TRY_CL(clSetKernelArg(cl, kernel->arg_count - 2, sizeof work->cl, &work->cl));
     return NDR_OK;
 }
 

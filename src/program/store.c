@@ -57,6 +57,7 @@ void ndr_kernel_free(ndr_kernel *kernel)
 {
     if (!kernel) return;
     if (kernel->cl) ndr_cl.clReleaseKernel(kernel->cl);
+    if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
     for (unsigned i = 0; kernel->params && i < kernel->arg_count; ++i) {
         free(kernel->params[i].name);
         free(kernel->params[i].type_name);
