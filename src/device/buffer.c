@@ -416,8 +416,9 @@ ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *ho
 {
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(check_span("ndr_buffer_unmap", order.queue, buffer, 0, 0));
-    NDR_TRY(ndr_unmap(&order, "buffer", &buffer->whole->mappings, buffer->cl, host, event));
-    return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones);
+    ndr_event *made = NULL;
+    NDR_TRY(ndr_unmap(&order, "buffer", &buffer->whole->mappings, buffer->cl, host, event ? &made : NULL));
+    return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones, made, event);
 }
 
 ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)

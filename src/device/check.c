@@ -395,12 +395,17 @@ static ndr_status check_after_unmap(const char *call, const char *what, ndr_queu
                     ndr_zones_print(zones, whose, 0).chars);
 }
 
-ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones)
+ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones, ndr_event *made,
+                              ndr_event **event)
 {
-    if (!zones) return NDR_OK;
-    ndr_check_begin(queue->context);
-    const ndr_status status = check_after_unmap(call, what, queue, zones);
-    ndr_check_end(queue->context);
+    ndr_status status = NDR_OK;
+    if (zones) {
+        ndr_check_begin(queue->context);
+        status = check_after_unmap(call, what, queue, zones);
+        ndr_check_end(queue->context);
+    }
+    if (status != NDR_OK) ndr_event_destroy(made);
+    else if (event) *event = made;
     return status;
 }
 

@@ -911,7 +911,9 @@ typedef struct ndr_damage_text {
 } ndr_damage_text;
 ndr_damage_text ndr_zones_print(const ndr_zones *zones, const char *whose, size_t element_bytes);
 
-/* Check the zones, which may be NULL, after the host has unmapped `what`, "buffer", by `call`. */
-ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones);
+/* Check the zones, which may be NULL, after the host has unmapped `what`, "buffer", by `call`. `made`, that command's
+ * event or NULL, goes to `*event`, or is destroyed if the check fails. */
+ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones, ndr_event *made,
+                              ndr_event **event);
 
 #endif

@@ -428,10 +428,12 @@ ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, ndr_event **ev
 {
     const ndr_order order = ndr_order_of(queue);
     NDR_TRY(check_span(__func__, order.queue, &(span){ shared, 0, 0 }));
+    ndr_event *made = NULL;
     ndr_mutex_lock(&shared->lock);
-    const ndr_status status = unmap_locked(&order, shared, event);
+    const ndr_status status = unmap_locked(&order, shared, event ? &made : NULL);
     ndr_mutex_unlock(&shared->lock);
-    return status == NDR_OK ? ndr_check_unmapped(__func__, "allocation", order.queue, shared->zones) : status;
+    NDR_TRY(status);
+    return ndr_check_unmapped(__func__, "allocation", order.queue, shared->zones, made, event);
 }
 
 /* ---- copies and hints ---- */

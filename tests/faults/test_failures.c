@@ -267,7 +267,13 @@ static ndr_status map_coarse(void)
     return ndr_shared_map(w.line, w.coarse, NDR_MAP_READ_WRITE, 0, sizeof host);
 }
 
-static ndr_status unmap_coarse(void) { return ndr_shared_unmap(w.line, w.coarse, &w.event); }
+
+/* Under NDR_CHECK only the check that follows may have failed. */
+static ndr_status unmap_coarse(void)
+{
+    return w.coarse->map_start ? ndr_shared_unmap(w.line, w.coarse, &w.event) : ndr_queue_mark(w.line, &w.event);
+}
+
 static ndr_status prefetch(void) { return ndr_shared_prefetch(w.line, w.coarse, 0, sizeof host, &w.event); }
 static ndr_status write_coarse(void) { return ndr_shared_write(w.line, w.coarse, 0, sizeof host, host); }
 static ndr_status read_coarse(void) { return ndr_shared_read(w.line, w.coarse, 0, sizeof got, got); }
