@@ -574,7 +574,7 @@ static void test_reducer__needs_a_compiler_with_variadic_macros(void **state)
 {
     (void)state;
     ndr_kernel *kernel;
-    ndr_kernel_desc desc = { .name = "k", .options = "-D__clang_major__=8" };
+    ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL1.2 -D__clang_major__=8" };
     desc.source = "#include \"ndr/ndr.clh\"\n"
                   "kernel void k(global int *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 1; }\n";
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
