@@ -38,12 +38,12 @@ ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *arg
     return NDR_OK;
 }
 
-static ndr_status check_handles(const ndr_checked_launch *t)
+static ndr_status check_handles(const ndr_launch_request *r)
 {
-    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, t->order->queue, "ndr_launch", "queue"));
-    NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, t->kernel, "ndr_launch", "kernel"));
-    if (!t->kernel || t->prepared) return NDR_OK; /* a prepared launch has references to its buffers */
-    return ndr_launch_check_buffers(t->kernel, t->args, t->arg_count);
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, r->order->queue, "ndr_launch", "queue"));
+    NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, r->kernel, "ndr_launch", "kernel"));
+    if (!r->kernel || r->prepared) return NDR_OK; /* a prepared launch has references to its buffers */
+    return ndr_launch_check_buffers(r->kernel, r->args, r->arg_count);
 }
 
 /* ---- damaged guard zones ---- */
@@ -57,12 +57,12 @@ static const ndr_zones *zones_of(const ndr_arg *arg)
 
 /* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; `arg_count` if there
  * is none. */
-static size_t find_damaged_arg(const ndr_checked_launch *t)
+static size_t find_damaged_arg(const ndr_launch_request *r)
 {
-    size_t found = t->arg_count;
-    for (size_t i = t->arg_count; i-- > 0;)
-        if (ndr_zones_are_damaged(zones_of(&t->args[i]))
-            && (found == t->arg_count || !t->kernel->params[i].is_const))
+    size_t found = r->arg_count;
+    for (size_t i = r->arg_count; i-- > 0;)
+        if (ndr_zones_are_damaged(zones_of(&r->args[i]))
+            && (found == r->arg_count || !r->kernel->params[i].is_const))
             found = i;
     return found;
 }
@@ -83,77 +83,70 @@ static range_text print_range(const ndr_nd_range *range)
     return out;
 }
 
-static ndr_status fail_with_damage(const ndr_checked_launch *t, uint64_t number, const char *who, const char *damage)
+static ndr_status fail_with_damage(const ndr_launch_request *r, uint64_t number, const char *who, const char *damage)
 {
     return ndr_fail(NDR_OUT_OF_BOUNDS,
                     "%s: launch %llu of this context %s; compare the kernel's indices and the range, %s, with the "
                     "buffer's size",
-                    who, (unsigned long long)number, damage, print_range(t->range).chars);
+                    who, (unsigned long long)number, damage, print_range(r->range).chars);
 }
 
-static ndr_status fail_for_arg(const ndr_checked_launch *t, uint64_t number, size_t index)
+static ndr_status fail_for_arg(const ndr_launch_request *r, uint64_t number, size_t index)
 {
-    const size_t element_bytes = ndr_builtin_bytes(t->kernel->params[index].type);
-    const ndr_arg *arg = &t->args[index];
+    const size_t element_bytes = ndr_builtin_bytes(r->kernel->params[index].type);
+    const ndr_arg *arg = &r->args[index];
     const bool is_view = arg->kind != NDR_ARG_SHARED && arg->as.buffer != arg->as.buffer->whole;
     const char *whose = arg->kind == NDR_ARG_SHARED ? "its shared allocation"
                         : is_view                   ? "the whole buffer of its view"
                                                     : "its buffer";
-    return fail_with_damage(t, number, print_arg(t->kernel, index).chars,
+    return fail_with_damage(r, number, print_arg(r->kernel, index).chars,
                             ndr_zones_print(zones_of(arg), whose, element_bytes).chars);
 }
 
-static ndr_status fail_for_other_buffer(const ndr_checked_launch *t, uint64_t number, const ndr_zones *damaged)
+static ndr_status fail_for_other_buffer(const ndr_launch_request *r, uint64_t number, const ndr_zones *damaged)
 {
     char who[128], whose[96];
-    snprintf(who, sizeof who, "kernel \"%.80s\"", t->kernel->name);
+    snprintf(who, sizeof who, "kernel \"%.80s\"", r->kernel->name);
     snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
              (unsigned long long)ndr_zones_number(damaged));
-    return fail_with_damage(t, number, who, ndr_zones_print(damaged, whose, 0).chars);
+    return fail_with_damage(r, number, who, ndr_zones_print(damaged, whose, 0).chars);
 }
 
 /* ---- launching ---- */
 
-static ndr_status inspect_launch(const ndr_checked_launch *t)
+static ndr_status inspect_launch(const ndr_launch_request *r)
 {
     uint64_t number;
     const ndr_zones *damaged;
-    NDR_TRY(ndr_check_inspect(t->order->queue, &number, &damaged));
+    NDR_TRY(ndr_check_inspect(r->order->queue, &number, &damaged));
     if (!damaged) return NDR_OK;
-    const size_t arg = find_damaged_arg(t);
-    return arg < t->arg_count ? fail_for_arg(t, number, arg) : fail_for_other_buffer(t, number, damaged);
+    const size_t arg = find_damaged_arg(r);
+    return arg < r->arg_count ? fail_for_arg(r, number, arg) : fail_for_other_buffer(r, number, damaged);
 }
 
-static ndr_status launch(const ndr_checked_launch *t, ndr_event **event)
-{
-    if (t->prepared) return ndr_prepared_run_plain(t->order, t->prepared, event);
-    if (t->workspace)
-        return ndr_launch_with(t->order, t->kernel, t->range, t->args, t->arg_count, t->workspace, event);
-    return ndr_launch_plain(t->order, t->kernel, t->range, t->args, t->arg_count, event);
-}
-
-static ndr_status launch_and_inspect(const ndr_checked_launch *t, ndr_event **event)
+static ndr_status launch_and_inspect(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_event *done = NULL;
-    NDR_TRY(launch(t, event ? &done : NULL));
-    const ndr_status status = inspect_launch(t);
+    NDR_TRY(ndr_launch_plain(r, event ? &done : NULL));
+    const ndr_status status = inspect_launch(r);
     if (status != NDR_OK) ndr_event_destroy(done);
     else if (event) *event = done;
     return status;
 }
 
 /* A workspace is borrowed before ndr_check_begin(), as operations do, so the launch comes back with it. */
-static bool will_come_back(const ndr_checked_launch *t)
+static bool will_come_back(const ndr_launch_request *r)
 {
-    return t->kernel && t->kernel->form == NDR_FORM_REDUCTION && !t->workspace;
+    return r->kernel && r->kernel->form == NDR_FORM_REDUCTION && !r->workspace;
 }
 
-ndr_status ndr_launch_checked(const ndr_checked_launch *t, ndr_event **event)
+ndr_status ndr_launch_checked(const ndr_launch_request *r, ndr_event **event)
 {
-    NDR_TRY(check_handles(t));
-    if (!t->order->queue || !t->order->queue->context->checker || will_come_back(t)) return launch(t, event);
-    ndr_check_begin(t->order->queue->context);
-    const ndr_status status = launch_and_inspect(t, event);
-    ndr_check_end(t->order->queue->context);
+    NDR_TRY(check_handles(r));
+    const ndr_queue *queue = r->order->queue;
+    if (!queue || !queue->context->checker || will_come_back(r)) return ndr_launch_plain(r, event);
+    ndr_check_begin(queue->context);
+    const ndr_status status = launch_and_inspect(r, event);
+    ndr_check_end(queue->context);
     return status;
 }

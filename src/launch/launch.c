@@ -116,23 +116,25 @@ ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, si
     return NDR_OK;
 }
 
-static ndr_status check_objects(const ndr_queue *queue, const ndr_kernel *kernel, const ndr_nd_range *range)
+static ndr_status check_objects(const ndr_launch_request *r)
 {
+    const ndr_queue *queue = r->order->queue;
+    const ndr_kernel *kernel = r->kernel;
     NDR_REQUIRE(queue, "ndr_launch: queue is NULL; make one with ndr_queue_create()");
     NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL; get one with ndr_kernel_get()");
-    NDR_REQUIRE(range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE(r->range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(kernel->context == queue->context,
                 "kernel \"%s\" and the queue belong to different contexts; get both from one", kernel->name);
     return NDR_OK;
 }
 
-ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_launch_request *r)
 {
-    NDR_TRY(plan(l->kernel, range, l->planned));
+    NDR_TRY(plan(l->kernel, r->range, l->planned));
     size_t local_bytes;
-    NDR_TRY(ndr_args_check(l->kernel, args, arg_count, l->planned->bound, &local_bytes));
-    if (l->kernel->form == NDR_FORM_REDUCTION) NDR_TRY(ndr_reduction_check(l->kernel, args));
-    l->arg_count = arg_count;
+    NDR_TRY(ndr_args_check(l->kernel, r->args, r->arg_count, l->planned->bound, &local_bytes));
+    if (l->kernel->form == NDR_FORM_REDUCTION) NDR_TRY(ndr_reduction_check(l->kernel, r->args));
+    l->arg_count = r->arg_count;
     l->scratch_bytes = scratch_bytes_for(l->kernel, &l->planned->plan);
     return ndr_launch_check_local(l->kernel, local_bytes, l->scratch_bytes);
 }
@@ -234,17 +236,18 @@ ndr_status ndr_launch_enqueue(ndr_launch_state *l)
 
 /* ---- launching ---- */
 
-ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_order *order, ndr_kernel *kernel, ndr_event **event)
+ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_launch_request *r, ndr_event **event)
 {
-    l->queue = order->queue;
-    l->order = order;
-    l->kernel = kernel;
+    l->queue = r->order->queue;
+    l->order = r->order;
+    l->kernel = r->kernel;
+    l->workspace = r->workspace;
     l->clones = NULL;
     l->first_event = l->last_event = NULL;
     l->is_empty = false;
-    NDR_TRY(ndr_event_prepare(order, event, &l->made));
+    NDR_TRY(ndr_event_prepare(r->order, event, &l->made));
     l->waits = ndr_event_list(l->made);
-    l->is_kept = ndr_queue_wants_last_event(order->queue);
+    l->is_kept = ndr_queue_wants_last_event(l->queue);
     return NDR_OK;
 }
 
@@ -262,68 +265,60 @@ ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **ev
 }
 
 /* The caller holds the kernel's lock. */
-static ndr_status launch(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count)
+static ndr_status launch_locked(ndr_launch_state *l, const ndr_launch_request *r)
 {
     NDR_TRY(get_last_launch(l->kernel, &l->planned));
-    if (arg_count == l->kernel->info.arg_count && ndr_args_need_new_kernel(l->planned->bound, args, arg_count))
+    if (r->arg_count == l->kernel->info.arg_count
+        && ndr_args_need_new_kernel(l->planned->bound, r->args, r->arg_count))
         NDR_TRY(renew_kernel(l->kernel, l->planned));
-    NDR_TRY(ndr_launch_plan(l, range, args, arg_count));
-    NDR_TRY(ndr_args_check_use(l->kernel, l->queue, args, arg_count));
+    NDR_TRY(ndr_launch_plan(l, r));
+    NDR_TRY(ndr_args_check_use(l->kernel, l->queue, r->args, r->arg_count));
     if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, ndr_launch_kernel_of(l->kernel)));
-    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, args));
+    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, r->args));
     return ndr_launch_enqueue(l);
 }
 
-/* OpenCL keeps what a kernel reaches in the kernel and cannot clear it, so the launch has a kernel of its own. */
-__attribute__((cold)) static ndr_status launch_reaching(const ndr_order *order, ndr_kernel *kernel,
-                                                        const ndr_nd_range *range, const ndr_arg *args,
-                                                        size_t arg_count, ndr_event **event)
-{
-    ndr_prepared *prepared = NULL;
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, kernel->form != NDR_FORM_REDUCTION,
-                   "kernel \"%s\" has reducers (NDR_REDUCTION), so its launch takes no ndr_reaches(); add a parameter "
-                   "for each allocation that it reaches",
-                   kernel->name);
-    NDR_TRY(ndr_prepare_v(kernel, range, args, arg_count, &prepared));
-    const ndr_status status = ndr_prepared_run_plain(order, prepared, event);
-    ndr_prepared_destroy(prepared);
-    return status;
-}
-
-ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, ndr_event **event)
-{
-    NDR_TRY(check_objects(order->queue, kernel, range));
-    if (arg_count > kernel->info.arg_count && ndr_args_count_reached(args, arg_count) > 0)
-        return launch_reaching(order, kernel, range, args, arg_count, event);
-    return kernel->form == NDR_FORM_REDUCTION
-               ? ndr_reduction_launch(order, kernel, range, args, arg_count, event)
-               : ndr_launch_with(order, kernel, range, args, arg_count, NULL, event);
-}
-
-ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, ndr_workspace *workspace, ndr_event **event)
+static ndr_status launch(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, order, kernel, event));
-    l.workspace = workspace;
-    ndr_mutex_lock(&kernel->lock);
-    const ndr_status status = launch(&l, range, args, arg_count);
-    ndr_mutex_unlock(&kernel->lock);
+    NDR_TRY(ndr_launch_begin(&l, r, event));
+    ndr_mutex_lock(&r->kernel->lock);
+    const ndr_status status = launch_locked(&l, r);
+    ndr_mutex_unlock(&r->kernel->lock);
     return ndr_launch_end(&l, status, event);
 }
 
-ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                         size_t arg_count, ndr_event **event)
+/* OpenCL keeps what a kernel reaches in the kernel and cannot clear it, so the launch has a kernel of its own. */
+__attribute__((cold)) static ndr_status launch_reaching(const ndr_launch_request *r, ndr_event **event)
 {
-    if (ndr_handles_are_checked())
-        return ndr_launch_checked(&(ndr_checked_launch){ order, kernel, range, args, arg_count, NULL, NULL }, event);
-    return ndr_launch_plain(order, kernel, range, args, arg_count, event);
+    ndr_launch_request mine = *r;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, r->kernel->form != NDR_FORM_REDUCTION,
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), so its launch takes no ndr_reaches(); add a parameter "
+                   "for each allocation that it reaches",
+                   r->kernel->name);
+    NDR_TRY(ndr_prepare_v(r->kernel, r->range, r->args, r->arg_count, &mine.prepared));
+    const ndr_status status = ndr_prepared_run_plain(&mine, event);
+    ndr_prepared_destroy(mine.prepared);
+    return status;
+}
+
+ndr_status ndr_launch_plain(const ndr_launch_request *r, ndr_event **event)
+{
+    NDR_TRY(check_objects(r));
+    if (r->kernel->form == NDR_FORM_REDUCTION && !r->workspace) return ndr_reduction_launch(r, event);
+    if (r->prepared) return ndr_prepared_run_plain(r, event);
+    const bool reaches = r->arg_count > r->kernel->info.arg_count && ndr_args_count_reached(r->args, r->arg_count) > 0;
+    return reaches ? launch_reaching(r, event) : launch(r, event);
+}
+
+ndr_status ndr_launch_in(const ndr_launch_request *request, ndr_event **event)
+{
+    return ndr_handles_are_checked() ? ndr_launch_checked(request, event) : ndr_launch_plain(request, event);
 }
 
 ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                         size_t arg_count, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    return ndr_launch_in(&order, kernel, range, args, arg_count, event);
+    return ndr_launch_in(&(ndr_launch_request){ &order, kernel, range, args, arg_count, NULL, NULL }, event);
 }

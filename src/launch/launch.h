@@ -131,6 +131,17 @@ unsigned ndr_workspace_take_number(ndr_workspace *workspace);
 
 /* ---- launch.c ---- */
 
+/* What a caller wants launched. */
+typedef struct ndr_launch_request {
+    const ndr_order *order;
+    ndr_kernel *kernel;
+    const ndr_nd_range *range;
+    const ndr_arg *args;
+    size_t arg_count;
+    ndr_prepared *prepared;   /* what to run; NULL: it is not prepared */
+    ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
+} ndr_launch_request;
+
 /* A piece of a plan for OpenCL: sizes in its order, and the launch record. */
 typedef struct ndr_cl_piece {
     size_t offset[3], global[3], local[3];
@@ -170,8 +181,8 @@ cl_kernel ndr_launch_kernel_of(const ndr_kernel *kernel);
 
 /* The steps of a launch. begin() sets the members that the others need, except `planned` and `clones`; end() is called
  * after it in every case. plan() and enqueue() are called with the lock of `planned` held. */
-ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_order *order, ndr_kernel *kernel, ndr_event **event);
-ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_nd_range *range, const ndr_arg *args, size_t arg_count);
+ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_launch_request *request, ndr_event **event);
+ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_launch_request *request);
 ndr_status ndr_launch_enqueue(ndr_launch_state *l);
 ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event);
 
@@ -181,22 +192,16 @@ ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece);
 /* Refuse more local memory, in arguments and for group functions, than the device has. */
 ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, size_t scratch);
 
-/* ndr_launch_v() in that order. */
-ndr_status ndr_launch_in(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                         size_t arg_count, ndr_event **event);
-
-/* The same for objects that are checked; `workspace` is NULL for a kernel without reducers. */
-ndr_status ndr_launch_with(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                           size_t arg_count, ndr_workspace *workspace, ndr_event **event);
+/* ndr_launch_v() or ndr_prepared_run(), checked if launches are. */
+ndr_status ndr_launch_in(const ndr_launch_request *request, ndr_event **event);
 
 /* The same without NDR_CHECK. Not inlined: GCC would split it, which costs 13 instructions a launch. */
-ndr_status ndr_launch_plain(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
-                            size_t arg_count, ndr_event **event) __attribute__((noinline));
+ndr_status ndr_launch_plain(const ndr_launch_request *request, ndr_event **event) __attribute__((noinline));
 
 /* ---- prepared.c ---- */
 
-/* ndr_prepared_run() without NDR_CHECK, of objects that are checked. */
-ndr_status ndr_prepared_run_plain(const ndr_order *order, ndr_prepared *prepared, ndr_event **event);
+/* ndr_launch_plain() of objects that are checked. */
+ndr_status ndr_prepared_run_plain(const ndr_launch_request *request, ndr_event **event);
 
 /* ---- reduction.c ---- */
 
@@ -209,26 +214,14 @@ ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args);
 /* Set the hidden arguments but the record. */
 ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args);
 
-/* ndr_launch_plain() of a kernel with reducers; checked, if launches are. */
-ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range,
-                                const ndr_arg *args, size_t arg_count, ndr_event **event);
+/* Borrow a workspace and launch with it, checked if launches are. */
+ndr_status ndr_reduction_launch(const ndr_launch_request *request, ndr_event **event);
 
 /* ---- checked.c ---- */
 
-/* A launch where a context is checked. */
-typedef struct ndr_checked_launch {
-    const ndr_order *order;
-    ndr_kernel *kernel;
-    const ndr_nd_range *range;
-    const ndr_arg *args;
-    size_t arg_count;
-    ndr_prepared *prepared;   /* what to run; NULL: it is not prepared */
-    ndr_workspace *workspace; /* what a launch with reducers has borrowed; NULL: nothing yet */
-} ndr_checked_launch;
-
 /* Checks the handles first. In a checked context it waits for the launch, and returns NDR_OUT_OF_BOUNDS if the launch
  * wrote outside a buffer. */
-ndr_status ndr_launch_checked(const ndr_checked_launch *launch, ndr_event **event) __attribute__((cold));
+ndr_status ndr_launch_checked(const ndr_launch_request *request, ndr_event **event) __attribute__((cold));
 
 /* Refuse arguments whose buffers are not live handles. */
 ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);

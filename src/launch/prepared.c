@@ -60,7 +60,7 @@ static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg
     if (!p->planned) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a prepared launch");
     ndr_launch_state l = { .kernel = p->kernel, .clones = p->clones, .planned = p->planned };
     const size_t reached_count = ndr_args_count_reached(args, arg_count), own_count = arg_count - reached_count;
-    NDR_TRY(ndr_launch_plan(&l, range, args, own_count));
+    NDR_TRY(ndr_launch_plan(&l, &(ndr_launch_request){ NULL, p->kernel, range, args, own_count, NULL, NULL }));
     NDR_TRY(ndr_args_check_reached(p->kernel, args + own_count, reached_count));
     p->scratch_bytes = l.scratch_bytes;
     NDR_TRY(make_clones(p, &l, args + own_count, reached_count));
@@ -178,13 +178,13 @@ static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
     return ndr_launch_enqueue(l);
 }
 
-ndr_status ndr_prepared_run_plain(const ndr_order *order, ndr_prepared *prepared, ndr_event **event)
+ndr_status ndr_prepared_run_plain(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, order, prepared->kernel, event));
-    ndr_mutex_lock(&prepared->lock);
-    const ndr_status status = run(prepared, &l);
-    ndr_mutex_unlock(&prepared->lock);
+    NDR_TRY(ndr_launch_begin(&l, r, event));
+    ndr_mutex_lock(&r->prepared->lock);
+    const ndr_status status = run(r->prepared, &l);
+    ndr_mutex_unlock(&r->prepared->lock);
     return ndr_launch_end(&l, status, event);
 }
 
@@ -198,9 +198,8 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
         "ndr_prepared_run: the launch of kernel \"%s\" was prepared in another context than the queue's; prepare "
         "it with a kernel of that one",
         prepared->kernel->name);
-    if (!order.queue->context->checker) return ndr_prepared_run_plain(&order, prepared, event);
-    return ndr_launch_checked(
-        &(ndr_checked_launch){ &order, prepared->kernel, &prepared->planned->range, prepared->args,
-                               prepared->arg_count, prepared, NULL },
-        event);
+    const ndr_launch_request request = { &order,         prepared->kernel,    &prepared->planned->range,
+                                         prepared->args, prepared->arg_count, prepared,
+                                         NULL };
+    return ndr_launch_in(&request, event);
 }

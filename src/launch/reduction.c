@@ -128,22 +128,18 @@ ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
 /* ---- launching ---- */
 
 /* Out of order, the launch waits for the workspace's last user, and the next user for the launch. */
-ndr_status ndr_reduction_launch(const ndr_order *order, ndr_kernel *kernel, const ndr_nd_range *range,
-                                const ndr_arg *args, size_t arg_count, ndr_event **event)
+ndr_status ndr_reduction_launch(const ndr_launch_request *request, ndr_event **event)
 {
     enum { BYTES = NDR_WORKSPACE_HEAD_BYTES + MAX_REDUCERS * MAX_CHUNKS * sizeof(cl_ulong) };
-    ndr_workspace *workspace;
-    ndr_order mine = *order;
+    ndr_launch_request mine = *request;
+    ndr_order order = *request->order;
     ndr_event *made = NULL;
-    const bool is_out_of_order = order->queue->is_out_of_order;
-    NDR_TRY(ndr_workspace_borrow(order->queue, BYTES, &workspace));
-    if (is_out_of_order) mine.also = ndr_workspace_busy_until(workspace);
-    const ndr_checked_launch launch = { &mine, kernel, range, args, arg_count, NULL, workspace };
-    ndr_event **const to = event || is_out_of_order ? &made : NULL;
-    const ndr_status status = ndr_handles_are_checked()
-                                  ? ndr_launch_checked(&launch, to)
-                                  : ndr_launch_with(&mine, kernel, range, args, arg_count, workspace, to);
-    ndr_workspace_return(workspace, is_out_of_order ? made : NULL);
+    const bool is_out_of_order = order.queue->is_out_of_order;
+    NDR_TRY(ndr_workspace_borrow(order.queue, BYTES, &mine.workspace));
+    if (is_out_of_order) order.also = ndr_workspace_busy_until(mine.workspace);
+    mine.order = &order;
+    const ndr_status status = ndr_launch_in(&mine, event || is_out_of_order ? &made : NULL);
+    ndr_workspace_return(mine.workspace, is_out_of_order ? made : NULL);
     if (status == NDR_OK && event) *event = made;
     else ndr_event_destroy(made);
     return status;

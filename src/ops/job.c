@@ -58,7 +58,8 @@ ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_ran
 {
     const ndr_order order = next_order(job);
     ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_in(&order, kernel, range, args, arg_count, job->keeps_events ? &done : NULL));
+    const ndr_launch_request request = { &order, kernel, range, args, arg_count, NULL, NULL };
+    NDR_TRY(ndr_launch_in(&request, job->keeps_events ? &done : NULL));
     ++job->launches;
     job->event = ndr_event_join(job->event, done);
     return NDR_OK;
