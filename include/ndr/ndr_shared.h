@@ -11,8 +11,7 @@
  * are global or constant pointers. ndr_reaches(allocation) stands behind the arguments and fills no parameter: it
  * declares that the kernel reads or writes the allocation through pointers that lie in memory or in a struct. An
  * allocation that is an argument needs no declaration. Accesses to any other one without a declaration are undefined.
- * Such a launch costs more; where it is repeated, prepare it with ndr_prepare(). A kernel with reducers (NDR_REDUCTION)
- * takes no ndr_reaches(): add a parameter for each allocation.
+ * Such a launch costs more; where it is repeated, prepare it with ndr_prepare().
  *
  * The struct of a list or a tree is declared twice, with `struct node *next` on the host and `global struct node *next`
  * in the kernel. Compilers refuse pointers in a struct that is passed by value: give it a ulong (uint64_t on the host),

@@ -292,10 +292,6 @@ static ndr_status launch(const ndr_launch_request *r, ndr_event **event)
 __attribute__((cold)) static ndr_status launch_reaching(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_request mine = *r;
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, r->kernel->form != NDR_FORM_REDUCTION,
-                   "kernel \"%s\" has reducers (NDR_REDUCTION), so its launch takes no ndr_reaches(); add a parameter "
-                   "for each allocation that it reaches",
-                   r->kernel->name);
     NDR_TRY(ndr_prepare_v(r->kernel, r->range, r->args, r->arg_count, &mine.prepared));
     const ndr_status status = ndr_prepared_run_plain(&mine, event);
     ndr_prepared_destroy(mine.prepared);

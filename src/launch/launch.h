@@ -76,7 +76,7 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
-/* Whether as.buffer is a buffer, or NULL. as.reducer begins with it, too. */
+/* Whether as.buffer is a buffer of a parameter, or NULL. as.reducer begins with it, too. */
 static inline bool ndr_arg_has_buffer(const ndr_arg *arg)
 {
     return arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REDUCER;
@@ -211,7 +211,10 @@ void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, n
 /* Refuse reducers with the same destination. All arguments are checked. */
 ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args);
 
-/* Set the hidden arguments but the record. */
+/* The same for the reducer `arg` in place of args[index]. */
+ndr_status ndr_reduction_check_one(const ndr_kernel *kernel, const ndr_arg *args, size_t index, const ndr_arg *arg);
+
+/* Set the hidden arguments but the record, in each clone if there are clones. */
 ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args);
 
 /* Borrow a workspace and launch with it, checked if launches are. */

@@ -18,9 +18,11 @@ struct ndr_prepared {
 
 /* ---- preparing ---- */
 
+static bool has_buffer(const ndr_arg *arg) { return ndr_arg_has_buffer(arg) || arg->kind == NDR_ARG_REACHED_BUFFER; }
+
 static void keep_object(const ndr_arg *arg)
 {
-    if (arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REACHED_BUFFER) (void)ndr_buffer_keep(arg->as.buffer);
+    if (has_buffer(arg)) (void)ndr_buffer_keep(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_keep(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_keep(arg->as.sampler);
     if (ndr_arg_has_shared(arg)) ndr_shared_keep(arg->as.shared.allocation);
@@ -28,7 +30,7 @@ static void keep_object(const ndr_arg *arg)
 
 static void release_object(const ndr_arg *arg)
 {
-    if (arg->kind == NDR_ARG_BUFFER || arg->kind == NDR_ARG_REACHED_BUFFER) ndr_buffer_release(arg->as.buffer);
+    if (has_buffer(arg)) ndr_buffer_release(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_release(arg->as.image);
     if (arg->kind == NDR_ARG_SAMPLER) ndr_sampler_release(arg->as.sampler);
     if (ndr_arg_has_shared(arg)) ndr_shared_release(arg->as.shared.allocation);
@@ -85,10 +87,6 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
     NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
     NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, kernel->form != NDR_FORM_REDUCTION,
-                   "ndr_prepare: kernel \"%s\" has reducers (NDR_REDUCTION), which need memory of the queue that runs "
-                   "it; run it with ndr_launch()",
-                   kernel->name);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffers(kernel, args, arg_count));
     const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
     const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);
@@ -145,6 +143,7 @@ static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
     ndr_bound next = { .is_set = false };
     size_t local_bytes = local_bytes_without(p, index);
     NDR_TRY(ndr_args_check_one(p->kernel, index, arg, &next, &local_bytes));
+    if (arg->kind == NDR_ARG_REDUCER) NDR_TRY(ndr_reduction_check_one(p->kernel, p->args, index, arg));
     NDR_TRY(ndr_launch_check_local(p->kernel, local_bytes, p->scratch_bytes));
     const ndr_arg none = { .kind = NDR_ARG_NONE };
     if (next.value == &next.copy) next.value = &p->planned->bound[index].copy;
@@ -175,6 +174,7 @@ static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
     l->clones = p->clones;
     l->planned = p->planned;
     NDR_TRY(ndr_args_check_use(p->kernel, l->queue, p->args, p->arg_count));
+    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, p->args));
     return ndr_launch_enqueue(l);
 }
 

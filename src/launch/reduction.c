@@ -86,33 +86,39 @@ void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, n
 
 static size_t first_reducer(const ndr_kernel *kernel) { return kernel->info.arg_count - kernel->reducer_count; }
 
-static ndr_bytes destination_of(const ndr_kernel *kernel, const ndr_arg *args, size_t index)
+static ndr_bytes destination_of(const ndr_kernel *kernel, const ndr_arg *arg, size_t index)
 {
     const size_t bytes = kernel->params[index].size_bytes;
-    return (ndr_bytes){ args[index].as.reducer.buffer, args[index].as.reducer.element * bytes, bytes };
+    return (ndr_bytes){ arg->as.reducer.buffer, arg->as.reducer.element * bytes, bytes };
+}
+
+/* `arg` takes the place of args[index]. */
+ndr_status ndr_reduction_check_one(const ndr_kernel *kernel, const ndr_arg *args, size_t index, const ndr_arg *arg)
+{
+    const ndr_bytes mine = destination_of(kernel, arg, index);
+    for (size_t i = first_reducer(kernel); i < kernel->info.arg_count; ++i)
+        NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT,
+                       i == index || args[i].kind != NDR_ARG_REDUCER
+                           || !ndr_bytes_overlap(mine, destination_of(kernel, &args[i], i)),
+                       "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one of "
+                       "its own",
+                       kernel->name, kernel->params[ndr_min_size(i, index)].name,
+                       kernel->params[ndr_max_size(i, index)].name, arg->as.reducer.element);
+    return NDR_OK;
 }
 
 ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args)
 {
     for (size_t i = first_reducer(kernel); i < kernel->info.arg_count; ++i)
-        for (size_t j = first_reducer(kernel); j < i; ++j)
-            NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT,
-                           !ndr_bytes_overlap(destination_of(kernel, args, i), destination_of(kernel, args, j)),
-                           "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one "
-                           "of its own",
-                           kernel->name, kernel->params[j].name, kernel->params[i].name,
-                           args[i].as.reducer.element);
+        NDR_TRY(ndr_reduction_check_one(kernel, args, i, &args[i]));
     return NDR_OK;
 }
 
 /* The hidden parameters are behind the visible ones: a record of each reducer, the workspace, the record. */
-ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
+static ndr_status bind_hidden(const ndr_launch_state *l, cl_kernel cl, const ndr_arg *args, unsigned slot)
 {
     const ndr_kernel *kernel = l->kernel;
-    const cl_kernel cl = ndr_launch_kernel_of(kernel);
     const size_t first = first_reducer(kernel);
-    const bool has_slot = l->planned->pieces[0].record.chunks > 1;
-    const unsigned slot = has_slot ? ndr_workspace_take_slot(l->workspace) : 0;
     for (unsigned i = 0; i < kernel->reducer_count; ++i) {
         const ndr_reducer_record to = { .initial = l->planned->bound[first + i].copy.u64,
                                         .element = args[first + i].as.reducer.element,
@@ -122,6 +128,15 @@ ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
     }
     const ndr_buffer *work = ndr_workspace_buffer(l->workspace);
     NDR_TRY_CL(clSetKernelArg(cl, kernel->arg_count - 2, sizeof work->cl, &work->cl));
+    return NDR_OK;
+}
+
+ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
+{
+    const bool has_slot = l->planned->pieces[0].record.chunks > 1;
+    const unsigned slot = has_slot ? ndr_workspace_take_slot(l->workspace) : 0;
+    if (!l->clones) return bind_hidden(l, ndr_launch_kernel_of(l->kernel), args, slot);
+    for (unsigned i = 0; i < l->planned->plan.piece_count; ++i) NDR_TRY(bind_hidden(l, l->clones[i], args, slot));
     return NDR_OK;
 }
 

@@ -667,6 +667,14 @@ static ndr_status add_up(size_t count)
 static ndr_status add_up_few(void) { return add_up(INTS); }
 static ndr_status add_up_many(void) { return add_up(MANY); }
 
+static ndr_status prepare_add_up_many(void)
+{
+    return ndr_prepare(w.kernel, &w.prepared, ndr_range_1d(MANY), w.x, ndr_reducer(NDR_OP_SUM, 0, w.y, 5),
+                       ndr_reducer(NDR_OP_MAX, 1, w.y, 7));
+}
+
+static ndr_status set_reducer(void) { return ndr_prepared_set(w.prepared, 1, ndr_reducer(NDR_OP_SUM, 2, w.y, 5)); }
+
 static ndr_status expect_added(int wanted)
 {
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i == 5 ? wanted : i == 7 ? 8 : 3);
@@ -820,7 +828,9 @@ static const scene reducing = { "reducing", { create_queue, create_x, write_x, s
 /* A launch that one chunk suffices for, and two that share the queue's memory. */
 static const scene adding_up = { "adding up",
                                  { create_loose, create_x, write_x, create_y, get_add_up, add_up_few, wait, read_y,
-                                   expect_few, add_up_many, wait, add_up_many, wait, read_y, expect_many } };
+                                   expect_few, add_up_many, wait, add_up_many, wait, read_y, expect_many,
+                                   prepare_add_up_many, run_prepared, wait, set_reducer, run_prepared, wait, read_y,
+                                   expect_many } };
 
 static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
 

@@ -413,6 +413,91 @@ static void test_reducer__shares_workspaces_with_operations_and_a_failed_launch(
     ndr_queue_destroy(on[1]);
 }
 
+/* ---- prepared launches ---- */
+
+static void run_and_compare(ndr_queue *on, ndr_prepared *prepared, ndr_buffer *results, size_t at, const int32_t wanted[7])
+{
+    int32_t got[7];
+    ndr_event *done;
+    assert_ok(ndr_prepared_run(on, prepared, &done));
+    assert_ok(ndr_buffer_read(ndr_after(queue, done), results, at * sizeof *got, sizeof got, got));
+    assert_memory_equal(got, wanted, sizeof got);
+    ndr_event_destroy(done);
+}
+
+/* On two queues, each with a workspace of its own, and with launches of the same kernel between the runs. */
+static void test_reducer__runs_prepared(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 65, 16385, MOST };
+    enum { AT = 20 };
+    uint64_t seed = new_seed();
+    ndr_queue *other;
+    fill(&seed);
+    assert_ok(ndr_queue_create(context, NULL, &other));
+    ndr_kernel *kernel = kernel_of(integers, "all_int");
+    ndr_buffer *input = buffer_of(sizeof x, x), *results = buffer_of(4 * 40, NULL), *more = buffer_of(4 * 40, NULL);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && (!quick() || sizes[s] < 100); ++s) {
+        int32_t wanted[7];
+        reference_int32_t(sizes[s], wanted);
+        bits_int32_t(sizes[s], wanted + 4);
+        ndr_arg args[8] = { ndr_arg_of(input) };
+        for (size_t i = 0; i < 7; ++i) args[i + 1] = reducer_as(ops[i], NDR_DTYPE_I32, &(int32_t){ 3 }, 4, results, i);
+        const ndr_nd_range range = { .global = ndr_range_1d(sizes[s]) };
+        ndr_prepared *prepared;
+        assert_ok(ndr_prepare_v(kernel, &range, args, 8, &prepared));
+        run_and_compare(queue, prepared, results, 0, wanted);
+        sum_into(other, input, more, 0);
+        run_and_compare(other, prepared, results, 0, wanted);
+        for (size_t i = 0; i < 7; ++i)
+            assert_ok(ndr_prepared_set(prepared, i + 1, ndr_reducer(ops[i], i == 0 ? -4 : 3, more, AT + i)));
+        wanted[0] = (int32_t)((uint32_t)wanted[0] - 7);
+        for (unsigned i = 0; i < 3; ++i) run_and_compare(i & 1 ? other : queue, prepared, more, AT, wanted);
+        ndr_prepared_destroy(prepared);
+    }
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(results);
+    ndr_buffer_destroy(more);
+    ndr_queue_destroy(other);
+}
+
+static void test_reducer__of_a_prepared_launch_is_set_or_refused(void **state)
+{
+    (void)state;
+    const int32_t ones[3] = { 1, 1, 1 };
+    int32_t got[9];
+    ndr_buffer *input = buffer_of(sizeof ones, ones), *results = buffer_of(sizeof got, NULL);
+    ndr_arg args[8] = { ndr_arg_of(input) };
+    for (size_t i = 0; i < 7; ++i) args[i + 1] = reducer_as(ops[i], NDR_DTYPE_I32, &(int32_t){ 3 }, 4, results, i);
+    const ndr_nd_range range = { .global = ndr_range_1d(3) };
+    ndr_prepared *prepared;
+    args[7].as.reducer.element = 0;
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepare_v(kernel_of(integers, "all_int"), &range, args, 8, &prepared),
+                   "\"a\" and \"g\" go to the same element, 0");
+    args[7].as.reducer.element = 6;
+    assert_ok(ndr_prepare_v(kernel_of(integers, "all_int"), &range, args, 8, &prepared));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(prepared, 3, ndr_reducer(NDR_OP_MIN, 0, results, 5)),
+                   "\"c\" and \"f\" go to the same element, 5");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(prepared, 7, ndr_reducer(NDR_OP_BIT_XOR, 0, results, 0)),
+                   "\"a\" and \"g\" go to the same element, 0");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(prepared, 3, ndr_reducer(NDR_OP_MAX, 0, results, 2)),
+                   "\"c\"", "NDR_OP_MAX");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_prepared_set(prepared, 3, ndr_reducer(NDR_OP_MIN, 0, results, 9)), "element 9");
+    assert_ok(ndr_prepared_set(prepared, 3, ndr_reducer(NDR_OP_MIN, -8, results, 2))); /* its own element */
+    void *host;
+    assert_ok(ndr_buffer_map(queue, results, NDR_MAP_READ, 0, 4, &host));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_run(queue, prepared, NULL), "\"a\"", "mapped");
+    assert_ok(ndr_buffer_unmap(queue, results, host));
+    ndr_buffer_destroy(input); /* the launch has what it needs */
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    read_buffer(results, got, sizeof got);
+    assert_memory_equal(got, ((const int32_t[7]){ 6, 3, -8, 3, 3 & 65, 3 | 1, 3 ^ 1 }), 7 * sizeof *got);
+    ndr_buffer_destroy(results);
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    ndr_prepared_destroy(prepared);
+    assert_ok(ndr_queue_finish(queue));
+}
+
 /* ---- floats ---- */
 
 static void look_at(const float *values, size_t n, const float initial[3], float got[3])
@@ -507,8 +592,6 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_groups_of(n, ndr_range_1d(0)), r, sum, least, most),
                    "reducers", "ndr_range");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_range_2d(2, 1), r, sum, least, most), "looked_at");
-    ndr_prepared *prepared;
-    assert_refused(NDR_UNSUPPORTED, ndr_prepare(k, &prepared, n, r, sum, least, most), "looked_at", "ndr_launch()");
     void *host;
     assert_ok(ndr_buffer_map(queue, r, NDR_MAP_READ, 0, 12, &host));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, least, most), "mapped");
@@ -596,6 +679,8 @@ int main(void)
         cmocka_unit_test(test_reducer__runs_out_of_order),
         cmocka_unit_test(test_reducer__is_one_launch_where_groups_order_memory),
         cmocka_unit_test(test_reducer__shares_workspaces_with_operations_and_a_failed_launch),
+        cmocka_unit_test(test_reducer__runs_prepared),
+        cmocka_unit_test(test_reducer__of_a_prepared_launch_is_set_or_refused),
         cmocka_unit_test(test_reducer__leaves_nan_out_of_minima_and_maxima),
         cmocka_unit_test(test_reducer__of_nothing_is_the_initial_value),
         cmocka_unit_test(test_reducer__of_floats_has_the_same_bits_each_time),
