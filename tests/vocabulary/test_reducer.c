@@ -60,6 +60,10 @@ static const char others[] =
     "        NDR_COMBINE(most, v);\n"
     "    }\n"
     "}\n"
+    "kernel void logical(global const int *x, NDR_REDUCTION(1, (BIT_AND, int, all), (BIT_OR, int, any)))\n"
+    "{ NDR_REDUCE(i, 1, any, all) { NDR_COMBINE(all, x[ndr_global_id(i, 0)] != 0); NDR_COMBINE(any, x[ndr_global_id(i, 0)] != 0); } }\n"
+    "kernel void halves(global const half *x, NDR_REDUCTION(1, (SUM, float, sum)))\n"
+    "{ NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, vload_half(ndr_global_id(i, 0), x)); }\n"
     "kernel void plain(global float *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 0; }\n"
     "kernel void tell_order(global uint *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = NDR_ORDERS_DEVICE_; }\n";
 
@@ -556,6 +560,53 @@ static void test_reducer__of_floats_has_the_same_bits_each_time(void **state)
     }
 }
 
+static void test_reducer__sums_halves_as_floats(void **state)
+{
+    (void)state;
+    static const uint16_t values[] = { 0x3c00, 0xc000, 0x3800, 0x7bff, 0x0001 }; /* 1, -2, 0.5, 65504, 2^-24 */
+    float got;
+    ndr_buffer *input = buffer_of(sizeof values, values), *sum = buffer_of(sizeof got, NULL);
+    assert_ok(ndr_launch(queue, kernel_of(others, "halves"), ndr_range_1d(4), input, ndr_reducer(NDR_OP_SUM, 0.25f, sum, 0)));
+    read_buffer(sum, &got, sizeof got);
+    assert_true(got == 65503.75f);
+    const ndr_nd_range last = { .global = ndr_range_1d(1), .offset = { 4 } };
+    assert_ok(ndr_launch(queue, kernel_of(others, "halves"), last, input, ndr_reducer(NDR_OP_SUM, 0.0f, sum, 0)));
+    read_buffer(sum, &got, sizeof got);
+    assert_true(got == 0x1p-24f);
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(sum);
+}
+
+/* ---- logical operators ---- */
+
+static void check_logical(const int32_t *values, size_t n, int32_t all, int32_t any)
+{
+    int32_t got[2];
+    ndr_buffer *input = buffer_of(4 * n, values), *results = buffer_of(sizeof got, NULL);
+    assert_ok(ndr_launch(queue, kernel_of(others, "logical"), ndr_range_1d(n), input,
+                         ndr_reducer(NDR_OP_BIT_AND, 1, results, 0), ndr_reducer(NDR_OP_BIT_OR, 0, results, 1)));
+    read_buffer(results, got, sizeof got);
+    assert_int_equal(got[0], all);
+    assert_int_equal(got[1], any);
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(results);
+}
+
+static void test_reducer__of_bits_is_a_logical_operator(void **state)
+{
+    (void)state;
+    enum { N = 4097 };
+    static int32_t values[N];
+    const size_t n = quick() ? 65 : N;
+    check_logical(values, n, 0, 0);
+    values[n - 1] = 2;
+    check_logical(values, n, 0, 1);
+    for (size_t i = 0; i < n; ++i) values[i] = INT32_MIN;
+    check_logical(values, n, 1, 1);
+    values[n / 2] = 0;
+    check_logical(values, n, 0, 1);
+}
+
 /* ---- what is refused ---- */
 
 static void test_reducer__that_does_not_fit_is_refused(void **state)
@@ -626,6 +677,8 @@ static void test_reducer__kernel_that_may_lose_values_does_not_build(void **stat
                      "a kernel has one NDR_REDUCE");
     assert_no_kernel(KERNEL("(BIT_OR, float, a)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"),
                      "NDR_REDUCTION does not take this operator with this type");
+    assert_no_kernel(KERNEL("(SUM, half, a)", "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"),
+                     "T is char to ulong, float, or double if the device has it");
     assert_no_kernel(KERNEL("(SUM, int, a)", "const ndr_item it = NDR_ITEM(1); NDR_REDUCE(i, 1, a) {} (void)it;"),
                      "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with");
 #undef KERNEL
@@ -684,6 +737,8 @@ int main(void)
         cmocka_unit_test(test_reducer__leaves_nan_out_of_minima_and_maxima),
         cmocka_unit_test(test_reducer__of_nothing_is_the_initial_value),
         cmocka_unit_test(test_reducer__of_floats_has_the_same_bits_each_time),
+        cmocka_unit_test(test_reducer__sums_halves_as_floats),
+        cmocka_unit_test(test_reducer__of_bits_is_a_logical_operator),
         cmocka_unit_test(test_reducer__that_does_not_fit_is_refused),
         cmocka_unit_test(test_reducer__kernel_that_may_lose_values_does_not_build),
         cmocka_unit_test(test_reducer__kernel_with_a_slip_is_told_what_to_write),
