@@ -259,7 +259,8 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
  * below counts it.
  *
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
- * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. */
+ * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. Images
+ * have no zones: accesses outside of them are not found. */
 typedef enum ndr_check_mode {
     NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK: 1 is on; 0, empty or unset is off. */
     NDR_CHECK_ON = 1,      /**< Checked. */
@@ -277,8 +278,8 @@ NDR_MUST_CHECK ndr_status ndr_context_create_with(const ndr_context_desc *desc, 
 
 /** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it
  * cannot check and why, each reason once (memory of the caller's or of OpenCL's, views, a cl_mem that was handed out,
- * no room for guard zones); destroy calls without a live handle. Buffers are numbered in the order in which the context
- * made them, the library's own included.
+ * no room for guard zones); how many images were made, none of which it can check; destroy calls without a live handle.
+ * Buffers are numbered in the order in which the context made them, the library's own included.
  *
  * `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length` (may be
  * NULL) gets the length of the whole report, without the 0. */

@@ -33,7 +33,7 @@ struct ndr_checker {
     ndr_mutex lock;   /* held while a launch is checked, and for all below */
     cl_command_queue queue; /* that writes initial contents; NULL until it is needed */
     ndr_zones *zones;
-    uint64_t buffers, launches; /* so far */
+    uint64_t buffers, images, launches; /* so far */
     struct {
         uint64_t count, first;
         size_t first_bytes;
@@ -290,6 +290,14 @@ void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason)
     ndr_mutex_unlock(&checker->lock);
 }
 
+void ndr_check_count_image(ndr_context *context)
+{
+    if (!context->checker) return;
+    ndr_check_begin(context);
+    ++context->checker->images;
+    ndr_check_end(context);
+}
+
 /* ---- inspecting the zones, with the lock held ---- */
 
 static void count_changes(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern,
@@ -431,6 +439,8 @@ static void print_checker(const ndr_checker *checker, ndr_text *out)
             ndr_text_add(out, "unchecked: %llu of the buffers %s; the first is number %llu, of %zu bytes\n",
                          (unsigned long long)checker->unchecked[i].count, unchecked_names[i],
                          (unsigned long long)checker->unchecked[i].first, checker->unchecked[i].first_bytes);
+    if (checker->images > 0)
+        ndr_text_add(out, "unchecked: %llu images, which have no guard zones\n", (unsigned long long)checker->images);
 }
 
 static void print_report(ndr_context *context, ndr_text *out)

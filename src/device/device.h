@@ -890,6 +890,7 @@ typedef enum ndr_unchecked {
 
 /* Record that a buffer is unchecked. Does nothing in an unchecked context. */
 void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason);
+void ndr_check_count_image(ndr_context *context);
 
 /* No other checked launch runs in the context between these two calls. */
 void ndr_check_begin(ndr_context *context);

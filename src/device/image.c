@@ -320,6 +320,7 @@ static ndr_status wrap_image(ndr_context *context, const image_type *type, ndr_i
     made->dims = type->dims;
     made->is_row_array = type->is_array && type->dims == 2;
     if (made->buffer) ndr_buffer_keep(made->buffer);
+    ndr_check_count_image(context);
     *image = made;
     return NDR_OK;
 }

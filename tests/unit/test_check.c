@@ -660,6 +660,24 @@ static void test_check__reports_what_it_cannot_check_once(void **state)
     context = before;
 }
 
+static void test_check__reports_how_many_images_have_no_zones(void **state)
+{
+    (void)state;
+    ndr_image_desc desc = { .size = ndr_range_2d(3, 5) };
+    ndr_image *images[2];
+    size_t count = 0;
+    const ndr_status listed = ndr_image_list_formats(context, &desc, 1, &desc.format, &count);
+    skip_without(listed == NDR_OK && count > 0, "the device has no images");
+    ndr_context *before = context;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &context));
+    for (size_t i = 0; i < 2; ++i) assert_ok(ndr_image_create(context, &desc, &images[i]));
+    assert_string_equal(report(), "checking is on: 0 launches were checked, 0 buffers have guard zones now\n"
+                                  "unchecked: 2 images, which have no guard zones\n");
+    for (size_t i = 0; i < 2; ++i) ndr_image_destroy(images[i]);
+    ndr_context_destroy(context);
+    context = before;
+}
+
 static void test_check__report_may_be_cut(void **state)
 {
     (void)state;
@@ -946,6 +964,7 @@ int main(void)
         cmocka_unit_test(test_check__says_when_the_host_leaves_what_it_has_mapped),
         cmocka_unit_test(test_check__blames_the_right_one_of_many_threads),
         cmocka_unit_test(test_check__reports_what_it_cannot_check_once),
+        cmocka_unit_test(test_check__reports_how_many_images_have_no_zones),
         cmocka_unit_test(test_check__report_may_be_cut),
         cmocka_unit_test(test_check__leaves_a_handed_out_buffer_alone),
         cmocka_unit_test(test_check__makes_do_with_smaller_zones),
