@@ -352,8 +352,8 @@ NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
  * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
-/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). 0: the call checks
- * once, without waiting. After a timeout the work continues, and every object works as before. The thread polls and
+/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). Less than 0.2 ms counts
+ * as 0.2 ms, because drivers need some time to see that a queue is empty. After a timeout the work continues, and every object works as before. The thread polls and
  * sleeps in between, for at most a millisecond at a time. A driver that runs the work inside clFlush(), such as
  * Oclgrind, may block for longer. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns);
@@ -685,8 +685,8 @@ typedef enum ndr_map_access {
 
 /** Map a span of the buffer for the host, after all work before it; `host` gets its address. Copies
  * nothing if the device shares the host's memory. Until ndr_buffer_unmap() a command that would use the
- * buffer is refused, unless both only read. Unmap with the same buffer, not with a view of it. A span of 0 bytes is
- * refused, because it has no address. */
+ * buffer is refused, unless both only read. So is a mapping of some of the same bytes; other bytes may be mapped. Unmap
+ * with the same buffer, not with a view of it. A span of 0 bytes is refused, because it has no address. */
 NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
 
@@ -732,7 +732,8 @@ typedef struct ndr_kernel_desc {
                                     declared `extern constant`. */
     const void *spirv;   /**< A SPIR-V module, for devices with has_spirv. */
     size_t spirv_bytes;  /**< Of `spirv`. */
-    const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. */
+    const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
+                              crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
     size_t binary_bytes; /**< Of `binary`. */
 } ndr_kernel_desc;
 

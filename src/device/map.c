@@ -101,10 +101,25 @@ static ndr_status enqueue_map(const ndr_order *order, const ndr_map_request *req
     NDR_SUBMIT_AND_RETURN(order, event, s, request->submit(&s, request, ndr_map_flags(request->access), host));
 }
 
+/* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
+ * loses one of them. `bytes` are unset only if all mappings are of an image. */
+static ndr_status check_overlap(const ndr_map_request *request)
+{
+    const ndr_bytes bytes = request->bytes;
+    for (const ndr_mapping *m = request->mappings->first; m && bytes.buffer; m = m->next)
+        NDR_REQUIRE((m->access == NDR_MAP_READ && request->access == NDR_MAP_READ)
+                        || !ndr_bytes_overlap(m->bytes, bytes),
+                    "ndr_buffer_map: of %zu bytes from byte %zu, some are mapped already, and one of the two mappings is "
+                    "for writing; unmap the first one before",
+                    bytes.size_bytes, bytes.offset_bytes);
+    return NDR_OK;
+}
+
 /* With the lock held. */
 static ndr_status map_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
 {
     ndr_event *done;
+    NDR_TRY(check_overlap(request));
     NDR_TRY(enqueue_map(order, request, &mapping->host, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status == NDR_OK) add_mapping(request->mappings, mapping);

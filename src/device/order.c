@@ -195,11 +195,19 @@ static ndr_status check_event(const ndr_order *order, size_t index)
     return ndr_event_flush(event, order->queue->cl);
 }
 
+static bool is_listed(const ndr_event *made, cl_event end)
+{
+    for (size_t i = 0; i < made->list_count; ++i)
+        if (made->list[i] == end) return true;
+    return false;
+}
+
 /* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be
- * waited for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. */
+ * waited for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. An
+ * event that is named twice is listed once: Intel's runtime crashes if two events of a list fail. */
 static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *event, size_t index)
 {
-    if (!event) return NDR_OK;
+    if (!event || is_listed(made, ndr_event_end(event))) return NDR_OK;
     const bool has_ended = settle(event);
     if (!has_ended) made->waits[made->wait_count++] = ndr_event_keep(event);
     if (!has_ended || order->queue->is_out_of_order) made->list[made->list_count++] = ndr_event_end(event);

@@ -646,6 +646,32 @@ static void test_buffer__mapped_twice_is_free_after_both(void **state)
     ndr_buffer_destroy(buffer);
 }
 
+/* In bytes of one memory, also through views. */
+static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
+{
+    (void)state;
+    static const char why[] = "some are mapped already, and one of the two mappings is for writing; unmap the first";
+    static const ndr_map_access accesses[] = { NDR_MAP_READ, NDR_MAP_WRITE, NDR_MAP_READ_WRITE };
+    const size_t align = device.view_align_bytes;
+    ndr_buffer *whole = buffer_of(4 * align, NULL), *view;
+    assert_ok(ndr_buffer_create_view(whole, align, 2 * align, &view));
+    for (size_t i = 0; i < 9; ++i) {
+        const ndr_map_access first = accesses[i / 3], second = accesses[i % 3];
+        void *a, *b, *beside;
+        assert_ok(ndr_buffer_map(queue, view, first, 0, align, &a));
+        assert_ok(ndr_buffer_map(queue, whole, second, 2 * align, 4, &beside));
+        const ndr_status status = ndr_buffer_map(queue, whole, second, 2 * align - 1, 1, &b);
+        if (i > 0) assert_refused(NDR_BAD_ARGUMENT, status, "of 1 bytes", why);
+        else assert_ok(status);
+        if (i > 0) assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, view, second, 0, align, &b), why);
+        else assert_ok(ndr_buffer_unmap(queue, whole, b));
+        assert_ok(ndr_buffer_unmap(queue, whole, beside));
+        assert_ok(ndr_buffer_unmap(queue, view, a));
+    }
+    ndr_buffer_destroy(view);
+    ndr_buffer_destroy(whole);
+}
+
 static void test_buffer__mapped_for_writing_is_kept_from_the_device(void **state)
 {
     (void)state;
@@ -924,6 +950,7 @@ int main(void)
         cmocka_unit_test(test_buffer__mapped_for_both_keeps_what_is_not_changed),
         cmocka_unit_test(test_buffer__map_waits_for_the_work_before_it),
         cmocka_unit_test(test_buffer__mapped_twice_is_free_after_both),
+        cmocka_unit_test(test_buffer__map_refuses_to_overlap_unless_both_read),
         cmocka_unit_test(test_buffer__mapped_for_writing_is_kept_from_the_device),
         cmocka_unit_test(test_buffer__mapped_for_reading_may_be_read_by_the_device),
         cmocka_unit_test(test_buffer__map_refuses_a_span_of_0_bytes),

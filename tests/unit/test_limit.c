@@ -91,6 +91,23 @@ static void test_limit__gives_up_and_leaves_all_usable(void **state)
     end(w);
 }
 
+/* The mark of an empty queue ends on a thread of the driver, some time later. */
+static void test_limit__of_nothing_sees_that_a_queue_is_empty(void **state)
+{
+    (void)state;
+    enum { POLLS = 300 };
+    waiting w = begin();
+    int empty = 0;
+    for (int i = 0; i < POLLS; ++i) {
+        const ndr_status status = ndr_queue_finish_within(w.queue, 0);
+        if (status != NDR_TIMEOUT) assert_ok(status);
+        empty += status == NDR_OK;
+    }
+    print_message("%d of %d polls found an empty queue empty\n", empty, POLLS);
+    assert_true(empty >= POLLS / 4);
+    end(w);
+}
+
 static void test_limit__ends_with_the_work(void **state)
 {
     (void)state;
@@ -174,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limit__gives_up_and_leaves_all_usable),
+        cmocka_unit_test(test_limit__of_nothing_sees_that_a_queue_is_empty),
         cmocka_unit_test(test_limit__ends_with_the_work),
         cmocka_unit_test(test_limit__reports_failures),
         cmocka_unit_test(test_limit__waits_for_all_events),

@@ -329,6 +329,65 @@ static void test_order__takes_lists_of_every_length(void **state)
     }
 }
 
+static cl_uint listed;
+static ndr_cl_functions real;
+
+static CL_API_ENTRY cl_int CL_API_CALL count_events(cl_command_queue cl, cl_kernel kernel, cl_uint dims,
+                                                    const size_t *offset, const size_t *global, const size_t *local,
+                                                    cl_uint count, const cl_event *events, cl_event *done)
+{
+    listed = count;
+    return real.clEnqueueNDRangeKernel(cl, kernel, dims, offset, global, local, count, events, done);
+}
+
+/* Intel's runtime crashes if an event fails that stands in a list twice. */
+static void test_order__an_event_named_twice_is_listed_once(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_event *gate, *other, *done;
+    clear(x);
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_event_create(context, &other));
+    real = ndr_cl;
+    ndr_cl.clEnqueueNDRangeKernel = count_events;
+    const ndr_status status =
+        ndr_launch_event(ndr_after(queue, gate, other, gate, NULL, gate, other), add_one, &done, ndr_range_1d(INTS), x);
+    ndr_cl = real;
+    assert_ok(status);
+    assert_int_equal(listed, 2);
+    assert_ok(ndr_event_complete(other));
+    assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "no gate"));
+    assert_refused(NDR_NOT_FOUND, ndr_event_wait(done), "because work before it did: no gate");
+    assert_refused(NDR_NOT_FOUND, ndr_queue_finish(queue), "no gate");
+    assert_int_equal(first_of(x), 0);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(other);
+    ndr_event_destroy(done);
+}
+
+/* Its work still runs. Intel's runtime does not flush such a queue again. */
+static void test_order__waits_for_work_of_a_destroyed_queue(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_queue *line;
+    ndr_event *gate, *first, *second;
+    clear(x);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &first, ndr_range_1d(INTS), x));
+    ndr_queue_destroy(line);
+    assert_ok(ndr_launch_event(ndr_after(queue, first), add_one, &second, ndr_range_1d(INTS), x));
+    assert_refused(NDR_TIMEOUT, ndr_event_wait_within(first, 0), "has not ended");
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait_all((ndr_event *[]){ first, second }, 2, NDR_FOREVER));
+    assert_int_equal(first_of(x), 2);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(first);
+    ndr_event_destroy(second);
+}
+
 static void test_order__events_of_nothing_are_complete(void **state)
 {
     (void)state;
@@ -785,6 +844,8 @@ int main(void)
         cmocka_unit_test(test_order__each_command_fails_with_the_first_cause),
         cmocka_unit_test(test_order__blocking_calls_wait_and_fail_too),
         cmocka_unit_test(test_order__takes_lists_of_every_length),
+        cmocka_unit_test(test_order__an_event_named_twice_is_listed_once),
+        cmocka_unit_test(test_order__waits_for_work_of_a_destroyed_queue),
         cmocka_unit_test(test_order__events_of_nothing_are_complete),
         cmocka_unit_test(test_order__spans_queues_that_were_not_flushed),
         cmocka_unit_test(test_order__refuses_what_is_not_right),
