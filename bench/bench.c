@@ -27,6 +27,7 @@ static const char help[] =
     "  --csv FILE      write the table as CSV, too\n"
     "  --core NAME     code for a CPU with fewer instructions, PoCL's and OpenBLAS's: avx512, avx2 or sse2\n"
     "  --one-thread    each library on one thread, by CPU time: a busy machine does not matter much\n"
+    "  --threads N     each library on N threads, and the process on the first N CPUs that it may use\n"
     "  --rival NAME    compare with this library only\n"
     "  --clblast FILE  run CLBlast with the parameters that its tuner left in FILE\n"
     "  --device TEXT   the device, as for ndr_context_create(); default: Portable Computing Language\n"
@@ -79,6 +80,7 @@ static options read_options(int argc, char **argv)
         else if (!value) refuse("unknown option, or its value is missing:", name);
         else if (strcmp(name, "--rows") == 0) o.rows = argv[++i];
         else if (strcmp(name, "--csv") == 0) o.csv = argv[++i];
+        else if (strcmp(name, "--threads") == 0) the_threads = to_number(argv[++i], 1024);
         else if (strcmp(name, "--rival") == 0) the_rival = argv[++i];
         else if (strcmp(name, "--core") == 0) the_core = argv[++i];
         else if (strcmp(name, "--clblast") == 0) o.clblast = argv[++i];
@@ -90,6 +92,7 @@ static options read_options(int argc, char **argv)
         } else if (strcmp(name, "--seed") == 0) o.settings.seed = to_number(argv[++i], SIZE_MAX);
         else refuse("unknown option", name);
     }
+    if (the_one_thread) the_threads = 1;
     o.on_gpu = strncmp(o.rows, "^gpu", 4) == 0;
     if (o.on_gpu) o.settings.settle_s = 0; /* no threads of libraries have to fall asleep */
     return o;

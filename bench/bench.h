@@ -177,6 +177,7 @@ size_t missed_goals(void); /* how many marks were SHORT or WRONG */
 /* ---- machine.c ---- */
 
 extern bool the_one_thread; /* --one-thread: now_s() is this process's CPU time */
+extern size_t the_threads;  /* of each library; 0: as many as it takes */
 double now_s(void);
 void sleep_s(double seconds);
 uint64_t next_random(uint64_t *state);

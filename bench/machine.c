@@ -12,6 +12,7 @@
 extern char **environ;
 
 bool the_one_thread;
+size_t the_threads;
 
 double now_s(void)
 {
@@ -62,6 +63,28 @@ static void forget_settings(void)
     }
 }
 
+/* The process gets the first CPUs that it may use, and each library one thread for each of them: PoCL and OpenBLAS count
+ * the machine's. With the CPU time of one thread it does not matter which CPU that is. */
+static void limit_threads(void)
+{
+    cpu_set_t set;
+    char count[24];
+    snprintf(count, sizeof count, "%zu", the_threads);
+    setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
+    setenv("OPENBLAS_NUM_THREADS", count, 1);
+    setenv("OMP_NUM_THREADS", count, 1);
+    if (the_one_thread || sched_getaffinity(0, sizeof set, &set) != 0) return;
+    size_t left = the_threads;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &set)) continue;
+        if (left > 0) --left;
+        else CPU_CLR(cpu, &set);
+    }
+    if (sched_setaffinity(0, sizeof set, &set) == 0) return;
+    perror("bench: sched_setaffinity");
+    exit(2);
+}
+
 void machine_prepare(char **argv, const char *core, bool keeps_programs)
 {
     if (getenv("NDR_BENCH_PREPARED")) return;
@@ -69,11 +92,7 @@ void machine_prepare(char **argv, const char *core, bool keeps_programs)
     setenv("POCL_CACHE_DIR", BENCH_POCL_CACHE_DIR, 1);
     /* Without a store first calls compile, and no stored tuning changes a row. */
     setenv("NDR_CACHE", keeps_programs ? BENCH_STORE_DIR : "off", 1);
-    if (the_one_thread) {
-        setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
-        setenv("OPENBLAS_NUM_THREADS", "1", 1);
-        setenv("OMP_NUM_THREADS", "1", 1);
-    }
+    if (the_threads) limit_threads();
     if (core) core_prepare(core, BENCH_POCL_CACHE_DIR);
     setenv("NDR_OPENCL", BENCH_LAUNCHES, 1); /* counts launches and passes them on */
     rivals_prepare();
