@@ -665,7 +665,10 @@ void ndr_mappings_init(ndr_mappings *mappings);
 void ndr_mappings_destroy(ndr_mappings *mappings);
 
 /* False while one of them conflicts with use by the device: any if the device writes, one for writing if it reads. */
-bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_writes);
+static inline bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_writes)
+{
+    return atomic_load(device_writes ? &mappings->count : &mappings->count_for_writing) == 0;
+}
 
 /* What to map. `submit` enqueues the mapping. */
 typedef struct ndr_map_request {

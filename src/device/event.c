@@ -12,14 +12,10 @@ static ndr_event *new_event(ndr_context *context)
     return event;
 }
 
-ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made)
+/* `waits`: the work has something to wait for. */
+__attribute__((noinline)) static ndr_status make_event(const ndr_order *order, bool waits, ndr_event **made)
 {
     ndr_queue *const queue = order->queue;
-    const bool waits = order->count > 0 || order->also || order->is_nested
-                       || (order->is_fence && queue->is_out_of_order)
-                       || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
-    *made = NULL;
-    if (!wanted && !waits) return NDR_OK;
     ndr_event *event = new_event(queue->context);
     if (!event) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
     event->profiling = queue->profiling;
@@ -29,6 +25,16 @@ ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_eve
     if (status == NDR_OK) *made = event;
     else ndr_event_release(event);
     return status;
+}
+
+ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made)
+{
+    const ndr_queue *const queue = order->queue;
+    const bool waits = order->count > 0 || order->also || order->is_nested
+                       || (order->is_fence && queue->is_out_of_order)
+                       || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
+    *made = NULL;
+    return wanted || waits ? make_event(order, waits, made) : NDR_OK;
 }
 
 static void release_event(cl_event event)

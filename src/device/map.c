@@ -19,11 +19,6 @@ void ndr_mappings_destroy(ndr_mappings *mappings)
     ndr_mutex_destroy(&mappings->list_lock);
 }
 
-bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_writes)
-{
-    return atomic_load(device_writes ? &mappings->count : &mappings->count_for_writing) == 0;
-}
-
 /* ---- the list ---- */
 
 static void add_mapping(ndr_mappings *mappings, ndr_mapping *mapping)

@@ -125,23 +125,32 @@ static ndr_status use_reached_buffer(const ndr_kernel *kernel, ndr_buffer *buffe
     return ndr_buffer_add_user(buffer, queue);
 }
 
-static ndr_status check_use(const arg_check *p)
+/* Whether nothing more is to be checked. */
+static inline bool is_usable(const ndr_kernel *kernel, const ndr_arg *arg, size_t index)
 {
-    if (p->arg->kind == NDR_ARG_NONE)
-        return refuse(p, "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
-    if (ndr_arg_has_buffer(p->arg) && !ndr_buffer_is_free(p->arg->as.buffer, writes_through(p->param)))
-        return refuse(p, "is a buffer that the host has mapped; unmap it first");
-    return p->arg->kind == NDR_ARG_IMAGE ? check_image_use(p) : NDR_OK;
+    enum {
+        OTHERS = 1 << NDR_ARG_NONE | 1 << NDR_ARG_IMAGE | 1 << NDR_ARG_SHARED | 1 << NDR_ARG_REACHED
+                 | 1 << NDR_ARG_REACHED_BUFFER
+    };
+    if (!ndr_arg_has_buffer(arg)) return !(OTHERS >> arg->kind & 1);
+    return ndr_buffer_is_free(arg->as.buffer, writes_through(&kernel->params[index]));
+}
+
+static ndr_status check_use(const ndr_kernel *kernel, const ndr_arg *arg, size_t index, const ndr_queue *queue)
+{
+    if (ndr_arg_has_shared(arg)) return use_shared(kernel, index, arg, queue);
+    if (arg->kind == NDR_ARG_REACHED_BUFFER) return use_reached_buffer(kernel, arg->as.buffer, queue);
+    const arg_check p = { kernel, (unsigned)index, &kernel->params[index], arg };
+    if (arg->kind == NDR_ARG_IMAGE) return check_image_use(&p);
+    return refuse(&p, arg->kind == NDR_ARG_NONE
+                          ? "is not set, because OpenCL failed; set it again with ndr_prepared_set()"
+                          : "is a buffer that the host has mapped; unmap it first");
 }
 
 ndr_status ndr_args_check_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count)
 {
-    for (size_t i = 0; i < arg_count; ++i) {
-        if (args[i].kind == NDR_ARG_NONE || ndr_arg_has_buffer(&args[i]) || args[i].kind == NDR_ARG_IMAGE)
-            NDR_TRY(check_use(&(arg_check){ kernel, (unsigned)i, &kernel->params[i], &args[i] }));
-        if (ndr_arg_has_shared(&args[i])) NDR_TRY(use_shared(kernel, i, &args[i], queue));
-        if (args[i].kind == NDR_ARG_REACHED_BUFFER) NDR_TRY(use_reached_buffer(kernel, args[i].as.buffer, queue));
-    }
+    for (size_t i = 0; i < arg_count; ++i)
+        if (!is_usable(kernel, &args[i], i)) NDR_TRY(check_use(kernel, &args[i], i, queue));
     return NDR_OK;
 }
 
@@ -692,20 +701,22 @@ static ndr_arg_mark mark_of(const ndr_param *param, const ndr_arg *arg)
 }
 
 /* An argument that passed its checks before passes again. */
-static bool is_set_already(const ndr_bound *bound)
+static inline bool is_set_already(const ndr_arg *arg, ndr_arg_mark set)
 {
-    return bound->given.kind != NDR_ARG_NONE && bound->given.kind == bound->set.kind
-           && bound->given.value == bound->set.value;
+    if (arg->kind != set.kind || arg->kind == NDR_ARG_NONE) return false;
+    if (arg->kind == NDR_ARG_BUFFER) return arg->as.buffer && arg->as.buffer->identity == set.value;
+    return number_bits(arg) == set.value;
 }
 
 static inline ndr_status check_arg(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                                    size_t *local_bytes)
 {
-    const arg_check p = { kernel, (unsigned)index, &kernel->params[index], arg };
-    bound->given = mark_of(p.param, arg);
-    bound->is_set = is_set_already(bound);
+    const ndr_param *param = &kernel->params[index];
+    bound->is_set = is_set_already(arg, bound->set);
+    if (bound->is_set) return NDR_OK;
+    bound->given = mark_of(param, arg);
     bound->shared = NULL;
-    return bound->is_set ? NDR_OK : convert_arg(&p, bound, local_bytes);
+    return convert_arg(&(arg_check){ kernel, (unsigned)index, param, arg }, bound, local_bytes);
 }
 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
