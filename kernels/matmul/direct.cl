@@ -58,9 +58,9 @@ NDR_INLINE_ void multiply_block(const target *to, global const T *a, ulong a_pit
     ulong a_row[MR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r) a_row[r] = (CLAMP_M ? min(r, to->rows - 1) : r) * a_pitch;
-    if (to->cols > 2 * LANES) {
+    if (VECTORS > 2 && to->cols > 2 * LANES) {
         MULTIPLY(multiply_global, VECTORS);
-    } else if (to->cols > LANES) {
+    } else if (VECTORS > 1 && to->cols > LANES) {
         MULTIPLY(multiply_global2, 2);
     } else if (to->cols == LANES) {
         MULTIPLY(multiply_global1, 1);

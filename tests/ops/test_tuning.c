@@ -472,37 +472,50 @@ static void test_tuning__of_batches_takes_a_block_that_divides_the_products(void
     assert_takes_even(NDR_CORE_AVX512F, 64, 64, " -DMR=8 -DVECTORS=2 ", true); /* two of them side by side */
     assert_takes_even(NDR_CORE_AVX512F, 16, 112, " -DMR=16 -DVECTORS=1 ", true);
     assert_takes_even(NDR_CORE_AVX512F, 24, 112, " -DMR=8 -DVECTORS=3 ", false); /* 8 x 1 would be too small */
-    assert_takes_even(NDR_CORE_AVX512F, 17, 16, " -DMR=8 -DVECTORS=3 ", false);
+    assert_takes_even(NDR_CORE_AVX512F, 17, 16, " -DMR=8 -DVECTORS=1 ", false);
     assert_takes_even(NDR_CORE_AVX512F, 16, 17, " -DMR=8 -DVECTORS=3 ", false);
     assert_takes_even(NDR_CORE_AVX512F, 16, 12, " -DMR=8 -DVECTORS=3 -DLANES=8 ", false);
     assert_takes_even(NDR_CORE_AVX512F, 16, 8, " -DMR=16 -DVECTORS=1 -DLANES=8 ", true);
     assert_takes_even(AVX2, 16, 16, " -DMR=4 -DVECTORS=2 ", true);
     assert_takes_even(AVX2, 16, 8, " -DMR=8 -DVECTORS=1 ", true);
-    assert_takes_even(AVX2, 12, 8, " -DMR=4 -DVECTORS=3 ", false);
+    assert_takes_even(AVX2, 12, 8, " -DMR=8 -DVECTORS=1 ", false);
     assert_takes_even(NDR_CORE_SSE2, 16, 16, " -DMR=4 -DVECTORS=2 ", true);
     assert_takes_even(NDR_CORE_SSE2, 16, 4, " -DMR=8 -DVECTORS=1 ", true);
 }
 
-static void assert_takes_lanes(unsigned features, ndr_dtype dtype, size_t n, const char *lanes)
+static void assert_takes_options(unsigned features, ndr_dtype dtype, size_t m, size_t n, const char *block)
 {
     const ndr_caps caps = caps_of(&cpu);
-    ndr_matmul_request product = product_of(64, n, 64, dtype);
+    ndr_matmul_request product = product_of(m, n, 64, dtype);
     product.core = ndr_core_of(features);
     ndr_op_plan plan;
     row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
-    assert_non_null(strstr(plan.options, lanes));
+    assert_non_null(strstr(plan.options, block));
 }
 
 static void test_tuning__of_products_takes_vectors_that_are_not_wider_than_c(void **state)
 {
     (void)state;
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F32, 16, " -DLANES=16 ");
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F32, 15, " -DLANES=8 ");
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F32, 7, " -DLANES=4 ");
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F32, 1, " -DLANES=4 "); /* vectors of 16 bytes at least */
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F64, 7, " -DLANES=4 ");
-    assert_takes_lanes(NDR_CORE_AVX512F, NDR_DTYPE_F64, 1, " -DLANES=2 ");
-    assert_takes_lanes(NDR_CORE_SSE2, NDR_DTYPE_F32, 3, " -DLANES=4 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 16, " -DLANES=16 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 15, " -DLANES=8 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 7, " -DLANES=4 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 1, " -DLANES=4 "); /* vectors of 16 bytes at least */
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F64, 64, 7, " -DLANES=4 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F64, 64, 1, " -DLANES=2 ");
+    assert_takes_options(NDR_CORE_SSE2, NDR_DTYPE_F32, 64, 3, " -DLANES=4 ");
+}
+
+static void test_tuning__of_products_of_one_vector_of_columns_takes_more_rows(void **state)
+{
+    (void)state;
+    enum { AVX2 = NDR_CORE_AVX | NDR_CORE_FMA };
+    assert_takes_options(AVX2, NDR_DTYPE_F32, 64, 8, " -DMR=8 -DVECTORS=1 ");
+    assert_takes_options(AVX2, NDR_DTYPE_F32, 8, 8, " -DMR=8 -DVECTORS=1 ");
+    assert_takes_options(AVX2, NDR_DTYPE_F32, 7, 8, " -DMR=4 -DVECTORS=1 ");
+    assert_takes_options(AVX2, NDR_DTYPE_F32, 64, 9, " -DMR=4 -DVECTORS=3 ");
+    assert_takes_options(AVX2, NDR_DTYPE_F64, 64, 4, " -DMR=8 -DVECTORS=1 ");
+    assert_takes_options(NDR_CORE_SSE2, NDR_DTYPE_F32, 64, 4, " -DMR=8 -DVECTORS=1 ");
+    assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 16, " -DMR=8 -DVECTORS=1 ");
 }
 
 /* Blocks have 8 rows here, unless they divide the product. The device has 2 compute units, which get 8 groups each. */
@@ -717,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_tuning__of_products_gives_items_rows_or_parts_of_rows),
         cmocka_unit_test(test_tuning__of_batches_takes_a_block_that_divides_the_products),
         cmocka_unit_test(test_tuning__of_products_takes_vectors_that_are_not_wider_than_c),
+        cmocka_unit_test(test_tuning__of_products_of_one_vector_of_columns_takes_more_rows),
         cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
         cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
         cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),

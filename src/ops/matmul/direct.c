@@ -13,6 +13,17 @@ static bool is_even(const ndr_matmul_request *r, ndr_matmul_block block)
     return r->c.rows % block.rows == 0 && r->c.cols % ndr_matmul_block_cols(block) == 0;
 }
 
+/* If c has one vector of columns, a block has rows for as many sums as a core adds at a time: two instructions in a
+ * cycle, each of which takes four. */
+static ndr_matmul_block fill_cycles(const ndr_matmul_request *r, ndr_matmul_block block)
+{
+    enum { SUMS = 8 };
+    if (r->c.cols > block.lanes) return block;
+    block.vectors = 1;
+    while (block.rows < SUMS && 2 * block.rows <= r->c.rows) block.rows *= 2;
+    return block;
+}
+
 /* Vectors are not wider than c, if they can be that narrow. In a batch, a block that divides the products evenly: items
  * then need no code for edges. It is narrower than the largest one if need be, and has more rows if there are registers
  * for them; it must use two thirds of the largest one's. */
@@ -26,7 +37,7 @@ static ndr_matmul_block choose_block(const ndr_matmul_request *r)
     while (r->c.cols / even.lanes % even.vectors) --even.vectors;
     while (2 * even.rows * even.vectors <= registers && r->c.rows % (2 * even.rows) == 0) even.rows *= 2;
     const bool is_large = 3 * even.rows * even.vectors >= 2 * registers;
-    return r->c.further && is_large && is_even(r, even) ? even : largest;
+    return r->c.further && is_large && is_even(r, even) ? even : fill_cycles(r, largest);
 }
 
 /* An item takes blocks of a row, rows of blocks, or whole products: so much that the time of a group itself does not
