@@ -13,7 +13,9 @@
  *                                        sums are added at the end, in the order of the slices.
  *
  * If C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. If k is no
- * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks. */
+ * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks.
+ *
+ * The pointers to global memory are not `restrict`: loads of memory that is known not to change may pass a barrier. */
 #include "join.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
@@ -42,9 +44,14 @@
 #define GROUP (SLICE * SLICES)
 #define SIDE_N (ITEMS_N < 8 ? ITEMS_N : 8) /* items side by side along n among 32 neighbours */
 #define SIDE_M (32 / SIDE_N)
-#define A_SIDE (A_RUN > 1 ? 2 : 4) /* items side by side along k that load A */
+#define A_SIDE (A_RUN == 1 ? 8 : TILE_K / A_RUN < 4 ? TILE_K / A_RUN : 4) /* items side by side along k that load A */
 #define A_LOADS (TILE_M * TILE_K / A_RUN / GROUP)
 #define B_LOADS (TILE_N * TILE_K / B_RUN / GROUP)
+/* Column `col` of a_tile has its rows in another order, row ^ TURN(col): so 32 neighbours store their elements to 32
+ * banks of local memory. A vector of rows stays one. */
+#define TURN(col) ((col) / A_RUN % A_SIDE * (32 / A_SIDE) & (ITEMS_M * LANES - 1))
+
+#define VECTORS (ITEM_M * ITEM_N / LANES) /* of an item's block of C */
 #define BAND_ROWS 8 /* rows of tiles computed together: the cache keeps what they share */
 
 /* The place of an item's loads of A and B in the tiles. */
@@ -85,7 +92,7 @@ static inline void store_a(local T *tile, uint item, const a_run *x)
 {
 #pragma unroll
     for (uint i = 0; i < A_LOADS; ++i) {
-        local T *const to = tile + A_COL(i) * TILE_M + A_ROW(i);
+        local T *const to = tile + A_COL(i) * TILE_M + (A_ROW(i) ^ TURN(A_COL(i)));
 #if A_RUN == 1
         to[0] = x[i];
 #else
@@ -120,15 +127,17 @@ static inline void multiply_step(T sum[ITEM_M][ITEM_N], const T *x, const T *y)
         for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
 }
 
-/* The steps of one slice; a and b point to the item's first operands. */
-static inline void multiply_tiles(T sum[ITEM_M][ITEM_N], local const T *a, local const T *b)
+/* The steps of one slice. Its part of a_tile begins at a; the item's first row there is a_row. b points to the item's
+ * first operands. */
+static inline void multiply_tiles(T sum[ITEM_M][ITEM_N], local const T *a, uint a_row, local const T *b)
 {
     T x[2][ITEM_M], y[2][ITEM_N]; /* of this step and of the next one */
-    read_step(x[0], y[0], a, b);
+    read_step(x[0], y[0], a + (a_row ^ TURN(0)), b);
 #pragma unroll
     for (uint p = 0; p < TILE_K / SLICES; ++p) {
         const uint now = p & 1, next = (p + 1) & 1;
-        if (p + 1 < TILE_K / SLICES) read_step(x[next], y[next], a + (p + 1) * TILE_M, b + (p + 1) * TILE_N);
+        if (p + 1 < TILE_K / SLICES)
+            read_step(x[next], y[next], a + (p + 1) * TILE_M + (a_row ^ TURN(p + 1)), b + (p + 1) * TILE_N);
         multiply_step(sum, x[now], y[now]);
     }
 }
@@ -168,39 +177,69 @@ static inline void store_run(global T *c, const T *sum, uint begin, uint end, bo
         if (j >= begin && j < end) c[j] = alpha * sum[j] + (beta == (T)0 ? (T)0 : beta * c[j]);
 }
 
-/* Over products * tiles groups; over parts * tiles groups if k is divided: then there is one product. Each part takes
- * `depth` steps along k, and each group stores its sums to the workspace. */
+/* The tile of a group, and the part of it that the group stores: the last tile ends where C ends, and stores only what
+ * no other tile stores. */
+typedef struct place {
+    ulong product, row, col; /* of the tile's first element */
+    uint above, rows;        /* rows before the part, and of it */
+    uint before, cols;
+} place;
+
+static inline place find_tile(uint tile, ulong m, ulong n)
+{
+    const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
+    const uint index = tile % (tiles_m * tiles_n);
+    const uint band = index / (BAND_ROWS * tiles_n) * BAND_ROWS;
+    const uint within = index % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);
+    place at;
+    at.product = tile / (tiles_m * tiles_n);
+    at.row = (ulong)(band + within % band_rows) * TILE_M;
+    at.col = (ulong)(within / band_rows) * TILE_N;
+    at.rows = (uint)min((ulong)TILE_M, m - at.row);
+    at.cols = (uint)min((ulong)TILE_N, n - at.col);
+    at.above = CLAMP_M ? 0 : TILE_M - at.rows;
+    at.before = CLAMP_N ? 0 : TILE_N - at.cols;
+    at.row -= at.above;
+    at.col -= at.before;
+    return at;
+}
+
+/* The first of an item's columns and rows in the tile. */
+static inline uint first_col(uint item)
+{
+    return (item / 32 % (ITEMS_N / SIDE_N) * SIDE_N + item % 32 % SIDE_N) * LANES;
+}
+
+static inline uint first_row(uint item)
+{
+    return (item / 32 / (ITEMS_N / SIDE_N) * SIDE_M + item % 32 / SIDE_N) * LANES;
+}
+
+/* Row i and column j of an item, in the tile. */
+#define ROW(i) ((i) / LANES * (ITEMS_M * LANES) + (i) % LANES)
+#define COL(j) ((j) * ITEMS_N)
+
+/* Over `whole` groups, one for each of the first tiles, and one for each part of k of the `divided` tiles after them. A
+ * part takes `depth` steps along k, and its group stores its sums to the workspace. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulong a_offset, ulong a_pitch,
-             ulong a_stride, global const T *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta,
-             global T *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong depth,
-             global uint *restrict workspace, NDR_ND_RANGE(1))
+gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, ulong a_stride,
+             global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c, ulong c_offset,
+             ulong c_pitch, ulong c_stride, ulong whole, ulong divided, ulong depth, global uint *workspace,
+             NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     local T tiles[2 * TILE_K * (TILE_M + TILE_N)] __attribute__((aligned(16)));
     local T *const a_tiles = tiles, *const b_tiles = tiles + 2 * TILE_K * TILE_M;
 
-    const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
-    const uint index = (uint)(ndr_group_id(it, 0) / (tiles_m * tiles_n));
-    const uint part = depth < k ? index : 0; /* of k */
-    const ulong product = depth < k ? 0 : index;
-    a_offset += product * a_stride;
-    b_offset += product * b_stride;
-    c_offset += product * c_stride;
-    const uint group = (uint)(ndr_group_id(it, 0) % (tiles_m * tiles_n));
-    const uint band = group / (BAND_ROWS * tiles_n) * BAND_ROWS;
-    const uint within = group % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);
-    ulong row0 = (ulong)(band + within % band_rows) * TILE_M, col0 = (ulong)(within / band_rows) * TILE_N;
-    /* The last tile ends where C ends. It stores only what no other tile stores. */
-    const uint rows = (uint)min((ulong)TILE_M, m - row0), cols = (uint)min((ulong)TILE_N, n - col0);
-    const uint above = CLAMP_M ? 0 : TILE_M - rows, before = CLAMP_N ? 0 : TILE_N - cols;
-    row0 -= above;
-    col0 -= before;
+    const uint group = (uint)ndr_group_id(it, 0);
+    const bool is_part = group >= (uint)whole;
+    const uint index = group - (uint)whole; /* of the part */
+    const place at = find_tile(is_part ? (uint)whole + index % (uint)divided : group, m, n);
+    const ulong k0 = is_part ? index / (uint)divided * depth : 0;
+    const ulong steps = is_part ? min(depth, k - k0) : k;
 
-    const uint item = (uint)ndr_local_id(it, 0), slice = item / SLICE, place = item % SLICE;
-    const uint side = place % 32, block = place / 32;
-    const uint x = block % (ITEMS_N / SIDE_N) * SIDE_N + side % SIDE_N;
-    const uint y = block / (ITEMS_N / SIDE_N) * SIDE_M + side / SIDE_N;
+    const uint item = (uint)ndr_local_id(it, 0) % GROUP; /* compilers now see that it is less */
+    const uint slice = item / SLICE, x = first_col(item % SLICE), y = first_row(item % SLICE);
 
     T sum[ITEM_M][ITEM_N];
 #pragma unroll
@@ -208,11 +247,10 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulo
 #pragma unroll
         for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = (T)0;
 
-    const ulong k0 = part * depth;
-    if (k > k0) {
-        const ulong steps = min(depth, k - k0);
-        global const T *a_from = a + a_offset + row0 * a_pitch + k0;
-        global const T *b_from = b + b_offset + k0 * b_pitch + col0;
+    if (steps > 0) {
+        const uint rows = at.rows, cols = at.cols;
+        global const T *a_from = a + a_offset + at.product * a_stride + at.row * a_pitch + k0;
+        global const T *b_from = b + b_offset + at.product * b_stride + k0 * b_pitch + at.col;
         const uint first = (uint)((steps - 1) % TILE_K) + 1;
         a_run a_next[A_LOADS];
         b_run b_next[B_LOADS];
@@ -224,76 +262,80 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *restrict a, ulo
         b_from += first * b_pitch;
         store_a(a_tiles, item, a_next);
         store_b(b_tiles, item, b_next);
-        barrier(CLK_LOCAL_MEM_FENCE);
 
-        local const T *const a_mine = a_tiles + slice * (TILE_K / SLICES * TILE_M) + y * LANES;
-        local const T *const b_mine = b_tiles + slice * (TILE_K / SLICES * TILE_N) + x * LANES;
+        local const T *const a_mine = a_tiles + slice * (TILE_K / SLICES * TILE_M);
+        local const T *const b_mine = b_tiles + slice * (TILE_K / SLICES * TILE_N) + x;
+        const uint a_row = y ^ TURN(slice * (TILE_K / SLICES));
         uint now = 0;
-        for (ulong left = steps - first;; left -= TILE_K) {
-            const bool more = left > 0;
-            if (more) {
+        for (ulong left = steps - first; left > 0; left -= TILE_K) {
 #pragma unroll
-                for (uint i = 0; i < A_LOADS; ++i) a_next[i] = *A_AT(i);
+            for (uint i = 0; i < A_LOADS; ++i) a_next[i] = *A_AT(i);
 #pragma unroll
-                for (uint i = 0; i < B_LOADS; ++i) b_next[i] = *B_AT(i);
-                a_from += TILE_K;
-                b_from += TILE_K * b_pitch;
-            }
-            multiply_tiles(sum, a_mine + now * (TILE_K * TILE_M), b_mine + now * (TILE_K * TILE_N));
-            if (!more) break;
+            for (uint i = 0; i < B_LOADS; ++i) b_next[i] = *B_AT(i);
+            a_from += TILE_K;
+            b_from += TILE_K * b_pitch;
+            barrier(CLK_LOCAL_MEM_FENCE); /* it also keeps compilers from moving the loads down to the stores */
+            multiply_tiles(sum, a_mine + now * (TILE_K * TILE_M), a_row, b_mine + now * (TILE_K * TILE_N));
             now ^= 1;
             store_a(a_tiles + now * (TILE_K * TILE_M), item, a_next);
             store_b(b_tiles + now * (TILE_K * TILE_N), item, b_next);
-            barrier(CLK_LOCAL_MEM_FENCE);
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        multiply_tiles(sum, a_mine + now * (TILE_K * TILE_M), a_row, b_mine + now * (TILE_K * TILE_N));
     }
 #if SLICES > 1
-    add_slices(sum, tiles, slice, place);
+    add_slices(sum, tiles, slice, item % SLICE);
     if (slice > 0) return;
 #endif
-    if (depth < k) {
-        c = (global T *)(workspace + NDR_WORKSPACE_HEAD);
-        c_offset = part * (m * n);
-        c_pitch = n;
-        alpha = (T)1;
-        beta = (T)0;
+    if (is_part) {
+        global V *const out = (global V *)(workspace + NDR_WORKSPACE_HEAD) + (ulong)index * VECTORS * SLICE + item;
+#pragma unroll
+        for (uint v = 0; v < VECTORS; ++v)
+            out[v * SLICE] = PACK(sum[v / (ITEM_N / LANES)] + v % (ITEM_N / LANES) * LANES);
+        return;
     }
-    const bool is_aligned = (c_offset | c_pitch | before) % LANES == 0;
-    c += c_offset + row0 * c_pitch + col0;
+    const bool is_aligned = (c_offset | c_pitch | c_stride | at.before) % LANES == 0;
+    c += c_offset + at.product * c_stride + at.row * c_pitch + at.col + y * c_pitch + x;
 #if A_RUN > 1 && B_RUN > 1 /* otherwise the registers that this takes cost more than it gains */
-    if (is_aligned && rows == TILE_M && cols == TILE_N && alpha == (T)1 && beta == (T)0) {
+    if (is_aligned && at.rows == TILE_M && at.cols == TILE_N && alpha == (T)1 && beta == (T)0) {
 #pragma unroll
-        for (uint i = 0; i < ITEM_M; ++i) {
-            global T *const out = c + (i / LANES * (ITEMS_M * LANES) + y * LANES + i % LANES) * c_pitch + x * LANES;
+        for (uint i = 0; i < ITEM_M; ++i)
 #pragma unroll
-            for (uint j = 0; j < ITEM_N; j += LANES) *(global V *)(out + j * ITEMS_N) = PACK(&sum[i][j]);
-        }
+            for (uint j = 0; j < ITEM_N; j += LANES) *(global V *)(c + ROW(i) * c_pitch + COL(j)) = PACK(&sum[i][j]);
         return;
     }
 #endif
 #pragma unroll
     for (uint i = 0; i < ITEM_M; ++i) {
-        const uint row = i / LANES * (ITEMS_M * LANES) + y * LANES + i % LANES;
-        if (row < above || row >= above + rows) continue;
+        if (y + ROW(i) < at.above || y + ROW(i) >= at.above + at.rows) continue;
 #pragma unroll
         for (uint j = 0; j < ITEM_N; j += LANES) {
-            const uint col = j * ITEMS_N + x * LANES;
-            const uint begin = before - min(before, col), end = before + cols - min(before + cols, col);
-            store_run(c + row * c_pitch + col, &sum[i][j], begin, end, is_aligned, alpha, beta);
+            const uint col = x + COL(j), last = at.before + at.cols;
+            store_run(c + ROW(i) * c_pitch + COL(j), &sum[i][j], at.before - min(at.before, col),
+                      last - min(last, col), is_aligned, alpha, beta);
         }
     }
 }
 
-/* Over the elements of C: C = alpha * (the sums of all parts, added in their order) + beta * C. */
-kernel void gemm_blocked_add(T alpha, T beta, global T *restrict c, ulong c_offset, ulong c_pitch,
-                             ulong parts, global const uint *restrict workspace, NDR_RANGE(2))
+/* Over VECTORS groups of SLICE items for each divided tile: C = alpha * (the sums of all parts, added in their order) +
+ * beta * C. */
+kernel void gemm_blocked_add(ulong m, ulong n, T alpha, T beta, global T *restrict c, ulong c_offset, ulong c_pitch,
+                             ulong whole, ulong divided, ulong parts, global const uint *restrict workspace,
+                             NDR_ND_RANGE(1))
 {
-    const ndr_item it = NDR_ITEM(2);
-    const ulong m = ndr_global_range(it, 0), n = ndr_global_range(it, 1);
-    const ulong row = ndr_global_id(it, 0), col = ndr_global_id(it, 1);
-    global const T *const sums = (global const T *)(workspace + NDR_WORKSPACE_HEAD) + row * n + col;
-    T sum = sums[0];
-    for (ulong part = 1; part < parts; ++part) sum += sums[part * m * n];
-    global T *const out = c + c_offset + row * c_pitch + col;
-    *out = alpha * sum + (beta == (T)0 ? (T)0 : beta * *out);
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const uint group = (uint)ndr_group_id(it, 0), item = (uint)ndr_local_id(it, 0), v = group % VECTORS;
+    const place at = find_tile((uint)whole + group / VECTORS, m, n);
+    global const V *const sums = (global const V *)(workspace + NDR_WORKSPACE_HEAD) + (ulong)group * SLICE + item;
+    V sum = sums[0];
+    for (ulong part = 1; part < parts; ++part) sum += sums[part * divided * VECTORS * SLICE];
+
+    const uint row = first_row(item) + ROW(v / (ITEM_N / LANES));
+    const uint col = first_col(item) + COL(v % (ITEM_N / LANES) * LANES);
+    if (row < at.above || row >= at.above + at.rows) return;
+    T one[LANES];
+    unpack(one, sum);
+    const uint last = at.before + at.cols;
+    store_run(c + c_offset + (at.row + row) * c_pitch + at.col + col, one, at.before - min(at.before, col),
+              last - min(last, col), (c_offset | c_pitch | at.before) % LANES == 0, alpha, beta);
 }

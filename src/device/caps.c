@@ -115,9 +115,11 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
     return NDR_OK;
 }
 
-static ndr_status read_vendor_limits(cl_device_id device, ndr_device_info *info)
+static ndr_status read_vendor_limits(cl_device_id device, ndr_caps *caps)
 {
+    ndr_device_info *info = &caps->info;
     size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_REGISTERS_PER_BLOCK_NV, sizeof caps->registers, &caps->registers, &bytes));
     NDR_TRY(read_if_known(device, CL_DEVICE_WARP_SIZE_NV, sizeof info->warp_size, &info->warp_size, &bytes));
     NDR_TRY(read_if_known(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
                           &bytes));
@@ -191,7 +193,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     read.cl_version = parse_cl_version(read.info.opencl);
     NDR_TRY(read_c_version(device, read.cl_version, &read.c_version));
     NDR_TRY(read_extensions(device, &read));
-    NDR_TRY(read_vendor_limits(device, &read.info));
+    NDR_TRY(read_vendor_limits(device, &read));
     if (read.disabled & NDR_DISABLE_FP64) read.info.has_f64 = false;
     if (read.disabled & NDR_DISABLE_INT64_ATOMICS) read.info.has_int64_atomics = false;
     if (read.disabled & NDR_DISABLE_SUB_GROUPS) {

@@ -243,6 +243,24 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
     free(again);
 }
 
+/* Of `blocked` on few compute units that tell their registers: all of the largest tiles whole, because a MiB for sums
+ * cannot be had; then the last two of six in parts of k. */
+static void test_matmul__of_the_largest_tiles_agrees_with_loops(void **state)
+{
+    (void)state;
+    if (quick() || !is_forced(&ndr_matmul_operation, "blocked")) return;
+    const ndr_caps caps = context->caps;
+    context->caps.registers = 1 << 16;
+    context->caps.info.compute_units = 8;
+    context->caps.info.max_buffer_bytes = 900 << 10;
+    check_shape(NDR_DTYPE_F32, (shape){ 388, 516, 300 }, 0, 1, 0);
+    context->caps.info.max_buffer_bytes = caps.info.max_buffer_bytes;
+    context->caps.info.compute_units = 4;
+    check_shape(NDR_DTYPE_F32, (shape){ 132, 516, 300 }, 0, 1, 0);
+    check_shape(NDR_DTYPE_F32, (shape){ 130, 513, 300 }, 1, 0.5, 2);
+    context->caps = caps;
+}
+
 /* ---- batches ---- */
 
 /* Where the matrices of a batch lie: one after the other, side by side in rows that they share, all the same one. */
@@ -902,6 +920,7 @@ static bool is_chosen(const ndr_op_row *row)
     cmocka_unit_test(test_matmul__lets_nan_through_what_it_reads), \
     cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column), \
     cmocka_unit_test(test_matmul__over_no_columns_only_scales_c), \
+    cmocka_unit_test(test_matmul__of_the_largest_tiles_agrees_with_loops), \
     cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f32), \
     cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f64), \
     cmocka_unit_test(test_matmul__of_a_large_batch_reaches_each_product)

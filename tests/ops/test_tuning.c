@@ -569,6 +569,36 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
     }
 }
 
+/* Products of f32 on 132 units. The largest tile needs a device that tells its registers, and enough of them; tiles
+ * that do not fill the last round of units are computed in parts of the depth. */
+static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned registers;
+        size_t size;
+        const char *tile;
+        size_t groups, sums; /* sums: tiles * parts in the workspace */
+    } expected[] = { { 1 << 16, 4096, "-DTILE_M=128 -DTILE_N=256 ", 32 * 16, 0 },
+                     { 1 << 16, 2048, "-DTILE_M=128 -DTILE_N=256 ", 16 * 8, 0 },
+                     { 1 << 16, 4097, "-DTILE_M=128 -DTILE_N=256 ", 4 * 132 + 33 * 4, 33 * 4 },
+                     { 1 << 16, 1920, "-DTILE_M=128 -DTILE_N=128 ", 15 * 15, 0 }, /* 120 of the largest: too few */
+                     { (1 << 16) - 1, 4097, "-DTILE_M=128 -DTILE_N=128 ", 33 * 33, 0 },
+                     { 0, 4097, "-DTILE_M=128 -DTILE_N=128 ", 33 * 33, 0 } };
+    ndr_caps caps = caps_of(&gpu);
+    caps.info.compute_units = 132;
+    for (size_t i = 0; i < COUNT_OF(expected); ++i) {
+        const size_t size = expected[i].size, sums = expected[i].sums;
+        const ndr_matmul_request product = product_of(size, size, size, NDR_DTYPE_F32);
+        ndr_op_plan plan;
+        caps.registers = expected[i].registers;
+        row_of(&ndr_matmul_operation, "blocked")->plan(&caps, &product, &plan);
+        assert_non_null(strstr(plan.options, expected[i].tile));
+        assert_int_equal(plan.range.global.size[0] / plan.range.local.size[0], expected[i].groups);
+        assert_int_equal(plan.workspace_bytes, sums ? NDR_WORKSPACE_HEAD_BYTES + sums * 128 * 256 * 4 : 0);
+    }
+}
+
 /* Rows of a in a block, as packed launches it: local memory, over the depth, over the elements. */
 static size_t block_rows_of(const ndr_op_plan *plan, size_t *depth)
 {
@@ -734,6 +764,7 @@ int main(void)
         cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
         cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
         cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),
+        cmocka_unit_test(test_tuning__of_products_takes_tiles_that_fit_the_registers),
         cmocka_unit_test(test_tuning__of_products_fits_the_caches),
         cmocka_unit_test(test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache),
         cmocka_unit_test(test_tuning__of_chunks_covers_each_element_once),

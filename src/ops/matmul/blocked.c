@@ -1,4 +1,5 @@
-/* blocked.c - the product on GPUs: each item keeps a block of c in registers; a small c is computed in parts of k. */
+/* blocked.c - the product on GPUs: each item keeps a block of c in registers. Where tiles do not fill the compute
+ * units, parts of the depth do. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -9,13 +10,14 @@ typedef struct tile {
 
 typedef struct sizes {
     const tile *tile;
-    size_t tiles, parts, depth; /* tiles of all c; parts of k; steps of a part */
+    size_t tiles, whole; /* of all c; of them by groups that take all of k */
+    size_t parts, depth; /* of k, for each of the other tiles; steps of a part */
 } sizes;
 
 /* Largest first. The last one is for devices with small groups: it fits groups of one. */
 static const tile f32_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 },  { 64, 128, 32, 8, 8, 2 }, { 64, 64, 16, 8, 8, 1 },
-    { 32, 64, 32, 4, 8, 4 },  { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
+    { 128, 256, 16, 8, 16, 1 }, { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 }, { 64, 64, 16, 8, 8, 2 },
+    { 32, 64, 32, 4, 8, 4 },    { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
 };
 static const tile f64_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
@@ -33,12 +35,12 @@ typedef struct tile_list {
 
 #define LIST_OF(tiles) ((tile_list){ tiles, tiles + NDR_COUNT_OF(tiles) - 2 })
 
-static tile_list tiles_for(const ndr_device_info *device, const ndr_matmul_request *r)
+static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { PRODUCTS_PER_UNIT = 4 };
     if (r->dtype == NDR_DTYPE_F64) return LIST_OF(f64_tiles);
     const bool is_large =
-        r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * device->compute_units;
+        r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * caps->info.compute_units;
     return is_large ? LIST_OF(f32_batch_tiles) : LIST_OF(f32_tiles);
 }
 
@@ -50,11 +52,15 @@ static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
     return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n) * ndr_matmul_first_count(r);
 }
 
-static bool fits(const tile *t, const ndr_device_info *device, size_t element_bytes)
+/* Whether a group takes all registers of a unit: each item has 128 sums and as many other registers. */
+static bool is_alone(const tile *t) { return t->item_m * t->item_n == 128; }
+
+static bool fits(const tile *t, const ndr_caps *caps, size_t element_bytes)
 {
+    const ndr_device_info *device = &caps->info;
     const size_t items = group_items(t);
     return tile_bytes(t, element_bytes) <= device->local_memory_bytes && items <= device->max_group_size
-           && items <= device->max_local_size[2];
+           && items <= device->max_local_size[2] && (!is_alone(t) || items * 256 <= caps->registers);
 }
 
 /* Whether c fills at least half a tile in each dimension; in a batch, more than half of its tiles. */
@@ -65,36 +71,70 @@ static bool fills_tiles(const tile *t, const ndr_matmul_request *r)
     return 2 * filled > (double)count_tiles(t, r) * t->m * t->n;
 }
 
-/* Whether there are enough filled tiles for the compute units: a unit can run two groups without slices. */
-static bool fills(const tile *t, const ndr_device_info *device, const ndr_matmul_request *r)
+/* How many tiles occupy the units: a unit can run two groups without slices, or of few items, unless one takes all its
+ * registers. */
+static size_t enough_tiles(const tile *t, size_t units)
 {
-    const size_t units = device->compute_units, enough = t->slices == 1 ? units + units / 2 : units - units / 4;
-    return fills_tiles(t, r) && count_tiles(t, r) >= enough;
+    enum { FEW = 128 };
+    if (is_alone(t)) return units - units / 16;
+    return t->slices == 1 || group_items(t) <= FEW ? units + units / 2 : units - units / 4;
+}
+
+static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    return fills_tiles(t, r) && count_tiles(t, r) >= enough_tiles(t, caps->info.compute_units);
 }
 
 /* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
-static const tile *choose_tile(const tile_list *list, const ndr_device_info *device, const ndr_matmul_request *r)
+static const tile *choose_tile(const tile_list *list, const ndr_caps *caps, const ndr_matmul_request *r)
 {
     const tile *t = list->largest;
     const size_t bytes = ndr_dtype_size(r->dtype);
-    while (t < list->smallest && !(fits(t, device, bytes) && fills(t, device, r))) ++t;
-    return fits(t, device, bytes) ? t : list->smallest + 1;
+    while (t < list->smallest && !(fits(t, caps, bytes) && fills(t, caps, r))) ++t;
+    return fits(t, caps, bytes) ? t : list->smallest + 1;
 }
 
-/* If there are too few of the smallest tiles, parts of k give work to all compute units, except in a batch. DEPTH steps
- * are worth the second launch. */
-static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
+/* Groups for parts of k take `rounds` of all units, each 1 / parts as long as that of a whole tile. The second launch,
+ * and the sums to store for it, cost each part as much as DEPTH steps. */
+static double cost_of(size_t groups, size_t units, size_t parts, size_t k)
+{
+    enum { DEPTH = 64 };
+    const double rounds = (double)ndr_ceil_div(groups, units);
+    return parts == 1 ? rounds : rounds / (double)parts + (double)(DEPTH * parts) / (double)k;
+}
+
+static size_t choose_parts(size_t tiles, size_t units, size_t k)
+{
+    enum { MAX_PARTS = 8 };
+    size_t best = 1;
+    for (size_t parts = 2; parts <= MAX_PARTS; ++parts)
+        if (cost_of(tiles * parts, units, parts, k) < cost_of(tiles * best, units, best, k)) best = parts;
+    return best;
+}
+
+/* Groups of the smallest tiles are small: several of them fit a unit. DEPTH steps are worth the second launch. */
+static size_t choose_parts_of_small(size_t tiles, size_t units, size_t k)
 {
     enum { GROUPS_PER_UNIT = 4, DEPTH = 512, MAX_PARTS = 32 };
-    const tile_list list = tiles_for(&caps->info, r);
-    sizes s = { .tile = choose_tile(&list, &caps->info, r), .parts = 1, .depth = r->depth };
-    s.tiles = count_tiles(s.tile, r);
-    if (r->c.further || s.tile < list.smallest || s.tiles >= caps->info.compute_units) return s;
-    size_t parts = ndr_min_size(GROUPS_PER_UNIT * caps->info.compute_units / s.tiles, r->depth / DEPTH);
-    parts = ndr_min_size(parts, MAX_PARTS);
-    if (parts < 2) return s;
-    s.depth = ndr_ceil_div(ndr_ceil_div(r->depth, parts), s.tile->k) * s.tile->k;
-    s.parts = ndr_ceil_div(r->depth, s.depth);
+    if (tiles >= units) return 1;
+    return ndr_min_size(ndr_min_size(GROUPS_PER_UNIT * units / tiles, k / DEPTH), MAX_PARTS);
+}
+
+/* What does not fill a round of all units is computed in parts of k: all of the smallest tiles if they are fewer than
+ * the units, and the last round of the largest ones. Not in a batch. */
+static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const size_t units = ndr_max_size(1, caps->info.compute_units), k = r->depth;
+    const tile_list list = tiles_for(caps, r);
+    sizes s = { .tile = choose_tile(&list, caps, r), .parts = 1, .depth = k };
+    s.tiles = s.whole = count_tiles(s.tile, r);
+    if (r->c.further || k == 0 || !(is_alone(s.tile) || s.tile >= list.smallest)) return s;
+    const size_t rest = is_alone(s.tile) ? s.tiles % units : s.tiles;
+    const size_t parts = is_alone(s.tile) ? choose_parts(rest, units, k) : choose_parts_of_small(rest, units, k);
+    if (parts < 2 || rest == 0) return s;
+    s.depth = ndr_ceil_div(ndr_ceil_div(k, parts), s.tile->k) * s.tile->k;
+    s.parts = ndr_ceil_div(k, s.depth);
+    s.whole = s.tiles - rest;
     return s;
 }
 
@@ -118,6 +158,8 @@ static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
            && matrix->stride % lanes == 0;
 }
 
+static size_t count_sums(const sizes *s) { return (s->tiles - s->whole) * s->parts * s->tile->m * s->tile->n; }
+
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
@@ -125,9 +167,9 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const tile *t = s.tile;
     const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
     const unsigned lanes = (unsigned)(16 / bytes);
-    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.parts * s.tiles * items, items),
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d((s.whole + (s.tiles - s.whole) * s.parts) * items, items),
                            .local_bytes = tile_bytes(t, bytes) };
-    if (s.parts > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + s.parts * r->c.rows * r->c.cols * bytes;
+    if (s.parts > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + count_sums(&s) * bytes;
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DLANES=%u -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u -DSLICES=%u -DA_RUN=%u "
              "-DB_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
@@ -136,37 +178,51 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              r->c.cols < t->n);
 }
 
+static sizes sizes_of(const ndr_op_job *job)
+{
+    sizes s = sizes_for(job->caps, job->request);
+    if (job->workspace) return s;
+    s.whole = s.tiles;
+    s.parts = 1;
+    return s;
+}
+
 /* The products of the plan's range, or the last ones. */
 static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernel)
 {
-    const ndr_matmul_request *whole = job->request;
-    const sizes s = sizes_for(job->caps, whole);
-    ndr_nd_range range = job->plan.range;
-    range.global.size[0] = range.global.size[0] / ndr_matmul_first_count(whole) * ndr_matmul_count(r);
-    return ndr_op_launch(job, *kernel, range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
-                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
-                         r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
-                         r->c.pitch, r->c.stride, s.depth, ndr_op_workspace_arg(job));
+    const sizes s = sizes_of(job);
+    const size_t items = group_items(s.tile), divided = s.tiles - s.whole;
+    const size_t whole = s.whole / ndr_matmul_first_count(job->request) * ndr_matmul_count(r);
+    return ndr_op_launch(job, *kernel, ndr_nd_range_1d((whole + divided * s.parts) * items, items), r->c.rows,
+                         r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a), r->a.offset,
+                         r->a.pitch, r->a.stride, ndr_operand_arg(&r->b), r->b.offset, r->b.pitch, r->b.stride,
+                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, r->c.stride, whole,
+                         divided, s.depth, ndr_op_workspace_arg(job));
 }
 
-static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel, const sizes *s)
+static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel)
 {
     const ndr_matmul_request *r = job->request;
-    return ndr_op_launch(job, kernel, ndr_range_2d(r->c.rows, r->c.cols), ndr_matmul_scalar(r, r->alpha),
-                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->parts,
-                         ndr_workspace_buffer(job->workspace));
+    const sizes s = sizes_of(job);
+    const size_t lanes = 16 / ndr_dtype_size(r->dtype), divided = s.tiles - s.whole;
+    const size_t items = group_items(s.tile) / s.tile->slices, vectors = s.tile->item_m * s.tile->item_n / lanes;
+    return ndr_op_launch(job, kernel, ndr_nd_range_1d(divided * vectors * items, items), r->c.rows, r->c.cols,
+                         ndr_matmul_scalar(r, r->alpha), ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
+                         r->c.pitch, s.whole, divided, s.parts, ndr_workspace_buffer(job->workspace));
 }
 
+/* Without memory for the sums of parts no tile is divided. */
 static ndr_status run(ndr_op_job *job)
 {
+    const size_t most = ndr_matmul_first_count(job->request);
     ndr_kernel *kernel, *add_kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    const sizes s = sizes_for(job->caps, job->request);
-    if (s.parts == 1) return ndr_matmul_run_parts(job, ndr_matmul_first_count(job->request), multiply, &kernel);
+    if (job->plan.workspace_bytes == 0) return ndr_matmul_run_parts(job, most, multiply, &kernel);
     NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
-    NDR_TRY(ndr_op_borrow(job));
-    NDR_TRY(multiply(job, job->request, &kernel));
-    return add_parts(job, add_kernel, &s);
+    if (ndr_op_borrow(job) != NDR_OK)
+        ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked without parts of the depth: %s", ndr_last_error());
+    NDR_TRY(ndr_matmul_run_parts(job, most, multiply, &kernel));
+    return job->workspace ? add_parts(job, add_kernel) : NDR_OK;
 }
 
 const ndr_op_row ndr_matmul_blocked = { .name = "blocked",
