@@ -17,6 +17,7 @@
 #define WARP_M 64 /* a multiple of 32 */
 #define WARP_N 32 /* a multiple of 8 */
 #define STAGES 4
+#define AHEAD 2 /* STAGES if k has no more steps, otherwise fewer */
 #define A_RUN 1 /* elements of A in one copy: 2 if all such pairs are aligned */
 #define B_RUN 1 /* the same of B */
 #endif
@@ -30,7 +31,6 @@
 #define WARPS_M (TILE_M / WARP_M)
 #define WARPS (WARPS_M * (TILE_N / WARP_N))
 #define GROUP (32 * WARPS)
-#define AHEAD (STAGES - 2)
 #define BAND_ROWS 8 /* rows of tiles computed together: the cache keeps what they share */
 
 /* Elements between rows in local memory: 32 bytes more than a multiple of 128, so that loads have no bank conflicts. */

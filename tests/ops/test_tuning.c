@@ -270,6 +270,41 @@ static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
         }
 }
 
+typedef struct tile_case {
+    size_t count, m, n, k;
+    unsigned tile_m, tile_n, tile_k, stages, ahead;
+} tile_case;
+
+static void check_tile(const tile_case *t)
+{
+    const ndr_caps caps = caps_with_warps();
+    const ndr_matmul_request products = batch_of(t->count, t->m, t->n, t->k, NDR_DTYPE_F64);
+    ndr_op_plan plan;
+    row_of(&ndr_matmul_operation, "mma")->plan(&caps, &products, &plan);
+    print_message("%zu x %zu x %zu: %s\n", t->m, t->n, t->k, plan.options);
+    assert_int_equal(number_after(plan.options, "-DTILE_M="), t->tile_m);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), t->tile_n);
+    assert_int_equal(number_after(plan.options, "-DTILE_K="), t->tile_k);
+    assert_int_equal(number_after(plan.options, "-DSTAGES="), t->stages);
+    assert_int_equal(number_after(plan.options, "-DAHEAD="), t->ahead);
+    assert_true(plan.local_bytes <= 227 << 10);
+}
+
+/* A short depth takes small tiles, and no more stages than it has steps. */
+static void test_tuning__of_doubles_fills_the_last_round_of_tiles(void **state)
+{
+    (void)state;
+    static const tile_case expected[] = {
+        { 1, 4096, 4096, 4096, 128, 128, 16, 4, 2 }, { 1, 1536, 1536, 1536, 96, 96, 16, 4, 2 },
+        { 1, 1000, 1000, 97, 128, 64, 32, 4, 4 },    { 1, 4096, 4096, 96, 64, 64, 16, 4, 2 },
+        { 1, 4096, 4096, 8, 64, 64, 16, 1, 1 },      { 1000, 64, 64, 64, 64, 64, 16, 4, 4 },
+        { 1000, 63, 65, 67, 64, 64, 16, 4, 2 },      { 1000, 32, 32, 32, 32, 32, 32, 1, 1 },
+        { 1000, 32, 32, 96, 32, 32, 32, 3, 3 },      { 1000, 16, 16, 16, 32, 16, 16, 1, 1 },
+        { 1, 128, 128, 64, 32, 16, 16, 4, 4 },       { 1, 512, 512, 0, 32, 32, 32, 1, 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(expected); ++i) check_tile(&expected[i]);
+}
+
 /* ---- choosing, continued ---- */
 
 /* Such a CPU's registers hold several items, like a GPU's. */
@@ -751,6 +786,7 @@ int main(void)
         cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
+        cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__always_finds_a_row_that_can),

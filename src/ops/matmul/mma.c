@@ -11,10 +11,14 @@ typedef struct tile {
 
 /* Costs as measured for large products on an H100. */
 static const tile tiles[] = {
-    { 128, 128, 16, 64, 32, 4, 1, 100 }, { 128, 64, 32, 32, 32, 4, 1, 103 }, { 64, 64, 16, 32, 16, 4, 2, 106 },
-    { 64, 32, 32, 32, 16, 4, 2, 134 },   { 32, 32, 64, 32, 8, 3, 2, 179 },
+    { 128, 128, 16, 64, 32, 4, 1, 100 }, { 128, 64, 32, 32, 32, 4, 1, 103 }, { 96, 96, 16, 32, 24, 4, 1, 106 },
+    { 64, 64, 16, 32, 16, 4, 2, 106 },   { 64, 32, 32, 32, 16, 4, 2, 134 },  { 32, 32, 64, 32, 8, 3, 2, 179 },
 };
-enum { TILES = NDR_COUNT_OF(tiles) };
+/* Memory limits products of a short depth. Several groups of a unit take turns. */
+static const tile short_tiles[] = { { 64, 64, 16, 32, 16, 4, 0, 0 },
+                                    { 32, 32, 32, 32, 8, 3, 0, 0 },
+                                    { 32, 16, 16, 32, 8, 4, 0, 0 } };
+enum { TILES = NDR_COUNT_OF(tiles), SHORT_TILES = NDR_COUNT_OF(short_tiles), SHORT_DEPTH = 96 };
 
 static size_t group_items(const tile *t) { return (size_t)32 * (t->m / t->warp_m) * (t->n / t->warp_n); }
 
@@ -38,8 +42,19 @@ static double estimate(const tile *t, const ndr_caps *caps, const ndr_matmul_req
     return ((double)(count / round) + rest) * t->groups * t->m * t->n * t->cost;
 }
 
+/* The largest tile of which c fills a half and that gives work to all units. */
+static const tile *choose_short_tile(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const tile *t = short_tiles, *last = short_tiles + SHORT_TILES - 1;
+    while (t < last
+           && ((2 * r->c.rows <= t->m && 2 * r->c.cols <= t->n) || count_all_tiles(t, r) < caps->info.compute_units))
+        ++t;
+    return t;
+}
+
 static const tile *choose_tile(const ndr_caps *caps, const ndr_matmul_request *r)
 {
+    if (r->depth <= SHORT_DEPTH) return choose_short_tile(caps, r);
     const tile *best = tiles;
     for (const tile *t = tiles + 1; t < tiles + TILES; ++t)
         if (estimate(t, caps, r) < estimate(best, caps, r)) best = t;
@@ -75,11 +90,13 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const tile *t = choose_tile(caps, r);
     const size_t items = group_items(t);
     const size_t stage_bytes = sizeof(double) * ((size_t)t->m * (t->k + 4) + (size_t)t->k * (t->n + 4));
+    const unsigned steps = (unsigned)ndr_min_size(ndr_max_size(1, ndr_ceil_div(r->depth, t->k)), t->stages + 1);
+    const unsigned stages = steps < t->stages ? steps : t->stages, ahead = steps <= stages ? stages : stages - 2;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(r), count_tiles(t, r) * items, 1, items),
-                           .local_bytes = t->stages * (stage_bytes + 2 * sizeof(uint64_t)) };
+                           .local_bytes = stages * (stage_bytes + 2 * sizeof(uint64_t)) };
     snprintf(plan->options, sizeof plan->options,
-             "-DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DWARP_M=%u -DWARP_N=%u -DSTAGES=%u -DA_RUN=%u -DB_RUN=%u", t->m,
-             t->n, t->k, t->warp_m, t->warp_n, t->stages, run_of(&r->a), run_of(&r->b));
+             "-DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DWARP_M=%u -DWARP_N=%u -DSTAGES=%u -DAHEAD=%u -DA_RUN=%u -DB_RUN=%u",
+             t->m, t->n, t->k, t->warp_m, t->warp_n, stages, ahead, run_of(&r->a), run_of(&r->b));
 }
 
 const ndr_op_row ndr_matmul_mma = { .name = "mma",
