@@ -13,6 +13,13 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
+static bool has_large_groups(const ndr_caps *caps)
+{
+    const ndr_device_info *device = &caps->info;
+    return device->max_group_size >= 512 && device->max_local_size[2] >= 512
+           && device->local_memory_bytes >= (size_t)32 << 10;
+}
+
 static const struct {
     unsigned bit;
     const char *what; /* "it needs ..." */
@@ -22,6 +29,7 @@ static const struct {
       has_device_order },
     { NDR_NEEDS_F64_MMA, "inline PTX that multiplies matrices of f64", may_take_mma },
     { NDR_NEEDS_BF16_MMA, "PTX that multiplies matrices of bfloat16", may_take_mma },
+    { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
 };
 enum { NEEDS = NDR_COUNT_OF(needs) };
 

@@ -149,16 +149,31 @@ static const shape blocked_shapes[] = {
     { 256, 132, 64 }, { 3, 5, 1300 }, { 1, 1, 257 }, { 130, 100, 7 }, { 65, 66, 65 }, { 40, 31, 9 }, { 17, 257, 64 },
 };
 
-/* A CPU's driver takes a second to build a variant of `blocked`, a row for GPUs. All shapes together have forty. */
+/* Those of `few_rows` and `few_cols`: with whole vectors for f32, with gaps for f64. */
+static const shape few_shapes[] = { { 7, 68, 600 }, { 3, 133, 65 }, { 133, 3, 65 }, { 68, 7, 600 } };
+
+static bool is_for_few(void) { return forced_row && strncmp(forced_row->name, "few_", 4) == 0; }
+
+/* A CPU's driver takes a second to build a variant of a row for GPUs. All shapes together have forty. */
 static bool takes_few_shapes(void)
 {
-    return forced_row && is_row(forced_row, "blocked") && device.type == NDR_DEVICE_TYPE_CPU
+    return forced_row && (is_row(forced_row, "blocked") || is_for_few()) && device.type == NDR_DEVICE_TYPE_CPU
            && number_from_env("NDR_TEST_LONG", 0) == 0;
+}
+
+static void check_few_shapes(ndr_dtype dtype)
+{
+    for (size_t i = 0; i < COUNT_OF(few_shapes); ++i)
+        if ((i % 3 == 0) == (dtype == NDR_DTYPE_F32)) check_shape(dtype, few_shapes[i], i % 3, 1, i % 2 ? 0 : 0.5);
 }
 
 static void check_shapes(ndr_dtype dtype)
 {
     const bool is_few = takes_few_shapes();
+    if (is_few && is_for_few() && !quick()) {
+        check_few_shapes(dtype);
+        return;
+    }
     const shape *list = quick() ? quick_shapes : is_few ? blocked_shapes : shapes;
     const size_t length = quick() ? COUNT_OF(quick_shapes) : is_few ? COUNT_OF(blocked_shapes) : COUNT_OF(shapes);
     const size_t first = quick() && dtype == NDR_DTYPE_F64 ? 2 : 0;
@@ -419,7 +434,8 @@ static void test_matmul__of_a_batch_agrees_with_loops_for_f64(void **state)
 static void test_matmul__of_a_large_batch_reaches_each_product(void **state)
 {
     (void)state;
-    const bool is_slow = is_forced(&ndr_matmul_operation, "packed"); /* a launch for each product */
+    /* A launch or a large group for each product. */
+    const bool is_slow = is_forced(&ndr_matmul_operation, "packed") || (takes_few_shapes() && is_for_few());
     const size_t products = quick() ? 3 : is_slow ? 7 : (1 << 16) + 7;
     float *a = malloc(products * sizeof *a), *c = malloc(products * sizeof *c);
     for (size_t i = 0; i < products; ++i) a[i] = (float)i;

@@ -192,7 +192,7 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("split", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4097, 4097, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F32));
-    assert_takes("blocked", &caps, product_of(4096, 8, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(4096, 9, 4096, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(256, 256, 8192, NDR_DTYPE_F32)); /* too few tiles for the units */
     caps.info.warp_size = 64;
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
@@ -305,6 +305,61 @@ static void test_tuning__of_doubles_fills_the_last_round_of_tiles(void **state)
     for (size_t i = 0; i < COUNT_OF(expected); ++i) check_tile(&expected[i]);
 }
 
+/* ---- few rows or columns on GPUs ---- */
+
+static void assert_takes_for_both(const char *name, const ndr_caps *caps, size_t m, size_t n, size_t k)
+{
+    assert_takes(name, caps, product_of(m, n, k, NDR_DTYPE_F32));
+    assert_takes(name, caps, product_of(m, n, k, NDR_DTYPE_F64));
+}
+
+static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_of(&gpu);
+    assert_takes_for_both("few_rows", &caps, 1, 4096, 4096);
+    assert_takes_for_both("few_rows", &caps, 8, 4096, 4096);
+    assert_takes_for_both("few_cols", &caps, 4096, 1, 4096);
+    assert_takes_for_both("few_cols", &caps, 4096, 8, 4096);
+    assert_takes_for_both("blocked", &caps, 9, 4096, 4096);
+    assert_takes_for_both("blocked", &caps, 4096, 9, 4096);
+    assert_takes_for_both("blocked", &caps, 8, 64, 1 << 20); /* in parts of the depth */
+    assert_takes_for_both("blocked", &caps, 64, 8, 1 << 20);
+    assert_takes("few_rows", &caps, batch_of(1000, 1, 64, 64, NDR_DTYPE_F32));
+    assert_takes("few_cols", &caps, batch_of(1000, 64, 1, 64, NDR_DTYPE_F32));
+    caps.info.max_group_size = 511;
+    assert_takes_for_both("blocked", &caps, 1, 4096, 4096);
+    assert_takes_for_both("blocked", &caps, 4096, 1, 4096);
+}
+
+/* Such groups cover c, and a vector is not wider than what divides all rows. */
+static void test_tuning__of_few_rows_or_columns_covers_c(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_of(&gpu);
+    for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(batches); ++i)
+        for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
+            const size_t size = sizes[i % COUNT_OF(sizes)], count = batches[i / COUNT_OF(sizes)], few = 1 + i % 8;
+            const ndr_matmul_request wide = batch_of(count, few, size, 100, dtype);
+            const ndr_matmul_request high = batch_of(count, size, few, 100, dtype);
+            ndr_op_plan plan;
+            row_of(&ndr_matmul_operation, "few_rows")->plan(&caps, &wide, &plan);
+            const unsigned run = number_after(plan.options, "-DB_RUN="), width = number_after(plan.options, "-DWIDTH=");
+            const size_t strips = (size + run * width - 1) / (run * width);
+            assert_int_equal(plan.range.global.size[1], strips * plan.range.local.size[1]);
+            assert_int_equal(plan.range.local.size[1], width * number_after(plan.options, "-DSLICES="));
+            assert_int_equal(run, size % (16 / ndr_dtype_size(dtype)) == 0 ? 16 / ndr_dtype_size(dtype) : 1);
+            assert_in_range(number_after(plan.options, "-DROWS="), few, 8);
+            row_of(&ndr_matmul_operation, "few_cols")->plan(&caps, &high, &plan);
+            const unsigned rows = number_after(plan.options, "-DROWS=") * number_after(plan.options, "-DTEAMS=");
+            assert_int_equal(plan.range.global.size[1] / plan.range.local.size[1], (size + rows - 1) / rows);
+            assert_int_equal(plan.range.local.size[1],
+                             8 * number_after(plan.options, "-DTEAMS=") * number_after(plan.options, "-DSLICES="));
+            assert_int_equal(number_after(plan.options, "-DRUN="), 16 / ndr_dtype_size(dtype));
+            assert_in_range(number_after(plan.options, "-DCOLS="), few, 8);
+        }
+}
+
 /* ---- choosing, continued ---- */
 
 /* Such a CPU's registers hold several items, like a GPU's. */
@@ -351,6 +406,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
+#define NOT_FEW "not few_rows: c has more than 8 rows; not few_cols: c has more than 8 columns; "
 #define NO_MMA                                                                                       \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not split: the device lacks " \
     "PTX that multiplies matrices of bfloat16; "
@@ -363,11 +419,11 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
-                    "copy; " NO_MMA "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
+                    "copy; " NOT_FEW NO_MMA "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
                     "it comes later in the list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is not a CPU "
-                    "whose items have vector registers; " NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
+                    "whose items have vector registers; " NOT_FEW NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
     ndr_caps unordered = on_cpu;
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
@@ -787,6 +843,8 @@ int main(void)
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
+        cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
+        cmocka_unit_test(test_tuning__of_few_rows_or_columns_covers_c),
         cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__always_finds_a_row_that_can),

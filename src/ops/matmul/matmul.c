@@ -3,11 +3,12 @@
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_mma, ndr_matmul_split,
-    ndr_matmul_blocked, ndr_matmul_tiled;
+extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows,
+    ndr_matmul_few_cols, ndr_matmul_mma, ndr_matmul_split, ndr_matmul_blocked, ndr_matmul_tiled;
 
-static const ndr_op_row *const rows[] = { &ndr_matmul_thin, &ndr_matmul_packed, &ndr_matmul_direct, &ndr_matmul_mma,
-                                         &ndr_matmul_split, &ndr_matmul_blocked, &ndr_matmul_tiled };
+static const ndr_op_row *const rows[] = { &ndr_matmul_thin,     &ndr_matmul_packed,   &ndr_matmul_direct,
+                                         &ndr_matmul_few_rows, &ndr_matmul_few_cols, &ndr_matmul_mma,
+                                         &ndr_matmul_split,    &ndr_matmul_blocked,  &ndr_matmul_tiled };
 
 static uint64_t elements_of(const ndr_operand *matrix)
 {
@@ -39,6 +40,20 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request)
     enum { MAX_PITCH = 1 << 24 };
     const bool is_near = request->a.pitch < MAX_PITCH && request->b.pitch < MAX_PITCH;
     return is_near ? NULL : "rows of a or b are too far apart for 32-bit offsets";
+}
+
+unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix)
+{
+    const unsigned lanes = (unsigned)(16 / ndr_dtype_size(request->dtype));
+    const size_t ends = matrix->offset | matrix->pitch | matrix->cols | matrix->stride;
+    return ends % lanes == 0 ? lanes : 1;
+}
+
+unsigned ndr_matmul_round_few(size_t count)
+{
+    unsigned rounded = 1;
+    while (rounded < count && rounded < NDR_FEW) rounded *= 2;
+    return rounded;
 }
 
 /* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */

@@ -33,6 +33,13 @@ void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value);
 /* Pure, for cannot(): NULL if the kernels' 32-bit offsets reach a tile of a and b, otherwise the reason. */
 const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
 
+/* Pure, for a matrix of the request: elements of 16 bytes if each row starts and ends at a multiple of that, or 1. */
+unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
+
+/* Pure: the power of two from `count` on, at most NDR_FEW. */
+enum { NDR_FEW = 8 };
+unsigned ndr_matmul_round_few(size_t count);
+
 /* Refuse a dtype other than f32 and f64, and one that the device lacks. */
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype);
 

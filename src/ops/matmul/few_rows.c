@@ -1,0 +1,53 @@
+/* few_rows.c - the product on GPUs for few rows: each group computes a strip of c and reads that strip of b once. */
+#include "ops/matmul/matmul.h"
+
+#include <stdio.h>
+
+enum { ITEMS = 512, STEPS = 8, WIDEST = 16, NARROWEST = 4 /* vectors of a strip */ };
+
+static size_t count_strips(const ndr_matmul_request *r, unsigned width)
+{
+    return ndr_ceil_div(r->c.cols, (size_t)width * ndr_matmul_run_of(r, &r->b)) * ndr_matmul_first_count(r);
+}
+
+/* The widest strips that give work to all units. */
+static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    unsigned width = WIDEST;
+    while (width > NARROWEST && count_strips(r, width) < caps->info.compute_units) width /= 2;
+    return width;
+}
+
+static const char *cannot(const void *request)
+{
+    const ndr_matmul_request *r = request;
+    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
+}
+
+static const char *unsuited(const ndr_caps *caps, const void *request)
+{
+    if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
+    return count_strips(request, NARROWEST) >= caps->info.compute_units / 2 ? NULL : "c has too few columns";
+}
+
+static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    const ndr_matmul_request *r = request;
+    const unsigned rows = ndr_matmul_round_few(r->c.rows), width = width_for(caps, r);
+    const unsigned a_run = ndr_matmul_run_of(r, &r->a), b_run = ndr_matmul_run_of(r, &r->b);
+    const size_t products = ndr_matmul_first_count(r), strips = count_strips(r, width) / products;
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(products, strips * ITEMS, 1, ITEMS),
+                           .local_bytes = rows * (ITEMS / 2) * b_run * ndr_dtype_size(r->dtype) };
+    snprintf(plan->options, sizeof plan->options,
+             "-DT=%s -DA_RUN=%u -DB_RUN=%u -DROWS=%u -DSTEPS=%d -DWIDTH=%u -DSLICES=%u",
+             ndr_dtype_describe(r->dtype)->cl_name, a_run, b_run, rows, STEPS, width, ITEMS / width);
+}
+
+const ndr_op_row ndr_matmul_few_rows = { .name = "few_rows",
+                                         .file = "matmul/few_rows.cl",
+                                         .kernel = "gemm_few_rows",
+                                         .needs = NDR_NEEDS_LARGE_GROUPS,
+                                         .cannot = cannot,
+                                         .unsuited = unsuited,
+                                         .plan = plan,
+                                         .run = ndr_matmul_run_kernel };
