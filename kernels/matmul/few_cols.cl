@@ -26,14 +26,10 @@
 #define PITCH (CHUNK + 16 / (uint)sizeof(T)) /* so that columns begin in different banks */
 #define B_ROWS (GROUP / COLS) /* that the group loads at once */
 #define B_LOADS ((CHUNK + B_ROWS - 1) / B_ROWS)
-#define TILE (COLS * PITCH)
-#define ADDENDS (ALL / COLS)    /* that remain of the sums for an element after the first addition */
-#define PLACE (ALL + ADDENDS)   /* from the sums for one element to those for the next: they begin in different banks */
+#define ADDENDS (ALL / COLS)  /* that remain of the sums for an element after the first addition */
+#define PLACE (ALL + ADDENDS) /* from the sums for one element to those for the next: they begin in different banks */
 #define MAX(x, y) ((x) > (y) ? (x) : (y))
-#ifndef BUFFERS
-#define BUFFERS 2
-#endif
-#define SCRATCH MAX(BUFFERS * TILE, MAX(COLS * TEAMS * PLACE, ROWS * GROUP))
+#define SCRATCH MAX(COLS * PITCH, MAX(COLS * TEAMS * PLACE, ROWS * GROUP))
 
 #if RUN == 1
 typedef T run;
@@ -111,7 +107,7 @@ gemm_few_cols(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
               T beta, global T *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
-    local T tiles[SCRATCH] __attribute__((aligned(16)));
+    local T tile[SCRATCH] __attribute__((aligned(16)));
     const uint item = (uint)ndr_local_id(it, 1), side = item % SIDE, team = item / SIDE % TEAMS;
     const uint slice = item / (SIDE * TEAMS), first = (slice * STEPS * SIDE + side) * RUN;
     const ulong product = ndr_group_id(it, 0), row0 = ndr_group_id(it, 1) * (TEAMS * ROWS);
@@ -130,9 +126,7 @@ gemm_few_cols(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
 #pragma unroll
         for (uint j = 0; j < COLS; ++j) sum[r][j] = (T)0;
 
-    uint now = 0;
     for (ulong p = 0; p < k; p += CHUNK) {
-        local T *const tile = tiles + now * TILE;
         run x[STEPS][ROWS];
         T y[B_LOADS];
         if (k - p >= CHUNK) { /* a constant: nothing is compared */
@@ -145,9 +139,6 @@ gemm_few_cols(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
 #pragma unroll
         for (uint r = 0; r < ROWS; ++r) a_rows[r] += CHUNK;
         b += CHUNK * b_pitch;
-#if BUFFERS == 1
-        if (p > 0) barrier(CLK_LOCAL_MEM_FENCE);
-#endif
         store_b(tile, item, y);
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
@@ -158,16 +149,16 @@ gemm_few_cols(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
 #pragma unroll
                 for (uint r = 0; r < ROWS; ++r) sum[r][j] = add_products(sum[r][j], x[s][r], z);
             }
-        now = (now + 1) % BUFFERS;
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    share_sums(sum, tiles, item);
+    share_sums(sum, tile, item);
     for (uint e = item; e < ROWS * COLS * TEAMS; e += GROUP) {
         const ulong row = row0 + e / (COLS * TEAMS) * TEAMS + e % TEAMS;
         const uint col = e / TEAMS % COLS;
         T all = (T)0;
 #pragma unroll
-        for (uint i = 0; i < ADDENDS; ++i) all += tiles[e * ADDENDS + i];
+        for (uint i = 0; i < ADDENDS; ++i) all += tile[e * ADDENDS + i];
         global T *const out = c + row * c_pitch + col;
         if (row < m && col < n) *out = alpha * all + (beta == (T)0 ? (T)0 : beta * *out);
     }

@@ -321,6 +321,8 @@ static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(voi
     assert_takes_for_both("few_rows", &caps, 8, 4096, 4096);
     assert_takes_for_both("few_cols", &caps, 4096, 1, 4096);
     assert_takes_for_both("few_cols", &caps, 4096, 8, 4096);
+    assert_takes_for_both("few_rows", &caps, 1, 1000, 1000);
+    assert_takes_for_both("few_cols", &caps, 1000, 1, 1000);
     assert_takes_for_both("blocked", &caps, 9, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 9, 4096);
     assert_takes_for_both("blocked", &caps, 8, 64, 1 << 20); /* in parts of the depth */

@@ -21,20 +21,21 @@ static const char *cannot(const void *request)
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
-    return count_groups(request) >= caps->info.compute_units / 2 ? NULL : "c has too few rows";
+    return 5 * count_groups(request) >= caps->info.compute_units ? NULL : "c has too few rows";
 }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     (void)caps;
     const ndr_matmul_request *r = request;
-    const size_t products = ndr_matmul_first_count(r);
+    const size_t products = ndr_matmul_first_count(r), bytes = ndr_dtype_size(r->dtype);
+    const unsigned run = ndr_matmul_run_of(r, &r->a), cols = ndr_matmul_round_few(r->c.cols);
+    const size_t tile_bytes = cols * (size_t)16 * (SIDE * SLICES * STEPS + 1);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(products, count_groups(r) / products * ITEMS, 1, ITEMS),
-                           .local_bytes = (size_t)32 << 10 };
+                           .local_bytes = ndr_max_size(tile_bytes, ROWS * ITEMS * bytes) };
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DRUN=%u -DCOLS=%u -DROWS=%d -DSTEPS=%u -DTEAMS=%d -DSLICES=%d",
-             ndr_dtype_describe(r->dtype)->cl_name, ndr_matmul_run_of(r, &r->a), ndr_matmul_round_few(r->c.cols), ROWS,
-             STEPS * 16 / (unsigned)ndr_dtype_size(r->dtype) / ndr_matmul_run_of(r, &r->a), TEAMS, SLICES);
+             ndr_dtype_describe(r->dtype)->cl_name, run, cols, ROWS, STEPS * 16 / (unsigned)bytes / run, TEAMS, SLICES);
 }
 
 const ndr_op_row ndr_matmul_few_cols = { .name = "few_cols",

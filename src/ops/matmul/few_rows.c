@@ -3,20 +3,20 @@
 
 #include <stdio.h>
 
-enum { ITEMS = 512, STEPS = 8, WIDEST = 16, NARROWEST = 4 /* vectors of a strip */ };
+enum { ITEMS = 512, WIDE = 16, NARROW = 8 /* vectors of a strip */ };
 
 static size_t count_strips(const ndr_matmul_request *r, unsigned width)
 {
     return ndr_ceil_div(r->c.cols, (size_t)width * ndr_matmul_run_of(r, &r->b)) * ndr_matmul_first_count(r);
 }
 
-/* The widest strips that give work to all units. */
 static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    unsigned width = WIDEST;
-    while (width > NARROWEST && count_strips(r, width) < caps->info.compute_units) width /= 2;
-    return width;
+    return 2 * count_strips(r, WIDE) >= 3 * (size_t)caps->info.compute_units ? WIDE : NARROW;
 }
+
+/* Wide vectors of few elements need more loads at once. */
+static unsigned steps_for(unsigned b_run) { return b_run == 2 ? 8 : 4; }
 
 static const char *cannot(const void *request)
 {
@@ -27,7 +27,7 @@ static const char *cannot(const void *request)
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
-    return count_strips(request, NARROWEST) >= caps->info.compute_units / 2 ? NULL : "c has too few columns";
+    return 5 * count_strips(request, NARROW) >= caps->info.compute_units ? NULL : "c has too few columns";
 }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
@@ -39,8 +39,8 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(products, strips * ITEMS, 1, ITEMS),
                            .local_bytes = rows * (ITEMS / 2) * b_run * ndr_dtype_size(r->dtype) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DA_RUN=%u -DB_RUN=%u -DROWS=%u -DSTEPS=%d -DWIDTH=%u -DSLICES=%u",
-             ndr_dtype_describe(r->dtype)->cl_name, a_run, b_run, rows, STEPS, width, ITEMS / width);
+             "-DT=%s -DA_RUN=%u -DB_RUN=%u -DROWS=%u -DSTEPS=%u -DWIDTH=%u -DSLICES=%u",
+             ndr_dtype_describe(r->dtype)->cl_name, a_run, b_run, rows, steps_for(b_run), width, ITEMS / width);
 }
 
 const ndr_op_row ndr_matmul_few_rows = { .name = "few_rows",
