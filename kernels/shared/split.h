@@ -1,26 +1,38 @@
 /* split.h - how kernels/matmul/split.cl stores the parts of A and B. C and OpenCL C compile this file.
  *
- * Rows of A and columns of B are lines along k. A slab is SPLIT_DEPTH steps of a block of lines. The slabs of a block
- * follow each other, and each one holds
+ * Rows of A and columns of B are lines along k. A slab is NDR_SPLIT_DEPTH steps of a block of lines, a stretch 1 or 2
+ * slabs. The stretches of a block follow each other, and each one holds
  *
- *     [part][line][64 bytes]        a bfloat16 for each step; the 16-byte quarter q is at q ^ (line / 2 % 4)
+ *     [slab][part][line][64 bytes]  16 bits for each step; the 16-byte quarter q is at q ^ (line / 2 % 4)
+ *     [line]                        with two parts: a float, the power of two by which to multiply them
  *
- * where part 0 is the element rounded to a bfloat16, part 1 what is left of it, rounded, and part 2 the rest. */
+ * where part 0 is the element rounded to a bfloat16 (of three parts) or half (of two), part 1 what is left of it,
+ * rounded, and part 2 the rest. */
 #ifndef NDR_SHARED_SPLIT_H
 #define NDR_SHARED_SPLIT_H
 
-#define NDR_SPLIT_PARTS 3
 #define NDR_SPLIT_DEPTH 32 /* steps of a slab */
 #define NDR_SPLIT_ROWS 128 /* lines of a block of A, rows of a tile of C */
-#define NDR_SPLIT_LINE_BYTES (NDR_SPLIT_PARTS * NDR_SPLIT_DEPTH * 2) /* of a line in a slab */
 #define NDR_SPLIT_CHUNK 64 /* lines that a group of the first kernel splits */
+#define NDR_SPLIT_SLABS(parts) (4 - (parts)) /* of a stretch */
+#define NDR_SPLIT_LINE_BYTES(parts) ((parts) == 2 ? 2 * 2 * NDR_SPLIT_DEPTH * 2 + 4 : 3 * NDR_SPLIT_DEPTH * 2)
 
-/* Marks that the first kernel sets in the workspace. Parts lose the bits of an element below 2^-133. */
+/* Marks that the first kernel sets in the workspace. Three parts lose the bits of an element below 2^-133. */
 #define NDR_SPLIT_BEYOND 0  /* infinities, NaN, and what becomes infinite when it is rounded to a bfloat16 */
 #define NDR_SPLIT_A_TINY 1  /* an element of A below 2^-110, but not 0 */
 #define NDR_SPLIT_A_LARGE 2 /* an element of A of at least 2^8 */
 #define NDR_SPLIT_B_TINY 3
 #define NDR_SPLIT_B_LARGE 4
-#define NDR_SPLIT_MARKS 5
+
+/* With two parts: elements are multiplied by a power of two, so that the largest one of a line's stretch is in
+ * [2^14, 2^15). */
+#define NDR_HALVES_TRIED 5
+#define NDR_HALVES_BEYOND 6 /* a largest one below 2^-49, but not 0, or of at least 2^60; infinities and NaN */
+#define NDR_HALVES_COARSE 7 /* an element below HALVES_FINE, but not 0 */
+#define NDR_HALVES_SPARSE 8 /* a line's stretch of which less than 3/4 is at least HALVES_LARGE, but not all zeros */
+#define NDR_SPLIT_MARKS 9
+
+#define NDR_HALVES_FINE 0x1p-5f
+#define NDR_HALVES_LARGE 0x1p6f
 
 #endif

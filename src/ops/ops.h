@@ -68,6 +68,7 @@ typedef enum ndr_need {
     NDR_NEEDS_F64_MMA = 1u << 1,      /* inline PTX that multiplies matrices of f64 */
     NDR_NEEDS_BF16_MMA = 1u << 2,     /* PTX, loaded as a binary, that multiplies matrices of bfloat16 */
     NDR_NEEDS_LARGE_GROUPS = 1u << 3, /* groups of 512 items with 32 KiB of local memory */
+    NDR_NEEDS_F16_MMA = 1u << 4,      /* the same of half and bfloat16 */
 } ndr_need;
 
 typedef struct ndr_op_job ndr_op_job;
@@ -76,7 +77,7 @@ typedef struct ndr_op_row ndr_op_row;
 /* One implementation. `request` is the operation's struct. cannot() and unsuited() return the reason, or NULL; a
  * NULL function never has a reason. All functions but run() are pure. */
 struct ndr_op_row {
-    const char *name;   /* of its files, too: src/ops/OPERATION/NAME.c and kernels/OPERATION/NAME.cl */
+    const char *name;   /* of its files, too, if it has its own: src/ops/OPERATION/NAME.c, kernels/OPERATION/NAME.cl */
     const char *file;   /* under kernels/ */
     const char *kernel; /* the main one */
     unsigned needs;

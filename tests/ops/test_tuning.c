@@ -187,7 +187,11 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("mma", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F64));
     assert_takes("blocked", &caps, product_of(128, 128, 8192, NDR_DTYPE_F64)); /* in parts of the depth */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F64));
-    assert_takes("split", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(1500, 1500, 1500, NDR_DTYPE_F32));
+    assert_takes("split", &caps, product_of(1400, 1400, 1400, NDR_DTYPE_F32)); /* four launches would take too long */
+    assert_takes("halves", &caps, product_of(8000, 8000, 128, NDR_DTYPE_F32));
+    assert_takes("split", &caps, product_of(8000, 8000, 127, NDR_DTYPE_F32)); /* its bound holds from 128 on */
     assert_takes("split", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F32));
     assert_takes("split", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4097, 4097, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
@@ -203,23 +207,28 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
 }
 
-/* 6 bytes for each element of a and b, with padding: 2 * 4096 * 4096 * 6 bytes are 192 MiB. */
+/* 6 bytes for each element of a and b, with padding: 2 * 4096 * 4096 * 6 bytes are 192 MiB. Halves need less, but three
+ * parts may have to follow them. */
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
     (void)state;
+    const char *const rows[] = { "split", "halves" };
     const uint64_t needed = ((uint64_t)192 << 20) + 256;
-    ndr_caps caps = caps_with_warps();
-    ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
-    assert_int_equal(plan.workspace_bytes, needed);
-    caps.info.global_memory_bytes = 8 * needed;
-    assert_takes("split", &caps, product);
-    caps.info.global_memory_bytes = 8 * needed - 1;
-    assert_takes("blocked", &caps, product);
-    caps.info.global_memory_bytes *= 2;
-    caps.info.max_buffer_bytes = (size_t)needed - 1;
-    assert_takes("blocked", &caps, product);
+    const ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
+    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+        const ndr_op_row *row = row_of(&ndr_matmul_operation, rows[i]);
+        ndr_caps caps = caps_with_warps();
+        ndr_op_plan plan;
+        row->plan(&caps, &product, &plan);
+        assert_int_equal(plan.workspace_bytes, needed);
+        caps.info.global_memory_bytes = 8 * needed;
+        assert_null(row->unsuited(&caps, &product));
+        caps.info.global_memory_bytes = 8 * needed - 1;
+        assert_takes("blocked", &caps, product);
+        caps.info.global_memory_bytes *= 2;
+        caps.info.max_buffer_bytes = (size_t)needed - 1;
+        assert_takes("blocked", &caps, product);
+    }
 }
 
 static unsigned number_after(const char *options, const char *name)
@@ -237,6 +246,8 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
     caps.info.compute_units = units;
     row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+    row_of(&ndr_matmul_operation, "halves")->plan(&caps, &product, &plan);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
 }
 
 /* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the row is used. */
@@ -247,6 +258,13 @@ static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
         check_width(units, 129, 65, 64);
         check_width(units, 2050, 6000, 128);
     }
+}
+
+static void check_plan_of_parts(const ndr_caps *caps, const ndr_op_plan *plan)
+{
+    assert_true(plan->local_bytes <= 227 << 10 && plan->range.local.size[0] <= caps->info.max_group_size);
+    assert_true(plan->range.global.size[0] / plan->range.local.size[0] <= caps->info.compute_units);
+    assert_non_null(strstr(plan->options, "-DNDR_PTX_TARGET=sm_90a"));
 }
 
 /* Groups of one round of tiles; stages within the local memory that such a device has: 227 KiB. */
@@ -264,9 +282,11 @@ static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
             const unsigned tile = number_after(plan.options, "-DTILE_M=") * number_after(plan.options, "-DTILE_N=");
             assert_true(plan.range.global.size[1] / plan.range.local.size[1] * tile >= sizes[m] * sizes[n]);
             row_of(&ndr_matmul_operation, "split")->plan(&caps, &floats, &plan);
-            assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
-            assert_true(plan.range.global.size[0] / plan.range.local.size[0] <= caps.info.compute_units);
-            assert_non_null(strstr(plan.options, "-DNDR_PTX_TARGET=sm_90a"));
+            check_plan_of_parts(&caps, &plan);
+            assert_int_equal(number_after(plan.options, "-DPARTS="), 3);
+            row_of(&ndr_matmul_operation, "halves")->plan(&caps, &floats, &plan);
+            check_plan_of_parts(&caps, &plan);
+            assert_int_equal(number_after(plan.options, "-DPARTS="), 2);
         }
 }
 
@@ -410,8 +430,8 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
 
 #define NOT_FEW "not few_rows: c has more than 8 rows; not few_cols: c has more than 8 columns; "
 #define NO_MMA                                                                                       \
-    "not mma: the device lacks inline PTX that multiplies matrices of f64; not split: the device lacks " \
-    "PTX that multiplies matrices of bfloat16; "
+    "not mma: the device lacks inline PTX that multiplies matrices of f64; not halves: the device lacks " \
+    "PTX that multiplies matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
