@@ -51,7 +51,7 @@ static inline bool halves_suffice(global const uint *marks, uint number)
 }
 
 /* Many items may set a mark; few of them write it. */
-static inline void set_mark(volatile global uint *mark, uint number)
+static inline void set_mark(global uint *mark, uint number)
 {
     if (*mark != number) *mark = number;
 }
@@ -70,7 +70,7 @@ static inline uint round_to_part(float x, float *rounded)
     return whole >> 16;
 }
 
-static inline void set_marks(volatile global uint *marks, uint number, const float *x, bool is_a)
+static inline void set_marks(global uint *marks, uint number, const float *x, bool is_a)
 {
     uint greatest = 0, least = 0xffffffff; /* of the magnitudes; of those less 1, where 0 is the greatest */
 #pragma unroll
@@ -227,7 +227,7 @@ static inline void split_chunk(uint index, ulong m, ulong n, ulong k, global con
     const chunk at = { first, find_step(stretch, stretches, k), is_a ? m : n, find_step(stretch + 1, stretches, k) };
     const uint item = get_local_id(0), quarter = item % 4;
     const uint lines = is_a ? TILE_M : TILE_N, line = (uint)at.line + item / 4, block = line / lines;
-    volatile global uint *const marks = workspace + NDR_MARKS;
+    global uint *const marks = workspace + NDR_MARKS;
     global uchar *const all = (global uchar *)(workspace + NDR_WORKSPACE_HEAD);
     global uchar *const to = (is_a ? all : all + (ulong)blocks_m * stretches * A_BYTES)
                              + ((ulong)block * stretches + stretch) * lines * LINE_BYTES;

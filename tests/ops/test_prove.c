@@ -243,38 +243,51 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
 }
 
 /* Buffers of more than 512 KiB are refused, so there is no workspace for parts. */
+static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t m, size_t k, const char *name)
+{
+    const ndr_matmul_desc desc = {
+        .dtype = NDR_DTYPE_F32, .a = { x, 0, m, k, 0 }, .b = { x, 0, k, m, 0 }, .c = { c, 0, m, m, 0 }
+    };
+    float *got = malloc(m * m * sizeof *got);
+    char wanted[64];
+    ndr_event *event;
+    logged[0] = '\0';
+    b->context->caps.info.max_buffer_bytes = 1 << 19;
+    assert_ok(ndr_op_force(b->context, &ndr_matmul_operation, name));
+    assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
+    assert_ok(ndr_matmul(b->queue, &desc, &event));
+    assert_ok(ndr_event_wait(event));
+    assert_ok(ndr_buffer_read(b->queue, c, 0, m * m * sizeof *got, got));
+    for (size_t i = 0; i < m * m; ++i) assert_true(got[i] == (float)k);
+    snprintf(wanted, sizeof wanted, "op.row matmul: blocked instead of %s: ", name);
+    assert_non_null(strstr(logged, wanted));
+    ndr_event_destroy(event);
+    free(got);
+}
+
 static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void **state)
 {
     (void)state;
     enum { M = 200, K = 600 };
-    static float ones[M * K], got[M * M];
+    static float ones[M * K];
+    const char *const names[] = { "split", "halves" };
     for (size_t i = 0; i < M * K; ++i) ones[i] = 1;
     skip_without(device.warp_size == 32, "the device has no warps of 32");
     bench b = open_bench("off", 0);
+    const size_t most = b.context->caps.info.max_buffer_bytes;
     ndr_buffer *x, *c;
-    ndr_event *event;
+    bool is_right = true;
     assert_ok(ndr_buffer_create_from(b.context, sizeof ones, ones, &x));
-    assert_ok(ndr_buffer_create(b.context, sizeof got, &c));
-    const ndr_matmul_desc desc = {
-        .dtype = NDR_DTYPE_F32, .a = { x, 0, M, K, 0 }, .b = { x, 0, K, M, 0 }, .c = { c, 0, M, M, 0 }
-    };
-    assert_ok(ndr_op_force(b.context, &ndr_matmul_operation, "split"));
-    bool is_right;
-    assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, row_of(&ndr_matmul_operation, "split"), &is_right));
-    if (is_right) {
-        b.context->caps.info.max_buffer_bytes = 1 << 19;
-        assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
-        assert_ok(ndr_matmul(b.queue, &desc, &event));
-        assert_ok(ndr_event_wait(event));
-        assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, got));
-        for (size_t i = 0; i < M * M; ++i) assert_true(got[i] == K);
-        assert_non_null(strstr(logged, "op.row matmul: blocked instead of split: "));
-        ndr_event_destroy(event);
+    assert_ok(ndr_buffer_create(b.context, M * M * sizeof(float), &c));
+    for (size_t i = 0; i < NDR_COUNT_OF(names) && is_right; ++i) {
+        b.context->caps.info.max_buffer_bytes = most;
+        assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, row_of(&ndr_matmul_operation, names[i]), &is_right));
+        if (is_right) check_without_memory(&b, x, c, M, K, names[i]);
     }
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(c);
     close_bench(&b);
-    skip_without(is_right, "the device has no PTX for matrices of bfloat16");
+    skip_without(is_right, "the device has no PTX for matrices of bfloat16 and half");
 }
 
 static int open_folder(void **state)
