@@ -111,20 +111,28 @@ static inline uint find_exponent(uint greatest)
     return is_beyond ? 127 + 14 : greatest >> 23;
 }
 
-/* Multiply by the line's factor, count large elements, and tell whether there are small ones. */
-static inline uint scale(float *x, uint exponent, bool *is_coarse)
+/* Multiply by the line's factor, and count: 1 for a large element, 256 for a small one. */
+static inline uint scale(float *x, uint exponent)
 {
     const float factor = as_float((268 - exponent) << 23);
     uint count = 0;
-    *is_coarse = false;
 #pragma unroll
     for (uint i = 0; i < VALUES; ++i) {
         const bool is_zero = x[i] == 0;
         x[i] *= factor;
-        count += fabs(x[i]) >= NDR_HALVES_LARGE;
-        *is_coarse |= !is_zero && !(fabs(x[i]) >= NDR_HALVES_FINE);
+        if (fabs(x[i]) >= NDR_HALVES_LARGE) count += 1;
+        else if (!is_zero && !(fabs(x[i]) >= NDR_HALVES_FINE)) count += 256;
     }
     return count;
+}
+
+/* Of a line's stretch, whose count is that of all its elements. */
+static inline void set_marks(global uint *marks, uint number, uint greatest, uint count, uint steps)
+{
+    const bool is_beyond = greatest != 0 && find_exponent(greatest) != greatest >> 23;
+    if (is_beyond) set_mark(marks + NDR_HALVES_BEYOND, number);
+    if (count >= 256) set_mark(marks + NDR_HALVES_COARSE, number);
+    if (greatest != 0 && 4 * (count % 256) < 3 * steps) set_mark(marks + NDR_HALVES_SPARSE, number);
 }
 
 #endif
@@ -209,7 +217,7 @@ static inline ulong find_step(uint stretch, uint stretches, ulong k)
 typedef struct shared_by_lines {
     float copy[CHUNK * (STEPS + 1)];
 #if PARTS == 2
-    uint greatest[4 * CHUNK], large[4 * CHUNK];
+    uint greatest[4 * CHUNK], counts[4 * CHUNK];
 #endif
 } shared_by_lines;
 
@@ -253,16 +261,13 @@ static inline void split_chunk(uint index, ulong m, ulong n, ulong k, global con
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint4 g = vload4(item / 4, shared->greatest);
     const uint greatest = max(max(g.x, g.y), max(g.z, g.w)), exponent = find_exponent(greatest);
-    bool is_coarse;
-    shared->large[item] = scale(x, exponent, &is_coarse);
+    shared->counts[item] = scale(x, exponent);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint4 l = vload4(item / 4, shared->large);
-    const bool is_dense = 4 * (l.x + l.y + l.z + l.w) >= 3 * (uint)(at.end - at.step);
-    if (greatest != 0 && exponent != greatest >> 23) set_mark(marks + NDR_HALVES_BEYOND, number);
-    if (greatest != 0 && !is_dense) set_mark(marks + NDR_HALVES_SPARSE, number);
-    if (is_coarse) set_mark(marks + NDR_HALVES_COARSE, number);
-    if (quarter == 0)
+    const uint4 count = vload4(item / 4, shared->counts);
+    if (quarter == 0) {
+        set_marks(marks, number, greatest, count.x + count.y + count.z + count.w, (uint)(at.end - at.step));
         ((global float *)(to + PARTS * SLABS * lines * (DEPTH * 2)))[line % lines] = as_float((exponent - 14) << 23);
+    }
 #endif
     store_parts(to, lines, line & (lines - 1), quarter, x);
 }
