@@ -523,7 +523,8 @@ static void test_tuning__of_products_takes_the_block_that_the_registers_hold(voi
     assert_takes_block(0, 4, 2, 4);
 }
 
-/* Two compute units, so a sixteenth of the product for an item, but at most 2^18 multiplications. */
+/* Two compute units, so a sixteenth of the product for an item, but at most 2^18 multiplications; a quarter if that is
+ * below 2^17. */
 static void test_tuning__of_products_gives_items_rows_or_parts_of_rows(void **state)
 {
     (void)state;
@@ -531,13 +532,13 @@ static void test_tuning__of_products_gives_items_rows_or_parts_of_rows(void **st
         unsigned features;
         size_t size, rows, cols;
     } items[] = { { NDR_CORE_AVX512F, 1, 1, 1 },
-                  { NDR_CORE_AVX512F, 64, 8, 2 },
+                  { NDR_CORE_AVX512F, 64, 4, 1 },
                   { NDR_CORE_AVX512F, 128, 16, 1 },
                   { NDR_CORE_AVX512F, 512, 64, 11 },
-                  { NDR_CORE_AVX | NDR_CORE_FMA, 64, 16, 1 },
+                  { NDR_CORE_AVX | NDR_CORE_FMA, 64, 4, 1 },
                   { NDR_CORE_AVX | NDR_CORE_FMA, 128, 16, 1 },
                   { NDR_CORE_AVX | NDR_CORE_FMA, 512, 128, 5 },
-                  { NDR_CORE_SSE2, 64, 16, 1 },
+                  { NDR_CORE_SSE2, 64, 4, 1 },
                   { NDR_CORE_SSE2, 512, 128, 4 } };
     const ndr_caps caps = caps_of(&cpu);
     for (size_t i = 0; i < COUNT_OF(items); ++i) {
@@ -631,22 +632,37 @@ static void test_tuning__of_products_of_one_vector_of_columns_takes_more_rows(vo
     assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 16, " -DMR=8 -DVECTORS=1 ");
 }
 
-/* Blocks have 8 rows here, unless they divide the product. The device has 2 compute units, which get 8 groups each. */
+/* Blocks have 8 rows here, unless they divide the product. The device has 2 compute units, which get 8 groups each, or 2
+ * if those are small. */
 static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small(void **state)
 {
     (void)state;
     assert_takes_items(1, 16, 1, 2);
     assert_takes_items(3, 16, 3, 1); /* one block of 16 rows each */
-    assert_takes_items(3, 17, 3, 3);
-    assert_takes_items(16, 16, 16, 1);
-    assert_takes_items(100, 16, 17, 1);
+    assert_takes_items(3, 17, 3, 2);
+    assert_takes_items(16, 16, 4, 1);
+    assert_takes_items(100, 16, 4, 1);
     assert_takes_items(1000, 16, 17, 1);
     assert_takes_items(1000, 32, 125, 1); /* 2^18 multiplications an item */
     assert_takes_items(1000, 64, 1000, 1);
     assert_takes_items(1000, 65, 1000, 1);
     assert_takes_items(16, 300, 16, 1);
     assert_takes_items(15, 300, 15, 2); /* too few for 16 groups */
-    assert_takes_items(100000, 1, 16, 1);
+    assert_takes_items(100000, 1, 4, 1);
+}
+
+static void test_tuning__of_batches_gives_many_units_fewer_groups(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_of(&cpu);
+    caps.info.compute_units = 16;
+    const ndr_matmul_request small = batch_of(1000, 16, 16, 16, NDR_DTYPE_F32);
+    const ndr_matmul_request large = batch_of(1000, 32, 32, 32, NDR_DTYPE_F32);
+    ndr_op_plan plan;
+    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &small, &plan);
+    assert_int_equal(plan.range.global.size[0], 33); /* 31 products each: 2 groups for each unit */
+    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &large, &plan);
+    assert_int_equal(plan.range.global.size[0], 143); /* 7 each: 8 groups */
 }
 
 /* What ndr_tune() found for one product says nothing of a batch. */
@@ -878,6 +894,7 @@ int main(void)
         cmocka_unit_test(test_tuning__of_products_takes_vectors_that_are_not_wider_than_c),
         cmocka_unit_test(test_tuning__of_products_of_one_vector_of_columns_takes_more_rows),
         cmocka_unit_test(test_tuning__of_batches_gives_items_whole_products_if_they_are_small),
+        cmocka_unit_test(test_tuning__of_batches_gives_many_units_fewer_groups),
         cmocka_unit_test(test_tuning__of_batches_is_apart_from_that_of_single_products),
         cmocka_unit_test(test_tuning__of_batches_takes_tiles_that_one_product_fills),
         cmocka_unit_test(test_tuning__of_products_takes_tiles_that_fit_the_registers),

@@ -41,16 +41,19 @@ static ndr_matmul_block choose_block(const ndr_matmul_request *r)
 }
 
 /* An item takes blocks of a row, rows of blocks, or whole products: so much that the time of a group itself does not
- * count, but leaving GROUPS_PER_UNIT groups for each compute unit, because they do not end at the same time. In a batch
- * it takes a whole product even if that is more, because then it prefetches the next one. */
+ * count, but leaving GROUPS_PER_UNIT groups for each compute unit, because they do not end at the same time;
+ * FEWEST_PER_UNIT if those have less than FEW multiplications, because many units wait for each other when they take
+ * groups. In a batch an item takes a whole product even if that is more, because then it prefetches the next one. */
 static shares share(const ndr_caps *caps, const ndr_matmul_request *r, ndr_matmul_block block)
 {
-    enum { MULTIPLICATIONS = 1 << 18, GROUPS_PER_UNIT = 8 };
+    enum { MULTIPLICATIONS = 1 << 18, GROUPS_PER_UNIT = 8, FEW = 1 << 17, FEWEST_PER_UNIT = 2 };
     const shares all = { ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, block.rows),
                          ndr_ceil_div(r->c.cols, ndr_matmul_block_cols(block)) };
     const double row = (double)block.rows * (double)r->c.cols * (double)ndr_max_size(r->depth, 1);
     const double product = row * (double)all.rows, whole = product * (double)all.products;
-    const double even = whole / (GROUPS_PER_UNIT * (double)caps->info.compute_units);
+    const double unit = whole / (double)caps->info.compute_units;
+    const double few = unit / FEWEST_PER_UNIT < FEW ? unit / FEWEST_PER_UNIT : FEW;
+    const double even = unit / GROUPS_PER_UNIT > few ? unit / GROUPS_PER_UNIT : few;
     const double enough = r->c.further && product > MULTIPLICATIONS ? product : MULTIPLICATIONS;
     const double item = even < enough ? even : enough;
     if (item >= product) return (shares){ ndr_ceil_div(all.products, (size_t)(item / product)), 1, 1 };
