@@ -13,9 +13,7 @@
  *                                        sums are added at the end, in the order of the slices.
  *
  * If C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. If k is no
- * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks.
- *
- * The pointers to global memory are not `restrict`: loads of memory that is known not to change may pass a barrier. */
+ * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks. */
 #include "join.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
@@ -50,6 +48,14 @@
 /* Column `col` of a_tile has its rows in another order, row ^ TURN(col): so 32 neighbours store their elements to 32
  * banks of local memory. A vector of rows stays one. */
 #define TURN(col) ((col) / A_RUN % A_SIDE * (32 / A_SIDE) & (ITEMS_M * LANES - 1))
+
+/* Compilers move loads past a barrier if they know that nothing changes the memory. In a step of many products they
+ * spread vectors over these; in others they load too late, or need more registers for single elements. */
+#if A_RUN > 1 && B_RUN > 1 && ITEM_M * ITEM_N > 64
+#define UNCHANGED restrict
+#else
+#define UNCHANGED
+#endif
 
 #define VECTORS (ITEM_M * ITEM_N / LANES) /* of an item's block of C */
 #define BAND_ROWS 8 /* rows of tiles computed together: the cache keeps what they share */
@@ -222,10 +228,10 @@ static inline uint first_row(uint item)
 /* Over `whole` groups, one for each of the first tiles, and one for each part of k of the `divided` tiles after them. A
  * part takes `depth` steps along k, and its group stores its sums to the workspace. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch, ulong a_stride,
-             global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c, ulong c_offset,
-             ulong c_pitch, ulong c_stride, ulong whole, ulong divided, ulong depth, global uint *workspace,
-             NDR_ND_RANGE(1))
+gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ulong a_offset, ulong a_pitch,
+             ulong a_stride, global const T *UNCHANGED b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta,
+             global T *UNCHANGED c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong whole, ulong divided,
+             ulong depth, global uint *UNCHANGED workspace, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     local T tiles[2 * TILE_K * (TILE_M + TILE_N)] __attribute__((aligned(16)));
@@ -274,7 +280,7 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offs
             for (uint i = 0; i < B_LOADS; ++i) b_next[i] = *B_AT(i);
             a_from += TILE_K;
             b_from += TILE_K * b_pitch;
-            barrier(CLK_LOCAL_MEM_FENCE); /* it also keeps compilers from moving the loads down to the stores */
+            barrier(CLK_LOCAL_MEM_FENCE);
             multiply_tiles(sum, a_mine + now * (TILE_K * TILE_M), a_row, b_mine + now * (TILE_K * TILE_N));
             now ^= 1;
             store_a(a_tiles + now * (TILE_K * TILE_M), item, a_next);
