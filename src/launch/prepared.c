@@ -201,5 +201,6 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
     const ndr_launch_request request = { &order,         prepared->kernel,    &prepared->planned->range,
                                          prepared->args, prepared->arg_count, prepared,
                                          NULL };
-    return ndr_launch_in(&request, event);
+    const bool is_plain = prepared->kernel->form != NDR_FORM_REDUCTION && !ndr_handles_are_checked();
+    return is_plain ? ndr_prepared_run_plain(&request, event) : ndr_launch_in(&request, event);
 }
