@@ -259,8 +259,8 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
  * below counts it.
  *
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
- * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's. Images
- * have no zones: accesses outside of them are not found. */
+ * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's.
+ * Images have no zones: accesses outside of them are not found. */
 typedef enum ndr_check_mode {
     NDR_CHECK_DEFAULT = 0, /**< As the environment variable NDR_CHECK: 1 is on; 0, empty or unset is off. */
     NDR_CHECK_ON = 1,      /**< Checked. */
@@ -352,10 +352,10 @@ NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
  * ndr_queue_desc.spin_ns. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish(ndr_queue *queue);
 
-/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). Less than 0.2 ms counts
- * as 0.2 ms, because drivers need some time to see that a queue is empty. After a timeout the work continues, and every object works as before. The thread polls and
- * sleeps in between, for at most a millisecond at a time. A driver that runs the work inside clFlush(), such as
- * Oclgrind, may block for longer. */
+/** NDR_TIMEOUT if not everything has ended within `timeout_ns`; otherwise as ndr_queue_finish(). Less than 0.2 ms
+ * counts as 0.2 ms, because drivers need some time to see that a queue is empty. After a timeout the work continues,
+ * and every object works as before. The thread polls and sleeps in between, for at most a millisecond at a time. A
+ * driver that runs the work inside clFlush(), such as Oclgrind, may block for longer. */
 NDR_MUST_CHECK ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns);
 
 /** Wait until everything enqueued has ended, and return the time then, by the host's monotonic clock. The difference of

@@ -169,8 +169,7 @@ ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns)
     return NDR_OK;
 }
 
-/* Drivers need some time to end the mark of an empty queue, which a program that polls with a limit of 0 would never see.
- */
+/* Drivers need some time to end the mark of an empty queue. A program that polls with a limit of 0 would not see it. */
 ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 {
     enum { MARK_NS = 200000 };
