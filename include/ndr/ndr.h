@@ -1007,8 +1007,8 @@ NDR_MUST_CHECK ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *
 
 /** Change one argument, counted from 0: `ndr_prepared_set(prepared, 2, ndr_arg_of(0.5f))`. Only this argument is
  * checked, and all local memory together. If the argument is refused, the earlier one stays. If OpenCL fails to set it
- * (NDR_DRIVER_ERROR or no memory), runs are refused until it is set. In place of a shared allocation only another one is
- * taken (NDR_BAD_KERNEL_ARGUMENT): some drivers take nothing else there. */
+ * (NDR_DRIVER_ERROR or no memory), runs are refused until it is set. In place of a shared allocation only another one
+ * is taken (NDR_BAD_KERNEL_ARGUMENT): some drivers take nothing else there. */
 NDR_MUST_CHECK ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg);
 
 /** Enqueue a prepared launch, on any queue of its context. `event` may be NULL. */
