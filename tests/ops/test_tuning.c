@@ -707,13 +707,17 @@ static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **s
         unsigned registers;
         size_t size;
         const char *tile;
-        size_t groups, sums; /* sums: tiles * parts in the workspace */
-    } expected[] = { { 1 << 16, 4096, "-DTILE_M=128 -DTILE_N=256 ", 32 * 16, 0 },
-                     { 1 << 16, 2048, "-DTILE_M=128 -DTILE_N=256 ", 16 * 8, 0 },
-                     { 1 << 16, 4097, "-DTILE_M=128 -DTILE_N=256 ", 4 * 132 + 33 * 4, 33 * 4 },
-                     { 1 << 16, 1920, "-DTILE_M=128 -DTILE_N=128 ", 15 * 15, 0 }, /* 120 of the largest: too few */
-                     { (1 << 16) - 1, 4097, "-DTILE_M=128 -DTILE_N=128 ", 33 * 33, 0 },
-                     { 0, 4097, "-DTILE_M=128 -DTILE_N=128 ", 33 * 33, 0 } };
+        size_t groups, sums; /* elements in the workspace */
+    } expected[] = {
+        { 1 << 16, 4096, "-DTILE_M=128 -DTILE_N=256 ", 32 * 16, 0 },
+        { 1 << 16, 2048, "-DTILE_M=128 -DTILE_N=256 ", 16 * 8, 0 },
+        { 1 << 16, 4100, "-DTILE_M=128 -DTILE_N=256 ", 4 * 132 + 33 * 4, 33 * 4 * 128 * 256 },
+        { 1 << 16, 1920, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=8 ", 15 * 15, 0 }, /* 120: too few */
+        { 1 << 16, 4097, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=16 ", 8 * 132 + 33 * 8,
+          33 * 8 * 128 * 128 },
+        { (1 << 16) - 1, 4096, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=8 ", 32 * 32, 0 },
+        { 0, 4097, "-DTILE_M=64 -DTILE_N=128 ", 65 * 33, 0 },
+    };
     ndr_caps caps = caps_of(&gpu);
     caps.info.compute_units = 132;
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
@@ -724,7 +728,7 @@ static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **s
         row_of(&ndr_matmul_operation, "blocked")->plan(&caps, &product, &plan);
         assert_non_null(strstr(plan.options, expected[i].tile));
         assert_int_equal(plan.range.global.size[0] / plan.range.local.size[0], expected[i].groups);
-        assert_int_equal(plan.workspace_bytes, sums ? NDR_WORKSPACE_HEAD_BYTES + sums * 128 * 256 * 4 : 0);
+        assert_int_equal(plan.workspace_bytes, sums ? NDR_WORKSPACE_HEAD_BYTES + 4 * sums : 0);
     }
 }
 

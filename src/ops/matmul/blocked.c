@@ -19,6 +19,11 @@ static const tile f32_tiles[] = {
     { 128, 256, 16, 8, 16, 1 }, { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 }, { 64, 64, 16, 8, 8, 2 },
     { 32, 64, 32, 4, 8, 4 },    { 16, 32, 64, 4, 4, 8 },  { 8, 8, 8, 8, 8, 1 },
 };
+/* If loads of A and B are of single elements. */
+static const tile f32_odd_tiles[] = {
+    { 128, 128, 8, 8, 16, 1 }, { 64, 128, 8, 8, 8, 1 }, { 64, 64, 16, 8, 8, 2 },
+    { 32, 64, 32, 4, 8, 4 },   { 16, 32, 64, 4, 4, 8 }, { 8, 8, 8, 8, 8, 1 },
+};
 static const tile f64_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
     { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 },  { 8, 8, 8, 8, 8, 1 },
@@ -35,13 +40,21 @@ typedef struct tile_list {
 
 #define LIST_OF(tiles) ((tile_list){ tiles, tiles + NDR_COUNT_OF(tiles) - 2 })
 
+/* Whether each row of all matrices starts and ends at a multiple of `lanes` elements. */
+static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
+{
+    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0
+           && matrix->stride % lanes == 0;
+}
+
 static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { PRODUCTS_PER_UNIT = 4 };
     if (r->dtype == NDR_DTYPE_F64) return LIST_OF(f64_tiles);
-    const bool is_large =
+    const bool has_many =
         r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * caps->info.compute_units;
-    return is_large ? LIST_OF(f32_batch_tiles) : LIST_OF(f32_tiles);
+    if (has_many) return LIST_OF(f32_batch_tiles);
+    return is_aligned(&r->a, 4) && is_aligned(&r->b, 4) ? LIST_OF(f32_tiles) : LIST_OF(f32_odd_tiles);
 }
 
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
@@ -52,15 +65,16 @@ static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
     return ndr_ceil_div(r->c.rows, t->m) * ndr_ceil_div(r->c.cols, t->n) * ndr_matmul_first_count(r);
 }
 
-/* Whether a group takes all registers of a unit: each item has 128 sums and as many other registers. */
-static bool is_alone(const tile *t) { return t->item_m * t->item_n == 128; }
+/* Whether items have 128 sums, and as many other registers: then these limit the groups of a unit. */
+static bool is_large(const tile *t) { return t->item_m * t->item_n == 128; }
+static size_t large_groups(const tile *t, const ndr_caps *caps) { return caps->registers / (256 * group_items(t)); }
 
 static bool fits(const tile *t, const ndr_caps *caps, size_t element_bytes)
 {
     const ndr_device_info *device = &caps->info;
     const size_t items = group_items(t);
     return tile_bytes(t, element_bytes) <= device->local_memory_bytes && items <= device->max_group_size
-           && items <= device->max_local_size[2] && (!is_alone(t) || items * 256 <= caps->registers);
+           && items <= device->max_local_size[2] && (!is_large(t) || large_groups(t, caps) > 0);
 }
 
 /* Whether c fills at least half a tile in each dimension; in a batch, more than half of its tiles. */
@@ -71,18 +85,18 @@ static bool fills_tiles(const tile *t, const ndr_matmul_request *r)
     return 2 * filled > (double)count_tiles(t, r) * t->m * t->n;
 }
 
-/* How many tiles occupy the units: a unit can run two groups without slices, or of few items, unless one takes all its
- * registers. */
-static size_t enough_tiles(const tile *t, size_t units)
+/* How many tiles occupy the units: of smaller blocks, a unit can run two groups without slices, or of few items. */
+static size_t enough_tiles(const tile *t, const ndr_caps *caps)
 {
     enum { FEW = 128 };
-    if (is_alone(t)) return units - units / 16;
+    const size_t units = caps->info.compute_units, large = large_groups(t, caps) * units;
+    if (is_large(t)) return large - large / 16;
     return t->slices == 1 || group_items(t) <= FEW ? units + units / 2 : units - units / 4;
 }
 
 static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    return fills_tiles(t, r) && count_tiles(t, r) >= enough_tiles(t, caps->info.compute_units);
+    return fills_tiles(t, r) && count_tiles(t, r) >= enough_tiles(t, caps);
 }
 
 /* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
@@ -94,21 +108,21 @@ static const tile *choose_tile(const tile_list *list, const ndr_caps *caps, cons
     return fits(t, caps, bytes) ? t : list->smallest + 1;
 }
 
-/* Groups for parts of k take `rounds` of all units, each 1 / parts as long as that of a whole tile. The second launch,
- * and the sums to store for it, cost each part as much as DEPTH steps. */
-static double cost_of(size_t groups, size_t units, size_t parts, size_t k)
+/* In rounds of as many groups as run at once. Groups for parts of k take 1 / parts of the time of a whole tile's. The
+ * second launch, and the sums to store for it, cost each part as much as DEPTH steps. */
+static double cost_of(size_t groups, size_t at_once, size_t parts, size_t k)
 {
     enum { DEPTH = 64 };
-    const double rounds = (double)ndr_ceil_div(groups, units);
+    const double rounds = (double)ndr_ceil_div(groups, at_once);
     return parts == 1 ? rounds : rounds / (double)parts + (double)(DEPTH * parts) / (double)k;
 }
 
-static size_t choose_parts(size_t tiles, size_t units, size_t k)
+static size_t choose_parts(size_t tiles, size_t at_once, size_t k)
 {
     enum { MAX_PARTS = 8 };
     size_t best = 1;
     for (size_t parts = 2; parts <= MAX_PARTS; ++parts)
-        if (cost_of(tiles * parts, units, parts, k) < cost_of(tiles * best, units, best, k)) best = parts;
+        if (cost_of(tiles * parts, at_once, parts, k) < cost_of(tiles * best, at_once, best, k)) best = parts;
     return best;
 }
 
@@ -121,17 +135,17 @@ static size_t choose_parts_of_small(size_t tiles, size_t units, size_t k)
 }
 
 /* What does not fill a round of all units is computed in parts of k: all of the smallest tiles if they are fewer than
- * the units, and the last round of the largest ones. Not in a batch. */
+ * the units, and the last round of tiles with large blocks. Not in a batch. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     const size_t units = ndr_max_size(1, caps->info.compute_units), k = r->depth;
     const tile_list list = tiles_for(caps, r);
     sizes s = { .tile = choose_tile(&list, caps, r), .parts = 1, .depth = k };
     s.tiles = s.whole = count_tiles(s.tile, r);
-    if (r->c.further || k == 0 || !(is_alone(s.tile) || s.tile >= list.smallest)) return s;
-    const size_t rest = is_alone(s.tile) ? s.tiles % units : s.tiles;
-    const size_t parts = is_alone(s.tile) ? choose_parts(rest, units, k) : choose_parts_of_small(rest, units, k);
-    if (parts < 2 || rest == 0) return s;
+    if (r->c.further || k == 0 || !(is_large(s.tile) || s.tile >= list.smallest)) return s;
+    const size_t at_once = units * large_groups(s.tile, caps), rest = is_large(s.tile) ? s.tiles % at_once : s.tiles;
+    const size_t parts = is_large(s.tile) ? choose_parts(rest, at_once, k) : choose_parts_of_small(rest, units, k);
+    if (parts < 2) return s;
     s.depth = ndr_ceil_div(ndr_ceil_div(k, parts), s.tile->k) * s.tile->k;
     s.parts = ndr_ceil_div(k, s.depth);
     s.whole = s.tiles - rest;
@@ -149,13 +163,6 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
     return device->type == NDR_DEVICE_TYPE_GPU && is_large
                ? NULL
                : "the device is no GPU with groups of 64 items and 32 KiB of local memory";
-}
-
-/* Whether each row of all matrices starts and ends at a multiple of `lanes` elements. */
-static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
-{
-    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0
-           && matrix->stride % lanes == 0;
 }
 
 static size_t count_sums(const sizes *s) { return (s->tiles - s->whole) * s->parts * s->tile->m * s->tile->n; }
