@@ -136,6 +136,11 @@ static ndr_status map_x(void)
     return ndr_buffer_map(w.line, w.x, NDR_MAP_READ_WRITE, 0, sizeof host, &w.mapped);
 }
 
+static ndr_status map_x_to_read(void)
+{
+    return ndr_buffer_map(w.line, w.x, NDR_MAP_READ, 0, sizeof host, &w.mapped);
+}
+
 static ndr_status map_over(void)
 {
     return ndr_buffer_map(w.line, w.over, NDR_MAP_READ, 0, sizeof under, &w.mapped);
@@ -758,7 +763,7 @@ static const scene transfers = { "transfers",
 
 static const scene mappings = { "mappings",
                                 { create_queue, create_pinned, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
-                                  create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x } };
+                                  create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x_to_read } };
 
 static const scene rectangles = { "rectangles",
                                   { create_queue, create_x, create_y, write_left, write_right_without_waiting, wait,
