@@ -84,9 +84,13 @@ static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
     print_squares(caps, dtype, core);
-    for (size_t m = 1; m <= 8; m *= 2)
+    for (size_t m = 1; m <= 8; m *= 2) {
+        const ndr_operand few_rows = { .rows = m, .cols = 2048 }, few_cols = { .rows = 2048, .cols = m };
         print_rows(caps, &ndr_matmul_operation,
-                   &(ndr_matmul_request){ .dtype = dtype, .c = { .rows = m, .cols = 2048 }, .core = core, .depth = 2048 });
+                   &(ndr_matmul_request){ .dtype = dtype, .c = few_rows, .core = core, .depth = 2048 });
+        print_rows(caps, &ndr_matmul_operation,
+                   &(ndr_matmul_request){ .dtype = dtype, .c = few_cols, .core = core, .depth = 2048 });
+    }
 }
 
 static void print_device(ndr_device_info info, unsigned c_version, unsigned disabled)
@@ -94,7 +98,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     info.has_f64 = !(disabled & NDR_DISABLE_FP64);
     info.has_int64_atomics = !(disabled & NDR_DISABLE_INT64_ATOMICS);
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
-                            .disabled = disabled };
+                            .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
