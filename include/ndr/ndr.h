@@ -571,9 +571,9 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr
  *
  * ndr_reaches_buffer(buffer) stands behind the arguments and fills no parameter: it declares that the kernel reads or
  * writes the buffer by its address. A buffer that is an argument needs no declaration. Accesses to any other one
- * without a declaration are undefined. Such a launch costs more; where it is repeated, prepare it with ndr_prepare(). A
- * kernel with reducers takes no such declaration. Destroying a buffer that was declared, and all its views, waits for
- * the work of each queue on which it was declared, as ndr_shared_destroy() does. */
+ * without a declaration are undefined. Such a launch costs more; where it is repeated, prepare it with ndr_prepare().
+ * Destroying a buffer that was declared, and all its views, waits for the work of each queue on which it was declared,
+ * as ndr_shared_destroy() does. */
 NDR_MUST_CHECK ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address);
 
 /** Make a view: a buffer that is `size_bytes` bytes of another one, from byte `offset_bytes` on, and has no memory of
@@ -990,7 +990,7 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
  *
  * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
  * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less
- * than ndr_launch(): docs/performance.md.
+ * than ndr_launch(): docs/performance.md. Kernels with reducers can be prepared; their runs use memory of the queue.
  *
  * It keeps copies of the range and of all values, structs included, and an OpenCL kernel of its own for each piece, so
  * other launches of the same kernel do not change its arguments. It also keeps its buffers' memory, its images and its
