@@ -141,8 +141,8 @@ typedef struct ndr_mapped_part {
 
 /** Map a part of an image for the host, after all work before it. Copies nothing if the device shares the host's memory
  * and has the image in rows. Until ndr_image_unmap() a command that would use the image, or the buffer under it, is
- * refused, unless both only read. The bytes between the rows are not the image's. The part's pitches are not read; a
- * part of 0 elements is refused, because it has no address. */
+ * refused, unless both only read. Over a buffer, so is a mapping of some of the same bytes. The bytes between the rows
+ * are not the image's. The part's pitches are not read; a part of 0 elements is refused, because it has no address. */
 NDR_MUST_CHECK ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access,
                                         const ndr_image_part *part, ndr_mapped_part *mapped);
 
