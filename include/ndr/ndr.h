@@ -803,7 +803,7 @@ typedef enum ndr_edge {
 /** How many work-items, and in what groups.
  *
  * Three forms, distinguished by `local`:
- *   local.dims == 0        a range: no groups; the library divides it as it likes.
+ *   local.dims == 0        a range: no groups; the library chooses how to divide it.
  *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
  *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
