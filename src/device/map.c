@@ -104,8 +104,8 @@ static ndr_status check_overlap(const ndr_map_request *request)
     for (const ndr_mapping *m = request->mappings->first; m && bytes.buffer; m = m->next)
         NDR_REQUIRE((m->access == NDR_MAP_READ && request->access == NDR_MAP_READ)
                         || !ndr_bytes_overlap(m->bytes, bytes),
-                    "ndr_buffer_map: of %zu bytes from byte %zu, some are mapped already, and one of the two mappings "
-                    "is for writing; unmap the first one before",
+                    "the mapping of %zu bytes from byte %zu of the buffer overlaps an earlier one, and one of the two "
+                    "is for writing; unmap the earlier one first",
                     bytes.size_bytes, bytes.offset_bytes);
     return NDR_OK;
 }

@@ -314,11 +314,20 @@ MISTAKE(no_output, ndr_buffer_create(context, 8, NULL))
 MISTAKE(map_nothing, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 0, (void **)&made))
 MISTAKE(unknown_access, ndr_buffer_map(queue, x, (ndr_map_access)0, 0, 8, (void **)&made))
 
-static ndr_status mapped_twice(void)
+static ndr_status written_while_mapped(void)
 {
     void *mapped;
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 4, &mapped));
     const ndr_status status = ndr_buffer_write(queue, x, 0, 8, host);
+    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    return status;
+}
+
+static ndr_status mapped_twice(void)
+{
+    void *mapped, *again;
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 8, &mapped));
+    const ndr_status status = ndr_buffer_map(queue, x, NDR_MAP_READ, 4, 8, &again);
     assert_ok(ndr_buffer_unmap(queue, x, mapped));
     return status;
 }
@@ -656,7 +665,8 @@ static const row rows[] = {
     CALL("nowhere to put the result", NULL, no_output),
     CALL("mapping nothing", "map one byte at least", map_nothing),
     CALL("mapping for nothing", "use NDR_MAP_READ", unknown_access),
-    CALL("writing while it is mapped", "unmap it first", mapped_twice),
+    CALL("mapping twice, once for writing", "unmap the earlier one first", mapped_twice),
+    CALL("writing while it is mapped", "unmap it first", written_while_mapped),
     CALL("unmapping another address", "pass what ndr_buffer_map() gave", unmap_elsewhere),
 
     SECTION("Kernels and files"),

@@ -650,7 +650,7 @@ static void test_buffer__mapped_twice_is_free_after_both(void **state)
 static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
 {
     (void)state;
-    static const char why[] = "some are mapped already, and one of the two mappings is for writing; unmap the first";
+    static const char why[] = "overlaps an earlier one, and one of the two is for writing; unmap the earlier one first";
     static const ndr_map_access accesses[] = { NDR_MAP_READ, NDR_MAP_WRITE, NDR_MAP_READ_WRITE };
     const size_t align = device.view_align_bytes;
     ndr_buffer *whole = buffer_of(4 * align, NULL), *view;
@@ -661,7 +661,7 @@ static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
         assert_ok(ndr_buffer_map(queue, view, first, 0, align, &a));
         assert_ok(ndr_buffer_map(queue, whole, second, 2 * align, 4, &beside));
         const ndr_status status = ndr_buffer_map(queue, whole, second, 2 * align - 1, 1, &b);
-        if (i > 0) assert_refused(NDR_BAD_ARGUMENT, status, "of 1 bytes", why);
+        if (i > 0) assert_refused(NDR_BAD_ARGUMENT, status, "the mapping of 1 bytes", why);
         else assert_ok(status);
         if (i > 0) assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, view, second, 0, align, &b), why);
         else assert_ok(ndr_buffer_unmap(queue, whole, b));
