@@ -197,6 +197,10 @@ static void test_shared__wrong_arguments_are_refused(void **state)
                    "ndr_reaches() 1 belongs to another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), ndr_reaches(x)),
                    "takes 2 arguments, but 1 is given");
+    const ndr_nd_range range = { .global = one };
+    assert_ok(ndr_launch(queue, add, one, x, 1)); /* after which another kind of argument takes a new OpenCL kernel */
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, add, &range, NULL, 2, NULL),
+                   "kernel \"add\": args is NULL, but arg_count is 2");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_create(context, (ndr_shared_kind)9, 1, &foreign),
                    "ndr_shared_create: kind is 9, not an ndr_shared_kind");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 12, 8, start), "at most 4 fit there");
