@@ -207,6 +207,21 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
 }
 
+/* Without memory for the parts `blocked` multiplies, whose offsets have 32 bits. */
+static void test_tuning__splits_only_what_blocked_can_take(void **state)
+{
+    (void)state;
+    const char *const rows[] = { "split", "halves" };
+    ndr_matmul_request far = product_of(256, 256, 256, NDR_DTYPE_F32);
+    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+        far.b.pitch = (1 << 24) - 1;
+        assert_null(row_of(&ndr_matmul_operation, rows[i])->cannot(&far));
+        far.b.pitch = 1 << 24;
+        assert_string_equal(row_of(&ndr_matmul_operation, rows[i])->cannot(&far),
+                            row_of(&ndr_matmul_operation, "blocked")->cannot(&far));
+    }
+}
+
 /* 6 bytes for each element of a and b, with padding: 2 * 4096 * 4096 * 6 bytes are 192 MiB. Halves need less, but three
  * parts may have to follow them. */
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
@@ -882,6 +897,7 @@ int main(void)
         cmocka_unit_test(test_tuning__takes_chunks_on_cpus_and_groups_elsewhere),
         cmocka_unit_test(test_tuning__takes_two_launches_where_groups_see_no_order),
         cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
+        cmocka_unit_test(test_tuning__splits_only_what_blocked_can_take),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),

@@ -42,7 +42,8 @@ static const char *cannot(const void *request)
     enum { MIN_DEPTH = 64 };
     const ndr_matmul_request *r = request;
     if (r->dtype != NDR_DTYPE_F32) return "the elements are not f32";
-    return r->depth >= MIN_DEPTH ? NULL : "its error is shown to be within the bound only from a depth of 64 on";
+    if (r->depth < MIN_DEPTH) return "its error is shown to be within the bound only from a depth of 64 on";
+    return ndr_matmul_is_too_wide(r);
 }
 
 static const char *cannot_by_halves(const void *request)
@@ -158,7 +159,7 @@ static ndr_status get_form(ndr_op_job *job, unsigned parts, const char *first, n
     return ndr_op_get_kernel(job, job->row->kernel, &kernels[1]);
 }
 
-/* Without memory for the parts, the row that needs none multiplies. */
+/* Without memory for the parts, the row that needs none multiplies: cannot() refuses what that cannot take. */
 static ndr_status run_parts(ndr_op_job *job, ndr_matmul_launch *launch_one, form kernels)
 {
     if (ndr_op_borrow(job) == NDR_OK) return ndr_matmul_run_parts(job, 1, launch_one, kernels);
