@@ -40,13 +40,6 @@ typedef struct tile_list {
 
 #define LIST_OF(tiles) ((tile_list){ tiles, tiles + NDR_COUNT_OF(tiles) - 2 })
 
-/* Whether each row of all matrices starts and ends at a multiple of `lanes` elements. */
-static bool is_aligned(const ndr_operand *matrix, unsigned lanes)
-{
-    return matrix->offset % lanes == 0 && matrix->pitch % lanes == 0 && matrix->cols % lanes == 0
-           && matrix->stride % lanes == 0;
-}
-
 static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { PRODUCTS_PER_UNIT = 4 };
@@ -54,7 +47,8 @@ static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r)
     const bool has_many =
         r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * caps->info.compute_units;
     if (has_many) return LIST_OF(f32_batch_tiles);
-    return is_aligned(&r->a, 4) && is_aligned(&r->b, 4) ? LIST_OF(f32_tiles) : LIST_OF(f32_odd_tiles);
+    const bool is_odd = ndr_matmul_run_of(r, &r->a) == 1 || ndr_matmul_run_of(r, &r->b) == 1;
+    return is_odd ? LIST_OF(f32_odd_tiles) : LIST_OF(f32_tiles);
 }
 
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
@@ -181,8 +175,7 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              "-DT=%s -DLANES=%u -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u -DSLICES=%u -DA_RUN=%u "
              "-DB_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
              ndr_dtype_describe(r->dtype)->cl_name, lanes, t->m, t->n, t->k, t->item_m, t->item_n, t->slices,
-             is_aligned(&r->a, lanes) ? lanes : 1, is_aligned(&r->b, lanes) ? lanes : 1, r->c.rows < t->m,
-             r->c.cols < t->n);
+             ndr_matmul_run_of(r, &r->a), ndr_matmul_run_of(r, &r->b), r->c.rows < t->m, r->c.cols < t->n);
 }
 
 static sizes sizes_of(const ndr_op_job *job)
