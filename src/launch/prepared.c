@@ -36,11 +36,14 @@ static void release_object(const ndr_arg *arg)
     if (ndr_arg_has_shared(arg)) ndr_shared_release(arg->as.shared.allocation);
 }
 
-static void keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
+/* Returns the one before, whose object the caller releases without the lock: NDR_CHECK takes its own lock for that,
+ * which a checked run holds when it takes this one. */
+static ndr_arg keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
 {
+    const ndr_arg before = p->args[index];
     keep_object(arg);
-    release_object(&p->args[index]);
     p->args[index] = *arg;
+    return before;
 }
 
 static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l, const ndr_arg *reached, size_t reached_count)
@@ -66,14 +69,13 @@ static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg
     NDR_TRY(ndr_args_check_reached(p->kernel, args + own_count, reached_count));
     p->scratch_bytes = l.scratch_bytes;
     NDR_TRY(make_clones(p, &l, args + own_count, reached_count));
-    for (size_t i = 0; i < arg_count; ++i) keep_arg(p, i, &args[i]);
+    for (size_t i = 0; i < arg_count; ++i) (void)keep_arg(p, i, &args[i]);
     return NDR_OK;
 }
 
 static void free_prepared(ndr_prepared *p)
 {
-    const ndr_arg none = { .kind = NDR_ARG_NONE };
-    for (size_t i = 0; i < p->arg_count; ++i) keep_arg(p, i, &none);
+    for (size_t i = 0; i < p->arg_count; ++i) release_object(&p->args[i]);
     for (unsigned i = 0; i < NDR_MAX_PIECES && p->clones[i]; ++i) ndr_cl.clReleaseKernel(p->clones[i]);
     free(p->planned);
     ndr_mutex_destroy(&p->lock);
@@ -137,7 +139,7 @@ static ndr_status check_kind(const ndr_prepared *p, size_t index, const ndr_arg 
     return NDR_OK;
 }
 
-static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
+static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg, ndr_arg *before)
 {
     NDR_TRY(check_kind(p, index, arg));
     ndr_bound next = { .is_set = false };
@@ -149,7 +151,7 @@ static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
     if (next.value == &next.copy) next.value = &p->planned->bound[index].copy;
     p->planned->bound[index] = next;
     const ndr_status status = bind_arg(p, index);
-    keep_arg(p, index, status == NDR_OK ? arg : &none);
+    *before = keep_arg(p, index, status == NDR_OK ? arg : &none);
     return status;
 }
 
@@ -161,9 +163,11 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
                 "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, which count from 0", index,
                 kernel->name, kernel->info.arg_count);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffer(kernel, index, &arg));
+    ndr_arg before = { .kind = NDR_ARG_NONE };
     ndr_mutex_lock(&prepared->lock);
-    const ndr_status status = set_arg(prepared, index, &arg);
+    const ndr_status status = set_arg(prepared, index, &arg, &before);
     ndr_mutex_unlock(&prepared->lock);
+    release_object(&before);
     return status;
 }
 

@@ -618,6 +618,39 @@ static void test_check__blames_the_right_one_of_many_threads(void **state)
     }
 }
 
+enum { RUNS = 8 * TIMES };
+
+static void *run_often(void *prepared)
+{
+    ndr_queue *line = NULL;
+    size_t right = 0;
+    if (ndr_queue_create(context, NULL, &line) == NDR_OK)
+        for (int t = 0; t < RUNS; ++t) right += ndr_prepared_run(line, prepared, NULL) == NDR_OK;
+    ndr_queue_destroy(line);
+    return (void *)(uintptr_t)right;
+}
+
+/* Each ndr_prepared_set() releases the last reference to a buffer, whose guard zones a run may be inspecting. */
+static void test_check__runs_a_prepared_launch_while_its_buffers_change(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *right;
+    ndr_prepared *prepared;
+    ndr_buffer *x = buffer_of(1, NULL);
+    assert_ok(ndr_prepare(get("put"), &prepared, ndr_range_1d(1), x, (int64_t)0, 1u));
+    assert_int_equal(pthread_create(&thread, NULL, run_often, prepared), 0);
+    for (int t = 0; t < RUNS; ++t) {
+        ndr_buffer_destroy(x);
+        x = buffer_of(1, NULL);
+        assert_ok(ndr_prepared_set(prepared, 0, ndr_arg_of(x)));
+    }
+    pthread_join(thread, &right);
+    assert_int_equal((uintptr_t)right, RUNS);
+    ndr_prepared_destroy(prepared);
+    ndr_buffer_destroy(x);
+}
+
 /* ---- what is not checked ---- */
 
 static const char *report(void)
@@ -963,6 +996,7 @@ int main(void)
         cmocka_unit_test(test_check__shows_what_a_new_buffer_has_not_been_given),
         cmocka_unit_test(test_check__says_when_the_host_leaves_what_it_has_mapped),
         cmocka_unit_test(test_check__blames_the_right_one_of_many_threads),
+        cmocka_unit_test(test_check__runs_a_prepared_launch_while_its_buffers_change),
         cmocka_unit_test(test_check__reports_what_it_cannot_check_once),
         cmocka_unit_test(test_check__reports_how_many_images_have_no_zones),
         cmocka_unit_test(test_check__report_may_be_cut),
