@@ -249,7 +249,7 @@ typedef struct ndr_caps {
     bool orders_device;  /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
     bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
-    unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not tell */
+    unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */
     unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
 } ndr_caps;
 

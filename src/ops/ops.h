@@ -68,7 +68,7 @@ typedef enum ndr_need {
     NDR_NEEDS_F64_MMA = 1u << 1,      /* inline PTX that multiplies matrices of f64 */
     NDR_NEEDS_BF16_MMA = 1u << 2,     /* PTX, loaded as a binary, that multiplies matrices of bfloat16 */
     NDR_NEEDS_LARGE_GROUPS = 1u << 3, /* groups of 512 items with 32 KiB of local memory */
-    NDR_NEEDS_F16_MMA = 1u << 4,      /* the same as BF16_MMA, for half, too */
+    NDR_NEEDS_F16_MMA = 1u << 4,      /* the same for half and bfloat16 */
 } ndr_need;
 
 typedef struct ndr_op_job ndr_op_job;

@@ -53,7 +53,7 @@ struct ndr_kernel {
     ndr_context *context; /* no reference: the context owns the kernel */
     ndr_program *program; /* NULL: foreign */
     cl_kernel cl;
-    cl_kernel renewed; /* what launches use instead of `cl`; NULL: nothing. Guarded by `lock` */
+    cl_kernel renewed; /* made later; launches use it instead of `cl` if it is not NULL. Guarded by `lock` */
     char *name;
     ndr_param *params;
     unsigned arg_count;    /* of `params`, with hidden ones; info.arg_count counts the visible ones, which come first */

@@ -258,7 +258,7 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
     free(again);
 }
 
-/* Of `blocked` on few compute units that tell their registers: all of the largest tiles whole, because a MiB for sums
+/* Of `blocked` on few compute units that report their registers: all of the largest tiles whole, because a MiB for sums
  * cannot be had; then the last two of six in parts of k. */
 static void test_matmul__of_the_largest_tiles_agrees_with_loops(void **state)
 {

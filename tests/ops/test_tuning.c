@@ -456,11 +456,13 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: b stays in the caches without a "
-                    "copy; " NOT_FEW NO_MMA "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
+                    "copy; " NOT_FEW NO_MMA
+                    "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
                     "it comes later in the list");
     assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is not a CPU "
-                    "whose items have vector registers; " NOT_FEW NO_MMA "not blocked: another is preferred; not tiled: another is preferred");
+                    "whose items have vector registers; " NOT_FEW NO_MMA
+                    "not blocked: another is preferred; not tiled: another is preferred");
     ndr_caps unordered = on_cpu;
     unordered.orders_device = false;
     const ndr_reduce_request sum = sum_of(1000, NDR_REDUCE_TREE, NDR_DTYPE_F32);
@@ -713,7 +715,7 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
     }
 }
 
-/* Products of f32 on 132 units. The largest tile needs a device that tells its registers, and enough of them; tiles
+/* Products of f32 on 132 units. The largest tile needs a device that reports its registers, and enough of them; tiles
  * that do not fill the last round of units are computed in parts of the depth. */
 static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **state)
 {
