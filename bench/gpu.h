@@ -47,6 +47,10 @@ typedef struct gpu_matmul {
     ndr_buffer *a, *b, *c;
 } gpu_matmul;
 
+/* C on the device as before the first call; C to the host. */
+void gpu_matmul_reset(void *job);
+void gpu_matmul_download(void *job);
+
 extern const work gpu_matmul_work;
 extern const contender gpu_matmul_own[];
 

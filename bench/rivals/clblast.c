@@ -2,8 +2,8 @@
  *
  *   clblast_tuner_xgemm -precision 32 -m 1024 -n 1024 -k 1024      writes clblast_xgemm_1_32.json (or _2_, _11_, _12_)
  *   bench --clblast clblast_xgemm_1_32.json */
+#include "gpu.h"
 #include "rival.h"
-#include "rows_matmul.h"
 #include "rows_reduce.h"
 
 #include <clblast_c.h>
@@ -19,19 +19,25 @@ static void finish(CLBlastStatusCode code, cl_command_queue queue)
     MUST_CL(clFinish(queue));
 }
 
+/* Enqueues the product of matrices that begin `offset` elements after the start of their buffers. */
+static void gemm(const matmul *j, cl_mem a, cl_mem b, cl_mem c, size_t offset, cl_command_queue queue)
+{
+    const matmul_shape *s = &j->of;
+    MUST_CL((cl_int)(s->dtype == NDR_DTYPE_F32
+                         ? CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, s->m, s->n, s->k,
+                                        (float)s->alpha, a, offset, j->a_pitch, b, offset, j->b_pitch, (float)s->beta,
+                                        c, offset, j->c_pitch, &queue, NULL)
+                         : CLBlastDgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, s->m, s->n, s->k,
+                                        s->alpha, a, offset, j->a_pitch, b, offset, j->b_pitch, s->beta, c, offset,
+                                        j->c_pitch, &queue, NULL)));
+}
+
 static void run_gemm(void *job)
 {
     const matmul *j = job;
-    const matmul_shape *s = &j->of;
     cl_command_queue queue = ndr_queue_cl(the_queue);
-    cl_mem a = ndr_buffer_cl(j->a.buffer), b = ndr_buffer_cl(j->b.buffer), c = ndr_buffer_cl(j->c.buffer);
-    finish(s->dtype == NDR_DTYPE_F32
-               ? CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, s->m, s->n, s->k,
-                              (float)s->alpha, a, 0, j->a_pitch, b, 0, j->b_pitch, (float)s->beta, c, 0, j->c_pitch,
-                              &queue, NULL)
-               : CLBlastDgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, s->m, s->n, s->k,
-                              s->alpha, a, 0, j->a_pitch, b, 0, j->b_pitch, s->beta, c, 0, j->c_pitch, &queue, NULL),
-           queue);
+    gemm(j, ndr_buffer_cl(j->a.buffer), ndr_buffer_cl(j->b.buffer), ndr_buffer_cl(j->c.buffer), 0, queue);
+    MUST_CL(clFinish(queue));
 }
 
 static void run_sum(void *job)
@@ -39,10 +45,47 @@ static void run_sum(void *job)
     reduction *j = job;
     cl_command_queue queue = ndr_queue_cl(the_queue);
     const cl_mem input = ndr_buffer_cl(j->input.buffer), output = ndr_buffer_cl(j->output.buffer);
-    finish(j->of.dtype == NDR_DTYPE_F32
-               ? CLBlastSsum(j->of.count, output, 0, input, take_offset(j), 1, &queue, NULL)
-               : CLBlastDsum(j->of.count, output, 0, input, take_offset(j), 1, &queue, NULL),
+    finish(j->of.dtype == NDR_DTYPE_F32 ? CLBlastSsum(j->of.count, output, 0, input, take_offset(j), 1, &queue, NULL)
+                                        : CLBlastDsum(j->of.count, output, 0, input, take_offset(j), 1, &queue, NULL),
            queue);
+}
+
+/* ---- on a GPU, on libndr's operands ---- */
+
+static void gemm_on_gpu(const gpu_matmul *j, ndr_queue *queue)
+{
+    gemm(&j->on_host, ndr_buffer_cl(j->a), ndr_buffer_cl(j->b), ndr_buffer_cl(j->c), j->offset, ndr_queue_cl(queue));
+}
+
+static void enqueue_on_gpu(void *job) { gemm_on_gpu(job, the_queue); }
+
+static cl_ulong end_of(cl_event marker)
+{
+    cl_ulong ns;
+    MUST_CL(clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END, sizeof ns, &ns, NULL));
+    MUST_CL(clReleaseEvent(marker));
+    return ns;
+}
+
+/* Between two markers, because a product is several kernels. */
+static double time_one_on_gpu(void *job)
+{
+    cl_command_queue queue = ndr_queue_cl(gpu_timed_queue());
+    cl_event before, after;
+    MUST_CL(clEnqueueMarkerWithWaitList(queue, 0, NULL, &before));
+    gemm_on_gpu(job, gpu_timed_queue());
+    MUST_CL(clEnqueueMarkerWithWaitList(queue, 0, NULL, &after));
+    MUST_CL(clFinish(queue));
+    const cl_ulong start = end_of(before);
+    return (double)(end_of(after) - start) * 1e-9;
+}
+
+static double time_on_gpu(void *job)
+{
+    const gpu_calls calls = {
+        NULL, gpu_matmul_reset, enqueue_on_gpu, time_one_on_gpu, gpu_finish, gpu_matmul_download
+    };
+    return gpu_time(&calls, job, ((gpu_matmul *)job)->back_to_back);
 }
 
 /* ---- parameters ---- */
@@ -108,5 +151,6 @@ const rival rival_clblast = {
     .describe = describe,
     .tune = tune,
     .entries = { { &matmul_work, { .name = "CLBlast", .on_device = true, .run = run_gemm } },
-                 { &reduce_work, { .name = "CLBlast", .on_device = true, .run = run_sum } } },
+                 { &reduce_work, { .name = "CLBlast", .on_device = true, .run = run_sum } },
+                 { &gpu_matmul_work, { .name = "CLBlast", .time = time_on_gpu, .leaves_result = true } } },
 };
