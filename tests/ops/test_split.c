@@ -50,7 +50,7 @@ static ndr_kernel *get_kernel(const bench *s, const char *name)
 {
     char options[64];
     ndr_kernel *kernel;
-    snprintf(options, sizeof options, "-DPARTS=%u -DTILE_N=%u -DSTAGES=4", s->parts, s->tile_n);
+    snprintf(options, sizeof options, "-DPARTS=%u -DTILE_N=%u -DSTAGES=2", s->parts, s->tile_n);
     const ndr_kernel_desc desc = { .name = name, .bundled = "matmul/split.cl", .options = options };
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     return kernel;
