@@ -2,6 +2,7 @@
 #include "launch/launch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- handles ---- */
 
@@ -124,11 +125,13 @@ static ndr_status inspect_launch(const ndr_launch_request *r)
     return arg < r->arg_count ? fail_for_arg(r, number, arg) : fail_for_other_buffer(r, number, damaged);
 }
 
-static ndr_status launch_and_inspect(const ndr_launch_request *r, ndr_event **event)
+static ndr_status launch_and_inspect(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
 {
-    ndr_event *done = NULL;
-    NDR_TRY(ndr_launch_plain(r, event ? &done : NULL));
-    const ndr_status status = inspect_launch(r);
+    ndr_event *done = NULL, **const wanted = event ? &done : NULL;
+    ndr_launch_request ran = *r;
+    if (kept) ran.args = kept;
+    NDR_TRY(kept ? ndr_prepared_run_plain(r, kept, wanted) : ndr_launch_plain(r, wanted));
+    const ndr_status status = inspect_launch(&ran);
     if (status != NDR_OK) ndr_event_destroy(done);
     else if (event) *event = done;
     return status;
@@ -140,13 +143,24 @@ static bool will_come_back(const ndr_launch_request *r)
     return r->kernel && r->kernel->form == NDR_FORM_REDUCTION && !r->workspace;
 }
 
+/* The objects are released without the checker's lock, which the last reference takes. */
+static void release_kept(ndr_arg *kept, size_t count)
+{
+    for (size_t i = 0; kept && i < count; ++i) ndr_prepared_release_object(&kept[i]);
+    free(kept);
+}
+
+/* Another thread may set arguments of a prepared launch before the zones are inspected. */
 ndr_status ndr_launch_checked(const ndr_launch_request *r, ndr_event **event)
 {
     NDR_TRY(check_handles(r));
     const ndr_queue *queue = r->order->queue;
     if (!queue || !queue->context->checker || will_come_back(r)) return ndr_launch_plain(r, event);
+    ndr_arg *kept = r->prepared ? calloc(r->arg_count + 1, sizeof *kept) : NULL;
+    if (r->prepared && !kept) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the arguments of a checked launch");
     ndr_check_begin(queue->context);
-    const ndr_status status = launch_and_inspect(r, event);
+    const ndr_status status = launch_and_inspect(r, kept, event);
     ndr_check_end(queue->context);
+    release_kept(kept, r->arg_count);
     return status;
 }

@@ -293,7 +293,7 @@ __attribute__((cold)) static ndr_status launch_reaching(const ndr_launch_request
 {
     ndr_launch_request mine = *r;
     NDR_TRY(ndr_prepare_v(r->kernel, r->range, r->args, r->arg_count, &mine.prepared));
-    const ndr_status status = ndr_prepared_run_plain(&mine, event);
+    const ndr_status status = ndr_prepared_run_plain(&mine, NULL, event);
     ndr_prepared_destroy(mine.prepared);
     return status;
 }
@@ -302,7 +302,7 @@ ndr_status ndr_launch_plain(const ndr_launch_request *r, ndr_event **event)
 {
     NDR_TRY(check_objects(r));
     if (r->kernel->form == NDR_FORM_REDUCTION && !r->workspace) return ndr_reduction_launch(r, event);
-    if (r->prepared) return ndr_prepared_run_plain(r, event);
+    if (r->prepared) return ndr_prepared_run_plain(r, NULL, event);
     const bool reaches = r->arg_count > r->kernel->info.arg_count && ndr_args_count_reached(r->args, r->arg_count) > 0;
     return reaches ? launch_reaching(r, event) : launch(r, event);
 }

@@ -200,8 +200,12 @@ ndr_status ndr_launch_plain(const ndr_launch_request *request, ndr_event **event
 
 /* ---- prepared.c ---- */
 
-/* ndr_launch_plain() of objects that are checked. */
-ndr_status ndr_prepared_run_plain(const ndr_launch_request *request, ndr_event **event);
+/* ndr_launch_plain() of objects that are checked. `kept` takes the arguments that it runs with, with a reference to each
+ * object; NULL: nothing. */
+ndr_status ndr_prepared_run_plain(const ndr_launch_request *request, ndr_arg *kept, ndr_event **event);
+
+/* Return the reference of an argument in `kept`. */
+void ndr_prepared_release_object(const ndr_arg *arg);
 
 /* ---- reduction.c ---- */
 

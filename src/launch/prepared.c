@@ -28,7 +28,7 @@ static void keep_object(const ndr_arg *arg)
     if (ndr_arg_has_shared(arg)) ndr_shared_keep(arg->as.shared.allocation);
 }
 
-static void release_object(const ndr_arg *arg)
+void ndr_prepared_release_object(const ndr_arg *arg)
 {
     if (has_buffer(arg)) ndr_buffer_release(arg->as.buffer);
     if (arg->kind == NDR_ARG_IMAGE) ndr_image_release(arg->as.image);
@@ -75,7 +75,7 @@ static ndr_status fill(ndr_prepared *p, const ndr_nd_range *range, const ndr_arg
 
 static void free_prepared(ndr_prepared *p)
 {
-    for (size_t i = 0; i < p->arg_count; ++i) release_object(&p->args[i]);
+    for (size_t i = 0; i < p->arg_count; ++i) ndr_prepared_release_object(&p->args[i]);
     for (unsigned i = 0; i < NDR_MAX_PIECES && p->clones[i]; ++i) ndr_cl.clReleaseKernel(p->clones[i]);
     free(p->planned);
     ndr_mutex_destroy(&p->lock);
@@ -167,7 +167,7 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     ndr_mutex_lock(&prepared->lock);
     const ndr_status status = set_arg(prepared, index, &arg, &before);
     ndr_mutex_unlock(&prepared->lock);
-    release_object(&before);
+    ndr_prepared_release_object(&before);
     return status;
 }
 
@@ -182,11 +182,17 @@ static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
     return ndr_launch_enqueue(l);
 }
 
-ndr_status ndr_prepared_run_plain(const ndr_launch_request *r, ndr_event **event)
+static void keep_args(const ndr_prepared *p, ndr_arg *kept)
+{
+    for (size_t i = 0; i < p->arg_count; ++i) keep_object(&p->args[i]), kept[i] = p->args[i];
+}
+
+ndr_status ndr_prepared_run_plain(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
 {
     ndr_launch_state l; /* members that are not set here are set before use */
     NDR_TRY(ndr_launch_begin(&l, r, event));
     ndr_mutex_lock(&r->prepared->lock);
+    if (kept) keep_args(r->prepared, kept);
     const ndr_status status = run(r->prepared, &l);
     ndr_mutex_unlock(&r->prepared->lock);
     return ndr_launch_end(&l, status, event);
@@ -206,5 +212,5 @@ ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event 
                                          prepared->args, prepared->arg_count, prepared,
                                          NULL };
     const bool is_plain = prepared->kernel->form != NDR_FORM_REDUCTION && !ndr_handles_are_checked();
-    return is_plain ? ndr_prepared_run_plain(&request, event) : ndr_launch_in(&request, event);
+    return is_plain ? ndr_prepared_run_plain(&request, NULL, event) : ndr_launch_in(&request, event);
 }

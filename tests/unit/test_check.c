@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "device/device.h"
@@ -651,6 +652,43 @@ static void test_check__runs_a_prepared_launch_while_its_buffers_change(void **s
     ndr_buffer_destroy(x);
 }
 
+typedef struct change {
+    ndr_prepared *prepared;
+    ndr_buffer *buffers[2];
+    atomic_bool has_ended;
+} change;
+
+static void *set_often(void *change_)
+{
+    change *c = change_;
+    size_t wrong = 0;
+    for (size_t t = 0; !atomic_load(&c->has_ended); ++t)
+        wrong += ndr_prepared_set(c->prepared, 0, ndr_arg_of(c->buffers[t % 2])) != NDR_OK;
+    return (void *)(uintptr_t)wrong;
+}
+
+/* Each run writes past the end of the buffer that is set when it starts. Another may be set when its zones are
+ * inspected. */
+static void test_check__blames_the_argument_that_a_prepared_launch_ran_with(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *wrong;
+    change c = { .buffers = { buffer_of(1, NULL), buffer_of(1, NULL) } };
+    assert_ok(ndr_prepare(get("put"), &c.prepared, ndr_range_1d(2), c.buffers[0], (int64_t)0, 1u));
+    assert_int_equal(pthread_create(&thread, NULL, set_often, &c), 0);
+    size_t right = 0;
+    for (int t = 0; t < RUNS; ++t)
+        right += ndr_prepared_run(queue, c.prepared, NULL) == NDR_OUT_OF_BOUNDS
+                 && strstr(ndr_last_error(), "kernel \"put\", argument 0 \"x\"");
+    atomic_store(&c.has_ended, true);
+    pthread_join(thread, &wrong);
+    assert_int_equal(right, RUNS);
+    assert_int_equal((uintptr_t)wrong, 0);
+    ndr_prepared_destroy(c.prepared);
+    for (int i = 0; i < 2; ++i) ndr_buffer_destroy(c.buffers[i]);
+}
+
 /* ---- what is not checked ---- */
 
 static const char *report(void)
@@ -997,6 +1035,7 @@ int main(void)
         cmocka_unit_test(test_check__says_when_the_host_leaves_what_it_has_mapped),
         cmocka_unit_test(test_check__blames_the_right_one_of_many_threads),
         cmocka_unit_test(test_check__runs_a_prepared_launch_while_its_buffers_change),
+        cmocka_unit_test(test_check__blames_the_argument_that_a_prepared_launch_ran_with),
         cmocka_unit_test(test_check__reports_what_it_cannot_check_once),
         cmocka_unit_test(test_check__reports_how_many_images_have_no_zones),
         cmocka_unit_test(test_check__report_may_be_cut),
