@@ -68,7 +68,6 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clEnqueueNDRangeKernel)         \
     REQUIRED(clEnqueueMarkerWithWaitList)    \
     REQUIRED(clEnqueueBarrierWithWaitList)   \
-    REQUIRED(clEnqueueMigrateMemObjects)     \
     REQUIRED(clEnqueueReadBuffer)            \
     REQUIRED(clEnqueueWriteBuffer)           \
     REQUIRED(clEnqueueCopyBuffer)            \
@@ -520,7 +519,7 @@ struct ndr_queue {
     bool profiling;
     int64_t spin_ns;        /* as in ndr_queue_desc */
     bool is_out_of_order;   /* commands wait only for their wait list */
-    cl_mem no_op_memory;    /* out of order: what commands without work migrate; NULL otherwise */
+    cl_mem no_op_memory;    /* out of order: what commands without work fill; NULL otherwise */
     _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
     bool has_barrier;       /* out of order: one is in the list below */

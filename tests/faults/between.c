@@ -258,8 +258,6 @@ ENQUEUES(clEnqueueSVMMigrateMem,
 
 ENQUEUES(clEnqueueMarkerWithWaitList, (cl_command_queue q, LIST), q)
 ENQUEUES(clEnqueueBarrierWithWaitList, (cl_command_queue q, LIST), q)
-ENQUEUES(clEnqueueMigrateMemObjects,
-         (cl_command_queue q, cl_uint all_count, const cl_mem *all, cl_mem_migration_flags f, LIST), q, all_count, all, f)
 ENQUEUES(clEnqueueFillBuffer,
          (cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes, size_t offset, size_t bytes, LIST),
          q, m, pattern, pattern_bytes, offset, bytes)

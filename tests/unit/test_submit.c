@@ -69,7 +69,7 @@ static const struct {
     { CALL_clEnqueueReadBuffer, submit_read },      { CALL_clEnqueueWriteBuffer, submit_write },
     { CALL_clEnqueueCopyBuffer, submit_copy },      { CALL_clEnqueueFillBuffer, submit_fill },
     { CALL_clEnqueueMapBuffer, submit_map },        { CALL_clEnqueueUnmapMemObject, submit_unmap },
-    { CALL_clEnqueueMigrateMemObjects, submit_nothing },
+    { CALL_clEnqueueFillBuffer, submit_nothing },
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
