@@ -16,10 +16,11 @@ typedef struct task {
     void *user;
 } task;
 
+/* If the task was given up, its end is a user's event that has not ended: see ndr_event_destroy(). */
 static void free_task(task *t)
 {
     ndr_event_release(t->before);
-    ndr_event_release(t->end);
+    ndr_event_destroy(t->end);
     ndr_mutex_destroy(&t->lock);
     free(t);
 }

@@ -148,7 +148,12 @@ MAKES(cl_program, programs, clLinkProgram,
       c, count, devices, options, parts, list, then, data, error)
 MAKES(cl_kernel, kernels, clCreateKernel, (cl_program p, const char *name, cl_int *error), p, name, error)
 
-MAKES(cl_event, events, clCreateUserEvent, (cl_context c, cl_int *error), c, error)
+HOOK(cl_event, clCreateUserEvent, (cl_context c, cl_int *error),
+     if (is_refused(CALL_clCreateUserEvent)) return *error = plan.code, (cl_event)NULL;
+     const cl_event made = NEXT(c, error);
+     counted(*error, &now.events, 1);
+     counted(*error, &now.gates, 1);
+     return made;)
 
 RETAINS(clRetainContext, cl_context, contexts)
 RETAINS(clRetainCommandQueue, cl_command_queue, queues)
@@ -228,7 +233,7 @@ PASSES(clCompileProgram,
 PASSES(clSetKernelArg, (cl_kernel k, cl_uint index, size_t bytes, const void *value), k, index, bytes, value)
 PASSES(clFlush, (cl_command_queue q), q)
 PASSES(clFinish, (cl_command_queue q), q)
-PASSES(clSetUserEventStatus, (cl_event e, cl_int state), e, state)
+REFUSABLE(clSetUserEventStatus, (cl_event e, cl_int state), return counted(NEXT(e, state), &now.gates, -1);)
 PASSES(clWaitForEvents, (cl_uint count, const cl_event *list), count, list)
 
 /* ---- shared memory ---- */

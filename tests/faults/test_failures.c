@@ -999,10 +999,10 @@ static void try_one(refusal r)
     const alive after = alive_of(r.scene);
     if (memcmp(&after, &before, sizeof after) != 0)
         fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld shared, %ld samplers, %ld programs, %ld "
-                 "kernels, %ld events, %ld mappings, %ld blocks",
+                 "kernels, %ld events, %ld open gates, %ld mappings, %ld blocks",
                  r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
                  after.queues - before.queues, after.buffers - before.buffers, after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
-                 after.kernels - before.kernels, after.events - before.events, after.mappings - before.mappings,
+                 after.kernels - before.kernels, after.events - before.events, after.gates - before.gates, after.mappings - before.mappings,
                  after.blocks - before.blocks);
 }
 
