@@ -60,7 +60,7 @@ ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error
     if (read_log(program, context->device, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
     else if (!*log) ndr_text_add(&shown, "(the driver gave no log)");
     else {
-        ndr_explain_log(text, log, &hint);
+        ndr_explain_log(text, options, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
     const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;

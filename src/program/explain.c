@@ -4,6 +4,7 @@
 #include "program/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- lines ---- */
@@ -67,10 +68,10 @@ static bool text_uses(const char *text, const char *word)
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
-#define REDUCTIONS                                                                                             \
+#define REDUCTIONS                                                                                                 \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
     "NDR_ND_ITEM to one with NDR_ND_RANGE: write the two of one form"
-#define ONE_LEVEL                                                                                                 \
+#define ONE_LEVEL                                                                                                     \
     "NDR_REDUCE and variables in local memory stand in the body of a kernel, outside of branches, loops and blocks: " \
     "move them there"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
@@ -243,6 +244,74 @@ static bool add_call(line l, ndr_text *out)
     return false;
 }
 
+/* ---- macros that change the vocabulary ---- */
+
+/* A line of the vocabulary. */
+typedef struct place {
+    const ndr_source_file *file;
+    line line;
+} place;
+
+/* Read the next "kernels/ndr/item.clh:101" in `l`, which then begins behind it. False: there is none. */
+static bool next_place(line *l, place *found)
+{
+    static const char folder[] = "kernels/";
+    for (const char *at; (at = find_in_line(*l, "kernels/ndr/"));) {
+        char name[64];
+        unsigned long number;
+        l->chars = at + strlen(folder);
+        if (sscanf(l->chars, "%63[^:]:%lu", name, &number) != 2 || !(found->file = ndr_source_find(name))) continue;
+        found->line = line_at(found->file->text);
+        for (; number > 1 && *found->line.next; --number) found->line = line_at(found->line.next);
+        return true;
+    }
+    return false;
+}
+
+/* Whether the macro of the user that is defined at `name` has the name of something in that line. */
+static bool add_macro(const char *name, const place *where, ndr_text *out)
+{
+    char word[64];
+    const size_t length = ndr_word_length(name);
+    if (length == 0 || length >= sizeof word || strncmp(name, "NDR_", 4) == 0) return false;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (!has_identifier(where->line, word)) return false;
+    ndr_text_add(out,
+                 "the macro %s changes %s, which uses this name: give the macro another one, or define it behind "
+                 "the #include",
+                 word, where->file->name);
+    return true;
+}
+
+static bool add_macros(const char *text, const char *options, const place *where, ndr_text *out)
+{
+    for (const char *at = strstr(options, "-D"); at; at = strstr(at + 2, "-D"))
+        if (add_macro(at + 2 + strspn(at + 2, " \t\"'"), where, out)) return true;
+    bool is_vocabulary = false;
+    for (line l = line_at(text); *l.chars; l = line_at(l.next)) {
+        const char *c = l.chars + strspn(l.chars, " \t");
+        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in_line(l, "\"kernels/ndr/") != NULL;
+        if (*c != '#' || is_vocabulary) continue;
+        c += 1 + strspn(c + 1, " \t");
+        if (strncmp(c, "define", 6) == 0 && add_macro(c + 6 + strspn(c + 6, " \t"), where, out)) return true;
+    }
+    return false;
+}
+
+/* An error in the vocabulary itself comes from a macro. Of an error inside another macro, the notes name its lines. */
+static bool add_collision(const char *text, const char *options, line l, ndr_text *out)
+{
+    place where;
+    line rest = l;
+    if (!next_place(&rest, &where)) return false;
+    do {
+        for (rest = l; next_place(&rest, &where);)
+            if (add_macros(text, options, &where, out)) return true;
+        l = line_at(l.next);
+    } while (*l.chars && !starts_error(l));
+    return false;
+}
+
 /* ---- the log ---- */
 
 /* Files of the vocabulary are always pasted: if the compiler looks for one, its name is wrong, or a macro gives it. */
@@ -267,12 +336,12 @@ static bool add_twice(const char *text, line l, ndr_text *out)
 
 /* Explains the first error with a known cause, because later ones may follow from it. A linker may report "fatal :
  * Unresolved extern function 'f'" after the compiler's warnings. */
-void ndr_explain_log(const char *text, const char *log, ndr_text *out)
+void ndr_explain_log(const char *text, const char *options, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (!starts_error(l) && !starts_message(l, "fatal ")) continue;
-        if (add_header(text, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
-            || add_twice(text, l, out))
+        if (add_collision(text, options, l, out) || add_header(text, l, out) || add_mistake(l, out) || add_call(l, out)
+            || add_missing_file(l, out) || add_twice(text, l, out))
             return;
     }
     if (add_form(text, out)) return;

@@ -357,8 +357,9 @@ ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *m
 
 /* ---- explain.c ---- */
 
-/* Pure: append one sentence about the cause of the errors in the log of an expanded text, if it is known. */
-void ndr_explain_log(const char *text, const char *log, ndr_text *out);
+/* Pure: append one sentence about the cause of the errors in the log of an expanded text, if it is known. `options`
+ * are those of the compiler. */
+void ndr_explain_log(const char *text, const char *options, const char *log, ndr_text *out);
 
 /* Pure: whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);

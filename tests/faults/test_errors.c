@@ -735,6 +735,10 @@ static const row rows[] = {
     BUILD("an atomic that fits nothing", "for an integer, cast a float",
           "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
                                                "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
+    { NULL, "a macro in the options with a name that the vocabulary uses", "define it behind the #include", NULL,
+      ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = n;"), "-D n=17" },
+    BUILD("such a macro in the text", "define it behind the #include",
+          "#define d 0\n" ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = d;")),
     { NULL, "the vocabulary in OpenCL C 1.1", "write -cl-std=CL1.2", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;"), "-cl-std=CL1.1" },
     BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
@@ -930,11 +934,48 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
     };
     for (size_t i = 0; i < COUNT_OF(cases); ++i) {
         ndr_text out = { 0 };
-        ndr_explain_log(ranged, cases[i].log, &out);
+        ndr_explain_log(ranged, "", cases[i].log, &out);
         if (cases[i].sentence) assert_non_null(strstr(out.chars ? out.chars : "", cases[i].sentence));
         else assert_int_equal(out.length, 0);
         ndr_text_free(&out);
     }
+}
+
+static void test_explain__names_the_macro_that_changes_the_vocabulary(void **state)
+{
+    (void)state;
+    const ndr_source_file *file = ndr_source_find("ndr/item.clh");
+    unsigned number = 1;
+    for (const char *at = file->text; at < strstr(file->text, "ndr_pick_(uint n"); ++at) number += *at == '\n';
+    static const struct {
+        const char *text, *options, *macro; /* NULL: no sentence */
+    } cases[] = {
+        { "", "-D n=17", "n" },          { "", "-DT=float -D\tn", "n" },   { "", "-Dof3=1 -Dn1 -DN=2", NULL },
+        { "", "-DNDR_INLINE_=", NULL }, { " # define  n 17\n", "", "n" }, { "#define of1(a) a\n", "-D T=n", "of1" },
+        { "#define\n", "-D", NULL },    { "#undef n\n", "", NULL },
+        { "#line 1 \"kernels/ndr/op.clh\"\n#define n 1\n#line 2 \"demo.cl\"\n", "", NULL },
+    };
+    static const char *const logs[] = { "error: kernels/ndr/item.clh:%u:35: expected ')'\n",
+                                        "kernels/ndr/item.clh:%u:35: error: expected ')'\n",
+                                        "kernels/ndr/item.clh:1:2: error: e\nkernels/ndr/item.clh:%u:1: note: here\n" };
+    for (size_t i = 0; i < COUNT_OF(cases); ++i)
+        for (size_t j = 0; j < COUNT_OF(logs); ++j) {
+            ndr_text out = { 0 };
+            char log[128], wanted[64];
+            snprintf(log, sizeof log, logs[j], number);
+            snprintf(wanted, sizeof wanted, "the macro %s changes ndr/item.clh,", cases[i].macro);
+            ndr_explain_log(cases[i].text, cases[i].options, log, &out);
+            if (cases[i].macro) assert_non_null(strstr(out.chars ? out.chars : "", wanted));
+            else assert_int_equal(out.length, 0);
+            ndr_text_free(&out);
+        }
+    ndr_text out = { 0 }; /* places that there are not, and an error of the user's own text */
+    ndr_explain_log("", "-D n=17",
+                    "error: kernels/ndr/item.clh:99999:1: e\nerror: kernels/ndr/none.clh:3:1: e\n"
+                    "error: kernels/ndr/item.clh: e\nerror: demo.cl:3:1: e\n",
+                    &out);
+    assert_int_equal(out.length, 0);
+    ndr_text_free(&out);
 }
 
 /* Each name with the header that declares it. With that header each of these texts builds. */
@@ -967,7 +1008,7 @@ static void test_explain__names_the_header_that_is_missing(void **state)
         snprintf(log, sizeof log, "error: t.cl:1:1: unknown '%s'\n", names[i][0]);
         snprintf(wanted, sizeof wanted, "%s is declared in ndr/%s.clh: #include \"ndr/%s.clh\", or \"ndr/ndr.clh\"",
                  names[i][0], names[i][1], names[i][1]);
-        ndr_explain_log("kernel void k() {}\n", log, &out);
+        ndr_explain_log("kernel void k() {}\n", "", log, &out);
         assert_string_equal(out.chars, wanted);
         ndr_text_free(&out);
     }
@@ -1202,6 +1243,7 @@ int main(void)
         cmocka_unit_test(test_errors__mostly_tell_the_fix),
         cmocka_unit_test(test_errors__name_an_empty_variable_as_the_cause),
         cmocka_unit_test(test_explain__knows_an_error_by_its_names_in_any_compiler_s_words),
+        cmocka_unit_test(test_explain__names_the_macro_that_changes_the_vocabulary),
         cmocka_unit_test(test_explain__names_the_header_that_is_missing),
         cmocka_unit_test(test_explain__keeps_errors_with_their_notes_and_drops_warnings),
         cmocka_unit_test(test_explain__cuts_a_long_log),
