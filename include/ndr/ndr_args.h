@@ -440,7 +440,7 @@ template <class T> struct ndr_elements_ {
 };
 template <class T> ndr_arg ndr_arg_elements_(const ndr_elements_<T> &elements, int count)
 {
-    return ndr_arg_vector_(NDR_DTYPE_OF_(T), elements.of, count * sizeof(T));
+    return ndr_arg_vector_(NDR_DTYPE_OF_(T), elements.of, static_cast<size_t>(count) * sizeof(T));
 }
 #define ndr_vector(type, ...) ndr_arg_elements_(ndr_elements_<type>{ { __VA_ARGS__ } }, NDR_COUNT_(__VA_ARGS__))
 

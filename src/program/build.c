@@ -7,6 +7,8 @@
 
 /* ---- options ---- */
 
+#define BLANKS " \t\r\n"
+
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out)
 {
     if (!strstr(options, "-cl-std="))
@@ -17,7 +19,7 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
     if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
     if (caps->disabled & NDR_DISABLE_FLOAT_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_FLOAT_ATOMICS");
     if (caps->disabled & NDR_DISABLE_MEMORY_ORDER) ndr_text_add(out, " -DNDR_DISABLE_MEMORY_ORDER");
-    if (*options) ndr_text_add(out, " %s", options);
+    if (options[strspn(options, BLANKS)]) ndr_text_add(out, " %s", options);
 }
 
 /* ---- logs ---- */
@@ -154,6 +156,40 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
         status = ndr_build_fail(context, made, error, call, program->title, text, flags);
     ndr_cl.clReleaseProgram(made);
     return status;
+}
+
+/* The end of a word of options; NULL if its quote does not end. */
+static const char *end_of_word(const char *c)
+{
+    bool is_quoted = false;
+    for (; *c && (is_quoted || !strchr(BLANKS, *c)); ++c) {
+        if (*c == '\\' && c[1]) ++c;
+        else if (*c == '"') is_quoted = !is_quoted;
+    }
+    return is_quoted ? NULL : c;
+}
+
+ndr_status ndr_build_check_options(const char *title, const char *options)
+{
+    bool may_be_value = false, is_open = false;
+    for (const char *word = options + strspn(options, BLANKS), *end; *word; word = end + strspn(end, BLANKS)) {
+        end = end_of_word(word);
+        NDR_REQUIRE(end,
+                    "\"%s\": options \"%s\" have a quote without its end: add that, or write \\\" for the character",
+                    title, options);
+        const char *first = word + (*word == '"');
+        const bool is_option = *first == '-' && end > first + 1;
+        const bool is_pair = is_option && (first[1] == 'D' || first[1] == 'I');
+        const int length = (int)(end - word);
+        NDR_REQUIRE(is_option || may_be_value,
+                    "\"%s\": options \"%s\" have \"%.*s\" where an option begins, with -, as in -DTILE=16", title,
+                    options, length, word);
+        is_open = is_pair && length == 2;
+        may_be_value = is_option && (!is_pair || is_open);
+    }
+    NDR_REQUIRE(!is_open, "\"%s\": options \"%s\" end with the start of an option: add a macro to -D, a folder to -I",
+                title, options);
+    return NDR_OK;
 }
 
 ndr_status ndr_build_check_language(const char *title, const char *text, const char *options)

@@ -223,6 +223,7 @@ static ndr_status fill_program_of_one(ndr_context *context, const ndr_kernel_des
 
 static ndr_status fill_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *made)
 {
+    NDR_TRY(ndr_build_check_options(title_of(desc), options_of(desc)));
     made->title = copy_text(title_of(desc));
     if (!made->title) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     if (is_compiled(desc)) return ndr_compiled_build(context, desc, made);

@@ -735,6 +735,12 @@ static const row rows[] = {
     BUILD("an atomic that fits nothing", "for an integer, cast a float",
           "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
                                                "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
+    { NULL, "a word in the options without its -", "as in -DTILE=16", NULL, KERNEL("global float *x", "x[0] = 1;"),
+      "-w -DN=1 TILE=16" },
+    { NULL, "an option without its macro or folder", "add a macro to -D", NULL, KERNEL("global float *x", "x[0] = 1;"),
+      "-D N=1 -I " },
+    { NULL, "a quote in the options without its end", "add that", NULL, KERNEL("global float *x", "x[0] = 1;"),
+      "-DNAME=\"n" },
     { NULL, "a macro in the options with a name that the vocabulary uses", "define it behind the #include", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = n;"), "-D n=17" },
     BUILD("such a macro in the text", "define it behind the #include",
@@ -1014,6 +1020,19 @@ static void test_explain__names_the_header_that_is_missing(void **state)
     }
 }
 
+static void test_build__reads_words_of_options_as_compilers_do(void **state)
+{
+    (void)state;
+    static const char *const taken[] = { "", " \t\n", "-DA=1 ", " -D A=1\t-DB=(2) -I . -I/x -cl-std=CL1.2", "-D \"A=1 2\"",
+                                         "\"-DA=1 2\" -w", "-DA=\\\"", "-DA=\\\"a\\\" -DB", "-cl-nv-maxrregcount 32",
+                                         "-include a.h -w", "-D -DA", "-DA=-1" };
+    static const char *const refused[] = { "A", "-", "-DA B", "-D A B", "-I. B", "-w A B", "-D", "-I", "-DA -D\n", "\"",
+                                           "-DA=\"1", "-DA \"B\"", "- A" };
+    for (size_t i = 0; i < COUNT_OF(taken); ++i) assert_ok(ndr_build_check_options("t", taken[i]));
+    for (size_t i = 0; i < COUNT_OF(refused); ++i)
+        assert_refused(NDR_BAD_ARGUMENT, ndr_build_check_options("t", refused[i]), "\"t\": options");
+}
+
 static void test_explain__keeps_errors_with_their_notes_and_drops_warnings(void **state)
 {
     (void)state;
@@ -1243,6 +1262,7 @@ int main(void)
         cmocka_unit_test(test_errors__mostly_tell_the_fix),
         cmocka_unit_test(test_errors__name_an_empty_variable_as_the_cause),
         cmocka_unit_test(test_explain__knows_an_error_by_its_names_in_any_compiler_s_words),
+        cmocka_unit_test(test_build__reads_words_of_options_as_compilers_do),
         cmocka_unit_test(test_explain__names_the_macro_that_changes_the_vocabulary),
         cmocka_unit_test(test_explain__names_the_header_that_is_missing),
         cmocka_unit_test(test_explain__keeps_errors_with_their_notes_and_drops_warnings),
