@@ -1079,6 +1079,15 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
     return scaling;
 }
 
+/** How exactly the elements of a product are computed. A lower accuracy is a permission: a device or a shape that has
+ * no faster implementation of it gets NDR_ACCURACY_FULL. */
+typedef enum ndr_accuracy {
+    NDR_ACCURACY_FULL = 0, /**< As by a loop in the dtype. */
+    NDR_ACCURACY_TF32 = 1  /**< Elements of a and b of F32 may be rounded to 11 significant bits, as by TF32 in other
+                                libraries; sums are of F32, and exponents have the range of F32. Products of F64
+                                ignore it. */
+} ndr_accuracy;
+
 /** c = alpha * a * b + beta * c, once or for each product of a batch.
  *
  * A batch is `count` products of one shape, with the same pitches and factors. `a`, `b` and `c` are the matrices of
@@ -1090,7 +1099,8 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
  * error's sentence says how many products are enqueued.
  *
  * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
- * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a.
+ * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. With
+ * NDR_ACCURACY_TF32 the error may be greater by 2^-10 * |alpha| |A| |B|.
  *
  * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
  * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
@@ -1098,16 +1108,17 @@ static inline ndr_scaling ndr_scaling_of(double alpha, double beta)
  * device's memory. The queue keeps this memory. Larger products, and those for which there is no memory, do not use the
  * matrix units. */
 typedef struct ndr_matmul_desc {
-    ndr_dtype dtype;     /**< F32 or F64. */
-    ndr_scaling scaling; /**< Default: alpha 1, beta 0. */
-    ndr_matrix a;        /**< m x k */
-    ndr_matrix b;        /**< k x n */
-    ndr_matrix c;        /**< m x n; must not overlap a or b. */
-    size_t count;        /**< Products; 0 means 1. */
-    size_t a_stride;     /**< Elements from a of one product to a of the next; 0: the same a. Strides of a single
-                              product are ignored. */
-    size_t b_stride;     /**< The same for b. */
-    size_t c_stride;     /**< The same for c; 0 is refused in a batch. */
+    ndr_dtype dtype;       /**< F32 or F64. */
+    ndr_scaling scaling;   /**< Default: alpha 1, beta 0. */
+    ndr_matrix a;          /**< m x k */
+    ndr_matrix b;          /**< k x n */
+    ndr_matrix c;          /**< m x n; must not overlap a or b. */
+    size_t count;          /**< Products; 0 means 1. */
+    size_t a_stride;       /**< Elements from a of one product to a of the next; 0: the same a. Strides of a single
+                                product are ignored. */
+    size_t b_stride;       /**< The same for b. */
+    size_t c_stride;       /**< The same for c; 0 is refused in a batch. */
+    ndr_accuracy accuracy; /**< Default: FULL. TF32 is faster on GPUs with matrix units. */
 } ndr_matmul_desc;
 
 /** Enqueue a matrix multiplication, or a batch. */
@@ -1115,11 +1126,12 @@ NDR_MUST_CHECK ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *de
 
 /** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */
 typedef struct ndr_tune_desc {
-    ndr_dtype dtype;    /**< F32 or F64. */
-    size_t m;           /**< 1 or more. */
-    size_t n;           /**< 1 or more. */
-    size_t k;           /**< 1 to 2^22. */
-    double max_seconds; /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
+    ndr_dtype dtype;       /**< F32 or F64. */
+    size_t m;              /**< 1 or more. */
+    size_t n;              /**< 1 or more. */
+    size_t k;              /**< 1 to 2^22. */
+    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
+    ndr_accuracy accuracy; /**< Of the products. */
 } ndr_tune_desc;
 
 /** What ndr_tune() found. The times are medians in seconds, from the call to the end of the product. */
@@ -1132,18 +1144,18 @@ typedef struct ndr_tune_result {
 
 /** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of the same class.
  *
- * A class is the dtype and, for each of m, n and k, the least power of two that is not smaller. Each implementation is
- * first checked against the exact product. The context then keeps the choice, and so does the store on disk, for later
- * contexts on this device. The call makes matrices of that size and a queue of its own, and waits until all is done. It
- * needs an idle device: other work disturbs the times.
+ * A class is the dtype, the accuracy and, for each of m, n and k, the least power of two that is not smaller. Each
+ * implementation is first checked against the exact product. The context then keeps the choice, and so does the store
+ * on disk, for later contexts on this device. The call makes matrices of that size and a queue of its own, and waits
+ * until all is done. It needs an idle device: other work disturbs the times.
  * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions
  * are not tuned. `result` may be NULL. */
 NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
 
 /* ---- building ahead ------------------------------------------------------------------------------ */
 
-/** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor only the types, methods, sizes and
- * factors are read; the buffers may be NULL. */
+/** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor only the types, methods, accuracy, sizes
+ * and factors are read; the buffers may be NULL. */
 typedef struct ndr_warm_desc {
     const ndr_kernel_desc *kernel; /**< A kernel. */
     const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */

@@ -1,9 +1,10 @@
-/* split.cl - C = alpha * A * B + beta * C in float, row-major, by a GPU's matrix units, at the accuracy of float.
+/* split.cl - C = alpha * A * B + beta * C in float, row-major, by a GPU's matrix units, at the accuracy of float or of
+ * TF32.
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
  * gemm_split_parts() stores the parts of elements in the workspace as shared/split.h says: padded with zeros, B
- * transposed, in the order in which gemm_split() copies them to local memory. There are two forms:
+ * transposed, in the order in which gemm_split() copies them to local memory. There are three forms:
  *
  *   PARTS 3: an element is the sum of three bfloat16 parts, h + i + l. gemm_split() adds six of the nine products of
  *            parts: l*h, h*l, i*i, i*h, h*i and h*h. It takes any elements: for some it multiplies A and B themselves,
@@ -12,8 +13,9 @@
  *            up to a small error. gemm_split() adds l*h, h*l and h*h. It takes twice as many elements in a time, but
  *            computes C only if the elements prove that the errors are small enough. Otherwise it does nothing, and the
  *            kernels of the form with three parts, enqueued after it, compute C.
+ *   PARTS 1: as with two, but without l: gemm_split() adds h*h, whose error is that of elements of 11 bits.
  *
- * docs/numerics.md shows that the results are within the bound of a loop in float. The matrix units cut bits off when
+ * docs/numerics.md shows that the results are within the bounds of ndr_matmul(). The matrix units cut bits off when
  * they add, so they add one stretch from zero, and plain additions, which round, add those sums.
  *
  * Marks in the workspace tell what gemm_split_parts() found among the elements.
@@ -28,7 +30,7 @@
 #ifndef TILE_N
 #define TILE_N 128 /* columns of C of a group: 64 or 128 */
 #define STAGES 4
-#define PARTS 3 /* or 2 */
+#define PARTS 3 /* or 2 or 1 */
 #endif
 
 #define TILE_M NDR_SPLIT_ROWS
@@ -42,7 +44,7 @@
 
 /* ---- marks ---- */
 
-/* Whether the form with two parts was tried on this product, and the elements prove that its errors are small. */
+/* Whether a form with halves was tried on this product, and the elements prove that its errors are small. */
 static inline bool halves_suffice(global const uint *marks, uint number)
 {
     const bool was_tried = marks[NDR_HALVES_TRIED] == number, is_beyond = marks[NDR_HALVES_BEYOND] == number;
@@ -121,7 +123,7 @@ static inline uint scale(float *x, uint exponent)
         const bool is_zero = x[i] == 0;
         x[i] *= factor;
         if (fabs(x[i]) >= NDR_HALVES_LARGE) count += 1;
-        else if (!is_zero && !(fabs(x[i]) >= NDR_HALVES_FINE)) count += 256;
+        else if (!is_zero && !(fabs(x[i]) >= NDR_HALVES_FINE(PARTS))) count += 256;
     }
     return count;
 }
@@ -204,19 +206,19 @@ static inline void load_row(float *x, const chunk *at, ulong row, ulong step, gl
     for (uint i = 0; i < 8; ++i) x[i] = row < at->lines && step + i < at->end ? a[i] : 0;
 }
 
-/* The first step of a stretch, or k after the last one. With two parts no stretch is short: the last one has 32 to 39
+/* The first step of a stretch, or k after the last one. With halves no stretch is short: the last one has 32 to 39
  * steps if the depth leaves less, at the cost of the one before. */
 static inline ulong find_step(uint stretch, uint stretches, ulong k)
 {
     const ulong step = (ulong)STEPS * stretch;
     if (stretch == stretches) return k;
-    return PARTS == 2 ? min(step, (k - 32) & ~7ul) : step;
+    return PARTS < 3 ? min(step, (k - 32) & ~7ul) : step;
 }
 
 /* What gemm_split_parts() shares in a group. */
 typedef struct shared_by_lines {
     float copy[CHUNK * (STEPS + 1)];
-#if PARTS == 2
+#if PARTS < 3
     uint greatest[4 * CHUNK], counts[4 * CHUNK];
 #endif
 } shared_by_lines;
@@ -279,14 +281,14 @@ gemm_split_parts(ulong m, ulong n, ulong k, global const float *restrict a, ulon
                  uint number)
 {
     local shared_by_lines shared;
-    if (PARTS == 2 && get_global_id(0) == 0) workspace[NDR_MARKS + NDR_HALVES_TRIED] = number;
+    if (PARTS < 3 && get_global_id(0) == 0) workspace[NDR_MARKS + NDR_HALVES_TRIED] = number;
     split_chunk(get_group_id(0), m, n, k, a + a_offset, a_pitch, (a_offset | a_pitch) % 4 == 0, b + b_offset, b_pitch,
                 workspace, number, &shared);
 }
 
 #if PARTS == 3
 
-/* The same if two parts did not suffice. There may be more chunks than groups, which take them in turn. */
+/* The same if halves did not suffice. There may be more chunks than groups, which take them in turn. */
 kernel __attribute__((reqd_work_group_size(4 * CHUNK, 1, 1))) void
 gemm_split_parts_again(ulong m, ulong n, ulong k, global const float *restrict a, ulong a_offset, ulong a_pitch,
                        global const float *restrict b, ulong b_offset, ulong b_pitch, global uint *restrict workspace,
@@ -314,7 +316,7 @@ gemm_split_parts_again(ulong m, ulong n, ulong k, global const float *restrict a
 #define SUMS (TILE_N / 2) /* of an item */
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define STAGE_PITCH ((STAGE_BYTES + 1023) / 1024 * 1024)
-#if PARTS == 2
+#if PARTS < 3
 #define PART_TYPES "f16.f16"
 #define GROUP (32 * (WARPS + 4)) /* and one that copies, with three whose registers the first 8 take over */
 #else
@@ -489,7 +491,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
     uint stage = 0, phase = 0;
 
     c += c_offset;
-#if PARTS == 2
+#if PARTS < 3
     if (!halves_suffice(workspace + NDR_MARKS, number)) return;
 #else
     if (halves_suffice(workspace + NDR_MARKS, number)) return;
@@ -515,7 +517,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
 
     if (warp >= WARPS) { /* copies */
         global const uchar *const parts = (global const uchar *)(workspace + NDR_WORKSPACE_HEAD);
-#if PARTS == 2
+#if PARTS < 3
         asm volatile(LATER "setmaxnreg.dec.sync.aligned.u32 24;" ::: "memory");
 #endif
         if (item > 32 * WARPS) return;
@@ -541,7 +543,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
         return;
     }
 
-#if PARTS == 2
+#if PARTS < 3
     asm volatile(LATER "setmaxnreg.inc.sync.aligned.u32 240;" ::: "memory");
 #endif
     /* Two teams of 4 warps take turns: one adds its sums while the other multiplies. */
@@ -560,7 +562,11 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
             const uint at = memory + stage * STAGE_PITCH;
             const ulong a_at = MATRIX | (at + team * (64 * DEPTH * 2)) >> 4, b_at = MATRIX | (at + A_BYTES) >> 4;
             asm volatile(LATER "wgmma.fence.sync.aligned;" ::: "memory");
-#if PARTS == 2
+#if PARTS == 1
+            MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 0);
+            MULTIPLY_PARTS(part, a_at, 1, b_at, 1, 1);
+            MULTIPLY_PARTS(part, a_at, 2, b_at, 2, 1);
+#elif PARTS == 2
             MULTIPLY_PARTS(part, a_at, 1, b_at, 0, 0); /* the smallest first */
             MULTIPLY_PARTS(part, a_at, 3, b_at, 2, 1);
             MULTIPLY_PARTS(part, a_at, 0, b_at, 1, 1);
@@ -577,7 +583,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
 #endif
             asm volatile(LATER "wgmma.commit_group.sync.aligned;" ::: "memory");
             asm volatile("bar.arrive %0, 256;" ::"r"(2 - team) : "memory"); /* the other team's turn */
-#if PARTS == 2
+#if PARTS < 3
             float factors[SUMS];
             load_factors(factors, at + PARTS * SLABS * TILE_M * (DEPTH * 2) + (warp * 16 + lane / 4) * 4,
                          at + A_BYTES + PARTS * SLABS * TILE_N * (DEPTH * 2) + lane % 4 * 8);
@@ -586,7 +592,7 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
             join_warp();
             if (lane == 0) barrier_arrive(empty + 8 * stage);
 #pragma unroll
-#if PARTS == 2
+#if PARTS < 3
             for (uint j = 0; j < SUMS; ++j) sum[j] = fma(part[j], factors[j], sum[j]);
 #else
             for (uint j = 0; j < SUMS; ++j) sum[j] += part[j];

@@ -1,13 +1,13 @@
 /* split.h - how kernels/matmul/split.cl stores the parts of A and B. C and OpenCL C compile this file.
  *
- * Rows of A and columns of B are lines along k. A slab is NDR_SPLIT_DEPTH steps of a block of lines, a stretch 1 or 2
+ * Rows of A and columns of B are lines along k. A slab is NDR_SPLIT_DEPTH steps of a block of lines, a stretch 1 to 3
  * slabs. The stretches of a block follow each other, and each one holds
  *
  *     [slab][part][line][64 bytes]  16 bits for each step; the 16-byte quarter q is at q ^ (line / 2 % 4)
- *     [line]                        with two parts: a float, the power of two by which to multiply them
+ *     [line]                        with one or two parts: a float, the power of two by which to multiply them
  *
- * where part 0 is the element rounded to a bfloat16 (of three parts) or half (of two), part 1 what is left of it,
- * rounded, and part 2 the rest. */
+ * where part 0 is the element rounded to a bfloat16 (of three parts) or half (of one or two), part 1 what is left of
+ * it, rounded, and part 2 the rest. */
 #ifndef NDR_SHARED_SPLIT_H
 #define NDR_SHARED_SPLIT_H
 
@@ -15,7 +15,7 @@
 #define NDR_SPLIT_ROWS 128 /* lines of a block of A, rows of a tile of C */
 #define NDR_SPLIT_CHUNK 64 /* lines that a group of the first kernel splits */
 #define NDR_SPLIT_SLABS(parts) (4 - (parts)) /* of a stretch */
-#define NDR_SPLIT_LINE_BYTES(parts) ((parts) == 2 ? 2 * 2 * NDR_SPLIT_DEPTH * 2 + 4 : 3 * NDR_SPLIT_DEPTH * 2)
+#define NDR_SPLIT_LINE_BYTES(parts) (NDR_SPLIT_SLABS(parts) * (parts) * NDR_SPLIT_DEPTH * 2 + ((parts) < 3 ? 4 : 0))
 
 /* Marks that the first kernel sets in the workspace. Three parts lose the bits of an element below 2^-133. */
 #define NDR_SPLIT_BEYOND 0  /* infinities, NaN, and what becomes infinite when it is rounded to a bfloat16 */
@@ -24,7 +24,7 @@
 #define NDR_SPLIT_B_TINY 3
 #define NDR_SPLIT_B_LARGE 4
 
-/* With two parts: elements are multiplied by a power of two, so that the largest one of a line's stretch is in
+/* With halves: elements are multiplied by a power of two, so that the largest one of a line's stretch is in
  * [2^14, 2^15). */
 #define NDR_HALVES_TRIED 5
 #define NDR_HALVES_BEYOND 6 /* a largest one below 2^-49, but not 0, or of at least 2^60; infinities and NaN */
@@ -32,7 +32,7 @@
 #define NDR_HALVES_SPARSE 8 /* a line's stretch of which less than 3/4 is at least HALVES_LARGE, but not all zeros */
 #define NDR_SPLIT_MARKS 9
 
-#define NDR_HALVES_FINE 0x1p-5f
+#define NDR_HALVES_FINE(parts) ((parts) == 2 ? 0x1p-5f : 0x1p-14f) /* a normal half from 2^-14 on */
 #define NDR_HALVES_LARGE 0x1p6f
 
 #endif

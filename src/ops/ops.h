@@ -69,6 +69,7 @@ typedef enum ndr_need {
     NDR_NEEDS_BF16_MMA = 1u << 2,     /* PTX, loaded as a binary, that multiplies matrices of bfloat16 */
     NDR_NEEDS_LARGE_GROUPS = 1u << 3, /* groups of 512 items with 32 KiB of local memory */
     NDR_NEEDS_F16_MMA = 1u << 4,      /* the same for half and bfloat16 */
+    NDR_NEEDS_ROUNDED_MMA = 1u << 5,  /* the same, of kernels with one half for each element */
 } ndr_need;
 
 typedef struct ndr_op_job ndr_op_job;

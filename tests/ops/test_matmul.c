@@ -1,6 +1,7 @@
 /* test_matmul.c - ndr_matmul: difficult shapes compared with plain loops, memory that must not be read, refusals. */
 #include "support.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -62,16 +63,32 @@ static void check_outside(const host_matrix *before, const void *after)
             assert_memory_equal((const char *)after + i * size, (const char *)before->array + i * size, size);
 }
 
+/* The accuracy that products ask for: of `rounded`, which takes no other, that of TF32. */
+static ndr_accuracy accuracy;
+
+static ndr_accuracy accuracy_asked(void)
+{
+    return forced_row && is_row(forced_row, "rounded") ? NDR_ACCURACY_TF32 : accuracy;
+}
+
+/* With a lower accuracy the error may be greater by 2^-10 * |alpha| |A| |B|, here by a little more. */
+static long double bound_of(product_element wanted, ndr_dtype dtype, size_t depth)
+{
+    const bool is_low = dtype == NDR_DTYPE_F32 && accuracy_asked() == NDR_ACCURACY_TF32;
+    return is_low ? wanted.bound * (1 + 0x1p-10L / ((long double)(depth + 2) * FLT_EPSILON)) : wanted.bound;
+}
+
 static void check_element(double alpha, const host_matrix *a, const host_matrix *b, double beta, const host_matrix *c,
                           product_element wanted, const host_matrix *got, size_t row, size_t col)
 {
     const number x = host_matrix_get(got, row, col);
     if (isnan(wanted.value) && is_nan(c->dtype, x)) return;
     if (isinf(wanted.value) && real(c->dtype, x) == wanted.value) return;
-    if (isfinite(wanted.value) && fabsl(real(c->dtype, x) - wanted.value) <= wanted.bound) return;
+    if (isfinite(wanted.value) && fabsl(real(c->dtype, x) - wanted.value) <= bound_of(wanted, c->dtype, a->cols))
+        return;
     print_error("%s, %zu x %zu by %zu x %zu, alpha %g, beta %g: element (%zu, %zu) is %s, not %.20Lg +- %.3Lg\n",
                 ndr_dtype_name(c->dtype), a->rows, a->cols, b->rows, b->cols, alpha, beta, row, col,
-                number_text(c->dtype, x), wanted.value, wanted.bound);
+                number_text(c->dtype, x), wanted.value, bound_of(wanted, c->dtype, a->cols));
     fail();
 }
 
@@ -79,7 +96,7 @@ static void check_element(double alpha, const host_matrix *a, const host_matrix 
 static void check_product(double alpha, const host_matrix *a, const host_matrix *b, double beta,
                           const host_matrix *c)
 {
-    ndr_matmul_desc desc = { .dtype = c->dtype, .scaling = ndr_scaling_of(alpha, beta) };
+    ndr_matmul_desc desc = { .dtype = c->dtype, .scaling = ndr_scaling_of(alpha, beta), .accuracy = accuracy_asked() };
     desc.a = on_device(a);
     desc.b = on_device(b);
     desc.c = on_device(c);
@@ -647,6 +664,27 @@ static void test_matmul__refuses_factors_that_are_not_set(void **state)
     close_bench(&b);
 }
 
+/* On any device, by a faster row or not. Doubles are not rounded. */
+static void test_matmul__of_a_lower_accuracy_keeps_its_bound(void **state)
+{
+    (void)state;
+    accuracy = NDR_ACCURACY_TF32;
+    check_shape(NDR_DTYPE_F32, (shape){ 7, 6, 35 }, 1, 2, 0.5);
+    if (device.has_f64) check_shape(NDR_DTYPE_F64, (shape){ 7, 6, 35 }, 1, 2, 0.5);
+    accuracy = NDR_ACCURACY_FULL;
+}
+
+static void test_matmul__refuses_an_accuracy_without_a_name(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    b.desc.accuracy = (ndr_accuracy)2;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL),
+                   "ndr_matmul: accuracy is 2; use NDR_ACCURACY_FULL (0) or NDR_ACCURACY_TF32 (1)");
+    b.desc.accuracy = NDR_ACCURACY_TF32;
+    close_bench(&b);
+}
+
 static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **state)
 {
     (void)state;
@@ -962,6 +1000,8 @@ int main(void)
         cmocka_unit_test(test_matmul__of_no_rows_or_columns_does_nothing),
         cmocka_unit_test(test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out),
         cmocka_unit_test(test_matmul__refuses_factors_that_are_not_set),
+        cmocka_unit_test(test_matmul__of_a_lower_accuracy_keeps_its_bound),
+        cmocka_unit_test(test_matmul__refuses_an_accuracy_without_a_name),
         cmocka_unit_test(test_matmul__gives_an_event_that_ends_and_tells_its_time),
         cmocka_unit_test(test_matmul__sees_what_the_queue_did_before),
         REFUSALS(matmul, refusals),

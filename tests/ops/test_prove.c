@@ -187,6 +187,29 @@ static ndr_status run_nothing(ndr_op_job *job)
     return NDR_OK;
 }
 
+/* Round normal numbers to 11 bits, as the row may. */
+static void round_elements(ndr_queue *on, const ndr_operand *matrix)
+{
+    const size_t bytes = ndr_buffer_size(matrix->buffer);
+    uint32_t *bits = malloc(bytes);
+    assert_ok(ndr_buffer_read(on, matrix->buffer, 0, bytes, bits));
+    for (size_t i = 0; i < bytes / 4; ++i) {
+        const uint32_t exponent = bits[i] >> 23 & 255;
+        if (exponent != 0 && exponent != 255) bits[i] &= ~UINT32_C(0x1fff);
+    }
+    assert_ok(ndr_buffer_write(on, matrix->buffer, 0, bytes, bits));
+    free(bits);
+}
+
+static ndr_status run_rounded(ndr_op_job *job)
+{
+    const ndr_matmul_request *r = job->request;
+    assert_int_equal(r->accuracy, NDR_ACCURACY_TF32);
+    round_elements(job->queue, &r->a);
+    round_elements(job->queue, &r->b);
+    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->order, r, NULL);
+}
+
 /* A product whose elements have errors of 2^-12, as with parts that are left out. */
 static ndr_status run_inexactly(ndr_op_job *job)
 {
@@ -209,9 +232,17 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
     const ndr_op_row *tiled = row_of(&ndr_matmul_operation, "tiled");
     const ndr_op_row idle = { .name = "idle", .plan = tiled->plan, .run = run_nothing };
     const ndr_op_row inexact = { .name = "inexact", .plan = tiled->plan, .run = run_inexactly };
+    const ndr_op_row coarse = {
+        .name = "coarse", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .run = run_inexactly
+    };
+    const ndr_op_row rounded = {
+        .name = "rounded", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .run = run_rounded
+    };
     assert_true(is_proved(tiled));
     assert_false(is_proved(&idle));
     assert_false(is_proved(&inexact));
+    assert_false(is_proved(&coarse)); /* only elements may be rounded */
+    assert_true(is_proved(&rounded));
 }
 
 /* A driver whose binaries are no PTX, on a device that says to have warps. */
@@ -245,9 +276,11 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
 /* Buffers of more than 512 KiB are refused, so there is no workspace for parts. */
 static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t m, size_t k, const char *name)
 {
-    const ndr_matmul_desc desc = {
-        .dtype = NDR_DTYPE_F32, .a = { x, 0, m, k, 0 }, .b = { x, 0, k, m, 0 }, .c = { c, 0, m, m, 0 }
-    };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { x, 0, m, k, 0 },
+                                   .b = { x, 0, k, m, 0 },
+                                   .c = { c, 0, m, m, 0 },
+                                   .accuracy = NDR_ACCURACY_TF32 };
     float *got = malloc(m * m * sizeof *got);
     char wanted[64];
     ndr_event *event;
@@ -270,7 +303,7 @@ static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void 
     (void)state;
     enum { M = 200, K = 600 };
     static float ones[M * K];
-    const char *const names[] = { "split", "halves" };
+    const char *const names[] = { "split", "halves", "rounded" };
     for (size_t i = 0; i < M * K; ++i) ones[i] = 1;
     skip_without(device.warp_size == 32, "the device has no warps of 32");
     bench b = open_bench("off", 0);

@@ -1,5 +1,5 @@
-/* test_split.c - the first kernel of the rows `split` and `halves`, which is plain OpenCL C: the parts of elements, their
- * places, and the marks of elements to which parts do not do justice. */
+/* test_split.c - the first kernel of the rows `split`, `halves` and `rounded`, which is plain OpenCL C: the parts of
+ * elements, their places, and the marks of elements to which parts do not do justice. */
 #include "support.h"
 
 #include <math.h>
@@ -44,6 +44,8 @@ static bench open_bench(size_t m, size_t n, size_t k, size_t gap, size_t offset,
     return s;
 }
 
+/* Of a stretch. */
+static size_t steps_of(const bench *s) { return (size_t)NDR_SPLIT_DEPTH * NDR_SPLIT_SLABS(s->parts); }
 static size_t lines_of(const bench *s) { return s->blocks_m * NDR_SPLIT_ROWS + s->blocks_n * s->tile_n; }
 
 static ndr_kernel *get_kernel(const bench *s, const char *name)
@@ -222,23 +224,25 @@ static void test_split__marks_elements_beyond_its_parts(void **state)
 static size_t first_step(const bench *s, size_t stretch)
 {
     const size_t late = (s->k - 32) / 8 * 8;
-    return stretch == s->stretches ? s->k : ndr_min_size(64 * stretch, late);
+    return stretch == s->stretches ? s->k : ndr_min_size(steps_of(s) * stretch, late);
 }
 
-/* h + l is the element divided by the line's factor, up to half a bit of l. */
+/* h + l is the element divided by the line's factor, up to half a bit of l; or h, up to half a bit of h. */
 static void check_halves_of(const bench *s, bool is_b, size_t line, size_t stretch)
 {
     const size_t first = first_step(s, stretch), count = first_step(s, stretch + 1) - first;
     const size_t lines = is_b ? s->tile_n : NDR_SPLIT_ROWS;
     float factor;
     double most = 0;
-    memcpy(&factor, stretch_at(s, is_b, line, stretch) + lines * 256 + line % lines * 4, sizeof factor);
-    assert_true(count <= 64 && count >= 25);
-    for (size_t step = 0; step < 64; ++step) {
+    memcpy(&factor, stretch_at(s, is_b, line, stretch) + lines * steps_of(s) * s->parts * 2 + line % lines * 4,
+           sizeof factor);
+    assert_true(count <= steps_of(s) && count >= 25);
+    for (size_t step = 0; step < steps_of(s); ++step) {
         const double wanted = step < count ? (double)element_at(s, is_b, line, first + step) / (double)factor : 0;
         const double h = (double)part_at(s, is_b, line, stretch, step, 0);
-        const double l = (double)part_at(s, is_b, line, stretch, step, 1);
-        assert_true(fabs(h + l - wanted) <= fmax(fabs(wanted) * 0x1p-23, 0x1p-25));
+        const double l = s->parts == 2 ? (double)part_at(s, is_b, line, stretch, step, 1) : 0;
+        const double error = fabs(wanted) * (s->parts == 2 ? 0x1p-23 : 0x1p-11);
+        assert_true(fabs(h + l - wanted) <= fmax(error, 0x1p-25));
         assert_true(fabs(l) <= fabs(h) * 0x1p-11);
         most = fmax(most, fabs(wanted));
     }
@@ -259,10 +263,12 @@ static void test_split__stores_halves_of_elements_times_a_power_of_two(void **st
     (void)state;
     const struct {
         size_t m, n, k, gap, offset;
-        unsigned tile_n;
-    } cases[] = { { 3, 5, 70, 0, 0, 64 }, { 129, 65, 200, 1, 3, 64 }, { 128, 130, 256, 4, 4, 128 } };
-    for (size_t i = 0; i < NDR_COUNT_OF(cases); i += quick() ? 9 : 1) {
-        bench s = open_bench(cases[i].m, cases[i].n, cases[i].k, cases[i].gap, cases[i].offset, 2, cases[i].tile_n);
+        unsigned parts, tile_n;
+    } cases[] = { { 3, 5, 70, 0, 0, 2, 64 },       { 3, 5, 130, 0, 0, 1, 64 },    { 129, 65, 200, 1, 3, 2, 64 },
+                  { 128, 130, 256, 4, 4, 2, 128 }, { 129, 65, 200, 1, 3, 1, 64 }, { 128, 130, 288, 4, 4, 1, 128 } };
+    for (size_t i = 0; i < (quick() ? 2 : NDR_COUNT_OF(cases)); ++i) {
+        bench s = open_bench(cases[i].m, cases[i].n, cases[i].k, cases[i].gap, cases[i].offset, cases[i].parts,
+                             cases[i].tile_n);
         const size_t lines = quick() ? 1 : s.m, steps = quick() ? 32 : s.k; /* so that one item sets a mark */
         for (size_t j = 0; j < lines; ++j) /* numbers that a half has only as subnormal ones, and zeros */
             for (size_t p = j % 7; p < steps; p += 7)
@@ -284,9 +290,9 @@ typedef struct change {
 
 enum { BEYOND = 1 << NDR_HALVES_BEYOND, COARSE = 1 << NDR_HALVES_COARSE, SPARSE = 1 << NDR_HALVES_SPARSE };
 
-static unsigned marks_after(const change *c, bool in_b)
+static unsigned marks_after(const change *c, unsigned parts, bool in_b)
 {
-    bench s = open_bench(2, 2, FIRST + STEPS, 0, 0, 2, 64);
+    bench s = open_bench(2, 2, FIRST + STEPS, 0, 0, parts, 64);
     for (size_t i = 0; i < s.m * s.k; ++i) s.a[i] = 1 + fabsf(s.a[i]) / 2;
     for (size_t i = 0; i < s.n * s.k; ++i) s.b[i] = 1 + fabsf(s.b[i]) / 2;
     for (size_t i = c->every - 1; i < STEPS; i += c->every)
@@ -297,6 +303,13 @@ static unsigned marks_after(const change *c, bool in_b)
         if (s.workspace[NDR_MARKS + i] == NUMBER) marks |= 1u << i;
     close_bench(&s);
     return marks;
+}
+
+static void check_marks_after(const change *c, unsigned parts)
+{
+    const unsigned seen = ~(c->marks & BEYOND ? COARSE | SPARSE : 0u);
+    assert_int_equal(marks_after(c, parts, false) & seen, c->marks);
+    assert_int_equal(marks_after(c, parts, true) & seen, c->marks);
 }
 
 static void test_split__marks_what_halves_do_not_prove(void **state)
@@ -312,7 +325,6 @@ static void test_split__marks_what_halves_do_not_prove(void **state)
         { 0x1p-30f, 3, COARSE | SPARSE },
         { 0x1p30f, STEPS, COARSE | SPARSE }, /* an outlier: the others are small beside it */
         { 0x1p18f, STEPS, SPARSE },          /* not so small: times 2^-4 they are at least 2^-5 */
-        { 0x1p20f, STEPS, COARSE | SPARSE },
         { 0x1.fffffep59f, 1, 0 },
         { 0x1p60f, 1, BEYOND },
         { INFINITY, STEPS, BEYOND },
@@ -321,12 +333,14 @@ static void test_split__marks_what_halves_do_not_prove(void **state)
         { 0x1.fffffep-50f, 1, BEYOND },
         { -0x1p-149f, STEPS, COARSE },
     };
-    for (size_t i = quick() ? 6 : 0; i < NDR_COUNT_OF(cases); i += quick() ? 99 : 1) {
-        const unsigned in_a = marks_after(&cases[i], false) & ~(cases[i].marks & BEYOND ? COARSE | SPARSE : 0u);
-        const unsigned in_b = marks_after(&cases[i], true) & ~(cases[i].marks & BEYOND ? COARSE | SPARSE : 0u);
-        assert_int_equal(in_a, cases[i].marks);
-        assert_int_equal(in_b, cases[i].marks);
-    }
+    const change of_two = { 0x1p20f, STEPS, COARSE | SPARSE };
+    const change of_one[] = { { 0x1p20f, STEPS, SPARSE },
+                              { 0x1p28f, STEPS, SPARSE }, /* times 2^-14 the others are normal halves */
+                              { 0x1p29f, STEPS, COARSE | SPARSE } };
+    for (size_t i = quick() ? 6 : 0; i < NDR_COUNT_OF(cases); i += quick() ? 99 : 1)
+        for (unsigned parts = 1; parts <= 2; ++parts) check_marks_after(&cases[i], parts);
+    check_marks_after(&of_two, 2);
+    for (size_t i = 0; i < NDR_COUNT_OF(of_one); ++i) check_marks_after(&of_one[i], 1);
 }
 
 /* ---- after halves ---- */

@@ -24,6 +24,9 @@ static void test_tune__refuses_what_is_no_product(void **state)
                    "ndr_tune: m is 3, n is 0 and k is 5; each must be 1 or more");
     desc = good, desc.max_seconds = -1;
     assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL), "ndr_tune: max_seconds is -1; use 0 or more");
+    desc = good, desc.accuracy = (ndr_accuracy)2;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_tune(context, &desc, NULL),
+                   "ndr_tune: accuracy is 2; use NDR_ACCURACY_FULL (0) or NDR_ACCURACY_TF32 (1)");
 }
 
 static void test_tune__refuses_what_is_too_large(void **state)
@@ -103,6 +106,8 @@ static void test_tune__classes_end_at_powers_of_two(void **state)
     y = x, y.c.cols = 129;
     assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
     y = x, y.depth = 2;
+    assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
+    y = x, y.accuracy = NDR_ACCURACY_TF32;
     assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
     y = x, y.dtype = NDR_DTYPE_F64;
     assert_int_not_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));

@@ -179,6 +179,13 @@ static void assert_takes(const char *name, const ndr_caps *caps, ndr_matmul_requ
     assert_string_equal(ndr_op_select(&ndr_matmul_operation, caps, 0, NULL, &product)->name, name);
 }
 
+static ndr_matmul_request rounded_product_of(size_t m, size_t n, size_t k)
+{
+    ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F32);
+    product.accuracy = NDR_ACCURACY_TF32;
+    return product;
+}
+
 static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void **state)
 {
     (void)state;
@@ -198,6 +205,12 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4096, 9, 4096, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(256, 256, 8192, NDR_DTYPE_F32)); /* too few tiles for the units */
+    assert_takes("rounded", &caps, rounded_product_of(4096, 4096, 4096));
+    assert_takes("rounded", &caps, rounded_product_of(1040, 1040, 1040));
+    assert_takes("split", &caps, rounded_product_of(1024, 1024, 1024)); /* four launches would take too long */
+    assert_takes("rounded", &caps, rounded_product_of(8000, 8000, 128));
+    assert_takes("split", &caps, rounded_product_of(8000, 8000, 127));
+    assert_takes("blocked", &caps, rounded_product_of(64, 64, 64));
     caps.info.warp_size = 64;
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
@@ -211,8 +224,8 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 static void test_tuning__splits_only_what_blocked_can_take(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves" };
-    ndr_matmul_request far = product_of(256, 256, 256, NDR_DTYPE_F32);
+    const char *const rows[] = { "split", "halves", "rounded" };
+    ndr_matmul_request far = rounded_product_of(256, 256, 256);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
         far.b.pitch = (1 << 24) - 1;
         assert_null(row_of(&ndr_matmul_operation, rows[i])->cannot(&far));
@@ -227,9 +240,9 @@ static void test_tuning__splits_only_what_blocked_can_take(void **state)
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves" };
+    const char *const rows[] = { "split", "halves", "rounded" };
     const uint64_t needed = ((uint64_t)192 << 20) + 256;
-    const ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
+    const ndr_matmul_request product = rounded_product_of(4096, 4096, 4096);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
         const ndr_op_row *row = row_of(&ndr_matmul_operation, rows[i]);
         ndr_caps caps = caps_with_warps();
@@ -262,6 +275,8 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
     row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
     row_of(&ndr_matmul_operation, "halves")->plan(&caps, &product, &plan);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+    row_of(&ndr_matmul_operation, "rounded")->plan(&caps, &product, &plan);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
 }
 
@@ -302,6 +317,9 @@ static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
             row_of(&ndr_matmul_operation, "halves")->plan(&caps, &floats, &plan);
             check_plan_of_parts(&caps, &plan);
             assert_int_equal(number_after(plan.options, "-DPARTS="), 2);
+            row_of(&ndr_matmul_operation, "rounded")->plan(&caps, &floats, &plan);
+            check_plan_of_parts(&caps, &plan);
+            assert_int_equal(number_after(plan.options, "-DPARTS="), 1);
         }
 }
 
@@ -444,9 +462,10 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
 }
 
 #define NOT_FEW "not few_rows: c has more than 8 rows; not few_cols: c has more than 8 columns; "
-#define NO_MMA                                                                                       \
-    "not mma: the device lacks inline PTX that multiplies matrices of f64; not halves: the device lacks " \
-    "PTX that multiplies matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
+#define NO_MMA                                                                                             \
+    "not mma: the device lacks inline PTX that multiplies matrices of f64; not rounded: the device lacks " \
+    "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
+    "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)

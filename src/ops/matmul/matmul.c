@@ -3,13 +3,13 @@
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows,
-    ndr_matmul_few_cols, ndr_matmul_mma, ndr_matmul_halves, ndr_matmul_split, ndr_matmul_blocked, ndr_matmul_tiled;
+extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows, ndr_matmul_few_cols,
+    ndr_matmul_mma, ndr_matmul_rounded, ndr_matmul_halves, ndr_matmul_split, ndr_matmul_blocked, ndr_matmul_tiled;
 
 static const ndr_op_row *const rows[] = { &ndr_matmul_thin,     &ndr_matmul_packed,   &ndr_matmul_direct,
                                           &ndr_matmul_few_rows, &ndr_matmul_few_cols, &ndr_matmul_mma,
-                                          &ndr_matmul_halves,   &ndr_matmul_split,    &ndr_matmul_blocked,
-                                          &ndr_matmul_tiled };
+                                          &ndr_matmul_rounded,  &ndr_matmul_halves,   &ndr_matmul_split,
+                                          &ndr_matmul_blocked,  &ndr_matmul_tiled };
 
 static uint64_t elements_of(const ndr_operand *matrix)
 {
@@ -137,14 +137,22 @@ void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value)
     else ((float *)to)[i] = (float)value;
 }
 
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype)
+ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
                 dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
                    "%s: device \"%s\" has no f64; use f32", call, device->name);
+    NDR_REQUIRE(accuracy == NDR_ACCURACY_FULL || accuracy == NDR_ACCURACY_TF32,
+                "%s: accuracy is %d; use NDR_ACCURACY_FULL (%d) or NDR_ACCURACY_TF32 (%d)", call, (int)accuracy,
+                NDR_ACCURACY_FULL, NDR_ACCURACY_TF32);
     return NDR_OK;
+}
+
+ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked)
+{
+    return dtype == NDR_DTYPE_F32 ? asked : NDR_ACCURACY_FULL;
 }
 
 /* ---- checks ---- */
@@ -205,10 +213,11 @@ static ndr_operand batch_of(const ndr_matmul_desc *desc, const char *name, const
 static ndr_status make_request(const ndr_context *context, const ndr_matmul_desc *desc, ndr_matmul_request *request)
 {
     NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
-    NDR_TRY(ndr_matmul_check_type("ndr_matmul", context, desc->dtype));
+    NDR_TRY(ndr_matmul_check_type("ndr_matmul", context, desc->dtype, desc->accuracy));
     NDR_TRY(check_scaling(&desc->scaling));
     const double alpha = desc->scaling.is_set ? desc->scaling.alpha : 1;
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
+                                     .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
                                      .alpha = alpha,
                                      .beta = desc->scaling.beta,
                                      .a = batch_of(desc, "a", &desc->a, desc->a_stride),

@@ -10,6 +10,7 @@
 /* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. */
 typedef struct ndr_matmul_request {
     ndr_dtype dtype;
+    ndr_accuracy accuracy; /* lower than that of the type only for f32 */
     double alpha, beta;
     ndr_operand a, b, c;
     ndr_core core;
@@ -40,8 +41,11 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
 enum { NDR_FEW = 8 };
 unsigned ndr_matmul_round_few(size_t count);
 
-/* Refuse a dtype other than f32 and f64, and one that the device lacks. */
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype);
+/* Refuse a dtype other than f32 and f64, one that the device lacks, and an accuracy without a name. */
+ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy);
+
+/* Pure: what a request has of an accuracy that was asked for. */
+ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked);
 
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);
@@ -62,7 +66,7 @@ ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_ri
 
 /* ---- tune.c ---- */
 
-/* Pure: the type, and the powers of two just above c's rows, c's columns and the depth. */
+/* Pure: the type, the accuracy, and the powers of two just above c's rows, c's columns and the depth. */
 uint32_t ndr_matmul_class_of(const void *request);
 
 /* ---- registers.c ---- */

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type; without signs rounding errors add up. Every
- * `period`-th step has other exponents, which makes elements too small for parts; 0: none has. Sizes are odd, rows are
- * not aligned, and the depths end within a step. Two cases take the widest tiles. */
+/* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type, or the 11 to which `rounded` may round them,
+ * so that it must keep the bound of the others; without signs rounding errors add up. Every `period`-th step has other
+ * exponents, which makes elements too small for parts; 0: none has. Sizes are odd, rows are not aligned, and the depths
+ * end within a step. Two cases take the widest tiles. */
 typedef struct hard_case {
     size_t m, n, k, gap, offset;
     double alpha, beta;
@@ -50,12 +51,13 @@ static int exponent_at(const hard_case *h, unsigned matrix, size_t i, size_t j)
     return matrix == A ? h->a_exponent + (rises ? h->a_rise : 0) : h->b_exponent + (rises ? h->b_rise : 0);
 }
 
-static double element(const hard_case *h, unsigned matrix, size_t i, size_t j)
+static double element(const hard_case *h, ndr_accuracy accuracy, unsigned matrix, size_t i, size_t j)
 {
     const uint64_t bits = hash(matrix + ((uint64_t)i << 32 | j));
     const int exponent = exponent_at(h, matrix, i, j);
     if (h->has_infinities && bits % 4099 == 0) return bits & 1 << 20 ? INFINITY : NAN;
-    const double size = ldexp(1 + (double)(bits >> 12) * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
+    const uint64_t fraction = accuracy == NDR_ACCURACY_TF32 ? bits >> 54 << 42 : bits >> 12;
+    const double size = ldexp(1 + (double)fraction * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
     return h->has_signs && (bits & 1) ? -size : size;
 }
 
@@ -67,9 +69,10 @@ typedef struct matrix {
 } matrix;
 
 /* `which` 0: all NaN. */
-static ndr_status create(ndr_context *context, ndr_dtype dtype, size_t rows, size_t cols, const hard_case *h,
-                         unsigned which, matrix *made)
+static ndr_status create(ndr_context *context, const ndr_matmul_request *request, size_t rows, size_t cols,
+                         const hard_case *h, unsigned which, matrix *made)
 {
+    const ndr_dtype dtype = request->dtype;
     const ndr_matrix described = { NULL, h->offset, rows, cols, cols + h->gap };
     made->on_device = ndr_matmul_operand("ndr_matmul", "a proof", &described, dtype);
     made->total = h->offset + rows * (cols + h->gap);
@@ -78,7 +81,8 @@ static ndr_status create(ndr_context *context, ndr_dtype dtype, size_t rows, siz
     for (size_t i = 0; i < made->total; ++i) ndr_matmul_set(dtype, made->host, i, NAN);
     for (size_t i = 0; i < rows && which; ++i)
         for (size_t j = 0; j < cols; ++j)
-            ndr_matmul_set(dtype, made->host, h->offset + i * (cols + h->gap) + j, element(h, which, i, j));
+            ndr_matmul_set(dtype, made->host, h->offset + i * (cols + h->gap) + j,
+                           element(h, request->accuracy, which, i, j));
     return ndr_buffer_create_from(context, made->total * ndr_dtype_size(dtype), made->host, &made->on_device.buffer);
 }
 
@@ -153,10 +157,11 @@ static ndr_status multiply(ndr_queue *queue, const ndr_op_row *row, product *p, 
 static ndr_status try_case(ndr_queue *queue, const ndr_op_row *row, ndr_dtype dtype, const hard_case *h, bool *is_right)
 {
     product p = { .h = h, .request = { .dtype = dtype, .alpha = h->alpha, .beta = h->beta, .depth = h->k } };
+    p.request.accuracy = row->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
     if (row->cannot && row->cannot(&p.request)) return NDR_OK;
-    ndr_status status = create(queue->context, dtype, h->m, h->k, h, A, &p.a);
-    if (status == NDR_OK) status = create(queue->context, dtype, h->k, h->n, h, B, &p.b);
-    if (status == NDR_OK) status = create(queue->context, dtype, h->m, h->n, h, h->beta != 0 ? C : 0, &p.c);
+    ndr_status status = create(queue->context, &p.request, h->m, h->k, h, A, &p.a);
+    if (status == NDR_OK) status = create(queue->context, &p.request, h->k, h->n, h, B, &p.b);
+    if (status == NDR_OK) status = create(queue->context, &p.request, h->m, h->n, h, h->beta != 0 ? C : 0, &p.c);
     if (status == NDR_OK) status = multiply(queue, row, &p, is_right);
     destroy(&p.a);
     destroy(&p.b);

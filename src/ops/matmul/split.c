@@ -1,5 +1,5 @@
-/* split.c - the product of f32 by a GPU's matrix units: a and b are split into parts first, three of bfloat16 or two of
- * half. */
+/* split.c - the product of f32 by a GPU's matrix units: a and b are split into parts first, three of bfloat16
+ * (`split`), two of half (`halves`) or one (`rounded`). */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -11,12 +11,12 @@ typedef struct sizes {
 
 extern const ndr_op_row ndr_matmul_blocked;
 
-/* The units compute tiles in rounds. One of 64 columns takes 0.55 or 0.69 of the time of one of 128. */
+/* The units compute tiles in rounds. One of 64 columns takes 0.55 to 0.69 of the time of one of 128. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r, unsigned parts)
 {
     const size_t units = ndr_max_size(1, caps->info.compute_units), tiles_m = ndr_ceil_div(r->c.rows, NDR_SPLIT_ROWS);
     const size_t wide = tiles_m * ndr_ceil_div(r->c.cols, 128), narrow = tiles_m * ndr_ceil_div(r->c.cols, 64);
-    const size_t percent = parts == 2 ? 69 : 55;
+    const size_t percent = parts == 1 ? 60 : parts == 2 ? 69 : 55;
     const bool is_narrow = percent * ndr_ceil_div(narrow, units) < 100 * ndr_ceil_div(wide, units);
     return (sizes){ .parts = parts,
                     .tile_n = is_narrow ? 64 : 128,
@@ -53,6 +53,13 @@ static const char *cannot_by_halves(const void *request)
     return r->depth >= MIN_DEPTH ? cannot(r) : "its error is shown to be within the bound only from a depth of 128 on";
 }
 
+static const char *cannot_by_one_half(const void *request)
+{
+    const ndr_matmul_request *r = request;
+    return r->accuracy == NDR_ACCURACY_TF32 ? cannot_by_halves(r)
+                                            : "it rounds elements, and no lower accuracy is asked";
+}
+
 static double work_of(const ndr_matmul_request *r) { return (double)r->c.rows * (double)r->c.cols * (double)r->depth; }
 
 /* The parts need most room where there are three of them. */
@@ -76,9 +83,16 @@ static const char *unsuited_to_halves(const ndr_caps *caps, const void *request)
     return unsuited(caps, request);
 }
 
+static const char *unsuited_to_one_half(const ndr_caps *caps, const void *request)
+{
+    static const double min_work = 1.1e9;
+    if (work_of(request) < min_work) return "c or the depth is too small to pay for four launches";
+    return unsuited(caps, request);
+}
+
 static ndr_nd_range multiply_range(const ndr_caps *caps, const sizes *s)
 {
-    const size_t items = s->parts == 2 ? 384 : 288;
+    const size_t items = s->parts < 3 ? 384 : 288;
     const size_t groups = ndr_min_size(s->tiles_m * s->tiles_n, ndr_max_size(1, caps->info.compute_units));
     return ndr_nd_range_1d(groups * items, items);
 }
@@ -100,6 +114,11 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan) {
 static void plan_halves(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     plan_parts(caps, request, 2, plan);
+}
+
+static void plan_one_half(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+{
+    plan_parts(caps, request, 1, plan);
 }
 
 /* ---- launches ---- */
@@ -128,7 +147,7 @@ static ndr_status launch_parts(ndr_op_job *job, const ndr_matmul_request *r, uns
     return multiply(job, r, &s, kernels, number);
 }
 
-/* These kernels do nothing if two parts sufficed. The fewer groups, the less time does that take. */
+/* These kernels do nothing if halves sufficed. The fewer groups, the less time does that take. */
 static ndr_status launch_again(ndr_op_job *job, const ndr_matmul_request *r, form kernels, unsigned number)
 {
     enum { GROUPS = 8 }; /* of a unit */
@@ -149,6 +168,13 @@ static ndr_status launch_halves(ndr_op_job *job, const ndr_matmul_request *r, fo
 {
     const unsigned number = ndr_workspace_take_number(job->workspace);
     NDR_TRY(launch_parts(job, r, 2, kernels, number));
+    return launch_again(job, r, kernels + 2, number);
+}
+
+static ndr_status launch_one_half(ndr_op_job *job, const ndr_matmul_request *r, form kernels)
+{
+    const unsigned number = ndr_workspace_take_number(job->workspace);
+    NDR_TRY(launch_parts(job, r, 1, kernels, number));
     return launch_again(job, r, kernels + 2, number);
 }
 
@@ -182,6 +208,14 @@ static ndr_status run_halves(ndr_op_job *job)
     return run_parts(job, launch_halves, kernels);
 }
 
+static ndr_status run_one_half(ndr_op_job *job)
+{
+    ndr_kernel *kernels[4];
+    NDR_TRY(get_form(job, 3, "gemm_split_parts_again", kernels + 2));
+    NDR_TRY(get_form(job, 1, "gemm_split_parts", kernels));
+    return run_parts(job, launch_one_half, kernels);
+}
+
 const ndr_op_row ndr_matmul_split = { .name = "split",
                                       .file = "matmul/split.cl",
                                       .kernel = "gemm_split",
@@ -201,3 +235,13 @@ const ndr_op_row ndr_matmul_halves = { .name = "halves",
                                        .plan = plan_halves,
                                        .run = run_halves,
                                        .prove = ndr_matmul_prove };
+
+const ndr_op_row ndr_matmul_rounded = { .name = "rounded",
+                                        .file = "matmul/split.cl",
+                                        .kernel = "gemm_split",
+                                        .needs = NDR_NEEDS_ROUNDED_MMA,
+                                        .cannot = cannot_by_one_half,
+                                        .unsuited = unsuited_to_one_half,
+                                        .plan = plan_one_half,
+                                        .run = run_one_half,
+                                        .prove = ndr_matmul_prove };

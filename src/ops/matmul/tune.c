@@ -19,7 +19,8 @@ uint32_t ndr_matmul_class_of(const void *request)
     const ndr_matmul_request *r = request;
     const uint32_t type = r->dtype == NDR_DTYPE_F64;
     const uint32_t is_batch = r->c.further > 0; /* ndr_tune() measures no batches */
-    return is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12 | log2_above(r->c.cols) << 6
+    const uint32_t is_low = r->accuracy != NDR_ACCURACY_FULL;
+    return is_low << 20 | is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12 | log2_above(r->c.cols) << 6
            | log2_above(r->depth);
 }
 
@@ -108,7 +109,7 @@ static ndr_status create_matrices(ndr_context *context, ndr_matmul_request *r)
 static ndr_status check_desc(const ndr_context *context, const ndr_tune_desc *desc)
 {
     size_t elements, bytes;
-    NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype));
+    NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype, desc->accuracy));
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
                 desc->m, desc->n, desc->k);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; the most is %d", desc->k, MAX_DEPTH);
@@ -156,6 +157,7 @@ ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_re
     ndr_queue *queue;
     ndr_op_winner winner;
     ndr_matmul_request r = { .dtype = desc->dtype,
+                             .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
                              .alpha = 1,
                              .a = operand("a", desc->m, desc->k, desc->dtype),
                              .b = operand("b", desc->k, desc->n, desc->dtype),

@@ -75,9 +75,12 @@ static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
     for (size_t n = 2047; n <= 2048; ++n) {
         const ndr_operand square = { .rows = n, .cols = n, .pitch = n };
-        print_rows(caps, &ndr_matmul_operation,
-                   &(ndr_matmul_request){
-                       .dtype = dtype, .a = square, .b = square, .c = square, .core = core, .depth = n });
+        ndr_matmul_request product = {
+            .dtype = dtype, .a = square, .b = square, .c = square, .core = core, .depth = n
+        };
+        print_rows(caps, &ndr_matmul_operation, &product);
+        product.accuracy = NDR_ACCURACY_TF32;
+        if (dtype == NDR_DTYPE_F32) print_rows(caps, &ndr_matmul_operation, &product);
     }
 }
 
