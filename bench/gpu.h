@@ -37,6 +37,7 @@ typedef struct gpu_matmul_shape {
     matmul_shape of;
     size_t offset;
     bool back_to_back;
+    ndr_accuracy accuracy;
 } gpu_matmul_shape;
 
 typedef struct gpu_matmul {

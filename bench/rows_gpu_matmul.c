@@ -20,6 +20,7 @@ static void *begin(const void *shape_)
     memset(j, 0, sizeof *j);
     matmul *m = &j->on_host;
     matmul_set(m, &shape->of);
+    m->accuracy = shape->accuracy;
     j->offset = shape->offset;
     j->back_to_back = shape->back_to_back;
     m->a.host = allocate(matmul_a_bytes(m));
@@ -83,7 +84,8 @@ static void multiply(const gpu_matmul *j, ndr_queue *queue, ndr_event **event)
                                    .count = m->count,
                                    .a_stride = m->a_stride,
                                    .b_stride = m->b_stride,
-                                   .c_stride = m->c_stride };
+                                   .c_stride = m->c_stride,
+                                   .accuracy = m->accuracy };
     MUST(ndr_matmul(queue, &desc, event));
 }
 
@@ -126,7 +128,8 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
     {                                                                                                                  \
         .name = "gpu: " name_ ROW_END_##back_, .work = &gpu_matmul_work,                                               \
         .amount = 2.0 * (count_) * (m_) * (n_) * (k_), .unit = &teraflops, .max_rounds = rounds_,                      \
-        .shape = &(const gpu_matmul_shape){ { dtype_, m_, n_, k_, padding_, alpha_, beta_, count_ }, offset_, back_ }, \
+        .shape = &(const gpu_matmul_shape){ { dtype_, m_, n_, k_, padding_, alpha_, beta_, count_ },                   \
+                                            offset_, back_, ACCURACY_##others_ },                                      \
         .flop_per_byte = 2.0 * (m_) * (n_) * (k_) / ELEMENT_##dtype_                                                   \
                          / (1.0 * (m_) * (k_) + 1.0 * (k_) * (n_) + ((beta_) != 0 ? 2.0 : 1.0) * (m_) * (n_)),         \
         .rivals = { { "cuBLAS", { RATE_AT_LEAST, pass_, aim_ } } AND_##others_ },                                      \
@@ -136,11 +139,16 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
 #define ELEMENT_NDR_DTYPE_F32 4
 #define ELEMENT_NDR_DTYPE_F64 8
 #define AND_NONE
+#define AND_TF32
 #define AND_CLBLAST                            \
     ,                                          \
     {                                          \
         "CLBlast", { RATE_AT_LEAST, 1.4, 1.4 } \
     }
+
+#define ACCURACY_NONE NDR_ACCURACY_FULL
+#define ACCURACY_CLBLAST NDR_ACCURACY_FULL
+#define ACCURACY_TF32 NDR_ACCURACY_TF32 /* of cuBLAS, too */
 
 /* One call by events, and calls back to back. */
 #define BOTH(...) ROW_(0, __VA_ARGS__), ROW_(1, __VA_ARGS__)
@@ -148,6 +156,7 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
 #define SGEMM_ROUNDS(n, rounds, pass, aim) \
     BOTH("sgemm " #n, NDR_DTYPE_F32, n, n, n, 0, 0, 1, 0, 1, rounds, pass, aim, CLBLAST)
 #define SGEMM(n, pass, aim) SGEMM_ROUNDS(n, 0, pass, aim)
+#define SGEMM_TF32(n, rounds) BOTH("sgemm " #n " at TF32", NDR_DTYPE_F32, n, n, n, 0, 0, 1, 0, 1, rounds, 0.7, 1, TF32)
 #define SGEMM_OF(m, n, k) BOTH("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1, NONE)
 #define DGEMM_OF(m, n, k) BOTH("dgemm " #m " x " #n " x " #k, NDR_DTYPE_F64, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1, NONE)
 #define SGEMM_ALL(n) BOTH("sgemm " #n " all four", NDR_DTYPE_F32, n, n, n, 27, 3, 2, 0.5, 1, 0, 0.9, 1, NONE)
@@ -167,6 +176,11 @@ static bench_row rows[] = {
     SGEMM(1000, 0.9, 1),
     SGEMM(4095, 0.9, 1),
     SGEMM(4097, 0.9, 1),
+    SGEMM_TF32(1024, 0),
+    SGEMM_TF32(2048, 0),
+    SGEMM_TF32(4096, 0),
+    SGEMM_TF32(8192, 3),
+    SGEMM_TF32(4095, 0),
     SGEMM_OF(4096, 8, 4096),
     SGEMM_OF(1, 4096, 4096),
     SGEMM_OF(4096, 1, 4096),

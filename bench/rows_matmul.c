@@ -16,6 +16,7 @@ size_t matmul_c_bytes(const matmul *j) { return j->count * j->c_stride * j->elem
 void matmul_set(matmul *j, const matmul_shape *shape)
 {
     j->of = *shape;
+    j->accuracy = NDR_ACCURACY_FULL;
     j->element_bytes = ndr_dtype_size(j->of.dtype);
     j->a_pitch = j->of.k + j->of.padding;
     j->b_pitch = j->of.n + j->of.padding;
@@ -82,7 +83,8 @@ static void reset(void *job)
 static double at(const matmul *j, const void *matrix, size_t index) { return element_at(j->of.dtype, matrix, index); }
 
 /* After some calls c is product_factor * (a * b) + before_factor * (c before the first). The bound of docs/numerics.md,
- * (K + 2) * eps for each call, adds up to error_of_product * |alpha| |A| |B| + error_of_before * |C|. */
+ * (K + 2) * eps for each call and 2^-10 more for products at TF32, adds up to error_of_product * |alpha| |A| |B| +
+ * error_of_before * |C|. */
 typedef struct expectation {
     double product_factor, before_factor, error_of_product, error_of_before;
 } expectation;
@@ -99,7 +101,8 @@ static expectation expect(const matmul *j, size_t calls)
     }
     const double eps = j->of.dtype == NDR_DTYPE_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     const double of_one_call = (double)(j->of.k + 2) * eps;
-    return (expectation){ j->of.alpha * product, before, of_one_call * product_error, of_one_call * before_error };
+    const double of_one_product = of_one_call + (j->accuracy == NDR_ACCURACY_TF32 ? 0x1p-10 : 0);
+    return (expectation){ j->of.alpha * product, before, of_one_product * product_error, of_one_call * before_error };
 }
 
 /* `product` and `absolute` are the elements of a * b and |a| * |b| there. */

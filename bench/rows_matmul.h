@@ -15,6 +15,7 @@ typedef struct matmul_shape {
 
 typedef struct matmul {
     matmul_shape of;
+    ndr_accuracy accuracy;
     size_t element_bytes;
     size_t a_pitch, b_pitch, c_pitch;
     size_t count, a_stride, b_stride, c_stride; /* products; elements */
@@ -22,7 +23,7 @@ typedef struct matmul {
     void *c_before; /* what c starts as */
 } matmul;
 
-/* Set the shape, pitches, strides and count, and nothing else. */
+/* Set the shape, pitches, strides, count and full accuracy, and nothing else. */
 void matmul_set(matmul *j, const matmul_shape *shape);
 size_t matmul_a_bytes(const matmul *j), matmul_b_bytes(const matmul *j), matmul_c_bytes(const matmul *j);
 

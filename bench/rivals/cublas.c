@@ -1,4 +1,4 @@
-/* cublas.c - cuBLAS: products on NVIDIA's GPUs, in the precision of their type. */
+/* cublas.c - cuBLAS: products on NVIDIA's GPUs, in the precision of their type, or in TF32 if the row is at TF32. */
 #include "cuda.h"
 #include "gpu.h"
 #include "rival.h"
@@ -72,6 +72,8 @@ static void enqueue(void *job)
     const matmul *x = &j->on_host;
     const int m = (int)x->of.m, n = (int)x->of.n, k = (int)x->of.k;
     const int lda = (int)x->a_pitch, ldb = (int)x->b_pitch, ldc = (int)x->c_pitch;
+    const bool is_tf32 = x->accuracy == NDR_ACCURACY_TF32;
+    MUST_CUDA(cublasSetMathMode(handle(), is_tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
     if (x->of.dtype == NDR_DTYPE_F32) {
         GEMM(float, S, (float)x->of.alpha, (float)x->of.beta)
     } else {
