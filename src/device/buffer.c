@@ -286,10 +286,11 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
                                                                t->size_bytes, t->host));
 }
 
-/* Wait with an event instead of a blocking call in four cases: waiting threads sleep, and the host can spin first;
+/* Wait with an event instead of a blocking call in five cases: waiting threads sleep, and the host can spin first;
  * earlier work may fail the transfer, and the event tells why; a command may wait for what another thread does, and
- * Mesa 22.3 holds a lock of the queue in blocking calls; and for a write, because OpenCL's blocking one may return
- * before the bytes arrive, as on Intel's runtime, and another queue would not wait for them.
+ * Mesa 22.3 holds a lock of the queue in blocking calls; one thread at a time may wait in the driver; and for a write,
+ * because OpenCL's blocking one may return before the bytes arrive, as on Intel's runtime, and another queue would not
+ * wait for them.
  *
  * A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
  * libndr before the call. */
@@ -300,7 +301,8 @@ ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transf
     const bool waits_by_event = queue
                                 && (writes || order->count > 0 || ndr_queue_spins(queue)
                                     || atomic_load(&queue->tracked_count) > 0
-                                    || atomic_load(&queue->context->has_user_events));
+                                    || atomic_load(&queue->context->has_user_events)
+                                    || atomic_load(&queue->context->waits_in_turn));
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);

@@ -248,6 +248,7 @@ typedef struct ndr_caps {
     bool orders_device;  /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
     bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
+    bool wait_helps;     /* a waiting thread runs commands, also those of other threads */
     unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */
     unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
 } ndr_caps;
@@ -330,6 +331,10 @@ typedef struct ndr_spin_backoff {
 /* Before a blocking wait: poll `event` as `spin_ns` of its queue says. Returns when it has ended or the time is over;
  * the caller then calls the driver's wait, which also reports how the work ended. */
 void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
+
+/* Whether the caller may wait in the driver; then ndr_wait_leave() follows. Otherwise it must poll. */
+bool ndr_wait_enter(ndr_context *context);
+void ndr_wait_leave(ndr_context *context);
 
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);
@@ -426,6 +431,7 @@ struct ndr_context {
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
     atomic_bool has_user_events;            /* some were made: a command may wait for what another thread does */
+    atomic_bool waits_in_turn, has_waiter;  /* see ndr_wait_enter() */
     ndr_attachments attachments;            /* freed before `cl` */
 };
 

@@ -167,14 +167,29 @@ cl_int ndr_event_code(const ndr_event *event)
     return first < 0 ? first : end;
 }
 
+static bool has_ended(void *event) { return ndr_event_code(event) <= CL_COMPLETE; }
+
+static ndr_status wait_in_driver(const ndr_event *event, cl_int *error)
+{
+    const cl_event events[] = { event->first, ndr_event_end(event) };
+    if (ndr_wait_enter(event->context)) {
+        *error = ndr_cl.clWaitForEvents(2, events);
+        ndr_wait_leave(event->context);
+        return NDR_OK;
+    }
+    NDR_TRY(ndr_event_flush(event, NULL));
+    (void)ndr_wait_until(has_ended, (void *)(uintptr_t)event, NDR_FOREVER);
+    return NDR_OK;
+}
+
 /* The status of the work is more specific than the error of the wait, and some drivers report a failure only there. */
 static ndr_status wait_on_event(ndr_event *event)
 {
-    const cl_event events[] = { event->first, ndr_event_end(event) };
     const int64_t start_ns = ndr_trace_now();
+    cl_int error = CL_SUCCESS;
     if (event->to_flush) (void)ndr_cl.clFlush(event->to_flush);
-    ndr_spin_on_event(event->context, event->spin_ns, events[1]);
-    const cl_int error = ndr_cl.clWaitForEvents(2, events);
+    ndr_spin_on_event(event->context, event->spin_ns, ndr_event_end(event));
+    NDR_TRY(wait_in_driver(event, &error));
     ndr_trace_wait(event->context, NULL, start_ns, "wait");
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(ndr_event_check(event));
     NDR_TRY_CL_AS("clWaitForEvents", error);

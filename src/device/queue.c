@@ -46,6 +46,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
     }
     (*queue)->profiling = properties & CL_QUEUE_PROFILING_ENABLE;
     (*queue)->is_out_of_order = is_out_of_order;
+    if (is_out_of_order && context->caps.wait_helps) atomic_store(&context->waits_in_turn, true);
     (*queue)->no_op_memory = memory;
     return NDR_OK;
 }
@@ -139,7 +140,9 @@ static ndr_status wait_for_all(ndr_queue *queue)
     const bool has_user_events = atomic_load(&queue->context->has_user_events);
     const ndr_status status = has_user_events ? wait_for_mark(queue) : NDR_OK;
     if (has_user_events && !queue->is_out_of_order) return status;
+    if (!ndr_wait_enter(queue->context)) return has_user_events ? status : wait_for_mark(queue);
     const cl_int error = ndr_cl.clFinish(queue->cl);
+    ndr_wait_leave(queue->context);
     NDR_TRY(status);
     NDR_TRY_CL_AS("clFinish", error);
     return NDR_OK;

@@ -47,6 +47,21 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event)
     if (spin_ns > 0) (void)ends_while_spinning(event, spin_ns);
 }
 
+/* ---- one at a time ----
+ *
+ * Intel's runtime runs commands of all queues on a waiting thread. While it runs one of an out-of-order queue, it may
+ * also run another thread's wait for that queue. This ends after the command, which is below it on the same stack: both
+ * threads wait for ever. So once a context has such a queue, one thread at a time waits in the driver. */
+bool ndr_wait_enter(ndr_context *context)
+{
+    return !atomic_load(&context->waits_in_turn) || !atomic_exchange(&context->has_waiter, true);
+}
+
+void ndr_wait_leave(ndr_context *context)
+{
+    if (atomic_load(&context->waits_in_turn)) atomic_store(&context->has_waiter, false);
+}
+
 /* ---- waiting with a limit ---- */
 
 /* Polls like a short spin at first. Then each sleep is an eighth of the time so far, so that the wait ends at most that

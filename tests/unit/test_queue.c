@@ -238,6 +238,61 @@ static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(voi
     ndr_buffer_destroy(x);
 }
 
+static size_t waits_in_driver;
+static __typeof__(clWaitForEvents) *real_wait;
+static __typeof__(clFinish) *real_finish;
+
+static CL_API_ENTRY cl_int CL_API_CALL count_wait(cl_uint count, const cl_event *list)
+{
+    ++waits_in_driver;
+    return real_wait(count, list);
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL count_finish(cl_command_queue line)
+{
+    ++waits_in_driver;
+    return real_finish(line);
+}
+
+static void wait_in_all_ways(ndr_queue *line, ndr_buffer *x)
+{
+    ndr_event *event;
+    int value = 0;
+    assert_ok(ndr_buffer_fill(line, x, 0, sizeof value, &(const int){ 7 }, sizeof value, &event));
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof value, &value));
+    assert_int_equal(value, 7);
+    assert_ok(ndr_queue_finish(line));
+}
+
+/* As if another thread waited in the driver. */
+static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void **state)
+{
+    (void)state;
+    ndr_queue *line, *unordered = NULL;
+    ndr_buffer *x = buffer_of(sizeof(int), NULL);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, true);
+    real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish;
+    ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish;
+    waits_in_driver = 0;
+    atomic_store(&context->has_waiter, true);
+    wait_in_all_ways(line, x);
+    assert_int_equal(waits_in_driver, 0);
+    atomic_store(&context->has_waiter, false);
+    wait_in_all_ways(line, x);
+    assert_int_equal(waits_in_driver, 3);
+    assert_false(atomic_load(&context->has_waiter));
+    ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish;
+    atomic_store(&context->waits_in_turn, was_in_turn);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    if (status == NDR_OK) assert_int_equal(atomic_load(&context->waits_in_turn), context->caps.wait_helps);
+    ndr_queue_destroy(unordered);
+    ndr_queue_destroy(line);
+    ndr_buffer_destroy(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_queue__of_the_same_context_sees_what_another_has_finished),
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
         cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
+        cmocka_unit_test(test_queue__is_polled_while_another_thread_waits_in_the_driver),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
