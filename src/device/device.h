@@ -663,6 +663,7 @@ typedef struct ndr_mappings {
     ndr_mutex lock;      /* held while the driver maps and unmaps */
     ndr_mutex list_lock; /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
     ndr_mapping *first;
+    bool was_unmapped; /* once, with `lock` */
     atomic_uint count, count_for_writing; /* read without a lock */
 } ndr_mappings;
 

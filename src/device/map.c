@@ -110,11 +110,31 @@ static ndr_status check_overlap(const ndr_map_request *request)
     return NDR_OK;
 }
 
+static bool waits_for_something(const ndr_order *order)
+{
+    size_t events = 0;
+    for (size_t i = 0; i < order->count; ++i) events += order->events[i] != NULL;
+    return events > 0 || !order->queue->is_out_of_order;
+}
+
+/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
+ * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host waits for all that the
+ * mapping waits for. */
+static ndr_status wait_for_unmapping(const ndr_order *order, const ndr_mappings *mappings)
+{
+    ndr_event *before;
+    if (!mappings->was_unmapped || order->queue->context->caps.info.shares_host_memory || !waits_for_something(order))
+        return NDR_OK;
+    NDR_TRY(ndr_queue_mark_in(order, &before));
+    return ndr_event_wait_and_destroy(before, order->queue);
+}
+
 /* With the lock held. */
 static ndr_status map_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
 {
     ndr_event *done;
     NDR_TRY(check_overlap(request));
+    NDR_TRY(wait_for_unmapping(order, request->mappings));
     NDR_TRY(enqueue_map(order, request, &mapping->host, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status == NDR_OK) add_mapping(request->mappings, mapping);
@@ -149,6 +169,7 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
     NDR_REQUIRE(host && *link, "ndr_%s_unmap: %p is not where this %s is mapped; pass what ndr_%s_map() gave", what,
                 host, what, what);
     NDR_TRY(enqueue_unmap(order, cl, host, event));
+    mappings->was_unmapped = true;
     remove_mapping(mappings, link);
     return NDR_OK;
 }
@@ -169,6 +190,7 @@ void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl)
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
         ndr_submit_last_unmap((*link)->queue, cl, (*link)->host);
+        mappings->was_unmapped = true;
         remove_mapping(mappings, link);
     }
     ndr_mutex_unlock(&mappings->lock);

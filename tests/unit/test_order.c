@@ -596,6 +596,70 @@ static void test_order__marks_and_tasks_out_of_order_fail_only_with_their_events
     skip_without(!runs_in_order, "the driver runs out-of-order queues in order, as OpenCL allows");
 }
 
+/* ---- mappings ---- */
+
+static ndr_event *gate_of_unmapping;
+static bool was_open_when_mapped;
+static __typeof__(clWaitForEvents) *real_wait;
+static __typeof__(clEnqueueMapBuffer) *real_map;
+
+/* The gate opens when the host waits for something. */
+static CL_API_ENTRY cl_int CL_API_CALL open_and_wait(cl_uint count, const cl_event *list)
+{
+    ndr_event *const gate = gate_of_unmapping;
+    gate_of_unmapping = NULL;
+    if (gate) assert_ok(ndr_event_complete(gate));
+    return real_wait(count, list);
+}
+
+static CL_API_ENTRY void *CL_API_CALL look_and_map(cl_command_queue line, cl_mem buffer, cl_bool blocks, cl_map_flags flags,
+                                                   size_t offset, size_t bytes, cl_uint count, const cl_event *list,
+                                                   cl_event *event, cl_int *error)
+{
+    was_open_when_mapped = !gate_of_unmapping;
+    return real_map(line, buffer, blocks, flags, offset, bytes, count, list, event, error);
+}
+
+/* On `line` behind an unmapping on `queue` that waits for a gate. */
+static void map_behind_an_unmapping(ndr_queue *line, bool is_named)
+{
+    ndr_event *gate = new_gate(), *unmapped;
+    int32_t *ints;
+    assert_ok(ndr_buffer_write(queue, x, 0, BYTES, zeros));
+    assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 0, BYTES, (void **)&ints));
+    for (int i = 0; i < INTS; ++i) ints[i] = i + 1;
+    assert_ok(ndr_buffer_unmap_event(ndr_after(queue, gate), x, ints, &unmapped));
+    gate_of_unmapping = gate;
+    assert_ok(ndr_buffer_map(ndr_after(line, is_named ? unmapped : NULL), x, NDR_MAP_READ_WRITE, 0, BYTES / 2,
+                             (void **)&ints));
+    assert_int_equal(was_open_when_mapped, !context->caps.info.shares_host_memory);
+    for (int i = 0; i < INTS / 2; ++i) assert_int_equal(ints[i], i + 1);
+    assert_ok(ndr_buffer_unmap(line, x, ints));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(gate);
+    ndr_event_destroy(unmapped);
+}
+
+static void test_order__a_mapping_behind_an_unmapping_shows_what_the_host_wrote(void **state)
+{
+    (void)state;
+    if (context->checker) skip(); /* it would wait for the gate */
+    ndr_queue *const lines[] = { new_queue(), new_unordered() };
+    const bool shares = context->caps.info.shares_host_memory;
+    real_wait = ndr_cl.clWaitForEvents, real_map = ndr_cl.clEnqueueMapBuffer;
+    ndr_cl.clWaitForEvents = open_and_wait, ndr_cl.clEnqueueMapBuffer = look_and_map;
+    for (int as_copy = 0; as_copy < 2; ++as_copy) {
+        if (as_copy) context->caps.info.shares_host_memory = false;
+        map_behind_an_unmapping(queue, false);
+        map_behind_an_unmapping(lines[0], true);
+        if (lines[1]) map_behind_an_unmapping(lines[1], true);
+    }
+    ndr_cl.clWaitForEvents = real_wait, ndr_cl.clEnqueueMapBuffer = real_map;
+    context->caps.info.shares_host_memory = shares;
+    ndr_queue_destroy(lines[0]);
+    ndr_queue_destroy(lines[1]);
+}
+
 /* ---- failures ---- */
 
 /* A -> B -> C on three queues: B has a real code of the driver, C that of PoCL for all failures. */
@@ -854,6 +918,7 @@ int main(void)
         cmocka_unit_test(test_order__a_barrier_holds_back_what_comes_later),
         cmocka_unit_test(test_order__marks_and_tasks_out_of_order_fail_only_with_their_events),
         cmocka_unit_test(test_order__a_barrier_after_ended_events_waits_for_no_other_work),
+        cmocka_unit_test(test_order__a_mapping_behind_an_unmapping_shows_what_the_host_wrote),
         cmocka_unit_test(test_order__tells_the_drivers_first_code),
         cmocka_unit_test(test_order__finish_reports_a_launch_that_clfinish_does_not),
         cmocka_unit_test(test_order__names_the_kernel_that_failed_first),
