@@ -157,7 +157,7 @@ ndr_status ndr_launch_checked(const ndr_launch_request *r, ndr_event **event)
     const ndr_queue *queue = r->order->queue;
     if (!queue || !queue->context->checker || will_come_back(r)) return ndr_launch_plain(r, event);
     ndr_arg *kept = r->prepared ? calloc(r->arg_count + 1, sizeof *kept) : NULL;
-    if (r->prepared && !kept) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the arguments of a checked launch");
+    if (r->prepared && !kept) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a checked launch");
     ndr_check_begin(queue->context);
     const ndr_status status = launch_and_inspect(r, kept, event);
     ndr_check_end(queue->context);

@@ -200,8 +200,8 @@ ndr_status ndr_launch_plain(const ndr_launch_request *request, ndr_event **event
 
 /* ---- prepared.c ---- */
 
-/* ndr_launch_plain() of objects that are checked. `kept` takes the arguments that it runs with, with a reference to each
- * object; NULL: nothing. */
+/* ndr_launch_plain() of objects that are checked. `kept` takes the arguments that it runs with, with a reference to
+ * each object; NULL: nothing. */
 ndr_status ndr_prepared_run_plain(const ndr_launch_request *request, ndr_arg *kept, ndr_event **event);
 
 /* Return the reference of an argument in `kept`. */
