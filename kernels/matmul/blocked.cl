@@ -18,6 +18,7 @@
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
 #include "ndr/detail/workspace.h"
+#include "shared/copy.h"
 
 /* Defaults, with which the file compiles by itself. */
 #ifndef T
@@ -31,6 +32,7 @@
 #define SLICES 1
 #define A_RUN 1   /* elements of A along k in one load: LANES if all such vectors are aligned */
 #define B_RUN 1   /* the same of B along n */
+#define C_RUN 1   /* the same of C; looked at where loads of A and B are of vectors */
 #define CLAMP_M 1 /* 0 if C has at least TILE_M rows */
 #define CLAMP_N 1 /* 0 if C has at least TILE_N columns */
 #endif
@@ -183,8 +185,11 @@ static inline void store_run(global T *c, const T *sum, uint begin, uint end, bo
         if (j >= begin && j < end) c[j] = alpha * sum[j] + (beta == (T)0 ? (T)0 : beta * c[j]);
 }
 
-/* The tile of a group, and the part of it that the group stores: the last tile ends where C ends, and stores only what
- * no other tile stores. */
+/* Columns that B has for so many of C: a copy of B has whole vectors. */
+#define WHOLE(cols) (((cols) + B_RUN - 1) / B_RUN * B_RUN)
+
+/* The tile of a group, and the part of it that the group stores: the last tile ends where C or the copy of B ends, and
+ * stores only what no other tile stores. */
 typedef struct place {
     ulong product, row, col; /* of the tile's first element */
     uint above, rows;        /* rows before the part, and of it */
@@ -204,7 +209,7 @@ static inline place find_tile(uint tile, ulong m, ulong n)
     at.rows = (uint)min((ulong)TILE_M, m - at.row);
     at.cols = (uint)min((ulong)TILE_N, n - at.col);
     at.above = CLAMP_M ? 0 : TILE_M - at.rows;
-    at.before = CLAMP_N ? 0 : TILE_N - at.cols;
+    at.before = CLAMP_N ? 0 : TILE_N - WHOLE(at.cols);
     at.row -= at.above;
     at.col -= at.before;
     return at;
@@ -224,6 +229,58 @@ static inline uint first_row(uint item)
 /* Row i and column j of an item, in the tile. */
 #define ROW(i) ((i) / LANES * (ITEMS_M * LANES) + (i) % LANES)
 #define COL(j) ((j) * ITEMS_N)
+
+/* Whether the tile is stored by vectors. Where A and B are loaded by vectors, code for what C is not costs registers. */
+#define HAS_VECTORS (A_RUN > 1 && B_RUN > 1)
+#define MAY_STORE_ELEMENTS (!HAS_VECTORS || C_RUN == 1)
+#define MAY_STORE_VECTORS (!HAS_VECTORS || C_RUN > 1)
+
+#if MAY_STORE_ELEMENTS
+/* One row of each item: ITEMS_M rows of the tile, in local memory. What an item stores of it. */
+#define SHARED (ITEMS_M * TILE_N)
+#define SHARED_LOADS ((SHARED + GROUP - 1) / GROUP)
+#define SHARED_ROW(e) ((item + (e) * GROUP) / TILE_N * LANES + ROW(i))
+#define SHARED_COL(e) ((item + (e) * GROUP) % TILE_N)
+
+/* With whole vectors of A and B, unrolled code would need more registers; with single elements, the loop does. */
+#if HAS_VECTORS
+#define FOR_EACH_ROW
+#else
+#define FOR_EACH_ROW _Pragma("unroll")
+#endif
+
+/* Store a tile of a C whose rows are not aligned: neighbours store neighbouring elements, which come from local memory.
+ * An item reads what it needs of C before it stores. */
+static inline void store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item,
+                                  place at, T alpha, T beta)
+{
+    local T *const mine = scratch + first_row(item % SLICE) / LANES * TILE_N + first_col(item % SLICE);
+    FOR_EACH_ROW
+    for (uint i = 0; i < ITEM_M; ++i) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (uint r = 0; r < ITEM_M; ++r)
+#pragma unroll
+            for (uint j = 0; j < ITEM_N; j += LANES)
+                if (r == i && item < SLICE) *(local V *)(mine + COL(j)) = PACK(&sum[r][j]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        T old[SHARED_LOADS];
+#pragma unroll
+        for (uint e = 0; e < SHARED_LOADS; ++e) {
+            const uint row = clamp(SHARED_ROW(e), at.above, at.above + at.rows - 1);
+            const uint col = clamp(SHARED_COL(e), at.before, at.before + at.cols - 1);
+            old[e] = beta == (T)0 ? (T)0 : beta * c[row * c_pitch + col]; /* 0: C is not read, it may hold NaN */
+        }
+#pragma unroll
+        for (uint e = 0; e < SHARED_LOADS; ++e) {
+            const uint row = SHARED_ROW(e), col = SHARED_COL(e);
+            const bool is_stored = item + e * GROUP < SHARED && row >= at.above && row < at.above + at.rows
+                                   && col >= at.before && col < at.before + at.cols;
+            if (is_stored) c[row * c_pitch + col] = alpha * scratch[item + e * GROUP] + old[e];
+        }
+    }
+}
+#endif
 
 /* Over `whole` groups, one for each of the first tiles, and one for each part of k of the `divided` tiles after them. A
  * part takes `depth` steps along k, and its group stores its sums to the workspace. */
@@ -254,7 +311,7 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
         for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = (T)0;
 
     if (steps > 0) {
-        const uint rows = at.rows, cols = at.cols;
+        const uint rows = at.rows, cols = WHOLE(at.cols);
         global const T *a_from = a + a_offset + at.product * a_stride + at.row * a_pitch + k0;
         global const T *b_from = b + b_offset + at.product * b_stride + k0 * b_pitch + at.col;
         const uint first = (uint)((steps - 1) % TILE_K) + 1;
@@ -291,19 +348,27 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
     }
 #if SLICES > 1
     add_slices(sum, tiles, slice, item % SLICE);
-    if (slice > 0) return;
 #endif
     if (is_part) {
+        if (slice > 0) return;
         global V *const out = (global V *)(workspace + NDR_WORKSPACE_HEAD) + (ulong)index * VECTORS * SLICE + item;
 #pragma unroll
         for (uint v = 0; v < VECTORS; ++v)
             out[v * SLICE] = PACK(sum[v / (ITEM_N / LANES)] + v % (ITEM_N / LANES) * LANES);
         return;
     }
-    const bool is_aligned = (c_offset | c_pitch | c_stride | at.before) % LANES == 0;
-    c += c_offset + at.product * c_stride + at.row * c_pitch + at.col + y * c_pitch + x;
-#if A_RUN > 1 && B_RUN > 1 /* otherwise the registers that this takes cost more than it gains */
-    if (is_aligned && at.rows == TILE_M && at.cols == TILE_N && alpha == (T)1 && beta == (T)0) {
+    c += c_offset + at.product * c_stride + at.row * c_pitch + at.col;
+#if MAY_STORE_ELEMENTS
+    if (!MAY_STORE_VECTORS || (c_offset | c_pitch | c_stride | at.before) % LANES != 0) {
+        store_elements(c, c_pitch, sum, tiles, item, at, alpha, beta);
+        return;
+    }
+#endif
+#if MAY_STORE_VECTORS
+    if (slice > 0) return;
+    c += y * c_pitch + x;
+#if HAS_VECTORS /* otherwise the registers that this takes cost more than it gains */
+    if (at.rows == TILE_M && at.cols == TILE_N && alpha == (T)1 && beta == (T)0) {
 #pragma unroll
         for (uint i = 0; i < ITEM_M; ++i)
 #pragma unroll
@@ -318,9 +383,10 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
         for (uint j = 0; j < ITEM_N; j += LANES) {
             const uint col = x + COL(j), last = at.before + at.cols;
             store_run(c + ROW(i) * c_pitch + COL(j), &sum[i][j], at.before - min(at.before, col),
-                      last - min(last, col), is_aligned, alpha, beta);
+                      last - min(last, col), true, alpha, beta);
         }
     }
+#endif
 }
 
 /* Over VECTORS groups of SLICE items for each divided tile: C = alpha * (the sums of all parts, added in their order) +
@@ -344,4 +410,23 @@ kernel void gemm_blocked_add(ulong m, ulong n, T alpha, T beta, global T *restri
     const uint last = at.before + at.cols;
     store_run(c + c_offset + (at.row + row) * c_pitch + at.col + col, one, at.before - min(at.before, col),
               last - min(last, col), (c_offset | c_pitch | at.before) % LANES == 0, alpha, beta);
+}
+
+/* Copy a matrix to the workspace, `to` elements after its head, with zeros up to to_rows x to_cols. Over groups of
+ * NDR_COPY_ITEMS columns of NDR_COPY_ROWS rows. */
+kernel void gemm_blocked_copy(ulong rows, ulong cols, global const T *restrict from, ulong offset, ulong pitch,
+                              ulong to_rows, ulong to_cols, global uint *restrict workspace, ulong to, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const uint across = ((uint)to_cols + NDR_COPY_ITEMS - 1) / NDR_COPY_ITEMS, group = (uint)ndr_group_id(it, 0);
+    const uint col = group % across * NDR_COPY_ITEMS + (uint)ndr_local_id(it, 0), row = group / across * NDR_COPY_ROWS;
+    from += offset + min(col, (uint)cols - 1);
+    T x[NDR_COPY_ROWS];
+#pragma unroll
+    for (uint r = 0; r < NDR_COPY_ROWS; ++r) x[r] = from[min(row + r, (uint)rows - 1) * pitch];
+    if (col >= to_cols) return;
+    global T *const out = (global T *)(workspace + NDR_WORKSPACE_HEAD) + to + row * to_cols + col;
+#pragma unroll
+    for (uint r = 0; r < NDR_COPY_ROWS; ++r)
+        if (row + r < to_rows) out[r * to_cols] = row + r < rows && col < cols ? x[r] : (T)0;
 }

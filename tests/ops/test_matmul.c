@@ -293,6 +293,66 @@ static void test_matmul__of_the_largest_tiles_agrees_with_loops(void **state)
     context->caps = caps;
 }
 
+/* Rows 0, m / 2 and m - 1 of c, and its gaps, for matrices that are too large to compute all of c on the host. */
+static void check_some_rows(const ndr_matmul_desc *desc, const host_matrix *a, const host_matrix *b,
+                            const host_matrix *c)
+{
+    host_matrix got = *c;
+    got.array = malloc(total_bytes(c));
+    assert_ok(ndr_buffer_write(queue, desc->c.buffer, 0, total_bytes(c), c->array));
+    assert_ok(ndr_matmul(queue, desc, NULL));
+    read_buffer(desc->c.buffer, got.array, total_bytes(c));
+    check_outside(c, got.array);
+    product_element *wanted = malloc(c->cols * sizeof *wanted);
+    for (size_t i = 0; i < 3; ++i) {
+        const size_t row = i * (c->rows - 1) / 2;
+        host_matrix a_row = *a, c_row = *c, got_row = got;
+        a_row.rows = c_row.rows = got_row.rows = 1;
+        a_row.offset += row * a->pitch;
+        c_row.offset += row * c->pitch;
+        got_row.offset += row * c->pitch;
+        reference_matmul(desc->scaling.alpha, &a_row, b, desc->scaling.beta, &c_row, wanted);
+        for (size_t col = 0; col < c->cols; ++col)
+            check_element(desc->scaling.alpha, &a_row, b, desc->scaling.beta, &c_row, wanted[col], &got_row, 0, col);
+    }
+    free(wanted);
+    free(got.array);
+}
+
+/* Of `blocked` on units that report their registers: where there is room for copies of a and b, but not for sums too;
+ * where copies would take more than an eighth of the device's memory; with copies. */
+static void test_matmul__of_large_matrices_with_odd_rows_agrees_with_loops(void **state)
+{
+    (void)state;
+    if (quick() || !is_forced(&ndr_matmul_operation, "blocked")) return;
+    host_matrix a = matrix_of(NDR_DTYPE_F32, 3001, 257, 1, 3, 1), b = matrix_of(NDR_DTYPE_F32, 257, 3003, 2, 1, 2);
+    host_matrix c = matrix_of(NDR_DTYPE_F32, 3001, 3003, 3, 2, 3);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .scaling = ndr_scaling_of(0.5, 2),
+                                   .a = on_device(&a),
+                                   .b = on_device(&b),
+                                   .c = on_device(&c) };
+    const size_t copies = sizeof(float) * 260 * (3001 + 3004);
+    const ndr_caps caps = context->caps;
+    context->caps.registers = 1 << 16;
+    context->caps.info.compute_units = 41; /* 24 x 12 tiles, of which the last one is divided */
+    context->caps.info.global_memory_bytes = 8 * copies;
+    context->caps.info.max_buffer_bytes = copies;
+    check_some_rows(&desc, &a, &b, &c);
+    context->caps.info.max_buffer_bytes = caps.info.max_buffer_bytes;
+    context->caps.info.global_memory_bytes = 8 * copies - 1;
+    check_some_rows(&desc, &a, &b, &c);
+    context->caps.info.global_memory_bytes = 8 * copies;
+    check_some_rows(&desc, &a, &b, &c);
+    context->caps = caps;
+    ndr_buffer_destroy(desc.a.buffer);
+    ndr_buffer_destroy(desc.b.buffer);
+    ndr_buffer_destroy(desc.c.buffer);
+    free(a.array);
+    free(b.array);
+    free(c.array);
+}
+
 /* ---- batches ---- */
 
 /* Where the matrices of a batch lie: one after the other, side by side in rows that they share, all the same one. */
@@ -988,6 +1048,7 @@ static bool is_chosen(const ndr_op_row *row)
     cmocka_unit_test(test_matmul__keeps_nan_in_its_own_row_and_column), \
     cmocka_unit_test(test_matmul__over_no_columns_only_scales_c), \
     cmocka_unit_test(test_matmul__of_the_largest_tiles_agrees_with_loops), \
+    cmocka_unit_test(test_matmul__of_large_matrices_with_odd_rows_agrees_with_loops), \
     cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f32), \
     cmocka_unit_test(test_matmul__of_a_batch_agrees_with_loops_for_f64), \
     cmocka_unit_test(test_matmul__of_a_large_batch_reaches_each_product)

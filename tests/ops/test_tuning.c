@@ -718,7 +718,9 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
         const char *tile;
     } expected[] = { { 1000, 128, "-DTILE_M=128 -DTILE_N=128 " },
                      { 1000, 64, "-DTILE_M=32 -DTILE_N=64 -DTILE_K=16 -DITEM_M=4 -DITEM_N=8 -DSLICES=1 " },
-                     { 1000, 65, "-DTILE_M=32 -DTILE_N=32 -DTILE_K=16 -DITEM_M=4 -DITEM_N=4 -DSLICES=1 " },
+                     { 1000, 63, "-DTILE_M=64 -DTILE_N=64 -DTILE_K=8 -DITEM_M=4 -DITEM_N=8 -DSLICES=1 " },
+                     { 1000, 65, "-DTILE_M=32 -DTILE_N=32 -DTILE_K=8 -DITEM_M=4 -DITEM_N=4 -DSLICES=1 " },
+                     { 1000, 90, "-DTILE_M=64 -DTILE_N=96 -DTILE_K=8 -DITEM_M=4 -DITEM_N=12 -DSLICES=1 " },
                      { 528, 16, "-DTILE_M=32 -DTILE_N=32 -DTILE_K=16 -DITEM_M=4 -DITEM_N=4 -DSLICES=1 " },
                      { 527, 16, "-DTILE_M=16 -DTILE_N=32 -DTILE_K=64 " }, /* less than 4 for each of 132 units */
                      { 100, 64, "-DTILE_M=32 -DTILE_N=64 -DTILE_K=32 " } };
@@ -748,14 +750,20 @@ static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **s
         { 1 << 16, 4096, "-DTILE_M=128 -DTILE_N=256 ", 32 * 16, 0 },
         { 1 << 16, 2048, "-DTILE_M=128 -DTILE_N=256 ", 16 * 8, 0 },
         { 1 << 16, 4100, "-DTILE_M=128 -DTILE_N=256 ", 4 * 132 + 33 * 4, 33 * 4 * 128 * 256 },
-        { 1 << 16, 1920, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=8 ", 15 * 15, 0 }, /* 120: too few */
-        { 1 << 16, 4097, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=16 ", 8 * 132 + 33 * 8,
-          33 * 8 * 128 * 128 },
+        { 1 << 16, 1920, "-DTILE_M=128 -DTILE_N=256 ", 15 * 8, 0 },
+        { 1 << 16, 1536, "-DTILE_M=128 -DTILE_N=256 ", 3 * 12 * 6, 3 * 12 * 6 * 128 * 256 },
+        { 1 << 16, 1024, "-DTILE_M=64 -DTILE_N=64 ", 16 * 16, 0 }, /* parts of 32 tiles keep too few units busy */
+        { 1 << 16, 2047, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=16 ", 16 * 16, 0 },
+        { 1 << 16, 4095, "-DTILE_M=128 -DTILE_N=256 ", 32 * 16, (4095 + 4096) * 4096 }, /* copies of a and b */
+        { 1 << 16, 4097, "-DTILE_M=128 -DTILE_N=256 ", 4 * 132 + 33 * 4,
+          33 * 4 * 128 * 256 + (4097 + 4100) * 4100 }, /* and sums */
         { (1 << 16) - 1, 4096, "-DTILE_M=128 -DTILE_N=128 -DTILE_K=8 -DITEM_M=8 -DITEM_N=8 ", 32 * 32, 0 },
         { 0, 4097, "-DTILE_M=64 -DTILE_N=128 ", 65 * 33, 0 },
     };
     ndr_caps caps = caps_of(&gpu);
     caps.info.compute_units = 132;
+    caps.info.max_buffer_bytes = (size_t)1 << 30;
+    caps.info.global_memory_bytes = (size_t)4 << 30;
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const size_t size = expected[i].size, sums = expected[i].sums;
         const ndr_matmul_request product = product_of(size, size, size, NDR_DTYPE_F32);

@@ -2,6 +2,8 @@
  * units, parts of the depth do. */
 #include "ops/matmul/matmul.h"
 
+#include "shared/copy.h"
+
 #include <stdio.h>
 
 typedef struct tile {
@@ -10,8 +12,9 @@ typedef struct tile {
 
 typedef struct sizes {
     const tile *tile;
-    size_t tiles, whole; /* of all c; of them by groups that take all of k */
-    size_t parts, depth; /* of k, for each of the other tiles; steps of a part */
+    size_t tiles, whole;     /* of all c; of them by groups that take all of k */
+    size_t parts, depth;     /* of k, for each of the other tiles; steps of a part */
+    bool copies_a, copies_b; /* with rows of whole vectors */
 } sizes;
 
 /* Largest first. The last one is for devices with small groups: it fits groups of one. */
@@ -34,21 +37,27 @@ static const tile f32_batch_tiles[] = {
     { 8, 8, 8, 8, 8, 1 },
 };
 
+/* The same if loads of A or B are of single elements. */
+static const tile f32_odd_batch_tiles[] = {
+    { 128, 128, 8, 8, 8, 1 }, { 64, 64, 8, 4, 8, 1 }, { 64, 96, 8, 4, 12, 1 },
+    { 32, 32, 8, 4, 4, 1 },   { 8, 8, 8, 8, 8, 1 },
+};
+
 typedef struct tile_list {
     const tile *largest, *smallest; /* for devices with large groups; behind the smallest is the one for the others */
 } tile_list;
 
 #define LIST_OF(tiles) ((tile_list){ tiles, tiles + NDR_COUNT_OF(tiles) - 2 })
 
-static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r)
+static tile_list tiles_for(const ndr_caps *caps, const ndr_matmul_request *r, bool has_copies)
 {
     enum { PRODUCTS_PER_UNIT = 4 };
     if (r->dtype == NDR_DTYPE_F64) return LIST_OF(f64_tiles);
     const bool has_many =
         r->c.further && ndr_matmul_first_count(r) >= (size_t)PRODUCTS_PER_UNIT * caps->info.compute_units;
-    if (has_many) return LIST_OF(f32_batch_tiles);
     const bool is_odd = ndr_matmul_run_of(r, &r->a) == 1 || ndr_matmul_run_of(r, &r->b) == 1;
-    return is_odd ? LIST_OF(f32_odd_tiles) : LIST_OF(f32_tiles);
+    if (has_many) return is_odd ? LIST_OF(f32_odd_batch_tiles) : LIST_OF(f32_batch_tiles);
+    return is_odd && !has_copies ? LIST_OF(f32_odd_tiles) : LIST_OF(f32_tiles);
 }
 
 static size_t group_items(const tile *t) { return (size_t)(t->m / t->item_m) * (t->n / t->item_n) * t->slices; }
@@ -71,37 +80,6 @@ static bool fits(const tile *t, const ndr_caps *caps, size_t element_bytes)
            && items <= device->max_local_size[2] && (!is_large(t) || large_groups(t, caps) > 0);
 }
 
-/* Whether c fills at least half a tile in each dimension; in a batch, more than half of its tiles. */
-static bool fills_tiles(const tile *t, const ndr_matmul_request *r)
-{
-    if (!r->c.further) return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2;
-    const double filled = (double)r->c.rows * (double)r->c.cols * (double)ndr_matmul_first_count(r);
-    return 2 * filled > (double)count_tiles(t, r) * t->m * t->n;
-}
-
-/* How many tiles occupy the units: of smaller blocks, a unit can run two groups without slices, or of few items. */
-static size_t enough_tiles(const tile *t, const ndr_caps *caps)
-{
-    enum { FEW = 128 };
-    const size_t units = caps->info.compute_units, large = large_groups(t, caps) * units;
-    if (is_large(t)) return large - large / 16;
-    return t->slices == 1 || group_items(t) <= FEW ? units + units / 2 : units - units / 4;
-}
-
-static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
-{
-    return fills_tiles(t, r) && count_tiles(t, r) >= enough_tiles(t, caps);
-}
-
-/* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
-static const tile *choose_tile(const tile_list *list, const ndr_caps *caps, const ndr_matmul_request *r)
-{
-    const tile *t = list->largest;
-    const size_t bytes = ndr_dtype_size(r->dtype);
-    while (t < list->smallest && !(fits(t, caps, bytes) && fills(t, caps, r))) ++t;
-    return fits(t, caps, bytes) ? t : list->smallest + 1;
-}
-
 /* In rounds of as many groups as run at once. Groups for parts of k take 1 / parts of the time of a whole tile's. The
  * second launch, and the sums to store for it, cost each part as much as DEPTH steps. */
 static double cost_of(size_t groups, size_t at_once, size_t parts, size_t k)
@@ -120,6 +98,46 @@ static size_t choose_parts(size_t tiles, size_t at_once, size_t k)
     return best;
 }
 
+/* Whether c fills at least half a tile in each dimension; in a batch, more than half of its tiles. */
+static bool fills_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    if (!r->c.further) return r->c.rows >= t->m / 2 && r->c.cols >= t->n / 2;
+    const double filled = (double)r->c.rows * (double)r->c.cols * (double)ndr_matmul_first_count(r);
+    return 2 * filled > (double)count_tiles(t, r) * t->m * t->n;
+}
+
+/* Whether groups of these tiles, or of parts of them, keep the units busy for more than 3/5 of the time. */
+static bool large_fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const size_t at_once = large_groups(t, caps) * ndr_max_size(1, caps->info.compute_units), tiles = count_tiles(t, r);
+    const size_t rest = tiles % at_once, parts = r->c.further ? 1 : choose_parts(rest, at_once, r->depth);
+    const double rounds = (double)(tiles / at_once) + cost_of(rest * parts, at_once, parts, r->depth);
+    return 5 * (double)tiles > 3 * rounds * (double)at_once;
+}
+
+/* How many tiles occupy the units: of smaller blocks, a unit can run two groups without slices, or of few items. */
+static size_t enough_tiles(const tile *t, const ndr_caps *caps)
+{
+    enum { FEW = 128 };
+    const size_t units = caps->info.compute_units;
+    return t->slices == 1 || group_items(t) <= FEW ? units + units / 2 : units - units / 4;
+}
+
+static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    if (!fills_tiles(t, r)) return false;
+    return is_large(t) ? large_fills(t, caps, r) : count_tiles(t, r) >= enough_tiles(t, caps);
+}
+
+/* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
+static const tile *choose_tile(const tile_list *list, const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const tile *t = list->largest;
+    const size_t bytes = ndr_dtype_size(r->dtype);
+    while (t < list->smallest && !(fits(t, caps, bytes) && fills(t, caps, r))) ++t;
+    return fits(t, caps, bytes) ? t : list->smallest + 1;
+}
+
 /* Groups of the smallest tiles are small: several of them fit a unit. DEPTH steps are worth the second launch. */
 static size_t choose_parts_of_small(size_t tiles, size_t units, size_t k)
 {
@@ -128,13 +146,50 @@ static size_t choose_parts_of_small(size_t tiles, size_t units, size_t k)
     return ndr_min_size(ndr_min_size(GROUPS_PER_UNIT * units / tiles, k / DEPTH), MAX_PARTS);
 }
 
+/* ---- copies ---- */
+
+static size_t lanes_of(const ndr_matmul_request *r) { return 16 / ndr_dtype_size(r->dtype); }
+
+/* Elements of a copied row: whole vectors. */
+static size_t padded(const ndr_matmul_request *r, size_t cols) { return ndr_ceil_div(cols, lanes_of(r)) * lanes_of(r); }
+
+static size_t a_elements(const ndr_matmul_request *r, const sizes *s)
+{
+    return s->copies_a ? r->c.rows * padded(r, r->depth) : 0;
+}
+
+static size_t b_elements(const ndr_matmul_request *r, const sizes *s)
+{
+    return s->copies_b ? padded(r, r->depth) * padded(r, r->c.cols) : 0;
+}
+
+/* Copy the matrices of a large product whose rows are not whole vectors: the largest tiles need vectors. If one is
+ * copied, both are multiples of a vector along k. */
+static void choose_copies(const ndr_caps *caps, const ndr_matmul_request *r, sizes *s)
+{
+    enum { MIN_SIDE = 3000, MIN_DEPTH = 256, SHARE = 8 };
+    const bool pays = ndr_min_size(r->c.rows, r->c.cols) >= MIN_SIDE && r->depth >= MIN_DEPTH;
+    if (r->dtype != NDR_DTYPE_F32 || r->c.further || !pays || !fits(f32_tiles, caps, sizeof(float))) return;
+    s->copies_a = ndr_matmul_run_of(r, &r->a) == 1;
+    s->copies_b = ndr_matmul_run_of(r, &r->b) == 1 || r->depth % lanes_of(r) != 0;
+    const size_t bytes = (a_elements(r, s) + b_elements(r, s)) * sizeof(float);
+    if (bytes > caps->info.max_buffer_bytes || bytes > caps->info.global_memory_bytes / SHARE)
+        s->copies_a = s->copies_b = false;
+}
+
+/* ---- sizes ---- */
+
 /* What does not fill a round of all units is computed in parts of k: all of the smallest tiles if they are fewer than
  * the units, and the last round of tiles with large blocks. Not in a batch. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    const size_t units = ndr_max_size(1, caps->info.compute_units), k = r->depth;
-    const tile_list list = tiles_for(caps, r);
-    sizes s = { .tile = choose_tile(&list, caps, r), .parts = 1, .depth = k };
+    sizes s = { .parts = 1 };
+    choose_copies(caps, r, &s);
+    const bool has_copies = s.copies_a || s.copies_b;
+    const size_t units = ndr_max_size(1, caps->info.compute_units), k = has_copies ? padded(r, r->depth) : r->depth;
+    const tile_list list = tiles_for(caps, r, has_copies);
+    s.tile = choose_tile(&list, caps, r);
+    s.depth = k;
     s.tiles = s.whole = count_tiles(s.tile, r);
     if (r->c.further || k == 0 || !(is_large(s.tile) || s.tile >= list.smallest)) return s;
     const size_t at_once = units * large_groups(s.tile, caps), rest = is_large(s.tile) ? s.tiles % at_once : s.tiles;
@@ -167,16 +222,20 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const sizes s = sizes_for(caps, r);
     const tile *t = s.tile;
     const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
-    const unsigned lanes = (unsigned)(16 / bytes);
+    const unsigned lanes = (unsigned)lanes_of(r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d((s.whole + (s.tiles - s.whole) * s.parts) * items, items),
                            .local_bytes = tile_bytes(t, bytes) };
-    if (s.parts > 1) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + count_sums(&s) * bytes;
+    const size_t elements = count_sums(&s) + a_elements(r, &s) + b_elements(r, &s);
+    if (elements > 0) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + elements * bytes;
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DLANES=%u -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u -DSLICES=%u -DA_RUN=%u "
-             "-DB_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
+             "-DB_RUN=%u -DC_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
              ndr_dtype_describe(r->dtype)->cl_name, lanes, t->m, t->n, t->k, t->item_m, t->item_n, t->slices,
-             ndr_matmul_run_of(r, &r->a), ndr_matmul_run_of(r, &r->b), r->c.rows < t->m, r->c.cols < t->n);
+             s.copies_a ? lanes : ndr_matmul_run_of(r, &r->a), s.copies_b ? lanes : ndr_matmul_run_of(r, &r->b),
+             ndr_matmul_run_of(r, &r->c), r->c.rows < t->m, r->c.cols < t->n);
 }
+
+/* ---- launches ---- */
 
 static sizes sizes_of(const ndr_op_job *job)
 {
@@ -185,6 +244,19 @@ static sizes sizes_of(const ndr_op_job *job)
     s.whole = s.tiles;
     s.parts = 1;
     return s;
+}
+
+/* Copy a matrix to the workspace, `at` elements after its head, and use the copy. */
+static ndr_status copy(ndr_op_job *job, ndr_kernel *kernel, ndr_operand *matrix, size_t rows, size_t at)
+{
+    const ndr_operand from = *matrix;
+    matrix->buffer = ndr_workspace_buffer(job->workspace);
+    matrix->offset = NDR_WORKSPACE_HEAD_BYTES / from.element_bytes + at;
+    matrix->rows = rows;
+    matrix->cols = matrix->pitch = padded(job->request, from.cols);
+    const size_t groups = ndr_ceil_div(rows, NDR_COPY_ROWS) * ndr_ceil_div(matrix->cols, NDR_COPY_ITEMS);
+    return ndr_op_launch(job, kernel, ndr_nd_range_1d(groups * NDR_COPY_ITEMS, NDR_COPY_ITEMS), from.rows, from.cols,
+                         from.buffer, from.offset, from.pitch, rows, matrix->cols, matrix->buffer, at);
 }
 
 /* The products of the plan's range, or the last ones. */
@@ -211,18 +283,44 @@ static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel)
                          r->c.pitch, s.whole, divided, s.parts, ndr_workspace_buffer(job->workspace));
 }
 
-/* Without memory for the sums of parts no tile is divided. */
+static ndr_status multiply_copies(ndr_op_job *job, ndr_kernel *kernel, ndr_kernel *copy_kernel)
+{
+    const sizes s = sizes_of(job);
+    ndr_matmul_request r = *(const ndr_matmul_request *)job->request;
+    const size_t a_at = count_sums(&s), b_at = a_at + a_elements(&r, &s);
+    const size_t k = s.copies_a || s.copies_b ? padded(&r, r.depth) : r.depth;
+    if (s.copies_a) NDR_TRY(copy(job, copy_kernel, &r.a, r.c.rows, a_at));
+    if (s.copies_b) NDR_TRY(copy(job, copy_kernel, &r.b, k, b_at));
+    r.depth = k;
+    return multiply(job, &r, &kernel);
+}
+
+/* Without memory for copies and the sums of parts, A and B are read in place and no tile is divided. */
+static ndr_status plan_without_workspace(ndr_op_job *job, ndr_kernel **kernel)
+{
+    ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked without parts of the depth and copies of odd rows: %s",
+            ndr_last_error());
+    if (job->caps != &job->smaller) job->smaller = *job->caps;
+    job->smaller.info.max_buffer_bytes = 0;
+    job->caps = &job->smaller;
+    plan(job->caps, job->request, &job->plan);
+    return ndr_op_get_main_kernel(job, kernel);
+}
+
 static ndr_status run(ndr_op_job *job)
 {
-    const size_t most = ndr_matmul_first_count(job->request);
-    ndr_kernel *kernel, *add_kernel;
+    ndr_kernel *kernel, *copy_kernel, *add_kernel;
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    if (job->plan.workspace_bytes == 0) return ndr_matmul_run_parts(job, most, multiply, &kernel);
-    NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
-    if (ndr_op_borrow(job) != NDR_OK)
-        ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked without parts of the depth: %s", ndr_last_error());
-    NDR_TRY(ndr_matmul_run_parts(job, most, multiply, &kernel));
-    return job->workspace ? add_parts(job, add_kernel) : NDR_OK;
+    if (job->plan.workspace_bytes > 0) {
+        NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_copy", &copy_kernel));
+        NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
+        if (ndr_op_borrow(job) == NDR_OK) {
+            NDR_TRY(multiply_copies(job, kernel, copy_kernel));
+            return sizes_of(job).parts > 1 ? add_parts(job, add_kernel) : NDR_OK;
+        }
+        NDR_TRY(plan_without_workspace(job, &kernel));
+    }
+    return ndr_matmul_run_parts(job, ndr_matmul_first_count(job->request), multiply, &kernel);
 }
 
 const ndr_op_row ndr_matmul_blocked = { .name = "blocked",

@@ -84,6 +84,23 @@ static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
     }
 }
 
+/* Of f32, with rows that are whole vectors and with others. */
+static void print_batches(const ndr_caps *caps)
+{
+    static const size_t sizes[] = { 32, 63, 64, 90 };
+    for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
+        const size_t n = sizes[i];
+        const ndr_operand squares = { .rows = n, .cols = n, .pitch = n, .further = 999, .stride = n * n };
+        print_rows(caps, &ndr_matmul_operation,
+                   &(ndr_matmul_request){ .dtype = NDR_DTYPE_F32,
+                                          .a = squares,
+                                          .b = squares,
+                                          .c = squares,
+                                          .core = ndr_core_of(0),
+                                          .depth = n });
+    }
+}
+
 static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
     print_squares(caps, dtype, core);
@@ -104,6 +121,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
+    print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
     if (info.has_f64) print_products(&caps, NDR_DTYPE_F64, ndr_core_of(NDR_CORE_AVX512F));
     print_line(&caps, "probe/core.cl", "");
