@@ -166,7 +166,7 @@ static const shape blocked_shapes[] = {
     { 256, 132, 64 }, { 3, 5, 1300 }, { 1, 1, 257 }, { 130, 100, 7 }, { 65, 66, 65 }, { 40, 31, 9 }, { 17, 257, 64 },
 };
 
-/* Those of `few_rows` and `few_cols`: with whole vectors for f32, with gaps for f64. */
+/* Those of `few_rows`, `few_rows_local` and `few_cols`: with whole vectors for f32, with gaps for f64. */
 static const shape few_shapes[] = { { 7, 68, 600 }, { 3, 133, 65 }, { 133, 3, 65 }, { 68, 7, 600 } };
 
 static bool is_for_few(void) { return forced_row && strncmp(forced_row->name, "few_", 4) == 0; }
@@ -995,7 +995,7 @@ static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
 static void test_matmul__of_few_rows_or_columns_agrees_with_loops(void **state)
 {
     (void)state;
-    static const char *const few[] = { "few_rows", "few_cols" };
+    static const char *const few[] = { "few_rows", "few_rows_local", "few_cols" };
     for (size_t i = 0; i < COUNT_OF(few) && quick(); ++i) {
         if (!takes_row(&ndr_matmul_operation, row_of(&ndr_matmul_operation, few[i]))) continue;
         force(&ndr_matmul_operation, few[i]);

@@ -382,9 +382,36 @@ static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(voi
     assert_takes_for_both("blocked", &caps, 64, 8, 1 << 20);
     assert_takes("few_rows", &caps, batch_of(1000, 1, 64, 64, NDR_DTYPE_F32));
     assert_takes("few_cols", &caps, batch_of(1000, 64, 1, 64, NDR_DTYPE_F32));
+    caps.info.compute_units = 132;
+    assert_takes("few_rows_local", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F64));
+    assert_takes("few_rows_local", &caps, product_of(5, 4095, 4095, NDR_DTYPE_F64));
+    assert_takes("few_rows_local", &caps, product_of(8, 16384, 1024, NDR_DTYPE_F64));
+    assert_takes("few_rows", &caps, product_of(4, 4095, 4095, NDR_DTYPE_F64));
+    assert_takes("few_rows", &caps, product_of(8, 4096, 4096, NDR_DTYPE_F64)); /* 64 strips */
+    assert_takes("few_rows", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F32));
+    assert_takes("few_rows", &caps, batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64));
     caps.info.max_group_size = 511;
     assert_takes_for_both("blocked", &caps, 1, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 1, 4096);
+}
+
+/* A strip is 16 vectors wide if such strips occupy the units: for few rows more than once, for more rows once. */
+static void test_tuning__of_few_rows_takes_wider_strips_for_more_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t m, n;
+        const char *width;
+    } expected[] = { { 4, 4096, "-DWIDTH=8 " }, { 5, 4096, "-DWIDTH=16 " }, { 4, 198 * 32, "-DWIDTH=16 " },
+                     { 8, 124 * 32, "-DWIDTH=16 " }, { 8, 123 * 32, "-DWIDTH=8 " } };
+    ndr_caps caps = caps_of(&gpu);
+    caps.info.compute_units = 132;
+    for (size_t i = 0; i < COUNT_OF(expected); ++i) {
+        const ndr_matmul_request product = product_of(expected[i].m, expected[i].n, 4096, NDR_DTYPE_F64);
+        ndr_op_plan plan;
+        row_of(&ndr_matmul_operation, "few_rows")->plan(&caps, &product, &plan);
+        assert_non_null(strstr(plan.options, expected[i].width));
+    }
 }
 
 /* Such groups cover c, and a vector is not wider than what divides all rows. */
@@ -461,7 +488,9 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
-#define NOT_FEW "not few_rows: c has more than 8 rows; not few_cols: c has more than 8 columns; "
+#define NOT_FEW                                                                                               \
+    "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
+    "more than 8 columns; "
 #define NO_MMA                                                                                             \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not rounded: the device lacks " \
     "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
@@ -931,6 +960,7 @@ int main(void)
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
+        cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),
         cmocka_unit_test(test_tuning__of_few_rows_or_columns_covers_c),
         cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),

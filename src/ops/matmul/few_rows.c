@@ -10,9 +10,13 @@ static size_t count_strips(const ndr_matmul_request *r, unsigned width)
     return ndr_ceil_div(r->c.cols, (size_t)width * ndr_matmul_run_of(r, &r->b)) * ndr_matmul_first_count(r);
 }
 
+/* Each group reads all of A, so more rows want wider strips, even one for each unit. */
 static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    return 2 * count_strips(r, WIDE) >= 3 * (size_t)caps->info.compute_units ? WIDE : NARROW;
+    enum { MANY_ROWS = 5 };
+    const size_t units = caps->info.compute_units, strips = count_strips(r, WIDE);
+    const size_t enough = r->c.rows < MANY_ROWS ? units + units / 2 : units - units / 16;
+    return strips >= enough ? WIDE : NARROW;
 }
 
 /* Wide vectors of few elements need more loads at once. */

@@ -3,13 +3,14 @@
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows, ndr_matmul_few_cols,
-    ndr_matmul_mma, ndr_matmul_rounded, ndr_matmul_halves, ndr_matmul_split, ndr_matmul_blocked, ndr_matmul_tiled;
+extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows_local,
+    ndr_matmul_few_rows, ndr_matmul_few_cols, ndr_matmul_mma, ndr_matmul_rounded, ndr_matmul_halves, ndr_matmul_split,
+    ndr_matmul_blocked, ndr_matmul_tiled;
 
-static const ndr_op_row *const rows[] = { &ndr_matmul_thin,     &ndr_matmul_packed,   &ndr_matmul_direct,
-                                          &ndr_matmul_few_rows, &ndr_matmul_few_cols, &ndr_matmul_mma,
-                                          &ndr_matmul_rounded,  &ndr_matmul_halves,   &ndr_matmul_split,
-                                          &ndr_matmul_blocked,  &ndr_matmul_tiled };
+static const ndr_op_row *const rows[] = { &ndr_matmul_thin,           &ndr_matmul_packed,   &ndr_matmul_direct,
+                                          &ndr_matmul_few_rows_local, &ndr_matmul_few_rows, &ndr_matmul_few_cols,
+                                          &ndr_matmul_mma,            &ndr_matmul_rounded,  &ndr_matmul_halves,
+                                          &ndr_matmul_split,          &ndr_matmul_blocked,  &ndr_matmul_tiled };
 
 static uint64_t elements_of(const ndr_operand *matrix)
 {
