@@ -268,6 +268,21 @@ static bool next_place(line *l, place *found)
     return false;
 }
 
+enum { MIN_SHOWN = 24 }; /* a line of the user may be equal to a shorter one */
+
+/* Some compilers use one name for all files, but show the line behind the error: find it in the vocabulary. */
+static bool find_shown_line(line error, place *found)
+{
+    found->line = line_at(error.next);
+    const char *start = found->line.chars + strspn(found->line.chars, " \t");
+    char shown[256];
+    snprintf(shown, sizeof shown, "%.*s", (int)(found->line.end - start), start);
+    if (strlen(shown) < MIN_SHOWN) return false;
+    for (found->file = ndr_embedded_files; found->file->name; ++found->file)
+        if (strncmp(found->file->name, "ndr/", 4) == 0 && strstr(found->file->text, shown)) return true;
+    return false;
+}
+
 /* Whether the macro of the user that is defined at `name` has the name of something in that line. */
 static bool add_macro(const char *name, const place *where, ndr_text *out)
 {
@@ -303,7 +318,7 @@ static bool add_collision(const char *text, const char *options, line l, ndr_tex
 {
     place where;
     line rest = l;
-    if (!next_place(&rest, &where)) return false;
+    if (!next_place(&rest, &where)) return find_shown_line(l, &where) && add_macros(text, options, &where, out);
     do {
         for (rest = l; next_place(&rest, &where);)
             if (add_macros(text, options, &where, out)) return true;
