@@ -12,10 +12,18 @@ typedef struct arg_check {
     const ndr_arg *arg;
 } arg_check;
 
+/* The type of a parameter in sentences. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
+static const char *shown_type(const ndr_param *param)
+{
+    static const char hidden[] = "ndr_reducer_";
+    const char *found = param->kind == NDR_PARAM_REDUCER ? strstr(param->type_name, hidden) : NULL;
+    return found ? found + strlen(hidden) : param->type_name;
+}
+
 /* "kernel "scale", argument 2 "a" (float)": the start of every refusal. */
 #define REFUSE_AS(status, p, format, ...)                                                                      \
     ndr_fail((status), "kernel \"%s\", argument %u \"%s\" (%s)" format, (p)->kernel->name, (p)->index,           \
-             (p)->param->name, (p)->param->type_name, __VA_ARGS__)
+             (p)->param->name, shown_type((p)->param), __VA_ARGS__)
 
 #define REFUSE(p, ...) REFUSE_AS(NDR_BAD_KERNEL_ARGUMENT, p, __VA_ARGS__)
 
@@ -639,7 +647,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
 static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i)
-        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, kernel->params[i].type_name);
+        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, shown_type(&kernel->params[i]));
 }
 
 /* Some drivers accept more than the device can pass. */

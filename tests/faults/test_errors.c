@@ -340,6 +340,170 @@ static ndr_status unmap_elsewhere(void)
     return ndr_buffer_unmap(queue, x, host);
 }
 
+/* ---- reducers, shared allocations, prepared launches ---- */
+
+/* Launch a kernel with two reducers, of which the second is `least`. */
+static ndr_status reduce_into(ndr_arg first, ndr_arg least)
+{
+    const ndr_kernel_desc desc = {
+        .name = "total",
+        .source = "#include <ndr/reduction.clh>\n"
+                  "kernel void total(global const int *x, NDR_REDUCTION(1, (SUM, int, sum), (MIN, int, least)))\n"
+                  "{ NDR_REDUCE(i, 1, sum, least) { const int a = x[ndr_global_id(i, 0)];\n"
+                  "  NDR_COMBINE(sum, a); NDR_COMBINE(least, a); } }\n",
+    };
+    ndr_kernel *total;
+    if (ndr_kernel_get(context, &desc, &total) != NDR_OK) return SKIPPED; /* no variadic macros */
+    return ndr_launch(queue, total, ndr_range_1d(10), first, ndr_reducer(NDR_OP_SUM, 0, x, 900), least);
+}
+#define REDUCER(op, initial, buffer, element) \
+    reduce_into(ndr_arg_of(x), ndr_reducer(op, initial, (ndr_buffer *)(buffer), element))
+MISTAKE(reducer_of_another_op, REDUCER(NDR_OP_MAX, 0, x, 901))
+MISTAKE(reducer_of_another_type, REDUCER(NDR_OP_MIN, 0.0f, x, 901))
+MISTAKE(reducer_without_buffer, REDUCER(NDR_OP_MIN, 0, NULL, 901))
+MISTAKE(reducer_past_end, REDUCER(NDR_OP_MIN, 0, x, FLOATS))
+MISTAKE(two_reducers_one_element, REDUCER(NDR_OP_MIN, 0, x, 900))
+MISTAKE(buffer_for_reducer, reduce_into(ndr_arg_of(x), ndr_arg_of(x)))
+
+/* Make a mistake with 64 bytes of shared memory. */
+static ndr_status with_shared(ndr_status (*mistake)(ndr_shared *shared))
+{
+    ndr_shared *shared;
+    if (ndr_shared_create(context, NDR_SHARED_ANY, 64, &shared) != NDR_OK) return SKIPPED;
+    const ndr_status status = mistake(shared);
+    ndr_shared_destroy(shared);
+    return status;
+}
+
+static ndr_status set_buffer_for_shared(ndr_shared *shared)
+{
+    ndr_prepared *prepared;
+    assert_ok(ndr_prepare(plain, &prepared, ndr_range_1d(1), shared));
+    const ndr_status status = ndr_prepared_set(prepared, 0, ndr_arg_of(x));
+    ndr_prepared_destroy(prepared);
+    return status;
+}
+static ndr_status shared_past_end(ndr_shared *shared) { return ndr_shared_read(queue, shared, 60, 8, host); }
+static ndr_status shared_among_arguments(ndr_shared *shared)
+{
+    return ndr_launch(queue, plain, ndr_range_1d(1), ndr_reaches(shared));
+}
+MISTAKE(buffer_for_shared, with_shared(set_buffer_for_shared))
+MISTAKE(read_past_shared, with_shared(shared_past_end))
+MISTAKE(reaches_for_argument, with_shared(shared_among_arguments))
+MISTAKE(null_shared, ndr_launch(queue, plain, ndr_range_1d(1), (ndr_shared *)NULL))
+
+/* ---- views, rectangles, images ---- */
+
+static ndr_status ragged_view(void)
+{
+    if (device.view_align_bytes < 2) return SKIPPED;
+    limit(device.view_align_bytes, "{multiple}");
+    return ndr_buffer_create_view(x, 1, 8, &made);
+}
+MISTAKE(view_past_end, ndr_buffer_create_view(x, 0, 4001, &made))
+
+static ndr_status rect_with(size_t rows, size_t pitch)
+{
+    const ndr_rect_desc desc = { .extent = ndr_range_2d(rows, 10), .from.row_pitch_bytes = pitch };
+    static char block[4096];
+    return ndr_buffer_read_rect(queue, x, &desc, block);
+}
+MISTAKE(rect_pitch_too_small, rect_with(3, 9))
+MISTAKE(rect_past_end, rect_with(401, 10))
+
+static ndr_status not_for_the_host(void)
+{
+    assert_ok(ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 8, .host = NDR_ACCESS_NONE }, &made));
+    const ndr_status status = ndr_buffer_read(queue, made, 0, 8, host);
+    ndr_buffer_destroy(made);
+    return status;
+}
+
+static ndr_status not_for_kernels(void)
+{
+    assert_ok(ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 8, .kernels = NDR_ACCESS_READ }, &made));
+    const ndr_status status = ndr_launch(queue, plain, ndr_range_1d(1), made);
+    ndr_buffer_destroy(made);
+    return status;
+}
+
+/* Make a mistake with an image of 4 x 5 floats. */
+static ndr_status with_image(ndr_status (*mistake)(ndr_kernel *kernel, ndr_image *image))
+{
+    ndr_image *image;
+    ndr_kernel *kernel;
+    const ndr_image_desc desc = { .format = { NDR_CHANNELS_R, NDR_CHANNEL_F32 },
+                                  .size = ndr_range_2d(4, 5),
+                                  .kernels = NDR_ACCESS_READ };
+    const ndr_kernel_desc source = { .name = "k", .source = "kernel void k(write_only image2d_t to) { }\n"
+                                                            "kernel void line(read_only image1d_t from) { }\n" };
+    if (ndr_image_create(context, &desc, &image) != NDR_OK) return SKIPPED;
+    assert_ok(ndr_kernel_get(context, &source, &kernel));
+    const ndr_status status = mistake(kernel, image);
+    ndr_image_destroy(image);
+    return status;
+}
+
+static ndr_status write_image(ndr_kernel *kernel, ndr_image *image)
+{
+    return ndr_launch(queue, kernel, ndr_range_1d(1), image);
+}
+static ndr_status buffer_for_image(ndr_kernel *kernel, ndr_image *image)
+{
+    (void)image;
+    return ndr_launch(queue, kernel, ndr_range_1d(1), x);
+}
+static ndr_status read_outside_image(ndr_kernel *kernel, ndr_image *image)
+{
+    (void)kernel;
+    const ndr_image_part part = { .origin = { 0, 4 }, .extent = ndr_range_2d(4, 2) };
+    return ndr_image_read(queue, image, &part, host);
+}
+MISTAKE(image_to_read, with_image(write_image))
+MISTAKE(buffer_as_image, with_image(buffer_for_image))
+MISTAKE(outside_image, with_image(read_outside_image))
+
+/* ---- events and order ---- */
+
+/* Make a mistake with an event of ndr_event_create() that has ended already, with success or not. */
+static ndr_status with_event(ndr_status end, ndr_status (*mistake)(ndr_event *event))
+{
+    ndr_event *event;
+    assert_ok(ndr_event_create(context, &event));
+    assert_ok(end == NDR_OK ? ndr_event_complete(event) : ndr_event_fail(event, end, "the file is not there"));
+    const ndr_status status = mistake(event);
+    ndr_event_destroy(event);
+    return status;
+}
+static ndr_status launch_after(ndr_event *event)
+{
+    return ndr_launch(ndr_after(queue, event), plain, ndr_range_1d(1), x);
+}
+MISTAKE(ended_twice, with_event(NDR_OK, ndr_event_complete))
+MISTAKE(after_failed, with_event(NDR_NOT_FOUND, launch_after))
+MISTAKE(wait_for_any_of_none, ndr_event_wait_any(NULL, 0, NDR_FOREVER, &(size_t){ 0 }))
+MISTAKE(task_without_function, ndr_host_task(queue, NULL, NULL, NULL))
+
+static ndr_status not_ended(void)
+{
+    ndr_event *event;
+    assert_ok(ndr_event_create(context, &event));
+    const ndr_status status = ndr_event_wait_within(event, 1000);
+    ndr_event_destroy(event);
+    return status;
+}
+
+static ndr_status complete_work(void)
+{
+    ndr_event *event;
+    assert_ok(ndr_queue_mark(queue, &event));
+    const ndr_status status = ndr_event_complete(event);
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+    return status;
+}
+
 /* ---- kernels and files ---- */
 
 static ndr_kernel *built;
@@ -353,6 +517,22 @@ MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
 MISTAKE(no_source, GET(.name = "scale"))
 MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce/tree_groups.cl"))
 MISTAKE(no_name, GET(.file = "demo.cl"))
+/* clang 7 has them for OpenCL C 3.0, but not for 1.2. */
+static ndr_status no_variadic_macros(void)
+{
+    const ndr_kernel_desc desc = { .name = "k",
+                                   .source = "#include <ndr/reduction.clh>\n"
+                                             "kernel void k(NDR_REDUCTION(1, (SUM, int, sum)))\n"
+                                             "{ NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, 1); }\n",
+                                   .label = "demo.cl",
+                                   .options = "-cl-std=CL1.2" };
+    const ndr_status status = ndr_kernel_get(context, &desc, &built);
+    return status == NDR_OK ? SKIPPED : status;
+}
+
+MISTAKE(linked_alone, GET(.name = "scale", .bundled = "probe/core.cl", .linked = (const char *const[]){ "", NULL }))
+MISTAKE(no_module, GET(.name = "scale", .spirv = "text", .spirv_bytes = 4))
+MISTAKE(empty_binary, GET(.name = "scale", .binary = ""))
 MISTAKE(no_sub_groups_that_large,
         (limit(device.max_group_size, "{most}"), GET(.name = "scale", .file = "demo.cl", .sub_group_size = 1 << 20)))
 
@@ -597,6 +777,7 @@ typedef struct row {
 #define KERNEL(parameters, body) "kernel void k(" parameters ") { " body " }\n"
 #define ALL "#include <ndr/ndr.clh>\n"
 #define ITEMS "#include <ndr/item.clh>\n"
+#define REDUCERS "#include <ndr/reduction.clh>\n"
 #define ND_ITEMS "#include <ndr/nd_item.clh>\n"
 
 static const row rows[] = {
@@ -669,6 +850,40 @@ static const row rows[] = {
     CALL("writing while it is mapped", "unmap it first", written_while_mapped),
     CALL("unmapping another address", "pass what ndr_buffer_map() gave", unmap_elsewhere),
 
+    CALL("a view that starts between two multiples", "start it at", ragged_view),
+    CALL("a view past the end", "at most 4000 fit there", view_past_end),
+    CALL("a row pitch below the row", "increase it", rect_pitch_too_small),
+    CALL("a rectangle past the end", "row_pitch_bytes", rect_past_end),
+    CALL("reading a buffer that is not for the host", "change ndr_buffer_desc.host", not_for_the_host),
+    CALL("writing a buffer that kernels only read", "declare it const", not_for_kernels),
+
+    SECTION("Reducers"),
+    CALL("another operator", "name the same operator in both", reducer_of_another_op),
+    CALL("an initial value of another type", NULL, reducer_of_another_type),
+    CALL("no buffer for the result", "pass the one that gets the result", reducer_without_buffer),
+    CALL("an element past the end", NULL, reducer_past_end),
+    CALL("two reducers of one element", "give each one of its own", two_reducers_one_element),
+    CALL("a buffer for a reducer", "(ndr_reducer)", buffer_for_reducer),
+
+    SECTION("Shared allocations"),
+    CALL("a buffer in place of a shared allocation, in a prepared launch", "prepare", buffer_for_shared),
+    CALL("reading past its end", "at most 4 fit there", read_past_shared),
+    CALL("ndr_reaches() in place of an argument", "move", reaches_for_argument),
+    CALL("a NULL allocation", "write ndr_null", null_shared),
+
+    SECTION("Images"),
+    CALL("writing an image that kernels only read", "ndr_image_desc.kernels", image_to_read),
+    CALL("a buffer for an image", NULL, buffer_as_image),
+    CALL("reading outside of an image", NULL, outside_image),
+
+    SECTION("Events and order"),
+    CALL("a wait that reaches its limit", "wait again", not_ended),
+    CALL("ending an event twice", NULL, ended_twice),
+    CALL("ending an event of enqueued work", "pass an event of ndr_event_create()", complete_work),
+    CALL("a command after work that failed", NULL, after_failed),
+    CALL("waiting for one of no events", "wait for one event at least", wait_for_any_of_none),
+    CALL("a host task without a function", NULL, task_without_function),
+
     SECTION("Kernels and files"),
     CALL("a name that the source lacks", "it has scale, smooth", no_such_kernel),
     CALL("a file that is not there", "relative to the working directory", missing_file),
@@ -681,6 +896,9 @@ static const row rows[] = {
     CALL("no source", "set just one", no_source),
     CALL("two of them", "set just one", two_sources),
     CALL("no name", "set it to the kernel function's name", no_name),
+    CALL("other texts, but no first one", "set one of them", linked_alone),
+    CALL("text as SPIR-V", NULL, no_module),
+    CALL("a binary of 0 bytes", NULL, empty_binary),
     CALL("sub-groups larger than a group", NULL, no_sub_groups_that_large),
 
     SECTION("Building"),
@@ -732,6 +950,20 @@ static const row rows[] = {
     BUILD("a barrier with OpenCL's flag", "fence is NDR_FENCE_LOCAL",
           ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(1)",
                           "ndr_group_barrier(ndr_get_group(NDR_ND_ITEM(1)), CLK_LOCAL_MEM_FENCE); x[0] = 1;")),
+    BUILD("a kernel with reducers, but no NDR_REDUCE", "write it there",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, int, sum))", "")),
+    BUILD("return in a kernel with reducers", "end an index with `continue`",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, int, sum))", "NDR_REDUCE(i, 1, sum) { return; }")),
+    BUILD("an operator that a reducer's type lacks", "for integers BIT_AND",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (BIT_AND, float, sum))", "NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, 1.0f);")),
+    BUILD("NDR_REDUCE of other dimensions", "write the same dimensions and reducers in both",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, int, sum))", "NDR_REDUCE(i, 2, sum) NDR_COMBINE(sum, 1);")),
+    BUILD("NDR_COMBINE of another reducer", "NDR_REDUCE names",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, int, sum))", "NDR_REDUCE(i, 1, sum) NDR_COMBINE(most, 1);")),
+    BUILD("NDR_REDUCE twice", "combine all its reducers in that",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, int, sum))",
+                          "NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, 1); NDR_REDUCE(j, 1, sum) NDR_COMBINE(sum, 1);")),
+    CALL("reducers on a compiler without variadic macros", "leave out -cl-std", no_variadic_macros),
     BUILD("an atomic that fits nothing", "for an integer, cast a float",
           "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
                                                "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
@@ -975,7 +1207,13 @@ static void test_explain__names_the_macro_that_changes_the_vocabulary(void **sta
             else assert_int_equal(out.length, 0);
             ndr_text_free(&out);
         }
-    ndr_text out = { 0 }; /* places that there are not, and an error of the user's own text */
+    ndr_text out = { 0 }; /* a compiler that shows lines, without the names of files */
+    ndr_explain_log("", "-D n=17", "input.cl:173:35: error: expected ')'\n  NDR_INLINE_ size_t ndr_pick_(uint n, size_t of0\n", &out);
+    assert_non_null(strstr(out.chars, "the macro n changes ndr/item.clh,"));
+    ndr_text_clear(&out);
+    ndr_explain_log("", "-D n=17", "input.cl:173:35: error: expected ')'\n    return n;\n", &out);
+    assert_int_equal(out.length, 0);
+    /* places that there are not, and an error of the user's own text */
     ndr_explain_log("", "-D n=17",
                     "error: kernels/ndr/item.clh:99999:1: e\nerror: kernels/ndr/none.clh:3:1: e\n"
                     "error: kernels/ndr/item.clh: e\nerror: demo.cl:3:1: e\n",
