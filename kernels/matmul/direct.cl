@@ -12,6 +12,9 @@
 #ifndef BATCH
 #define BATCH 0 /* 1: items take whole products, many in turn */
 #endif
+#ifndef FETCH_C
+#define FETCH_C 0 /* 1: in a batch, the next product's C is prefetched, too */
+#endif
 #ifndef EVEN
 #define EVEN 0 /* 1: C consists of whole blocks: no code for edges */
 #endif
@@ -20,7 +23,9 @@
 #endif
 #define ROWS_AHEAD 8 /* of B, to prefetch */
 #define EDGE_ROWS 16 /* of B, copied at a time */
-#if BATCH
+#if BATCH && FETCH_C
+#define FETCH_DIRECT FETCH_ALL
+#elif BATCH
 #define FETCH_DIRECT FETCH_BOTH
 #else
 #define FETCH_DIRECT FETCH_ROW
@@ -100,17 +105,20 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
     const ulong steps = (m + MR - 1) / MR * blocks * k; /* of a product */
     ahead next = { .b_share = BATCH ? share_of(k * b_pitch, steps) : ROWS_AHEAD * b_pitch };
     next.a_share = BATCH ? share_of(m * a_pitch, steps) : 0;
+    next.c_share = FETCH_C ? share_of(m * c_pitch, steps) : 0;
     a += a_offset;
     b += b_offset;
+    c += c_offset;
     for (ulong i = first; i < last; ++i) {
         next.a = a + (i + 1) * a_stride;
         next.b = b + (i + 1) * b_stride;
+        next.c = c + (i + 1) * c_stride;
         for (ulong place = top; place < bottom; place += MR) {
             const ulong row = CLAMP_M || EVEN ? place : min(place, m - MR);
             for (ulong j = left; j < right; ++j) {
                 const ulong col = (j * most - min(j, narrow)) * LANES;
                 const ulong end = min(n, ((j + 1) * most - min(j + 1, narrow)) * LANES);
-                const target to = { c + c_offset + i * c_stride + row * c_pitch + col,
+                const target to = { c + i * c_stride + row * c_pitch + col,
                                     c_pitch,
                                     (uint)(place - row),
                                     EVEN ? MR : (uint)min((ulong)MR, m - row),
@@ -121,6 +129,7 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
                                next);
                 next.a += k * next.a_share;
                 next.b += k * next.b_share;
+                next.c += k * next.c_share;
             }
         }
     }

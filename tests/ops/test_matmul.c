@@ -482,12 +482,13 @@ static void check_batches(ndr_dtype dtype)
     }
 }
 
-/* Products that divide into blocks of vector registers on some CPUs. The last batch has too few for an item to take
- * whole ones. */
+/* Products that divide into blocks of vector registers on some CPUs, and large ones, whose C is prefetched. The last
+ * batch has too few for an item to take whole ones. */
 static void check_even_batches(ndr_dtype dtype)
 {
-    static const shape even[] = { { 8, 32, 3 }, { 16, 16, 16 }, { 16, 112, 1 }, { 24, 48, 5 } };
-    static const size_t counts[] = { 17, 33, 16, 3 };
+    static const shape even[] = { { 8, 32, 3 }, { 16, 16, 16 }, { 16, 112, 1 }, { 48, 48, 5 },
+                                  { 33, 65, 3 }, { 24, 48, 5 } };
+    static const size_t counts[] = { 17, 33, 16, 41, 40, 3 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(even)); ++i)
         check_batch_of(dtype, quick() ? 2 : counts[i], even[i], i);
 }

@@ -627,6 +627,8 @@ static void assert_takes_items(size_t count, size_t size, size_t products, size_
     assert_int_equal(plan.range.global.size[1], rows);
     const bool takes_whole = count > 1 && rows == 1;
     assert_non_null(strstr(plan.options, takes_whole ? " -DBATCH=1" : " -DBATCH=0"));
+    const bool fetches_c = takes_whole && size * size * sizeof(float) >= 8192;
+    assert_non_null(strstr(plan.options, fetches_c ? " -DFETCH_C=1" : " -DFETCH_C=0"));
     assert_non_null(strstr(plan.options, size < 8 ? " -DCLAMP_M=1" : " -DCLAMP_M=0"));
 }
 

@@ -62,6 +62,13 @@ static shares share(const ndr_caps *caps, const ndr_matmul_request *r, ndr_matmu
     return (shares){ all.products, all.rows, ndr_ceil_div(all.cols, ndr_max_size(blocks, 1)) };
 }
 
+/* A small c does not pay for its prefetches. */
+static bool fetches_c(const ndr_matmul_request *r)
+{
+    enum { LEAST_BYTES = 8192 };
+    return r->c.rows * r->c.cols * r->c.element_bytes >= LEAST_BYTES;
+}
+
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = request;
@@ -69,9 +76,9 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     const shares s = share(caps, r, block);
     const bool is_batch = r->c.further && s.rows == 1 && s.cols == 1;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
-    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DEVEN=%d -DCLAMP_M=%d",
-             ndr_matmul_print_block(caps, r, block).chars, is_batch, r->c.further && is_even(r, block),
-             r->c.rows < block.rows);
+    snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DFETCH_C=%d -DEVEN=%d -DCLAMP_M=%d",
+             ndr_matmul_print_block(caps, r, block).chars, is_batch, is_batch && fetches_c(r),
+             r->c.further && is_even(r, block), r->c.rows < block.rows);
 }
 
 const ndr_op_row ndr_matmul_direct = { .name = "direct",
