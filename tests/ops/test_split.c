@@ -168,9 +168,9 @@ static void check_parts(size_t m, size_t n, size_t k, size_t gap, size_t offset,
 static void test_split__stores_all_bits_in_three_parts(void **state)
 {
     (void)state;
-    check_parts(3, 5, 64, 0, 0, 64);
     check_parts(129, 65, 33, 1, 3, 64);
     if (quick()) return;
+    check_parts(3, 5, 64, 0, 0, 64);
     check_parts(128, 130, 72, 4, 4, 128);
     check_parts(1, 127, 97, 0, 1, 128);
 }
@@ -212,7 +212,12 @@ static void test_split__marks_elements_beyond_its_parts(void **state)
           1u << NDR_SPLIT_B_LARGE | 1u << NDR_SPLIT_BEYOND },
         { NAN, 1u << NDR_SPLIT_A_LARGE | 1u << NDR_SPLIT_BEYOND, 1u << NDR_SPLIT_B_LARGE | 1u << NDR_SPLIT_BEYOND },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += quick() ? 4 : 1) {
+    if (quick()) { /* a mark of each matrix */
+        assert_int_equal(marks_of(false, cases[4].value), cases[4].in_a);
+        assert_int_equal(marks_of(true, cases[8].value), cases[8].in_b);
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         assert_int_equal(marks_of(false, cases[i].value), cases[i].in_a);
         assert_int_equal(marks_of(true, cases[i].value), cases[i].in_b);
     }
@@ -339,6 +344,7 @@ static void test_split__marks_what_halves_do_not_prove(void **state)
                               { 0x1p29f, STEPS, COARSE | SPARSE } };
     for (size_t i = quick() ? 6 : 0; i < NDR_COUNT_OF(cases); i += quick() ? 99 : 1)
         for (unsigned parts = 1; parts <= 2; ++parts) check_marks_after(&cases[i], parts);
+    if (quick()) return;
     check_marks_after(&of_two, 2);
     for (size_t i = 0; i < NDR_COUNT_OF(of_one); ++i) check_marks_after(&of_one[i], 1);
 }
