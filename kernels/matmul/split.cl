@@ -4,16 +4,15 @@
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
  * gemm_split_parts() stores the parts of elements in the workspace as shared/split.h says: padded with zeros, B
- * transposed, in the order in which gemm_split() copies them to local memory. There are three forms:
+ * transposed, in the order in which gemm_split() copies them to local memory. There are two forms:
  *
  *   PARTS 3: an element is the sum of three bfloat16 parts, h + i + l. gemm_split() adds six of the nine products of
  *            parts: l*h, h*l, i*i, i*h, h*i and h*h. It takes any elements: for some it multiplies A and B themselves,
  *            slowly.
- *   PARTS 2: an element times a power of two, which its line has for each stretch, is the sum of two half parts, h + l,
- *            up to a small error. gemm_split() adds l*h, h*l and h*h. It takes twice as many elements in a time, but
- *            computes C only if the elements prove that the errors are small enough. Otherwise it does nothing, and the
- *            kernels of the form with three parts, enqueued after it, compute C.
- *   PARTS 1: as with two, but without l: gemm_split() adds h*h, whose error is that of elements of 11 bits.
+ *   PARTS 1: an element times a power of two, which its line has for each stretch, is rounded to a half, h. gemm_split()
+ *            adds h*h, whose error is that of elements of 11 bits, but computes C only if the elements prove that the
+ *            errors are small enough. Otherwise it does nothing, and the kernels of the form with three parts, enqueued
+ *            after it, compute C.
  *
  * docs/numerics.md shows that the results are within the bounds of ndr_matmul(). The matrix units cut bits off when
  * they add, so they add one stretch from zero, and plain additions, which round, add those sums.
@@ -30,7 +29,7 @@
 #ifndef TILE_N
 #define TILE_N 128 /* columns of C of a group: 64 or 128 */
 #define STAGES 4
-#define PARTS 3 /* or 2 or 1 */
+#define PARTS 3 /* or 1 */
 #endif
 
 #define TILE_M NDR_SPLIT_ROWS
@@ -565,13 +564,6 @@ gemm_split(ulong m, ulong n, ulong k, float alpha, global const float *restrict 
 #if PARTS == 1
             MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 0);
             MULTIPLY_PARTS(part, a_at, 1, b_at, 1, 1);
-            MULTIPLY_PARTS(part, a_at, 2, b_at, 2, 1);
-#elif PARTS == 2
-            MULTIPLY_PARTS(part, a_at, 1, b_at, 0, 0); /* the smallest first */
-            MULTIPLY_PARTS(part, a_at, 3, b_at, 2, 1);
-            MULTIPLY_PARTS(part, a_at, 0, b_at, 1, 1);
-            MULTIPLY_PARTS(part, a_at, 2, b_at, 3, 1);
-            MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 1);
             MULTIPLY_PARTS(part, a_at, 2, b_at, 2, 1);
 #else
             MULTIPLY_PARTS(part, a_at, 2, b_at, 0, 0); /* the smallest first */

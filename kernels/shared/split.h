@@ -1,4 +1,4 @@
-/* split.h - how kernels/matmul/split.cl stores the parts of A and B. C and OpenCL C compile this file.
+/* split.h - how kernels/matmul/split.cl and halves.cl store the parts of A and B. C and OpenCL C compile this file.
  *
  * Rows of A and columns of B are lines along k. A slab is NDR_SPLIT_DEPTH steps of a block of lines, a stretch 1 to 3
  * slabs. The stretches of a block follow each other, and each one holds
@@ -7,7 +7,7 @@
  *     [line]                        with one or two parts: a float, the power of two by which to multiply them
  *
  * where part 0 is the element rounded to a bfloat16 (of three parts) or half (of one or two), part 1 what is left of
- * it, rounded, and part 2 the rest. */
+ * it (of two: times 2^11), rounded, and part 2 the rest. */
 #ifndef NDR_SHARED_SPLIT_H
 #define NDR_SHARED_SPLIT_H
 
@@ -32,7 +32,7 @@
 #define NDR_HALVES_SPARSE 8 /* a line's stretch of which less than 3/4 is at least HALVES_LARGE, but not all zeros */
 #define NDR_SPLIT_MARKS 9
 
-#define NDR_HALVES_FINE(parts) ((parts) == 2 ? 0x1p-5f : 0x1p-14f) /* a normal half from 2^-14 on */
+#define NDR_HALVES_FINE(parts) ((parts) == 2 ? 0x1p-15f : 0x1p-14f) /* a normal half from 2^-14 on */
 #define NDR_HALVES_LARGE 0x1p6f
 
 #endif

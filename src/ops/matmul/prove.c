@@ -8,7 +8,7 @@
 /* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type, or the 11 to which `rounded` may round them,
  * so that it must keep the bound of the others; without signs rounding errors add up. Every `period`-th step has other
  * exponents, which makes elements too small for parts; 0: none has. Sizes are odd, rows are not aligned, and the depths
- * end within a step. Two cases take the widest tiles. */
+ * end within a step. Some cases take the widest tiles. */
 typedef struct hard_case {
     size_t m, n, k, gap, offset;
     double alpha, beta;
@@ -26,9 +26,11 @@ static const hard_case cases[] = {
     { 70, 130, 160, 0, 0, -1, 0, 90, -125, 9, true, false, 0, 0, 0 },
     { 130, 130, 131, 0, 0, 1, 0, 0, 0, 5, true, true, 0, 0, 0 },
     { 130, 70, 389, 1, 3, 1, 0, 0, 0, 0, false, false, 64, 30, -40 },   /* outliers against elements near 0 */
-    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 18, -1000 }, /* against zeros: the least that parts take */
-    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -30, 1 },   /* as many small elements as parts take */
+    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 29, -1000 }, /* against zeros: the least that parts take */
+    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -37, 1 },   /* as many small elements as parts take */
+    { 130, 70, 389, 1, 3, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 }, /* smaller than parts take */
     { 2050, 6000, 130, 0, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0 },
+    { 2050, 6000, 130, 0, 0, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 },
     { 2052, 2052, 131, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0 },
     { 2043, 2043, 97, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0 },
 };

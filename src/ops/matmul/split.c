@@ -1,5 +1,5 @@
 /* split.c - the product of f32 by a GPU's matrix units: a and b are split into parts first, three of bfloat16
- * (`split`), two of half (`halves`) or one (`rounded`). */
+ * (`split`) or one of half (`rounded`). */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -16,11 +16,11 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r, unsign
 {
     const size_t units = ndr_max_size(1, caps->info.compute_units), tiles_m = ndr_ceil_div(r->c.rows, NDR_SPLIT_ROWS);
     const size_t wide = tiles_m * ndr_ceil_div(r->c.cols, 128), narrow = tiles_m * ndr_ceil_div(r->c.cols, 64);
-    const size_t percent = parts == 1 ? 60 : parts == 2 ? 69 : 55;
+    const size_t percent = parts == 1 ? 60 : 55;
     const bool is_narrow = percent * ndr_ceil_div(narrow, units) < 100 * ndr_ceil_div(wide, units);
     return (sizes){ .parts = parts,
                     .tile_n = is_narrow ? 64 : 128,
-                    .stages = parts == 2 ? (is_narrow ? 4 : 3) : (is_narrow ? 6 : 4),
+                    .stages = is_narrow ? 6 : 4,
                     .tiles_m = tiles_m,
                     .tiles_n = ndr_ceil_div(r->c.cols, is_narrow ? 64 : 128),
                     .stretches = ndr_ceil_div(r->depth, NDR_SPLIT_DEPTH * NDR_SPLIT_SLABS(parts)) };
@@ -76,13 +76,6 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
     return pays ? NULL : "c or the depth is too small to pay for splitting a and b";
 }
 
-static const char *unsuited_to_halves(const ndr_caps *caps, const void *request)
-{
-    static const double min_work = 3e9;
-    if (work_of(request) < min_work) return "c or the depth is too small to pay for four launches";
-    return unsuited(caps, request);
-}
-
 static const char *unsuited_to_one_half(const ndr_caps *caps, const void *request)
 {
     static const double min_work = 1.1e9;
@@ -110,11 +103,6 @@ static void plan_parts(const ndr_caps *caps, const void *request, unsigned parts
 }
 
 static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan) { plan_parts(caps, request, 3, plan); }
-
-static void plan_halves(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
-{
-    plan_parts(caps, request, 2, plan);
-}
 
 static void plan_one_half(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 {
@@ -164,13 +152,6 @@ static ndr_status launch(ndr_op_job *job, const ndr_matmul_request *r, form kern
     return launch_parts(job, r, 3, kernels, ndr_workspace_take_number(job->workspace));
 }
 
-static ndr_status launch_halves(ndr_op_job *job, const ndr_matmul_request *r, form kernels)
-{
-    const unsigned number = ndr_workspace_take_number(job->workspace);
-    NDR_TRY(launch_parts(job, r, 2, kernels, number));
-    return launch_again(job, r, kernels + 2, number);
-}
-
 static ndr_status launch_one_half(ndr_op_job *job, const ndr_matmul_request *r, form kernels)
 {
     const unsigned number = ndr_workspace_take_number(job->workspace);
@@ -200,14 +181,6 @@ static ndr_status run(ndr_op_job *job)
     return run_parts(job, launch, kernels);
 }
 
-static ndr_status run_halves(ndr_op_job *job)
-{
-    ndr_kernel *kernels[4];
-    NDR_TRY(get_form(job, 3, "gemm_split_parts_again", kernels + 2));
-    NDR_TRY(get_form(job, 2, "gemm_split_parts", kernels));
-    return run_parts(job, launch_halves, kernels);
-}
-
 static ndr_status run_one_half(ndr_op_job *job)
 {
     ndr_kernel *kernels[4];
@@ -225,16 +198,6 @@ const ndr_op_row ndr_matmul_split = { .name = "split",
                                       .plan = plan,
                                       .run = run,
                                       .prove = ndr_matmul_prove };
-
-const ndr_op_row ndr_matmul_halves = { .name = "halves",
-                                       .file = "matmul/split.cl",
-                                       .kernel = "gemm_split",
-                                       .needs = NDR_NEEDS_F16_MMA,
-                                       .cannot = cannot_by_halves,
-                                       .unsuited = unsuited_to_halves,
-                                       .plan = plan_halves,
-                                       .run = run_halves,
-                                       .prove = ndr_matmul_prove };
 
 const ndr_op_row ndr_matmul_rounded = { .name = "rounded",
                                         .file = "matmul/split.cl",
