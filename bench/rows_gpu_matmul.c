@@ -129,7 +129,9 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
         .name = "gpu: " name_ ROW_END_##back_, .work = &gpu_matmul_work,                                               \
         .amount = 2.0 * (count_) * (m_) * (n_) * (k_), .unit = &teraflops, .max_rounds = rounds_,                      \
         .shape = &(const gpu_matmul_shape){ { dtype_, m_, n_, k_, padding_, alpha_, beta_, count_ },                   \
-                                            offset_, back_, ACCURACY_##others_ },                                      \
+                                            offset_,                                                                   \
+                                            back_,                                                                     \
+                                            ACCURACY_##others_ },                                                      \
         .flop_per_byte = 2.0 * (m_) * (n_) * (k_) / ELEMENT_##dtype_                                                   \
                          / (1.0 * (m_) * (k_) + 1.0 * (k_) * (n_) + ((beta_) != 0 ? 2.0 : 1.0) * (m_) * (n_)),         \
         .rivals = { { "cuBLAS", { RATE_AT_LEAST, pass_, aim_ } } AND_##others_ },                                      \
@@ -163,6 +165,8 @@ const contender gpu_matmul_own[] = { { .name = "libndr", .time = time_libndr, .l
 #define DGEMM_ROUNDS(n, rounds) BOTH("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 0, 1, 0, 1, rounds, 0.9, 1, NONE)
 #define DGEMM(n) DGEMM_ROUNDS(n, 0)
 #define BATCH(name, dtype, count, n) BOTH(name " " #count " x " #n, dtype, n, n, n, 0, 0, 1, 0, count, 0, 0.9, 1, NONE)
+#define SGEMM_BATCH_OF(count, m, n, k) \
+    BOTH("sgemm " #count " x (" #m " x " #n " x " #k ")", NDR_DTYPE_F32, m, n, k, 0, 0, 1, 0, count, 0, 0.9, 1, NONE)
 
 static bench_row rows[] = {
     SGEMM(256, 1, 1),
@@ -187,7 +191,11 @@ static bench_row rows[] = {
     SGEMM_OF(4096, 4096, 8),
     SGEMM_ALL(1024),
     SGEMM_ALL(2048),
+    BATCH("sgemm", NDR_DTYPE_F32, 1000, 16),
+    BATCH("sgemm", NDR_DTYPE_F32, 1000, 32),
     BATCH("sgemm", NDR_DTYPE_F32, 1000, 64),
+    SGEMM_BATCH_OF(1000, 63, 65, 67),
+    SGEMM_BATCH_OF(1000, 127, 129, 131),
     DGEMM(1024),
     DGEMM(2048),
     DGEMM(4096),
@@ -195,7 +203,12 @@ static bench_row rows[] = {
     DGEMM(1000),
     DGEMM(4097),
     DGEMM_OF(4096, 8, 4096),
+    DGEMM_OF(8, 4096, 4096),
+    DGEMM_OF(7, 4095, 4095),
+    DGEMM_OF(8, 16384, 1024),
     DGEMM_OF(1, 4096, 4096),
+    BATCH("dgemm", NDR_DTYPE_F64, 1000, 16),
+    BATCH("dgemm", NDR_DTYPE_F64, 1000, 32),
     BATCH("dgemm", NDR_DTYPE_F64, 1000, 64),
 };
 
