@@ -17,20 +17,20 @@
 #define NDR_SPLIT_SLABS(parts) (4 - (parts)) /* of a stretch */
 #define NDR_SPLIT_LINE_BYTES(parts) (NDR_SPLIT_SLABS(parts) * (parts) * NDR_SPLIT_DEPTH * 2 + ((parts) < 3 ? 4 : 0))
 
-/* Marks that the first kernel sets in the workspace. Three parts lose the bits of an element below 2^-133. */
+/* Marks that the first kernel sets in the workspace. With three parts, which lose the bits of an element below 2^-133: */
 #define NDR_SPLIT_BEYOND 0  /* infinities, NaN, and what becomes infinite when it is rounded to a bfloat16 */
 #define NDR_SPLIT_A_TINY 1  /* an element of A below 2^-110, but not 0 */
 #define NDR_SPLIT_A_LARGE 2 /* an element of A of at least 2^8 */
 #define NDR_SPLIT_B_TINY 3
 #define NDR_SPLIT_B_LARGE 4
+#define NDR_SPLIT_MARKS 5
 
-/* With halves: elements are multiplied by a power of two, so that the largest one of a line's stretch is in
- * [2^14, 2^15). */
-#define NDR_HALVES_TRIED 5
-#define NDR_HALVES_BEYOND 6 /* a largest one below 2^-49, but not 0, or of at least 2^60; infinities and NaN */
-#define NDR_HALVES_COARSE 7 /* an element below HALVES_FINE, but not 0 */
-#define NDR_HALVES_SPARSE 8 /* a line's stretch of which less than 3/4 is at least HALVES_LARGE, but not all zeros */
-#define NDR_SPLIT_MARKS 9
+/* With halves, where elements are multiplied by a power of two, so that the largest one of a line's stretch is in
+ * [2^14, 2^15): */
+#define NDR_HALVES_BEYOND 0 /* a largest one below 2^-49, but not 0, or of at least 2^60; infinities and NaN */
+#define NDR_HALVES_COARSE 1 /* an element below HALVES_FINE, but not 0 */
+#define NDR_HALVES_SPARSE 2 /* a line's stretch of which less than 3/4 is at least HALVES_LARGE, but not all zeros */
+#define NDR_HALVES_MARKS 3
 
 #define NDR_HALVES_FINE(parts) ((parts) == 2 ? 0x1p-15f : 0x1p-14f) /* a normal half from 2^-14 on */
 #define NDR_HALVES_LARGE 0x1p6f

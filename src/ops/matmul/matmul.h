@@ -59,6 +59,24 @@ ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch 
  * dimension of their range is for the products. */
 ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
 
+/* ---- parts.c ---- */
+
+/* For rows whose first kernel stores `parts` parts of each element (shared/split.h): 3 of bfloat16, 1 or 2 of half. */
+
+/* Pure: plan(). */
+void ndr_matmul_plan_split(const ndr_caps *caps, const ndr_matmul_request *request, unsigned parts, ndr_op_plan *plan);
+
+/* run(): `first` is the name of the first kernel; `launch` calls ndr_matmul_launch_split(). Without memory for the parts
+ * the row `blocked` multiplies. */
+ndr_status ndr_matmul_run_split(ndr_op_job *job, const char *first, ndr_matmul_launch *launch);
+
+/* One product: the job's workspace has room for its parts. */
+ndr_status ndr_matmul_launch_split(ndr_op_job *job, const ndr_matmul_request *request, unsigned parts,
+                                   ndr_kernel *const *kernels);
+
+/* Pure: how many multiplications the request is. */
+double ndr_matmul_work(const ndr_matmul_request *request);
+
 /* ---- prove.c ---- */
 
 /* prove() of the rows that use more than OpenCL C: try the row on hard products. */
