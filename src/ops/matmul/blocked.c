@@ -2,8 +2,6 @@
  * units, parts of the depth do. */
 #include "ops/matmul/matmul.h"
 
-#include "shared/copy.h"
-
 #include <stdio.h>
 
 typedef struct tile {

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 #include "shared/blocks.h"
+#include "shared/copy.h"
 #include "shared/split.h"
 
 /* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. */
