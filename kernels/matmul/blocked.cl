@@ -250,9 +250,11 @@ static inline uint first_row(uint item)
 #endif
 
 /* Store a tile of a C whose rows are not aligned: neighbours store neighbouring elements, which come from local memory.
- * An item reads what it needs of C before it stores. */
-static inline void store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item,
-                                  place at, T alpha, T beta)
+ * An item reads what it needs of C before it stores. PoCL 3.1 lets all threads share local memory whose address is a
+ * constant in a function that was not inlined. */
+static inline __attribute__((always_inline)) void
+store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item, place at, T alpha,
+               T beta)
 {
     local T *const mine = scratch + first_row(item % SLICE) / LANES * TILE_N + first_col(item % SLICE);
     FOR_EACH_ROW
