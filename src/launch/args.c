@@ -12,8 +12,7 @@ typedef struct arg_check {
     const ndr_arg *arg;
 } arg_check;
 
-/* The type of a parameter in sentences. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
-static const char *shown_type(const ndr_param *param)
+const char *ndr_param_shown_type(const ndr_param *param)
 {
     static const char hidden[] = "ndr_reducer_";
     const char *found = param->kind == NDR_PARAM_REDUCER ? strstr(param->type_name, hidden) : NULL;
@@ -23,7 +22,7 @@ static const char *shown_type(const ndr_param *param)
 /* "kernel "scale", argument 2 "a" (float)": the start of every refusal. */
 #define REFUSE_AS(status, p, format, ...)                                                                      \
     ndr_fail((status), "kernel \"%s\", argument %u \"%s\" (%s)" format, (p)->kernel->name, (p)->index,           \
-             (p)->param->name, shown_type((p)->param), __VA_ARGS__)
+             (p)->param->name, ndr_param_shown_type((p)->param), __VA_ARGS__)
 
 #define REFUSE(p, ...) REFUSE_AS(NDR_BAD_KERNEL_ARGUMENT, p, __VA_ARGS__)
 
@@ -647,7 +646,7 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
 static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
 {
     for (unsigned i = 0; i < kernel->info.arg_count; ++i)
-        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, shown_type(&kernel->params[i]));
+        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, ndr_param_shown_type(&kernel->params[i]));
 }
 
 /* Some drivers accept more than the device can pass. */
@@ -761,7 +760,7 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
     const ndr_status driver = ndr_fail_cl(error, call);
     return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
                               "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index,
-                              param->name, param->type_name, bound->size_bytes, ndr_last_error(),
+                              param->name, ndr_param_shown_type(param), bound->size_bytes, ndr_last_error(),
                               param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
 }
 

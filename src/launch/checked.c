@@ -17,7 +17,7 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
     const int used = snprintf(out.chars, sizeof out.chars, "kernel \"%.80s\", argument %zu", kernel->name, index);
     if (index < kernel->info.arg_count)
         snprintf(out.chars + used, sizeof out.chars - (size_t)used, " \"%.60s\" (%.60s)", kernel->params[index].name,
-                 kernel->params[index].type_name);
+                 ndr_param_shown_type(&kernel->params[index]));
     return out;
 }
 

@@ -44,6 +44,9 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
 
 /* ---- args.c ---- */
 
+/* Pure: the type of a parameter in sentences. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
+const char *ndr_param_shown_type(const ndr_param *param);
+
 /* Enough of an argument to detect that the next one is the same. */
 typedef struct ndr_arg_mark {
     ndr_arg_kind kind; /* NDR_ARG_NONE: equal to no other */

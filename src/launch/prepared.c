@@ -135,7 +135,7 @@ static ndr_status check_kind(const ndr_prepared *p, size_t index, const ndr_arg 
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !p->planned->bound[index].shared || arg->kind == NDR_ARG_SHARED,
                    "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is shared memory in this prepared "
                    "launch, and some drivers take nothing else there afterwards; prepare another launch",
-                   kernel->name, index, kernel->params[index].name, kernel->params[index].type_name);
+                   kernel->name, index, kernel->params[index].name, ndr_param_shown_type(&kernel->params[index]));
     return NDR_OK;
 }
 

@@ -426,16 +426,16 @@ static void test_check__finds_writes_outside_what_reducers_reach(void **state)
         assert_int_equal(got, 5);
         if (sizes_of[i] == 0) continue;
         assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, count, ndr_reducer(NDR_OP_SUM, 5, to, 1)),
-                       "argument 2 \"sum\"", "past the end of its buffer",
+                       "argument 2 \"sum\" (SUM_int*)", "past the end of its buffer",
                        found_in(2 * count * (int)sizeof(int), sizeof(int), sizeof(int)));
         assert_refused(NDR_OUT_OF_BOUNDS,
                        ndr_launch(queue, kernel, range, x, count / 2, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
-                       "argument 2 \"sum\"", "past the end of the whole buffer of its view");
+                       "argument 2 \"sum\" (SUM_int*)", "past the end of the whole buffer of its view");
     }
     ndr_buffer_destroy(view);
     assert_refused(NDR_BAD_ARGUMENT,
                    ndr_launch(queue, kernel, ndr_range_1d(9), x, 1, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
-                   "argument 2 \"sum\"", "destroyed");
+                   "argument 2 \"sum\" (SUM_int*)", "destroyed");
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(to);
 }
