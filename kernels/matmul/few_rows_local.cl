@@ -93,7 +93,7 @@ gemm_few_rows(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
               T beta, global T *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
-    local column tiles[TILE_COLUMNS] __attribute__((aligned(16)));
+    local column tiles[TILE_COLUMNS] __attribute__((aligned(64)));
     const uint item = (uint)ndr_local_id(it, 1), first = item / WIDTH * STEPS;
     const ulong product = ndr_group_id(it, 0), col = (ndr_group_id(it, 1) * (WIDTH * SPREAD) + item % WIDTH) * B_RUN;
     (void)count; /* the range has a group for each product */
