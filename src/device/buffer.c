@@ -302,8 +302,9 @@ ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transf
                                 && (writes || order->count > 0 || ndr_queue_spins(queue)
                                     || atomic_load(&queue->tracked_count) > 0
                                     || atomic_load(&queue->context->has_user_events)
-                                    || atomic_load(&queue->context->waits_in_turn));
+                                    || !ndr_wait_enter(queue->context));
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
+    if (queue && !waits_by_event) ndr_wait_leave(queue->context);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
     return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
 }

@@ -431,7 +431,8 @@ struct ndr_context {
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
     atomic_bool has_user_events;            /* some were made: a command may wait for what another thread does */
-    atomic_bool waits_in_turn, has_waiter;  /* see ndr_wait_enter() */
+    atomic_bool waits_in_turn;              /* see ndr_wait_enter() */
+    atomic_uint waiters;                    /* in the driver, if these run commands */
     ndr_attachments attachments;            /* freed before `cl` */
 };
 

@@ -241,6 +241,7 @@ static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(voi
 static size_t waits_in_driver;
 static __typeof__(clWaitForEvents) *real_wait;
 static __typeof__(clFinish) *real_finish;
+static __typeof__(clEnqueueReadBuffer) *real_read;
 
 static CL_API_ENTRY cl_int CL_API_CALL count_wait(cl_uint count, const cl_event *list)
 {
@@ -252,6 +253,14 @@ static CL_API_ENTRY cl_int CL_API_CALL count_finish(cl_command_queue line)
 {
     ++waits_in_driver;
     return real_finish(line);
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL count_read(cl_command_queue line, cl_mem buffer, cl_bool blocks, size_t offset,
+                                                  size_t bytes, void *host, cl_uint count, const cl_event *list,
+                                                  cl_event *event)
+{
+    waits_in_driver += blocks;
+    return real_read(line, buffer, blocks, offset, bytes, host, count, list, event);
 }
 
 static void wait_in_all_ways(ndr_queue *line, ndr_buffer *x)
@@ -273,18 +282,23 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     ndr_queue *line, *unordered = NULL;
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
-    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, true);
-    real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish;
-    ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish;
+    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, false), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish, real_read = ndr_cl.clEnqueueReadBuffer;
+    ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish, ndr_cl.clEnqueueReadBuffer = count_read;
     waits_in_driver = 0;
-    atomic_store(&context->has_waiter, true);
-    wait_in_all_ways(line, x);
-    assert_int_equal(waits_in_driver, 0);
-    atomic_store(&context->has_waiter, false);
+    assert_true(ndr_wait_enter(context)); /* before the context has an out-of-order queue */
     wait_in_all_ways(line, x);
     assert_int_equal(waits_in_driver, 3);
-    assert_false(atomic_load(&context->has_waiter));
-    ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish;
+    atomic_store(&context->waits_in_turn, true);
+    wait_in_all_ways(line, x);
+    assert_int_equal(waits_in_driver, 3);
+    ndr_wait_leave(context);
+    wait_in_all_ways(line, x);
+    assert_int_equal(waits_in_driver, 6);
+    assert_int_equal(atomic_load(&context->waiters), 0);
+    ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish, ndr_cl.clEnqueueReadBuffer = real_read;
+    context->caps.wait_helps = helps;
     atomic_store(&context->waits_in_turn, was_in_turn);
     const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
     if (status == NDR_OK) assert_int_equal(atomic_load(&context->waits_in_turn), context->caps.wait_helps);
