@@ -110,11 +110,12 @@ static ndr_status check_overlap(const ndr_map_request *request)
     return NDR_OK;
 }
 
-static bool waits_for_something(const ndr_order *order)
+/* A command without work that waits for what a mapping in its place would wait for. */
+static ndr_status enqueue_nothing(const ndr_order *order, ndr_event **event)
 {
-    size_t events = 0;
-    for (size_t i = 0; i < order->count; ++i) events += order->events[i] != NULL;
-    return events > 0 || !order->queue->is_out_of_order;
+    const cl_mem memory = order->queue->no_op_memory; /* out of order a mark may wait for more */
+    if (!memory) return ndr_queue_mark_in(order, event);
+    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_no_op(&s, memory));
 }
 
 /* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
@@ -123,9 +124,8 @@ static bool waits_for_something(const ndr_order *order)
 static ndr_status wait_for_unmapping(const ndr_order *order, const ndr_mappings *mappings)
 {
     ndr_event *before;
-    if (!mappings->was_unmapped || order->queue->context->caps.info.shares_host_memory || !waits_for_something(order))
-        return NDR_OK;
-    NDR_TRY(ndr_queue_mark_in(order, &before));
+    if (!mappings->was_unmapped || order->queue->context->caps.info.shares_host_memory) return NDR_OK;
+    NDR_TRY(enqueue_nothing(order, &before));
     return ndr_event_wait_and_destroy(before, order->queue);
 }
 

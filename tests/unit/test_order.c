@@ -620,8 +620,10 @@ static CL_API_ENTRY void *CL_API_CALL look_and_map(cl_command_queue line, cl_mem
     return real_map(line, buffer, blocks, flags, offset, bytes, count, list, event, error);
 }
 
+typedef enum follows { BY_ORDER, BY_EVENT, BY_BARRIER } follows;
+
 /* On `line` behind an unmapping on `queue` that waits for a gate. */
-static void map_behind_an_unmapping(ndr_queue *line, bool is_named)
+static void map_behind_an_unmapping(ndr_queue *line, follows how)
 {
     ndr_event *gate = new_gate(), *unmapped;
     int32_t *ints;
@@ -630,7 +632,8 @@ static void map_behind_an_unmapping(ndr_queue *line, bool is_named)
     for (int i = 0; i < INTS; ++i) ints[i] = i + 1;
     assert_ok(ndr_buffer_unmap_event(ndr_after(queue, gate), x, ints, &unmapped));
     gate_of_unmapping = gate;
-    assert_ok(ndr_buffer_map(ndr_after(line, is_named ? unmapped : NULL), x, NDR_MAP_READ_WRITE, 0, BYTES / 2,
+    if (how == BY_BARRIER) assert_ok(ndr_queue_barrier(ndr_after(line, unmapped), NULL));
+    assert_ok(ndr_buffer_map(ndr_after(line, how == BY_EVENT ? unmapped : NULL), x, NDR_MAP_READ_WRITE, 0, BYTES / 2,
                              (void **)&ints));
     assert_int_equal(was_open_when_mapped, !context->caps.info.shares_host_memory);
     for (int i = 0; i < INTS / 2; ++i) assert_int_equal(ints[i], i + 1);
@@ -650,9 +653,10 @@ static void test_order__a_mapping_behind_an_unmapping_shows_what_the_host_wrote(
     ndr_cl.clWaitForEvents = open_and_wait, ndr_cl.clEnqueueMapBuffer = look_and_map;
     for (int as_copy = 0; as_copy < 2; ++as_copy) {
         if (as_copy) context->caps.info.shares_host_memory = false;
-        map_behind_an_unmapping(queue, false);
-        map_behind_an_unmapping(lines[0], true);
-        if (lines[1]) map_behind_an_unmapping(lines[1], true);
+        map_behind_an_unmapping(queue, BY_ORDER);
+        map_behind_an_unmapping(lines[0], BY_EVENT);
+        if (lines[1]) map_behind_an_unmapping(lines[1], BY_EVENT);
+        if (lines[1]) map_behind_an_unmapping(lines[1], BY_BARRIER);
     }
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clEnqueueMapBuffer = real_map;
     context->caps.info.shares_host_memory = shares;
