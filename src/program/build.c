@@ -9,6 +9,30 @@
 
 #define BLANKS " \t\r\n"
 
+/* The end of a word of options; NULL if its quote does not end. */
+static const char *end_of_word(const char *c)
+{
+    bool is_quoted = false;
+    for (; *c && (is_quoted || !strchr(BLANKS, *c)); ++c) {
+        if (*c == '\\' && c[1]) ++c;
+        else if (*c == '"') is_quoted = !is_quoted;
+    }
+    return is_quoted ? NULL : c;
+}
+
+/* Mesa 22.3 ends the process at a word of one character, as in "-D N": it is joined with -D. */
+static void add_words(const char *options, ndr_text *out)
+{
+    bool is_open = false;
+    for (const char *word = options + strspn(options, BLANKS), *end; *word; word = end + strspn(end, BLANKS)) {
+        end = end_of_word(word);
+        if (!end) end = word + strlen(word);
+        const bool is_joined = is_open && end - word == 1;
+        ndr_text_add(out, "%s%.*s", is_joined ? "" : " ", (int)(end - word), word);
+        is_open = end - word == 2 && strncmp(word, "-D", 2) == 0;
+    }
+}
+
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out)
 {
     if (!strstr(options, "-cl-std="))
@@ -19,7 +43,7 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
     if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
     if (caps->disabled & NDR_DISABLE_FLOAT_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_FLOAT_ATOMICS");
     if (caps->disabled & NDR_DISABLE_MEMORY_ORDER) ndr_text_add(out, " -DNDR_DISABLE_MEMORY_ORDER");
-    if (options[strspn(options, BLANKS)]) ndr_text_add(out, " %s", options);
+    add_words(options, out);
 }
 
 /* ---- logs ---- */
@@ -156,17 +180,6 @@ static ndr_status build_or_explain(ndr_context *context, const char *text, const
         status = ndr_build_fail(context, made, error, call, program->title, text, flags);
     ndr_cl.clReleaseProgram(made);
     return status;
-}
-
-/* The end of a word of options; NULL if its quote does not end. */
-static const char *end_of_word(const char *c)
-{
-    bool is_quoted = false;
-    for (; *c && (is_quoted || !strchr(BLANKS, *c)); ++c) {
-        if (*c == '\\' && c[1]) ++c;
-        else if (*c == '"') is_quoted = !is_quoted;
-    }
-    return is_quoted ? NULL : c;
 }
 
 ndr_status ndr_build_check_options(const char *title, const char *options)

@@ -183,6 +183,15 @@ static void test_kernel__is_built_with_its_options(void **state)
     assert_int_equal(run(four, 0), 4);
 }
 
+/* Mesa 22.3 would end the process if it got the words as they are. */
+static void test_kernel__takes_a_macro_of_one_letter_in_a_word_of_its_own(void **state)
+{
+    (void)state;
+    static const char source[] = "kernel void k(global int *x) { x[0] = N + M; }";
+    const ndr_kernel_desc desc = { .name = "k", .source = source, .options = " -D\tN\n -D M=3 " };
+    assert_int_equal(run(get(desc), 0), 4);
+}
+
 static void test_kernel__is_built_for_the_language_of_the_device(void **state)
 {
     (void)state;
@@ -806,6 +815,7 @@ int main(void)
         cmocka_unit_test(test_kernel__finds_includes_beside_its_file),
         cmocka_unit_test(test_kernel__finds_includes_in_its_folders),
         cmocka_unit_test(test_kernel__is_built_with_its_options),
+        cmocka_unit_test(test_kernel__takes_a_macro_of_one_letter_in_a_word_of_its_own),
         cmocka_unit_test(test_kernel__is_built_for_the_language_of_the_device),
         cmocka_unit_test(test_kernel__is_built_for_the_language_that_it_names),
         cmocka_unit_test(test_kernel__without_the_vocabulary_is_taken_as_it_is),
