@@ -529,7 +529,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
     ndr_unmap_all(&buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
-    ndr_users_finish(buffer->users);
+    ndr_users_finish(buffer->context, buffer->users);
     release_unused(buffer, 0);
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);

@@ -336,6 +336,9 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
 bool ndr_wait_enter(ndr_context *context);
 void ndr_wait_leave(ndr_context *context);
 
+/* clFinish(); while another thread waits in the driver, the end of a marker is polled instead. */
+cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue);
+
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);
 
@@ -837,7 +840,7 @@ bool ndr_image_is_free(const ndr_image *image, bool device_writes);
 ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue);
 
 /* Wait for all queues of a list, and free it. */
-void ndr_users_finish(ndr_user *users);
+void ndr_users_finish(ndr_context *context, ndr_user *users);
 
 struct ndr_shared {
     uint64_t seal;

@@ -312,7 +312,7 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 {
-    return ndr_cl.clFinish(queue->cl) == CL_SUCCESS ? status : fail_still_running(status);
+    return ndr_wait_for_queue(queue->context, queue->cl) == CL_SUCCESS ? status : fail_still_running(status);
 }
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)

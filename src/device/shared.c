@@ -209,11 +209,11 @@ size_t ndr_shared_size(const ndr_shared *shared) { return NDR_IS_LIVE(shared) ? 
 
 void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references, 1); }
 
-void ndr_users_finish(ndr_user *users)
+void ndr_users_finish(ndr_context *context, ndr_user *users)
 {
     for (ndr_user *user = users, *next; user; user = next) {
         next = user->next;
-        (void)ndr_cl.clFinish(user->queue);
+        (void)ndr_wait_for_queue(context, user->queue);
         ndr_cl.clReleaseCommandQueue(user->queue);
         free(user);
     }
@@ -224,7 +224,7 @@ void ndr_shared_release(ndr_shared *shared)
     if (atomic_fetch_sub(&shared->references, 1) > 1) return;
     if (shared->map_start && is_of_opencl_2(shared->kind))
         NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = shared->map_queue }, shared->map_start));
-    ndr_users_finish(shared->users); /* OpenCL frees shared memory at once, also while work uses it */
+    ndr_users_finish(shared->context, shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
     else if (shared->base) ndr_cl.clSVMFree(shared->context->cl, shared->base);

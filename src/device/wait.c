@@ -67,6 +67,24 @@ void ndr_wait_leave(ndr_context *context)
     if (context->caps.wait_helps) atomic_fetch_sub(&context->waiters, 1);
 }
 
+static bool is_event_over(void *event) { return has_ended(event); }
+
+cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue)
+{
+    cl_event mark;
+    if (ndr_wait_enter(context)) {
+        const cl_int error = ndr_cl.clFinish(queue);
+        ndr_wait_leave(context);
+        return error;
+    }
+    const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &mark);
+    if (error != CL_SUCCESS) return error;
+    (void)ndr_cl.clFlush(queue);
+    (void)ndr_wait_until(is_event_over, mark, NDR_FOREVER);
+    ndr_cl.clReleaseEvent(mark);
+    return CL_SUCCESS;
+}
+
 /* ---- waiting with a limit ---- */
 
 /* Polls like a short spin at first. Then each sleep is an eighth of the time so far, so that the wait ends at most that

@@ -273,6 +273,10 @@ static void wait_in_all_ways(ndr_queue *line, ndr_buffer *x)
     assert_ok(ndr_buffer_read(line, x, 0, sizeof value, &value));
     assert_int_equal(value, 7);
     assert_ok(ndr_queue_finish(line));
+    ndr_shared *shared;
+    if (ndr_shared_create(context, NDR_SHARED_ANY, sizeof value, &shared) != NDR_OK) return;
+    assert_ok(ndr_shared_write(line, shared, 0, sizeof value, &value));
+    ndr_shared_destroy(shared); /* which waits for its users */
 }
 
 /* As if another thread waited in the driver. */
@@ -289,13 +293,14 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     waits_in_driver = 0;
     assert_true(ndr_wait_enter(context)); /* before the context has an out-of-order queue */
     wait_in_all_ways(line, x);
-    assert_int_equal(waits_in_driver, 3);
+    const size_t ways = waits_in_driver;
+    assert_in_range(ways, 3, 5);
     atomic_store(&context->waits_in_turn, true);
     wait_in_all_ways(line, x);
-    assert_int_equal(waits_in_driver, 3);
+    assert_int_equal(waits_in_driver, ways);
     ndr_wait_leave(context);
     wait_in_all_ways(line, x);
-    assert_int_equal(waits_in_driver, 6);
+    assert_int_equal(waits_in_driver, 2 * ways);
     assert_int_equal(atomic_load(&context->waiters), 0);
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish, ndr_cl.clEnqueueReadBuffer = real_read;
     context->caps.wait_helps = helps;
