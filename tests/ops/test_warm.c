@@ -260,13 +260,21 @@ static void test_warm__refuses_an_element_that_is_not_one_thing(void **state)
     const ndr_kernel_desc kernel = desc_of(0);
     const ndr_reduce_desc typeless = { .op = NDR_OP_SUM };
     const ndr_matmul_desc empty = { .dtype = NDR_DTYPE_F32 };
-    const ndr_warm_desc descs[] = { { 0 }, { .kernel = &kernel, .matmul = &empty }, { .reduce = &typeless }, { .matmul = &empty } };
+    const ndr_matrix tall = { .rows = SIZE_MAX / 16 + 1, .cols = 32 }, small = { .rows = 32, .cols = 32 };
+    const ndr_matmul_desc huge = { .dtype = NDR_DTYPE_F32, .a = tall, .b = small, .c = tall };
+    const ndr_warm_desc descs[] = { { 0 },
+                                    { .kernel = &kernel, .matmul = &empty },
+                                    { .reduce = &typeless },
+                                    { .matmul = &empty },
+                                    { .matmul = &huge } };
     record progress = { 0 };
-    assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(made, descs, 4, note, &progress), "4 of 4 elements", "descs[0]: none of kernel");
-    assert_one_call_each(&progress, 4);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(made, descs, 5, note, &progress), "5 of 5 elements", "descs[0]: none of kernel");
+    assert_one_call_each(&progress, 5);
     assert_non_null(strstr(progress.errors[1], "more than one of kernel, reduce and matmul is set; set just one"));
     assert_non_null(strstr(progress.errors[2], "ndr_reduce: dtype is not set"));
     assert_non_null(strstr(progress.errors[3], "c is 0 x 0; a product without elements runs no kernel"));
+    assert_non_null(strstr(progress.errors[4], "ndr_cache_warm: a product of "));
+    assert_non_null(strstr(progress.errors[4], " x 32 x 32 has more bytes than fit in memory"));
 }
 
 static ndr_warm_desc all[KERNELS];

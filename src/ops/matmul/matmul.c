@@ -151,6 +151,16 @@ ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, n
     return NDR_OK;
 }
 
+ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
+{
+    size_t elements, bytes;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
+                   ndr_mul_fits(m, n, &elements) && ndr_mul_fits(elements, 8, &bytes)
+                       && ndr_mul_fits(k, ndr_max_size(m, n), &elements) && ndr_mul_fits(elements, 8, &bytes),
+                   "%s: a product of %zu x %zu x %zu has more bytes than fit in memory", call, m, n, k);
+    return NDR_OK;
+}
+
 ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked)
 {
     return dtype == NDR_DTYPE_F32 ? asked : NDR_ACCURACY_FULL;
@@ -257,6 +267,7 @@ ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, n
     NDR_REQUIRE(request.c.rows > 0 && request.c.cols > 0,
                 "ndr_cache_warm: c is %zu x %zu; a product without elements runs no kernel", request.c.rows,
                 request.c.cols);
+    NDR_TRY(ndr_matmul_check_size("ndr_cache_warm", request.c.rows, request.c.cols, request.a.cols));
     NDR_TRY(ndr_core_get(context, &request.core));
     return ndr_op_build(&ndr_matmul_operation, context, &request, kernel);
 }

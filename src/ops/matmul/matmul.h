@@ -45,6 +45,9 @@ unsigned ndr_matmul_round_few(size_t count);
 /* Refuse a dtype other than f32 and f64, one that the device lacks, and an accuracy without a name. */
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy);
 
+/* Refuse a product with a matrix of more bytes than fit in memory: plans count its tiles. */
+ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k);
+
 /* Pure: what a request has of an accuracy that was asked for. */
 ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked);
 
