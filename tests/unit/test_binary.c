@@ -433,7 +433,7 @@ static void test_binary__is_for_one_source_and_its_options(void **state)
     fill_store();
     assert_int_equal(add_in_a_context("-DSTEP=4"), 4);
     assert_int_equal(taken, 0);
-    assert_int_equal(add_in_a_context("-DSTEP=4 "), 4);
+    assert_int_equal(add_in_a_context("-DSTEP=4 -DOTHER"), 4);
     assert_int_equal(taken, 0);
     ndr_context *made = open_context();
     const char other[] = "kernel void plus(global int *x) { x[get_global_id(0)] -= STEP; }\n";
@@ -441,6 +441,7 @@ static void test_binary__is_for_one_source_and_its_options(void **state)
                      -3);
     assert_int_equal(taken, 0);
     ndr_context_destroy(made);
+    assert_taken(add_in_a_context(" -DSTEP=3  ")); /* blanks make no difference */
 }
 
 static void test_binary__is_for_one_setting_of_the_driver(void **state)

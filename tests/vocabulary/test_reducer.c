@@ -715,7 +715,10 @@ static void test_reducer__needs_a_compiler_with_variadic_macros(void **state)
     ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL1.2 -D__clang_major__=8" };
     desc.source = "#include \"ndr/ndr.clh\"\n"
                   "kernel void k(global int *x, NDR_RANGE(1)) { x[ndr_global_id(NDR_ITEM(1), 0)] = 1; }\n";
-    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    skip_without(status == NDR_OK || !strstr(ndr_last_error(), "Unsupported Clang"),
+                 "the driver's own header reads __clang_major__, by which the test names an older compiler");
+    assert_ok(status);
     desc.source = "#include \"ndr/ndr.clh\"\n"
                   "kernel void k(global int *x, NDR_REDUCTION(1, (SUM, int, a))) { NDR_REDUCE(i, 1, a) {} }\n";
     assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(context, &desc, &kernel), "this compiler has no variadic macros",

@@ -121,10 +121,12 @@ static size_t enough_tiles(const tile *t, const ndr_caps *caps)
     return t->slices == 1 || group_items(t) <= FEW ? units + units / 2 : units - units / 4;
 }
 
+/* Along few steps most of the time goes to storing c, for which more groups at once are better. */
 static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request *r)
 {
+    enum { MIN_DEPTH = 32 };
     if (!fills_tiles(t, r)) return false;
-    return is_large(t) ? large_fills(t, caps, r) : count_tiles(t, r) >= enough_tiles(t, caps);
+    return is_large(t) ? r->depth >= MIN_DEPTH && large_fills(t, caps, r) : count_tiles(t, r) >= enough_tiles(t, caps);
 }
 
 /* The largest tile that fits the device and is filled; otherwise the last but one, or the last if that does not fit. */
