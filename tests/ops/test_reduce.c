@@ -394,15 +394,23 @@ static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state
     ndr_buffer_destroy(output);
 }
 
+/* Turns with chunks: runs of a quarter of what is left for each group, two for each group, down to single chunks. */
+static size_t count_turns(size_t chunks, size_t groups)
+{
+    size_t turns = 0;
+    for (size_t run; (run = chunks / (4 * groups)) > 1; turns += 2 * groups) chunks -= run * 2 * groups;
+    return turns + chunks;
+}
+
 /* The library launches a group for each compute unit. A group takes chunks until none is left, so a few groups, or
  * many, leave nothing out. */
 static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
 {
     (void)state;
-    enum { COUNT = 1000, CHUNK = 101, CHUNKS = 10, WORDS = NDR_WORKSPACE_HEAD + CHUNKS };
-    const size_t groups[] = { 2, 3, 10, 13 };
+    enum { CHUNK = 101, MOST = 131, COUNT = MOST * CHUNK - 10, WORDS = NDR_WORKSPACE_HEAD + MOST };
+    const size_t chunks[] = { 2, 10, 128, MOST }, groups[] = { 2, 3, 10, 13 };
     skip_without(takes_vectors(), "no item of the device has vector registers by itself");
-    int32_t host[COUNT], words[WORDS] = { 0 };
+    static int32_t host[COUNT], words[WORDS];
     for (int32_t i = 0; i < COUNT; ++i) host[i] = i / CHUNK;
     ndr_kernel *kernel;
     const ndr_kernel_desc desc = { .name = "reduce_each_chunk",
@@ -410,15 +418,21 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
                                    .options = "-DT=int" };
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     ndr_buffer *input = buffer_of(sizeof host, host), *workspace = buffer_of(sizeof words, words);
-    for (size_t i = 0; i < COUNT_OF(groups); ++i) {
-        memset(words, 0, sizeof words);
-        assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words));
-        assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(groups[i], 1), input, 0, COUNT, CHUNK, workspace, 0,
-                             ndr_null, 0));
-        read_buffer(workspace, words, sizeof words);
-        assert_int_equal(words[NDR_SLOT_TAKEN], CHUNKS + groups[i]); /* each group looks once more */
-        for (int32_t j = 0; j < CHUNKS; ++j)
-            assert_int_equal(words[NDR_WORKSPACE_HEAD + j], j * (j + 1 < CHUNKS ? CHUNK : COUNT - j * CHUNK));
+    for (size_t c = 0; c < COUNT_OF(chunks); ++c) {
+        for (size_t i = 0; i < COUNT_OF(groups); ++i) {
+            const size_t count = chunks[c] * CHUNK - 10;
+            memset(words, 0, sizeof words);
+            assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words));
+            assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(groups[i], 1), input, 0, count, CHUNK, workspace, 0,
+                                 ndr_null, 0));
+            read_buffer(workspace, words, sizeof words);
+            /* each group looks once more */
+            assert_int_equal(words[NDR_SLOT_TAKEN], count_turns(chunks[c], groups[i]) + groups[i]);
+            for (size_t j = 0; j < MOST; ++j) {
+                const size_t length = j >= chunks[c] ? 0 : j + 1 < chunks[c] ? CHUNK : CHUNK - 10;
+                assert_int_equal(words[NDR_WORKSPACE_HEAD + j], j * length);
+            }
+        }
     }
     ndr_buffer_destroy(input);
     ndr_buffer_destroy(workspace);

@@ -14,8 +14,9 @@
 #define NDR_FETCH_(p, writes, level) prefetch(p, 1)
 #endif
 
-/* How far before its use, in bytes: more than the page that CPUs prefetch themselves. */
-#define NDR_FETCH_BYTES_ 4096
-#define NDR_LINE_BYTES_ 64 /* of a cache line */
+/* How far before its use memory that is read in order is prefetched, in bytes: two pages, because CPUs do not prefetch
+ * past a page themselves. One line of several is enough, and to the second-level cache: they fetch the others. */
+#define NDR_FETCH_BYTES_ 8192
+#define NDR_FETCH_EVERY_ 256
 
 #endif

@@ -3,7 +3,7 @@
  *     | slot 0 | slot 1 | ... | slot 7 | own counter | marks | ... | bytes for anything
  *     0        4        8              32            33            64                      uints
  *
- * A slot holds what the groups of one launch share: a counter of groups, and for some operations one of chunks, and a
+ * A slot holds what the groups of one launch share: a counter of groups, and for some operations one of turns, and a
  * cell. All are 0 before and after the launch. A launch that fails may leave its slot in any state. So launches use the
  * slots in turn, and each one zeroes the next slot before that is used again.
  *
@@ -15,7 +15,7 @@
 
 #define NDR_SLOTS 8
 #define NDR_SLOT_WORDS 4
-#define NDR_SLOT_TAKEN 1 /* offset of the number of chunks taken, in words */
+#define NDR_SLOT_TAKEN 1 /* offset of the number of turns taken (turns.h), in words */
 #define NDR_SLOT_CELL 2 /* offset of the cell in a slot, in words; aligned for a ulong */
 #define NDR_OWN_COUNTER (NDR_SLOTS * NDR_SLOT_WORDS)
 #define NDR_MARKS (NDR_OWN_COUNTER + 1)
