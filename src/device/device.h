@@ -168,7 +168,7 @@ typedef struct ndr_submission {
 ndr_status ndr_submit_kernel(const ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims,
                              const size_t *offset, const size_t *global, const size_t *local);
 ndr_status ndr_submit_marker(const ndr_submission *s);
-ndr_status ndr_submit_no_op(const ndr_submission *s, cl_mem memory);
+ndr_status ndr_submit_no_op(const ndr_submission *s, ndr_queue *queue); /* which has memory for it */
 ndr_status ndr_submit_barrier(const ndr_submission *s);
 ndr_status ndr_submit_read(const ndr_submission *s, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
                            void *host);
@@ -220,6 +220,9 @@ ndr_status ndr_submit_map_image(const ndr_submission *s, const ndr_cl_part *part
 
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
+
+/* Enqueue a marker to wait for. Returns OpenCL's code; ndr_last_error() stays what it is. */
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done);
 
 /* Of OpenCL 2.0's shared memory. */
 ndr_status ndr_submit_shared_map(const ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes);
@@ -522,6 +525,8 @@ void ndr_orphans_release(ndr_context *context, bool only_complete);
 
 /* ---- queue.c ---- */
 
+enum { NDR_NO_OP_BYTES = 1024 }; /* far more than commands without work run at the same time */
+
 struct ndr_queue {
     uint64_t seal;
     ndr_context *context;
@@ -529,7 +534,8 @@ struct ndr_queue {
     bool profiling;
     int64_t spin_ns;        /* as in ndr_queue_desc */
     bool is_out_of_order;   /* commands wait only for their wait list */
-    cl_mem no_op_memory;    /* out of order: what commands without work fill; NULL otherwise */
+    cl_mem no_op_memory;    /* out of order: NDR_NO_OP_BYTES, which commands without work fill; NULL otherwise */
+    atomic_uint no_ops;     /* commands that have filled one of them */
     _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
     bool has_barrier;       /* out of order: one is in the list below */

@@ -113,9 +113,8 @@ static ndr_status check_overlap(const ndr_map_request *request)
 /* A command without work that waits for what a mapping in its place would wait for. */
 static ndr_status enqueue_nothing(const ndr_order *order, ndr_event **event)
 {
-    const cl_mem memory = order->queue->no_op_memory; /* out of order a mark may wait for more */
-    if (!memory) return ndr_queue_mark_in(order, event);
-    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_no_op(&s, memory));
+    if (!order->queue->no_op_memory) return ndr_queue_mark_in(order, event); /* out of order it may wait for more */
+    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_no_op(&s, order->queue));
 }
 
 /* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the

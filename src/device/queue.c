@@ -8,7 +8,7 @@
 static ndr_status make_no_op_memory(const ndr_context *context, cl_mem *memory)
 {
     cl_int error;
-    cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, 1, NULL, &error);
+    cl_mem made = ndr_cl.clCreateBuffer(context->cl, CL_MEM_READ_WRITE, NDR_NO_OP_BYTES, NULL, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
     *memory = made;
     return NDR_OK;
@@ -184,9 +184,9 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 
 /* ---- commands without work ---- */
 
-static ndr_status submit_mark(const ndr_submission *s, cl_mem no_op_memory)
+static ndr_status submit_mark(const ndr_submission *s, ndr_queue *queue)
 {
-    return no_op_memory && s->waits.count > 0 ? ndr_submit_no_op(s, no_op_memory) : ndr_submit_marker(s);
+    return queue->no_op_memory && s->waits.count > 0 ? ndr_submit_no_op(s, queue) : ndr_submit_marker(s);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
@@ -194,7 +194,7 @@ ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
     if (!event && order->count == 0 && !order->also) return NDR_OK;
     ndr_order fence = *order;
     fence.is_fence = true;
-    NDR_SUBMIT_AND_RETURN(&fence, event, s, submit_mark(&s, fence.queue->no_op_memory));
+    NDR_SUBMIT_AND_RETURN(&fence, event, s, submit_mark(&s, fence.queue));
 }
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)

@@ -37,13 +37,14 @@ ndr_status ndr_submit_marker(const ndr_submission *s)
     return NDR_OK;
 }
 
-/* Fills one byte that nobody reads. NVIDIA's driver crashes if it is to migrate memory behind events: see
- * docs/devices.md. */
-ndr_status ndr_submit_no_op(const ndr_submission *s, cl_mem memory)
+/* Fills one byte that nobody reads. Each command fills another one, because two may run at the same time. NVIDIA's
+ * driver crashes if it is to migrate memory behind events: see docs/devices.md. */
+ndr_status ndr_submit_no_op(const ndr_submission *s, ndr_queue *queue)
 {
     static const cl_uchar zero;
-    ENQUEUE(s, clEnqueueFillBuffer(s->queue, memory, &zero, sizeof zero, 0, sizeof zero, LIST(s)), "transfer",
-            "marker");
+    const size_t at = atomic_fetch_add(&queue->no_ops, 1) % NDR_NO_OP_BYTES;
+    ENQUEUE(s, clEnqueueFillBuffer(s->queue, queue->no_op_memory, &zero, sizeof zero, at, sizeof zero, LIST(s)),
+            "transfer", "marker");
     ndr_log(NDR_LOG_DEBUG, "command", "marker");
     return NDR_OK;
 }
@@ -275,6 +276,11 @@ ndr_status ndr_submit_unmap(const ndr_submission *s, cl_mem buffer, void *host)
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
 {
     (void)ndr_cl.clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL);
+}
+
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done)
+{
+    return ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
 }
 
 /* ---- shared memory ---- */

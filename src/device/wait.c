@@ -77,7 +77,8 @@ cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue)
         ndr_wait_leave(context);
         return error;
     }
-    if (ndr_submit_marker(&(ndr_submission){ .queue = queue, .done = &mark }) != NDR_OK) return ndr_last_cl_error();
+    const cl_int error = ndr_submit_last_marker(queue, &mark);
+    if (error != CL_SUCCESS) return error;
     (void)ndr_cl.clFlush(queue);
     (void)ndr_wait_until(is_event_over, mark, NDR_FOREVER);
     ndr_cl.clReleaseEvent(mark);

@@ -312,6 +312,63 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     ndr_buffer_destroy(x);
 }
 
+static CL_API_ENTRY cl_int CL_API_CALL refuse_marker(cl_command_queue line, cl_uint count, const cl_event *list,
+                                                     cl_event *event)
+{
+    (void)line, (void)count, (void)list, (void)event;
+    return CL_OUT_OF_HOST_MEMORY;
+}
+
+/* As if another thread waited in the driver. */
+static void test_queue__keeps_the_first_failure_if_it_cannot_be_polled(void **state)
+{
+    (void)state;
+    __typeof__(clEnqueueMarkerWithWaitList) *real = ndr_cl.clEnqueueMarkerWithWaitList;
+    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, true), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    assert_true(ndr_wait_enter(context));
+    ndr_cl.clEnqueueMarkerWithWaitList = refuse_marker;
+    const ndr_status status = ndr_queue_end(queue, ndr_fail_with_code(NDR_DRIVER_ERROR, -5, "the first failure"));
+    ndr_cl.clEnqueueMarkerWithWaitList = real;
+    ndr_wait_leave(context);
+    context->caps.wait_helps = helps;
+    atomic_store(&context->waits_in_turn, was_in_turn);
+    assert_refused(NDR_DRIVER_ERROR, status, "the first failure", "the work may still be running");
+    assert_int_equal(ndr_last_cl_error(), -5);
+}
+
+static size_t filled[2], fills;
+static __typeof__(clEnqueueFillBuffer) *real_fill;
+
+static CL_API_ENTRY cl_int CL_API_CALL note_fill(cl_command_queue line, cl_mem buffer, const void *pattern,
+                                                 size_t pattern_bytes, size_t offset, size_t bytes, cl_uint count,
+                                                 const cl_event *list, cl_event *event)
+{
+    filled[fills++ % 2] = offset;
+    return real_fill(line, buffer, pattern, pattern_bytes, offset, bytes, count, list, event);
+}
+
+/* Two of them may run at the same time. */
+static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **state)
+{
+    (void)state;
+    ndr_queue *unordered;
+    ndr_event *before, *marks[2];
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    skip_without(made == NDR_OK, "out-of-order queues");
+    assert_ok(ndr_event_create(context, &before));
+    real_fill = ndr_cl.clEnqueueFillBuffer, ndr_cl.clEnqueueFillBuffer = note_fill, fills = 0;
+    for (int i = 0; i < 2; ++i) assert_ok(ndr_queue_mark(ndr_after(unordered, before), &marks[i]));
+    ndr_cl.clEnqueueFillBuffer = real_fill;
+    assert_ok(ndr_event_complete(before));
+    assert_ok(ndr_queue_finish(unordered));
+    assert_int_equal(fills, 2);
+    assert_int_not_equal(filled[0], filled[1]);
+    for (int i = 0; i < 2; ++i) ndr_event_destroy(marks[i]);
+    ndr_event_destroy(before);
+    ndr_queue_destroy(unordered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +386,8 @@ int main(void)
         cmocka_unit_test(test_queue__mark_in_an_empty_queue_completes),
         cmocka_unit_test(test_queue__mark_waits_for_what_is_before_and_for_nothing_behind),
         cmocka_unit_test(test_queue__is_polled_while_another_thread_waits_in_the_driver),
+        cmocka_unit_test(test_queue__keeps_the_first_failure_if_it_cannot_be_polled),
+        cmocka_unit_test(test_queue__marks_behind_events_do_not_write_the_same_byte),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

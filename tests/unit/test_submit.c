@@ -27,7 +27,8 @@ static ndr_status submit_marker(const ndr_submission *s)
 
 static ndr_status submit_nothing(const ndr_submission *s)
 {
-    return ndr_submit_no_op(s, unused->cl);
+    ndr_queue line = { .no_op_memory = unused->cl };
+    return ndr_submit_no_op(s, &line);
 }
 
 static ndr_status submit_read(const ndr_submission *s)
