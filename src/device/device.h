@@ -336,8 +336,12 @@ typedef struct ndr_spin_backoff {
 void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
 
 /* Whether the caller may wait in the driver; then ndr_wait_leave() follows. Otherwise it must poll. */
-bool ndr_wait_enter(ndr_context *context);
-void ndr_wait_leave(ndr_context *context);
+bool ndr_wait_enter(const ndr_context *context);
+void ndr_wait_leave(const ndr_context *context);
+
+/* Of the process: whether one thread at a time waits in the driver, and how many do. */
+extern atomic_bool ndr_waits_in_turn;
+extern atomic_uint ndr_waiters;
 
 /* clFinish(); while another thread waits in the driver, the end of a marker is polled instead. */
 cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue);
@@ -437,8 +441,6 @@ struct ndr_context {
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
     atomic_bool has_user_events;            /* some were made: a command may wait for what another thread does */
-    atomic_bool waits_in_turn;              /* see ndr_wait_enter() */
-    atomic_uint waiters;                    /* in the driver, if these run commands */
     ndr_attachments attachments;            /* freed before `cl` */
 };
 

@@ -46,7 +46,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
     }
     (*queue)->profiling = properties & CL_QUEUE_PROFILING_ENABLE;
     (*queue)->is_out_of_order = is_out_of_order;
-    if (is_out_of_order && context->caps.wait_helps) atomic_store(&context->waits_in_turn, true);
+    if (is_out_of_order && context->caps.wait_helps) atomic_store(&ndr_waits_in_turn, true);
     (*queue)->no_op_memory = memory;
     return NDR_OK;
 }

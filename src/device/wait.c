@@ -49,22 +49,25 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event)
 
 /* ---- one at a time ----
  *
- * Intel's runtime runs commands of all queues on a waiting thread. While it runs one of an out-of-order queue, it may
- * also run another thread's wait for that queue. This ends after the command, which is below it on the same stack: both
- * threads wait for ever. So once a context has such a queue, one thread at a time waits in the driver. A thread that
- * has waited since before counts: it may run commands of the new queue. */
-bool ndr_wait_enter(ndr_context *context)
+ * Intel's runtime runs commands of all queues on a waiting thread, also those of other contexts. While it runs one of
+ * an out-of-order queue, it may also run another thread's wait for that queue. This ends after the command, which is
+ * below it on the same stack: both threads wait for ever. So once the process has such a queue, one thread at a time
+ * waits in the driver. A thread that has waited since before counts: it may run commands of the new queue. */
+atomic_bool ndr_waits_in_turn;
+atomic_uint ndr_waiters;
+
+bool ndr_wait_enter(const ndr_context *context)
 {
     if (!context->caps.wait_helps) return true;
-    const bool is_first = atomic_fetch_add(&context->waiters, 1) == 0;
-    if (is_first || !atomic_load(&context->waits_in_turn)) return true;
+    const bool is_first = atomic_fetch_add(&ndr_waiters, 1) == 0;
+    if (is_first || !atomic_load(&ndr_waits_in_turn)) return true;
     ndr_wait_leave(context);
     return false;
 }
 
-void ndr_wait_leave(ndr_context *context)
+void ndr_wait_leave(const ndr_context *context)
 {
-    if (context->caps.wait_helps) atomic_fetch_sub(&context->waiters, 1);
+    if (context->caps.wait_helps) atomic_fetch_sub(&ndr_waiters, 1);
 }
 
 static bool is_event_over(void *event) { return has_ended(event); }

@@ -286,7 +286,7 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     ndr_queue *line, *unordered = NULL;
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
-    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, false), helps = context->caps.wait_helps;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false), helps = context->caps.wait_helps;
     context->caps.wait_helps = true;
     real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish, real_read = ndr_cl.clEnqueueReadBuffer;
     ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish, ndr_cl.clEnqueueReadBuffer = count_read;
@@ -295,18 +295,18 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     wait_in_all_ways(line, x);
     const size_t ways = waits_in_driver;
     assert_in_range(ways, 3, 5);
-    atomic_store(&context->waits_in_turn, true);
+    atomic_store(&ndr_waits_in_turn, true);
     wait_in_all_ways(line, x);
     assert_int_equal(waits_in_driver, ways);
     ndr_wait_leave(context);
     wait_in_all_ways(line, x);
     assert_int_equal(waits_in_driver, 2 * ways);
-    assert_int_equal(atomic_load(&context->waiters), 0);
+    assert_int_equal(atomic_load(&ndr_waiters), 0);
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish, ndr_cl.clEnqueueReadBuffer = real_read;
     context->caps.wait_helps = helps;
-    atomic_store(&context->waits_in_turn, was_in_turn);
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
     const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
-    if (status == NDR_OK) assert_int_equal(atomic_load(&context->waits_in_turn), context->caps.wait_helps);
+    if (status == NDR_OK) assert_int_equal(atomic_load(&ndr_waits_in_turn), context->caps.wait_helps);
     ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(x);
@@ -324,7 +324,7 @@ static void test_queue__keeps_the_first_failure_if_it_cannot_be_polled(void **st
 {
     (void)state;
     __typeof__(clEnqueueMarkerWithWaitList) *real = ndr_cl.clEnqueueMarkerWithWaitList;
-    const bool was_in_turn = atomic_exchange(&context->waits_in_turn, true), helps = context->caps.wait_helps;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
     context->caps.wait_helps = true;
     assert_true(ndr_wait_enter(context));
     ndr_cl.clEnqueueMarkerWithWaitList = refuse_marker;
@@ -332,7 +332,7 @@ static void test_queue__keeps_the_first_failure_if_it_cannot_be_polled(void **st
     ndr_cl.clEnqueueMarkerWithWaitList = real;
     ndr_wait_leave(context);
     context->caps.wait_helps = helps;
-    atomic_store(&context->waits_in_turn, was_in_turn);
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
     assert_refused(NDR_DRIVER_ERROR, status, "the first failure", "the work may still be running");
     assert_int_equal(ndr_last_cl_error(), -5);
 }
@@ -369,6 +369,29 @@ static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **st
     ndr_queue_destroy(unordered);
 }
 
+/* A thread that waits in the driver runs the commands of all contexts. */
+static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_another(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_queue *unordered;
+    assert_ok(ndr_context_create(NULL, &other));
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false), helps = context->caps.wait_helps;
+    context->caps.wait_helps = other->caps.wait_helps = true;
+    const ndr_status made = ndr_queue_create(other, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    if (made == NDR_OK) {
+        assert_true(ndr_wait_enter(other));
+        assert_false(ndr_wait_enter(context));
+        ndr_wait_leave(other);
+        ndr_queue_destroy(unordered);
+    }
+    assert_int_equal(atomic_load(&ndr_waiters), 0);
+    context->caps.wait_helps = helps;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
+    ndr_context_destroy(other);
+    skip_without(made == NDR_OK, "out-of-order queues");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_queue__is_polled_while_another_thread_waits_in_the_driver),
         cmocka_unit_test(test_queue__keeps_the_first_failure_if_it_cannot_be_polled),
         cmocka_unit_test(test_queue__marks_behind_events_do_not_write_the_same_byte),
+        cmocka_unit_test(test_queue__of_one_context_is_polled_while_a_thread_waits_for_another),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
