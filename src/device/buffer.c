@@ -288,8 +288,8 @@ static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **ev
 
 /* Wait with an event instead of a blocking call in five cases: waiting threads sleep, and the host can spin first;
  * earlier work may fail the transfer, and the event tells why; a command may wait for what another thread does, and
- * Mesa 22.3 holds a lock of the queue in blocking calls; one thread at a time may wait in the driver; and for a write,
- * because OpenCL's blocking one may return before the bytes arrive, as on Intel's runtime, and another queue would not
+ * Mesa 22.3 holds a lock of the queue in blocking calls; threads may take turns in the driver; and for a write, because
+ * OpenCL's blocking one may return before the bytes arrive, as on Intel's runtime, and another queue would not
  * wait for them.
  *
  * A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
@@ -302,7 +302,7 @@ ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transf
                                 && (writes || order->count > 0 || ndr_queue_spins(queue)
                                     || atomic_load(&queue->tracked_count) > 0
                                     || atomic_load(&queue->context->has_user_events)
-                                    || !ndr_wait_enter(queue->context));
+                                    || atomic_load(&ndr_waits_in_turn) || !ndr_wait_enter(queue->context));
     const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
     if (queue && !waits_by_event) ndr_wait_leave(queue->context);
     if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;

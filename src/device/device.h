@@ -339,12 +339,16 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
 bool ndr_wait_enter(const ndr_context *context);
 void ndr_wait_leave(const ndr_context *context);
 
-/* Of the process: whether one thread at a time waits in the driver, and how many do. */
+/* Of the process: whether one thread at a time waits in a driver that runs commands meanwhile, and how many wait there.
+ * Then one thread at a time enqueues, too, in all drivers, and must not block in that call. */
 extern atomic_bool ndr_waits_in_turn;
 extern atomic_uint ndr_waiters;
 
-/* clFinish(); while another thread waits in the driver, the end of a marker is polled instead. */
-cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue);
+/* Wait in the driver, or poll, until an OpenCL event whose queue is flushed has ended, with success or not. */
+cl_int ndr_wait_for_event(const ndr_context *context, cl_event event);
+
+/* clFinish(); where threads take turns, a wait for a marker instead. */
+cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue);
 
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);

@@ -1,6 +1,30 @@
 /* submit.c - enqueues all commands. No other file calls clEnqueue*(). */
 #include "device/device.h"
 
+/* Intel's runtime crashes if one thread enqueues a marker or a barrier in an out-of-order queue while another enqueues
+ * there. So where threads wait in turn, they also enqueue in turn. */
+static ndr_mutex turn = NDR_MUTEX_INITIALIZER;
+
+static bool take_turn(void)
+{
+    const bool is_taken = atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed);
+    if (is_taken) ndr_mutex_lock(&turn);
+    return is_taken;
+}
+
+static void end_turn(bool is_taken)
+{
+    if (is_taken) ndr_mutex_unlock(&turn);
+}
+
+#define TRY_IN_TURN(call_name, error)       \
+    do {                                    \
+        const bool is_taken_ = take_turn(); \
+        const cl_int code_ = (error);       \
+        end_turn(is_taken_);                \
+        NDR_TRY_CL_AS(call_name, code_);    \
+    } while (0)
+
 /* The last three arguments of a command's call. */
 #define LIST(s) (s)->waits.count, ((s)->waits.count ? (s)->waits.events : NULL), done_
 
@@ -11,12 +35,12 @@
     do {                                                                                      \
         cl_event own_ = NULL, *done_ = (s)->done;                                             \
         if (!ndr_is_traced()) {                                                               \
-            NDR_TRY_CL_AS(call_name, error);                                                  \
+            TRY_IN_TURN(call_name, error);                                                    \
             break;                                                                            \
         }                                                                                     \
         const ndr_traced_command command_ = { __VA_ARGS__, .start_ns = ndr_clock_ns() };      \
         if (!done_) done_ = &own_;                                                            \
-        NDR_TRY_CL_AS(call_name, error);                                                      \
+        TRY_IN_TURN(call_name, error);                                                        \
         ndr_trace_command((s)->queue, &command_, (s)->done ? share_event(*(s)->done) : own_); \
     } while (0)
 
@@ -275,12 +299,17 @@ ndr_status ndr_submit_unmap(const ndr_submission *s, cl_mem buffer, void *host)
 
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
 {
+    const bool is_taken = take_turn();
     (void)ndr_cl.clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL);
+    end_turn(is_taken);
 }
 
 cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done)
 {
-    return ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
+    const bool is_taken = take_turn();
+    const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
+    end_turn(is_taken);
+    return error;
 }
 
 /* ---- shared memory ---- */

@@ -72,20 +72,34 @@ void ndr_wait_leave(const ndr_context *context)
 
 static bool is_event_over(void *event) { return has_ended(event); }
 
-cl_int ndr_wait_for_queue(ndr_context *context, cl_command_queue queue)
+cl_int ndr_wait_for_event(const ndr_context *context, cl_event event)
+{
+    if (!ndr_wait_enter(context)) {
+        (void)ndr_wait_until(is_event_over, event, NDR_FOREVER);
+        return CL_SUCCESS;
+    }
+    const cl_int error = ndr_cl.clWaitForEvents(1, &event);
+    ndr_wait_leave(context);
+    return has_ended(event) ? CL_SUCCESS : error;
+}
+
+/* Intel's runtime also crashes if a thread calls clFinish() for an out-of-order queue while another enqueues kernels
+ * there. */
+cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue)
 {
     cl_event mark;
-    if (ndr_wait_enter(context)) {
+    const bool in_turn = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
+    if (!in_turn && ndr_wait_enter(context)) {
         const cl_int error = ndr_cl.clFinish(queue);
         ndr_wait_leave(context);
         return error;
     }
-    const cl_int error = ndr_submit_last_marker(queue, &mark);
+    cl_int error = ndr_submit_last_marker(queue, &mark);
     if (error != CL_SUCCESS) return error;
     (void)ndr_cl.clFlush(queue);
-    (void)ndr_wait_until(is_event_over, mark, NDR_FOREVER);
+    error = ndr_wait_for_event(context, mark);
     ndr_cl.clReleaseEvent(mark);
-    return CL_SUCCESS;
+    return error;
 }
 
 /* ---- waiting with a limit ---- */

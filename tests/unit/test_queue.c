@@ -369,6 +369,50 @@ static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **st
     ndr_queue_destroy(unordered);
 }
 
+static atomic_int enqueuing, most_enqueuing;
+
+static CL_API_ENTRY cl_int CL_API_CALL yield_and_fill(cl_command_queue line, cl_mem buffer, const void *pattern,
+                                                      size_t pattern_bytes, size_t offset, size_t bytes, cl_uint count,
+                                                      const cl_event *list, cl_event *event)
+{
+    const int now = atomic_fetch_add(&enqueuing, 1) + 1;
+    if (now > atomic_load(&most_enqueuing)) atomic_store(&most_enqueuing, now);
+    for (int i = 0; i < 20; ++i) ndr_thread_yield();
+    const cl_int error = real_fill(line, buffer, pattern, pattern_bytes, offset, bytes, count, list, event);
+    atomic_fetch_sub(&enqueuing, 1);
+    return error;
+}
+
+static void *fill_often(void *buffer)
+{
+    for (int i = 0; i < 50; ++i)
+        if (ndr_buffer_fill(queue, buffer, 0, sizeof(int), &(const int){ 7 }, sizeof(int), NULL) != NDR_OK) abort();
+    return NULL;
+}
+
+/* As if the process had an out-of-order queue of a driver that runs commands on waiting threads. */
+static void test_queue__gets_one_command_at_a_time_where_threads_take_turns(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    ndr_thread threads[THREADS];
+    ndr_buffer *x = buffer_of(sizeof(int), NULL);
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    atomic_store(&most_enqueuing, 0);
+    real_fill = ndr_cl.clEnqueueFillBuffer, ndr_cl.clEnqueueFillBuffer = yield_and_fill;
+    real_finish = ndr_cl.clFinish, ndr_cl.clFinish = count_finish, waits_in_driver = 0;
+    for (int i = 0; i < THREADS; ++i) assert_true(ndr_thread_start(&threads[i], fill_often, x));
+    for (int i = 0; i < THREADS; ++i) ndr_thread_join(threads[i]);
+    assert_ok(ndr_queue_finish(queue));
+    ndr_cl.clEnqueueFillBuffer = real_fill, ndr_cl.clFinish = real_finish;
+    context->caps.wait_helps = helps;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
+    assert_int_equal(atomic_load(&most_enqueuing), 1);
+    assert_int_equal(waits_in_driver, 0); /* clFinish() of one thread would meet what another one enqueues */
+    ndr_buffer_destroy(x);
+}
+
 /* A thread that waits in the driver runs the commands of all contexts. */
 static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_another(void **state)
 {
@@ -411,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_queue__is_polled_while_another_thread_waits_in_the_driver),
         cmocka_unit_test(test_queue__keeps_the_first_failure_if_it_cannot_be_polled),
         cmocka_unit_test(test_queue__marks_behind_events_do_not_write_the_same_byte),
+        cmocka_unit_test(test_queue__gets_one_command_at_a_time_where_threads_take_turns),
         cmocka_unit_test(test_queue__of_one_context_is_polled_while_a_thread_waits_for_another),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
