@@ -138,21 +138,24 @@ static ndr_status create_parent(const ndr_context *context, bool has_address, nd
     return ndr_fail_memory(context, status, zones->total);
 }
 
-static ndr_status write_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes,
-                               const void *from)
+/* Write the parent's bytes if `from` is set, otherwise read them. No blocking call: threads may take turns in the
+ * driver. */
+static ndr_status copy_and_wait(const ndr_context *context, cl_command_queue queue, const ndr_zones *zones, size_t at,
+                                size_t bytes, const void *from, void *to)
 {
-    const ndr_submission s = { .queue = queue };
+    cl_event done;
+    const ndr_submission s = { .queue = queue, .done = &done };
     const ndr_shared *shared = zones->shared;
-    return shared ? ndr_submit_shared_copy(&s, shared->copy, true, shared->base + at, from, bytes)
-                  : ndr_submit_write(&s, zones->parent, true, at, bytes, from);
-}
-
-static ndr_status read_parent(cl_command_queue queue, const ndr_zones *zones, size_t at, size_t bytes, void *to)
-{
-    const ndr_submission s = { .queue = queue };
-    const ndr_shared *shared = zones->shared;
-    return shared ? ndr_submit_shared_copy(&s, shared->copy, true, to, shared->base + at, bytes)
-                  : ndr_submit_read(&s, zones->parent, true, at, bytes, to);
+    unsigned char *const there = shared ? shared->base + at : NULL;
+    if (shared) NDR_TRY(ndr_submit_shared_copy(&s, shared->copy, false, to ? to : there, from ? from : there, bytes));
+    else if (from) NDR_TRY(ndr_submit_write(&s, zones->parent, false, at, bytes, from));
+    else NDR_TRY(ndr_submit_read(&s, zones->parent, false, at, bytes, to));
+    (void)ndr_cl.clFlush(queue);
+    const cl_int error = ndr_wait_for_event(context, done);
+    const cl_int code = error == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : error;
+    ndr_cl.clReleaseEvent(done);
+    NDR_TRY_CL_AS("clWaitForEvents", code);
+    return NDR_OK;
 }
 
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
@@ -167,7 +170,7 @@ static ndr_status fill_parent(ndr_context *context, const void *host, const ndr_
     if (!host) fill_as_new(image + zones->start, size_bytes);
     else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
     fill_zone(context->checker, zones->number, image, zones->end, zones->total);
-    const ndr_status status = write_parent(context->checker->queue, zones, 0, zones->total, image);
+    const ndr_status status = copy_and_wait(context, context->checker->queue, zones, 0, zones->total, image, NULL);
     free(image);
     return status;
 }
@@ -314,11 +317,11 @@ static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, con
 {
     for (size_t at = from, bytes; at < to; at += bytes) {
         bytes = ndr_min_size(to - at, CHUNK_BYTES);
-        NDR_TRY(read_parent(queue->cl, zones, at, bytes, checker->there));
+        NDR_TRY(copy_and_wait(queue->context, queue->cl, zones, at, bytes, NULL, checker->there));
         const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
         if (memcmp(checker->there, pattern, bytes) == 0) continue;
         count_changes(found, at, checker->there, pattern, bytes);
-        NDR_TRY(write_parent(queue->cl, zones, at, bytes, pattern));
+        NDR_TRY(copy_and_wait(queue->context, queue->cl, zones, at, bytes, pattern, NULL));
     }
     return NDR_OK;
 }

@@ -55,7 +55,7 @@ static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b
     if (ndr_submit_marker(&(ndr_submission){ .queue = queue, .done = &event }) != NDR_OK) return false;
     (void)ndr_cl.clFlush(queue);
     ndr_spin_on_event(context, SPIN_NS, event);
-    const bool has_ended = ndr_cl.clWaitForEvents(1, &event) == CL_SUCCESS;
+    const bool has_ended = ndr_wait_for_event(context, event) == CL_SUCCESS;
     b->after_ns = ndr_clock_ns();
     const bool is_read = has_ended && ndr_cl_event_times(event, &b->first, &b->last);
     ndr_cl.clReleaseEvent(event);

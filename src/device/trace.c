@@ -604,10 +604,10 @@ static traced_queue *take_queues(const traced_context *context)
     return taken;
 }
 
-static void wait_for_all(const traced_queue *queue)
+static void wait_for_all(const ndr_context *context, const traced_queue *queue)
 {
     for (size_t i = 0; i < queue->count; ++i)
-        (void)ndr_cl.clWaitForEvents(1, &queue->ring[(queue->first + i) & (queue->capacity - 1)].event);
+        (void)ndr_wait_for_event(context, queue->ring[(queue->first + i) & (queue->capacity - 1)].event);
 }
 
 static void free_queues(traced_queue *queue)
@@ -626,7 +626,7 @@ void ndr_trace_remove_context(ndr_context *context)
     ndr_mutex_lock(&lock);
     traced_queue *queues = take_queues(context->traced);
     ndr_mutex_unlock(&lock);
-    for (const traced_queue *queue = queues; queue; queue = queue->next) wait_for_all(queue);
+    for (const traced_queue *queue = queues; queue; queue = queue->next) wait_for_all(context, queue);
     map_clock(context);
     ndr_text table = { 0 };
     ndr_mutex_lock(&lock);

@@ -413,6 +413,67 @@ static void test_queue__gets_one_command_at_a_time_where_threads_take_turns(void
     ndr_buffer_destroy(x);
 }
 
+static __typeof__(clEnqueueWriteBuffer) *real_write;
+
+static CL_API_ENTRY cl_int CL_API_CALL count_write(cl_command_queue line, cl_mem buffer, cl_bool blocks, size_t offset,
+                                                   size_t bytes, const void *host, cl_uint count, const cl_event *list,
+                                                   cl_event *event)
+{
+    waits_in_driver += blocks;
+    return real_write(line, buffer, blocks, offset, bytes, host, count, list, event);
+}
+
+static void ignore_table(const char *text, void *user) { (void)text, (void)user; }
+
+static void launch_checked_and_traced(void)
+{
+    static const char text[] = "kernel void set(global int *x) { *x = 7; }";
+    ndr_context *watched;
+    ndr_queue *line;
+    ndr_buffer *x;
+    ndr_kernel *kernel;
+    ndr_event *before;
+    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .table = true, .callback = ignore_table }));
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &watched));
+    watched->caps.wait_helps = true;
+    waits_in_driver = 0;
+    assert_ok(ndr_queue_create(watched, NULL, &line));
+    assert_ok(ndr_buffer_create(watched, sizeof(int), &x));
+    assert_ok(ndr_kernel_get(watched, &(ndr_kernel_desc){ .name = "set", .source = text }, &kernel));
+    assert_ok(ndr_launch(line, kernel, ndr_range_1d(1), x));
+    assert_true(ndr_clock_map_read(watched).is_known);
+    assert_ok(ndr_event_create(watched, &before));
+    assert_ok(ndr_buffer_fill(ndr_after(line, before), x, 0, sizeof(int), &(const int){ 7 }, sizeof(int), NULL));
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+    ndr_context_destroy(watched);
+    assert_ok(ndr_event_complete(before));
+    ndr_event_destroy(before); /* ends the context, whose trace waits for the fill */
+}
+
+/* As if another thread waited in the driver. */
+static void test_queue__of_a_checked_or_traced_context_is_polled_too(void **state)
+{
+    (void)state;
+    __typeof__(clGetDeviceAndHostTimer) *real_timer = ndr_cl.clGetDeviceAndHostTimer;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish;
+    real_read = ndr_cl.clEnqueueReadBuffer, real_write = ndr_cl.clEnqueueWriteBuffer;
+    ndr_cl.clGetDeviceAndHostTimer = NULL; /* clocks are compared by markers */
+    ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish;
+    ndr_cl.clEnqueueReadBuffer = count_read, ndr_cl.clEnqueueWriteBuffer = count_write;
+    assert_true(ndr_wait_enter(context));
+    launch_checked_and_traced();
+    ndr_wait_leave(context);
+    ndr_cl.clGetDeviceAndHostTimer = real_timer;
+    ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish;
+    ndr_cl.clEnqueueReadBuffer = real_read, ndr_cl.clEnqueueWriteBuffer = real_write;
+    context->caps.wait_helps = helps;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
+    assert_int_equal(waits_in_driver, 0);
+}
+
 /* A thread that waits in the driver runs the commands of all contexts. */
 static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_another(void **state)
 {
@@ -456,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_queue__keeps_the_first_failure_if_it_cannot_be_polled),
         cmocka_unit_test(test_queue__marks_behind_events_do_not_write_the_same_byte),
         cmocka_unit_test(test_queue__gets_one_command_at_a_time_where_threads_take_turns),
+        cmocka_unit_test(test_queue__of_a_checked_or_traced_context_is_polled_too),
         cmocka_unit_test(test_queue__of_one_context_is_polled_while_a_thread_waits_for_another),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
