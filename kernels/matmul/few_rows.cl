@@ -4,32 +4,17 @@
  *
  * A group computes a strip of C, WIDTH vectors wide. It goes along k in chunks, of which each of its slices takes STEPS
  * steps. At the end the sums of the slices are added in a fixed order. */
-#include "join.clh"
+#include "matmul/few_rows.clh"
 #include "ndr/nd_item.clh"
 
-/* Defaults, with which the file compiles by itself. */
-#ifndef T
-#define T float   /* of an element */
-#define A_RUN 1   /* elements of A in one load: those of 16 bytes if all such vectors are aligned */
-#define B_RUN 1   /* the same of B */
-#define ROWS 8    /* at least m */
-#define STEPS 4   /* a multiple of A_RUN */
-#define WIDTH 8
-#define SLICES 32 /* a power of two */
+#ifndef A_RUN
+#define A_RUN 1 /* elements of A in one load: those of 16 bytes if all such vectors are aligned */
 #endif
-
-#define GROUP (WIDTH * SLICES)
-#define CHUNK (SLICES * STEPS)
 
 #if A_RUN == 1
 typedef T a_run;
 #else
 typedef JOIN(T, A_RUN) a_run;
-#endif
-#if B_RUN == 1
-typedef T b_run;
-#else
-typedef JOIN(T, B_RUN) b_run;
 #endif
 
 /* Add neighbours of a row of A times this item's part of as many rows of B. */
@@ -61,21 +46,6 @@ static inline void add_steps(b_run sum[ROWS], global const T *const a[ROWS], glo
     for (uint s = 0; s < STEPS / A_RUN; ++s)
 #pragma unroll
         for (uint r = 0; r < ROWS; ++r) sum[r] = add_products(sum[r], x[s][r], y + s * A_RUN);
-}
-
-/* Add the slices' sums to those of the first. */
-static inline void add_slices(b_run sum[ROWS], local b_run *scratch, uint item)
-{
-    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r)
-            if (item >= items && item < 2 * items) scratch[r * (GROUP / 2) + item - items] = sum[r];
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r)
-            if (item < items) sum[r] += scratch[r * (GROUP / 2) + item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
 }
 
 /* Over (products, strips of WIDTH * B_RUN columns) groups. */
@@ -116,11 +86,7 @@ gemm_few_rows(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
 #pragma unroll
     for (uint r = 0; r < ROWS; ++r) {
         T part[B_RUN];
-#if B_RUN == 1
-        part[0] = sum[r];
-#else
-        JOIN(vstore, B_RUN)(sum[r], 0, part);
-#endif
+        unpack(part, sum[r]);
 #pragma unroll
         for (uint j = 0; j < B_RUN; ++j) {
             global T *const out = c + r * c_pitch + col + j;

@@ -5,31 +5,13 @@
  * A group computes a strip of C, WIDTH * SPREAD vectors wide. It goes along k in chunks, of which each of its slices
  * takes STEPS steps. While the items multiply one chunk of A from local memory, they load the next one. At the end the
  * sums of the slices are added in a fixed order. */
-#include "join.clh"
+#include "matmul/few_rows.clh"
 #include "ndr/nd_item.clh"
 
-/* Defaults, with which the file compiles by itself. */
-#ifndef T
-#define T float   /* of an element */
-#define B_RUN 1   /* elements of B in one load: those of 16 bytes if all such vectors are aligned */
-#define ROWS 8    /* at least m */
-#define STEPS 4
-#define WIDTH 8
-#define SLICES 32 /* a power of two */
-#define SPREAD 1  /* vectors of an item in a row of B, WIDTH vectors apart */
-#endif
-
-#define GROUP (WIDTH * SLICES)
-#define CHUNK (SLICES * STEPS)
 #define SCRATCH_COLUMNS (GROUP / 2 * B_RUN * SPREAD) /* for half of the sums */
 #define TILE_COLUMNS (2 * CHUNK > SCRATCH_COLUMNS ? 2 * CHUNK : SCRATCH_COLUMNS)
 #define A_LOADS ((CHUNK * ROWS + GROUP - 1) / GROUP)
 
-#if B_RUN == 1
-typedef T b_run;
-#else
-typedef JOIN(T, B_RUN) b_run;
-#endif
 #if ROWS == 1
 typedef T column;
 #else
@@ -68,21 +50,6 @@ static inline void add_steps(b_run sum[ROWS][SPREAD], b_run y[STEPS][SPREAD], lo
         for (uint r = 0; r < ROWS; ++r)
 #pragma unroll
             for (uint q = 0; q < SPREAD; ++q) sum[r][q] = fma((b_run)(x[r]), y[s][q], sum[r][q]);
-    }
-}
-
-/* Add the slices' sums to those of the first. */
-static inline void add_slices(b_run sum[ROWS][SPREAD], local b_run *scratch, uint item)
-{
-    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
-#pragma unroll
-        for (uint r = 0; r < ROWS * SPREAD; ++r)
-            if (item >= items && item < 2 * items) scratch[r * (GROUP / 2) + item - items] = sum[r / SPREAD][r % SPREAD];
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint r = 0; r < ROWS * SPREAD; ++r)
-            if (item < items) sum[r / SPREAD][r % SPREAD] += scratch[r * (GROUP / 2) + item];
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -140,7 +107,7 @@ gemm_few_rows(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    add_slices(sum, (local b_run *)tiles, item);
+    add_slices((private b_run *)sum, (local b_run *)tiles, item);
     if (item >= WIDTH) return;
 #pragma unroll
     for (uint q = 0; q < SPREAD; ++q) {
@@ -149,11 +116,7 @@ gemm_few_rows(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *r
 #pragma unroll
         for (uint r = 0; r < ROWS; ++r) {
             T part[B_RUN];
-#if B_RUN == 1
-            part[0] = sum[r][q];
-#else
-            JOIN(vstore, B_RUN)(sum[r][q], 0, part);
-#endif
+            unpack(part, sum[r][q]);
 #pragma unroll
             for (uint j = 0; j < B_RUN; ++j) {
                 global T *const out = c + r * c_pitch + first_col + j;
