@@ -26,15 +26,6 @@ static inline bool halves_suffice(global const uint *marks, uint number)
 
 /* ---- parts ---- */
 
-/* The bits of a half: x rounded to nearest, ties to even. */
-static inline uint round_to_half(float x, float *rounded)
-{
-    ushort bits;
-    vstore_half_rte(x, 0, (half *)&bits);
-    *rounded = vload_half(0, (const half *)&bits);
-    return bits;
-}
-
 static inline uint find_greatest(const float *x)
 {
     uint greatest = 0;
@@ -73,26 +64,6 @@ static inline void set_marks(global uint *marks, uint number, uint greatest, uin
     if (is_beyond) set_mark(marks + NDR_HALVES_BEYOND, number);
     if (count >= 256) set_mark(marks + NDR_HALVES_COARSE, number);
     if (greatest != 0 && 4 * (count % 256) < 3 * steps) set_mark(marks + NDR_HALVES_SPARSE, number);
-}
-
-/* The first half is the element rounded. The second one is what is left of it, times 2^11. */
-static inline void store_parts(const chunk *at, const float *x)
-{
-#pragma unroll
-    for (uint slab = 0; slab < SLABS; ++slab) {
-        uint parts[PARTS][8];
-#pragma unroll
-        for (uint i = 0; i < 8; ++i) {
-            float rest = x[8 * slab + i], rounded;
-#pragma unroll
-            for (uint p = 0; p < PARTS; ++p) {
-                parts[p][i] = round_to_half(rest, &rounded);
-                rest = (rest - rounded) * 0x1p11f;
-            }
-        }
-#pragma unroll
-        for (uint p = 0; p < PARTS; ++p) store_part(at, slab, p, parts[p]);
-    }
 }
 
 /* Over the chunks, one group each. */

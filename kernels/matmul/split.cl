@@ -15,14 +15,6 @@
 
 /* ---- parts ---- */
 
-/* The bits of a bfloat16: x rounded to nearest, ties to even. */
-static inline uint round_to_bfloat(float x, float *rounded)
-{
-    const uint bits = as_uint(x), whole = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-    *rounded = as_float(whole);
-    return whole >> 16;
-}
-
 static inline void set_marks(global uint *marks, uint number, const float *x, bool is_a)
 {
     uint greatest = 0, least = 0xffffffff; /* of the magnitudes; of those less 1, where 0 is the greatest */
@@ -35,25 +27,6 @@ static inline void set_marks(global uint *marks, uint number, const float *x, bo
     if (greatest >= 0x7f7f8000) marks[NDR_SPLIT_BEYOND] = number;
     if (greatest >= as_uint(0x1p8f)) set_mark(marks + (is_a ? NDR_SPLIT_A_LARGE : NDR_SPLIT_B_LARGE), number);
     if (least < as_uint(0x1p-110f) - 1) set_mark(marks + (is_a ? NDR_SPLIT_A_TINY : NDR_SPLIT_B_TINY), number);
-}
-
-static inline void store_parts(const chunk *at, const float *x)
-{
-#pragma unroll
-    for (uint slab = 0; slab < SLABS; ++slab) {
-        uint parts[PARTS][8];
-#pragma unroll
-        for (uint i = 0; i < 8; ++i) {
-            float rest = x[8 * slab + i], rounded;
-#pragma unroll
-            for (uint p = 0; p < PARTS; ++p) {
-                parts[p][i] = round_to_bfloat(rest, &rounded);
-                rest -= rounded;
-            }
-        }
-#pragma unroll
-        for (uint p = 0; p < PARTS; ++p) store_part(at, slab, p, parts[p]);
-    }
 }
 
 /* Over the chunks, one group each. */
