@@ -15,6 +15,7 @@
  * If C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. If k is no
  * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks. */
 #include "join.clh"
+#include "matmul/bands.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
 #include "ndr/detail/workspace.h"
@@ -199,13 +200,11 @@ typedef struct place {
 static inline place find_tile(uint tile, ulong m, ulong n)
 {
     const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
-    const uint index = tile % (tiles_m * tiles_n);
-    const uint band = index / (BAND_ROWS * tiles_n) * BAND_ROWS;
-    const uint within = index % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);
     place at;
     at.product = tile / (tiles_m * tiles_n);
-    at.row = (ulong)(band + within % band_rows) * TILE_M;
-    at.col = (ulong)(within / band_rows) * TILE_N;
+    const uint2 found = find_in_bands(tile % (tiles_m * tiles_n), tiles_m, tiles_n, BAND_ROWS);
+    at.row = (ulong)found.x * TILE_M;
+    at.col = (ulong)found.y * TILE_N;
     at.rows = (uint)min((ulong)TILE_M, m - at.row);
     at.cols = (uint)min((ulong)TILE_N, n - at.col);
     at.above = CLAMP_M ? 0 : TILE_M - at.rows;

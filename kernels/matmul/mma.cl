@@ -7,6 +7,7 @@
  * turn. What lies past the end of A or B becomes zeros. Each stage has two barriers: `full` waits for all copies to it,
  * `empty` for all warps that read it. So no warp waits for another one's products.
  */
+#include "matmul/bands.clh"
 #include "matmul/ptx.clh"
 
 /* Defaults, with which the file compiles by itself. */
@@ -134,9 +135,8 @@ gemm_mma(ulong count, ulong m, ulong n, ulong k, double alpha, global const doub
     const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
 
     const uint tiles_m = (uint)((m + TILE_M - 1) / TILE_M), tiles_n = (uint)((n + TILE_N - 1) / TILE_N);
-    const uint group = get_group_id(0), band = group / (BAND_ROWS * tiles_n) * BAND_ROWS;
-    const uint within = group % (BAND_ROWS * tiles_n), band_rows = min(tiles_m - band, (uint)BAND_ROWS);
-    const ulong row0 = (ulong)(band + within % band_rows) * TILE_M, col0 = (ulong)(within / band_rows) * TILE_N;
+    const uint2 tile = find_in_bands(get_group_id(0), tiles_m, tiles_n, BAND_ROWS);
+    const ulong row0 = (ulong)tile.x * TILE_M, col0 = (ulong)tile.y * TILE_N;
     const uint rows = (uint)min((ulong)TILE_M, m - row0), cols = (uint)min((ulong)TILE_N, n - col0);
 
     const ulong product = get_group_id(1);
