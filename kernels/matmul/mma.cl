@@ -27,6 +27,7 @@
 
 #define T double
 #define T2 double2
+#define PAIRS (WARP_N / 8)
 #include "matmul/pairs.clh"
 
 #define WARPS_M (TILE_M / WARP_M)
@@ -102,24 +103,6 @@ static inline void multiply(double sum[4], const double a[8], const double b[4])
                  : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
                    "d"(b[1]), "d"(b[2]), "d"(b[3]));
-}
-
-/* One row of C: an item has pairs of columns, 8 apart, of which `cols` columns exist. All loads come first. */
-static inline void store_row(global double *c, double sum[BLOCKS_N][4], uint h, uint cols, bool is_aligned, double alpha,
-                             double beta)
-{
-    double2 pairs[BLOCKS_N];
-#pragma unroll
-    for (uint j = 0; j < BLOCKS_N; ++j) pairs[j] = alpha * (double2)(sum[j][2 * h], sum[j][2 * h + 1]);
-    if (beta != 0) { /* 0: C is not read, it may hold NaN */
-        double2 old[BLOCKS_N];
-#pragma unroll
-        for (uint j = 0; j < BLOCKS_N; ++j) old[j] = load_pair(c + 8 * j, cols - min(cols, 8 * j), is_aligned);
-#pragma unroll
-        for (uint j = 0; j < BLOCKS_N; ++j) pairs[j] += beta * old[j];
-    }
-#pragma unroll
-    for (uint j = 0; j < BLOCKS_N; ++j) store_pair(c + 8 * j, pairs[j], cols - min(cols, 8 * j), is_aligned);
 }
 
 /* Over (products, tiles) groups. */
@@ -236,7 +219,7 @@ gemm_mma(ulong count, ulong m, ulong n, ulong k, double alpha, global const doub
 #pragma unroll
         for (uint h = 0; h < 2; ++h) {
             const uint row = warp_row + 16 * i + 8 * h + eighth;
-            if (row < rows) store_row(c + row * c_pitch + col, sum[i], h, part_cols, is_aligned, alpha, beta);
+            if (row < rows) store_row(c + row * c_pitch + col, sum[i][0] + 2 * h, part_cols, is_aligned, alpha, beta);
         }
 }
 
