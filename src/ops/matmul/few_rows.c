@@ -22,12 +22,6 @@ static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r)
 /* Wide vectors of few elements need more loads at once. */
 static unsigned steps_for(unsigned b_run) { return b_run == 2 ? 8 : 4; }
 
-static const char *cannot(const void *request)
-{
-    const ndr_matmul_request *r = request;
-    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
-}
-
 static const char *unsuited(const ndr_caps *caps, const void *request)
 {
     if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
@@ -51,7 +45,7 @@ const ndr_op_row ndr_matmul_few_rows = { .name = "few_rows",
                                          .file = "matmul/few_rows.cl",
                                          .kernel = "gemm_few_rows",
                                          .needs = NDR_NEEDS_LARGE_GROUPS,
-                                         .cannot = cannot,
+                                         .cannot = ndr_matmul_has_many_rows,
                                          .unsuited = unsuited,
                                          .plan = plan,
                                          .run = ndr_matmul_run_kernel };

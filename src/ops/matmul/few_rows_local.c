@@ -21,12 +21,6 @@ static size_t count_strips(const ndr_matmul_request *r)
     return ndr_ceil_div(r->c.cols, (size_t)s.width * s.spread * s.b_run);
 }
 
-static const char *cannot(const void *request)
-{
-    const ndr_matmul_request *r = request;
-    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
-}
-
 /* Fewer rows, and elements of f32, need less of a at once. Strips of single elements are narrow: one for each unit is
  * enough. */
 static const char *unsuited(const ndr_caps *caps, const void *request)
@@ -60,7 +54,7 @@ const ndr_op_row ndr_matmul_few_rows_local = { .name = "few_rows_local",
                                                .file = "matmul/few_rows_local.cl",
                                                .kernel = "gemm_few_rows",
                                                .needs = NDR_NEEDS_LARGE_GROUPS,
-                                               .cannot = cannot,
+                                               .cannot = ndr_matmul_has_many_rows,
                                                .unsuited = unsuited,
                                                .plan = plan,
                                                .run = ndr_matmul_run_kernel };

@@ -58,6 +58,12 @@ unsigned ndr_matmul_round_few(size_t count)
     return rounded;
 }
 
+const char *ndr_matmul_has_many_rows(const void *request)
+{
+    const ndr_matmul_request *r = request;
+    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
+}
+
 /* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */
 enum { MAX_PRODUCTS = 1 << 15 };
 

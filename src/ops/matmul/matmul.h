@@ -42,6 +42,9 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
 enum { NDR_FEW = 8 };
 unsigned ndr_matmul_round_few(size_t count);
 
+/* Pure, cannot() of the rows for few rows: NULL if c has at most NDR_FEW, otherwise the reason. */
+const char *ndr_matmul_has_many_rows(const void *request);
+
 /* Refuse a dtype other than f32 and f64, one that the device lacks, and an accuracy without a name. */
 ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy);
 
