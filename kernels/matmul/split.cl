@@ -67,20 +67,10 @@ INLINE void add_stretches(float *sum, uint stretches, uint memory, uint full, ui
         wait_for_turn(team);
         barrier_wait(full + 8 * at->stage, at->phase);
         begin_products();
-        MULTIPLY_PARTS(part, a_at, 2, b_at, 0, 0); /* the smallest first */
-        MULTIPLY_PARTS(part, a_at, 0, b_at, 2, 1);
-        MULTIPLY_PARTS(part, a_at, 1, b_at, 1, 1);
-        MULTIPLY_PARTS(part, a_at, 1, b_at, 0, 1);
-        MULTIPLY_PARTS(part, a_at, 0, b_at, 1, 1);
-        MULTIPLY_PARTS(part, a_at, 0, b_at, 0, 1);
+        MULTIPLY_3_PARTS(MULTIPLY_PARTS, part, a_at, b_at);
         end_products();
         pass_turn(team);
-        wait_for_products();
-        join_warp();
-        if (item % 32 == 0) barrier_arrive(empty + 8 * at->stage);
-#pragma unroll
-        for (uint j = 0; j < SUMS; ++j) sum[j] += part[j];
-        advance(at, STAGES);
+        add_stage(sum, part, item, empty, at, STAGES);
     }
 }
 
