@@ -150,10 +150,10 @@ static ndr_status copy_and_wait(const ndr_context *context, cl_command_queue que
     if (shared) NDR_TRY(ndr_submit_shared_copy(&s, shared->copy, false, to ? to : there, from ? from : there, bytes));
     else if (from) NDR_TRY(ndr_submit_write(&s, zones->parent, false, at, bytes, from));
     else NDR_TRY(ndr_submit_read(&s, zones->parent, false, at, bytes, to));
-    (void)ndr_cl.clFlush(queue);
-    const cl_int error = ndr_wait_for_event(context, done);
-    const cl_int code = error == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : error;
+    const cl_int flushed = ndr_cl.clFlush(queue), waited = ndr_wait_for_event(context, done);
+    const cl_int code = waited == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : waited;
     ndr_cl.clReleaseEvent(done);
+    NDR_TRY_CL_AS("clFlush", flushed);
     NDR_TRY_CL_AS("clWaitForEvents", code);
     return NDR_OK;
 }
