@@ -347,8 +347,9 @@ extern atomic_uint ndr_waiters;
 /* Wait in the driver, or poll, until an OpenCL event whose queue is flushed has ended, with success or not. */
 cl_int ndr_wait_for_event(const ndr_context *context, cl_event event);
 
-/* clFinish(); where threads take turns, a wait for a marker instead. */
-cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue);
+/* clFinish(); where threads take turns, a wait for a marker instead. `call` gets the name of OpenCL's function whose code
+ * is returned. */
+cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call);
 
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);

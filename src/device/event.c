@@ -312,7 +312,9 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 {
-    return ndr_wait_for_queue(queue->context, queue->cl) == CL_SUCCESS ? status : fail_still_running(status);
+    const char *call;
+    const bool has_ended = ndr_wait_for_queue(queue->context, queue->cl, &call) == CL_SUCCESS;
+    return has_ended ? status : fail_still_running(status);
 }
 
 ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)

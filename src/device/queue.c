@@ -140,9 +140,10 @@ static ndr_status wait_for_all(ndr_queue *queue)
     const bool has_user_events = atomic_load(&queue->context->has_user_events);
     const ndr_status status = has_user_events ? wait_for_mark(queue) : NDR_OK;
     if (has_user_events && !queue->is_out_of_order) return status;
-    const cl_int error = ndr_wait_for_queue(queue->context, queue->cl);
+    const char *call;
+    const cl_int error = ndr_wait_for_queue(queue->context, queue->cl, &call);
     NDR_TRY(status);
-    NDR_TRY_CL_AS("clFinish", error);
+    NDR_TRY_CL_AS(call, error);
     return NDR_OK;
 }
 

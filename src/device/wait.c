@@ -80,23 +80,26 @@ cl_int ndr_wait_for_event(const ndr_context *context, cl_event event)
     }
     const cl_int error = ndr_cl.clWaitForEvents(1, &event);
     ndr_wait_leave(context);
-    return has_ended(event) ? CL_SUCCESS : error;
+    return ndr_cl_event_code(event, CL_COMPLETE) < CL_COMPLETE ? CL_SUCCESS : error; /* failed work has ended */
 }
 
 /* Intel's runtime also crashes if a thread calls clFinish() for an out-of-order queue while another enqueues kernels
  * there. */
-cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue)
+cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call)
 {
     cl_event mark;
     const bool in_turn = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
     if (!in_turn && ndr_wait_enter(context)) {
+        *call = "clFinish";
         const cl_int error = ndr_cl.clFinish(queue);
         ndr_wait_leave(context);
         return error;
     }
+    *call = "clEnqueueMarkerWithWaitList";
     cl_int error = ndr_submit_last_marker(queue, &mark);
     if (error != CL_SUCCESS) return error;
     (void)ndr_cl.clFlush(queue);
+    *call = "clWaitForEvents";
     error = ndr_wait_for_event(context, mark);
     ndr_cl.clReleaseEvent(mark);
     return error;
