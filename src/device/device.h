@@ -221,8 +221,9 @@ ndr_status ndr_submit_map_image(const ndr_submission *s, const ndr_cl_part *part
 /* Unmap when the mapping is abandoned. A failure is ignored. */
 void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
 
-/* Enqueue a marker to wait for. Returns OpenCL's code; ndr_last_error() stays what it is. */
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done);
+/* Enqueue a marker to wait for. Returns the code of OpenCL's function, whose name `call` gets; ndr_last_error() stays
+ * what it is. */
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call);
 
 /* Of OpenCL 2.0's shared memory. */
 ndr_status ndr_submit_shared_map(const ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes);

@@ -304,8 +304,9 @@ void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
     end_turn(is_taken);
 }
 
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done)
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call)
 {
+    *call = "clEnqueueMarkerWithWaitList";
     const bool is_taken = take_turn();
     const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
     end_turn(is_taken);

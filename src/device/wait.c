@@ -95,8 +95,7 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
         ndr_wait_leave(context);
         return error;
     }
-    *call = "clEnqueueMarkerWithWaitList";
-    cl_int error = ndr_submit_last_marker(queue, &mark);
+    cl_int error = ndr_submit_last_marker(queue, &mark, call);
     if (error != CL_SUCCESS) return error;
     (void)ndr_cl.clFlush(queue);
     *call = "clWaitForEvents";
