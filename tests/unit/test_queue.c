@@ -355,7 +355,7 @@ static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **st
     ndr_queue *unordered;
     ndr_event *before, *marks[2];
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
-    skip_without(made == NDR_OK, "out-of-order queues");
+    skip_without(made == NDR_OK, "the device has no out-of-order queues");
     assert_ok(ndr_event_create(context, &before));
     assert_ok(ndr_event_complete(before)); /* out of order it stays in the list */
     real_fill = ndr_cl.clEnqueueFillBuffer, ndr_cl.clEnqueueFillBuffer = note_fill, fills = 0;
@@ -496,7 +496,7 @@ static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_anothe
     context->caps.wait_helps = helps;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     ndr_context_destroy(other);
-    skip_without(made == NDR_OK, "out-of-order queues");
+    skip_without(made == NDR_OK, "the device has no out-of-order queues");
 }
 
 int main(void)

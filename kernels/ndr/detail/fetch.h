@@ -15,8 +15,8 @@
 #endif
 
 /* How far before its use memory that is read in order is prefetched, in bytes: two pages, because CPUs do not prefetch
- * past a page themselves. One line of several is enough, and to the second-level cache: they fetch the others. */
+ * past a page themselves. One line in four, to the second-level cache, is enough: CPUs then prefetch the others. */
 #define NDR_FETCH_BYTES_ 8192
-#define NDR_FETCH_EVERY_ 256
+#define NDR_FETCH_EVERY_ 256 /* bytes between two such lines */
 
 #endif
