@@ -138,18 +138,30 @@ static ndr_status create_parent(const ndr_context *context, bool has_address, nd
     return ndr_fail_memory(context, status, zones->total);
 }
 
+typedef struct copying {
+    const ndr_zones *zones;
+    size_t at, bytes;
+    const void *from; /* NULL: read to `to` */
+    void *to;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+{
+    const copying *c = copying_;
+    const ndr_shared *shared = c->zones->shared;
+    unsigned char *const there = shared ? shared->base + c->at : NULL;
+    if (shared) return ndr_submit_shared_copy(s, shared->copy, c->to ? c->to : there, c->from ? c->from : there, c->bytes);
+    return c->from ? ndr_submit_write(s, c->zones->parent, c->at, c->bytes, c->from)
+                   : ndr_submit_read(s, c->zones->parent, c->at, c->bytes, c->to);
+}
+
 /* Write the parent's bytes if `from` is set, otherwise read them. No blocking call: threads may take turns in the
  * driver. */
 static ndr_status copy_and_wait(const ndr_context *context, cl_command_queue queue, const ndr_zones *zones, size_t at,
                                 size_t bytes, const void *from, void *to)
 {
     cl_event done;
-    const ndr_submission s = { .queue = queue, .done = &done };
-    const ndr_shared *shared = zones->shared;
-    unsigned char *const there = shared ? shared->base + at : NULL;
-    if (shared) NDR_TRY(ndr_submit_shared_copy(&s, shared->copy, false, to ? to : there, from ? from : there, bytes));
-    else if (from) NDR_TRY(ndr_submit_write(&s, zones->parent, false, at, bytes, from));
-    else NDR_TRY(ndr_submit_read(&s, zones->parent, false, at, bytes, to));
+    NDR_TRY(ndr_command_run_alone(context, queue, submit_copy, &(copying){ zones, at, bytes, from, to }, &done));
     const cl_int flushed = ndr_cl.clFlush(queue), waited = ndr_wait_for_event(context, done);
     const cl_int code = waited == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : waited;
     ndr_cl.clReleaseEvent(done);

@@ -363,7 +363,7 @@ void ndr_image_release(ndr_image *image)
 void ndr_image_destroy(ndr_image *image)
 {
     if (!ndr_handle_retire(NDR_HANDLE_IMAGE, image, __func__)) return;
-    ndr_unmap_all(&image->mappings, image->cl);
+    ndr_unmap_all(image->context, &image->mappings, image->cl);
     ndr_image_release(image);
 }
 
@@ -481,40 +481,41 @@ static ndr_bytes bytes_of(const ndr_image *image, const part *p)
     return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };
 }
 
-static ndr_status submit_buffer(const ndr_submission *s, const transfer *t, bool blocks)
+static ndr_status submit_buffer(ndr_submission *s, const transfer *t)
 {
     const ndr_bytes b = bytes_of(t->image, &t->part);
-    return t->writes ? ndr_submit_write(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host)
-                     : ndr_submit_read(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host);
+    return t->writes ? ndr_submit_write(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host)
+                     : ndr_submit_read(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host);
 }
 
 /* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
-static ndr_status submit_image(const ndr_submission *s, const transfer *t, bool blocks)
+static ndr_status submit_image(ndr_submission *s, const transfer *t)
 {
     const part *p = &t->part;
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, blocks, row, slice, t->host);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, row, slice, t->host);
 }
 
-static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
+static ndr_status submit_transfer(ndr_submission *s, const void *transfer_)
 {
-    const transfer *t = checked;
-    if (is_empty(&t->part)) return ndr_queue_mark_in(&t->order, event);
-    NDR_SUBMIT_AND_RETURN(&t->order, event, s, (t->image->buffer ? submit_buffer : submit_image)(&s, t, blocks));
+    const transfer *t = transfer_;
+    return (t->image->buffer ? submit_buffer : submit_image)(s, t);
 }
 
 static ndr_status transfer_and_wait(transfer t)
 {
     NDR_TRY(check_transfer(&t));
-    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(&t.order, t.writes, submit_transfer, &t);
+    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, NULL);
+    return ndr_command_run_and_wait(&(ndr_command){ &t.order, submit_transfer, &t, NULL });
 }
 
 static ndr_status transfer_async(transfer t, ndr_event **event)
 {
     NDR_TRY(check_transfer(&t));
-    return submit_transfer(&t, false, event);
+    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, event);
+    return ndr_command_run(&(ndr_command){ &t.order, submit_transfer, &t, NULL }, event);
 }
 
 #define TRANSFER(queue, image_, given_, is_write, memory)                                               \
@@ -548,6 +549,17 @@ ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_im
 
 /* ---- on the device ---- */
 
+typedef struct filling {
+    const ndr_cl_part *part;
+    const void *value;
+} filling;
+
+static ndr_status submit_fill(ndr_submission *s, const void *filling_)
+{
+    const filling *f = filling_;
+    return ndr_submit_fill_image(s, f->part, f->value);
+}
+
 ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *value,
                           ndr_event **event)
 {
@@ -557,7 +569,7 @@ ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_pa
     NDR_REQUIRE_SET(value);
     NDR_TRY(read_part(__func__, image, given, &p));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_fill_image(&s, &p.cl, value));
+    return ndr_command_run(&(ndr_command){ &order, submit_fill, &(filling){ &p.cl, value }, NULL }, event);
 }
 
 static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
@@ -588,6 +600,18 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
     return NDR_OK;
 }
 
+typedef struct copying {
+    const ndr_cl_part *part;
+    cl_mem to;
+    const size_t *to_origin;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+{
+    const copying *c = copying_;
+    return ndr_submit_copy_image(s, c->part, c->to, c->to_origin);
+}
+
 ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *given, ndr_image *to,
                           const size_t *to_origin, ndr_event **event)
 {
@@ -600,7 +624,7 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     if (to_origin) ndr_reverse_dims(to->dims, to_origin, target);
     NDR_TRY(check_copy(from, &p, to, target));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_copy_image(&s, &p.cl, to->cl, target));
+    return ndr_command_run(&(ndr_command){ &order, submit_copy, &(copying){ &p.cl, to->cl, target }, NULL }, event);
 }
 
 /* ---- mapping ---- */
@@ -611,10 +635,10 @@ typedef struct mapped_pitches {
     size_t row, slice;
 } mapped_pitches;
 
-static ndr_status submit_map(const ndr_submission *s, const ndr_map_request *request, cl_map_flags flags, void **host)
+static ndr_status submit_map(ndr_submission *s, const ndr_map_request *request, void **host)
 {
     mapped_pitches *m = request->more;
-    return ndr_submit_map_image(s, &m->part, flags, host, &m->row, &m->slice);
+    return ndr_submit_map_image(s, &m->part, ndr_map_flags(request->access), host, &m->row, &m->slice);
 }
 
 ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access, const ndr_image_part *given,

@@ -29,7 +29,7 @@ static void free_task(task *t)
 static void end_task(task *t, ndr_status status)
 {
     const ndr_cause *cause = status == NDR_OK ? NULL : ndr_cause_new(status, ndr_last_cl_error(), ndr_last_error());
-    NDR_IGNORE(ndr_event_set_end("ndr_host_task", t->end, cause));
+    NDR_IGNORE(ndr_command_end_event("ndr_host_task", t->end, cause));
 }
 
 static ndr_status run_task(const task *t)

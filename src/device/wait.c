@@ -95,7 +95,8 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
         ndr_wait_leave(context);
         return error;
     }
-    cl_int error = ndr_submit_last_marker(queue, &mark, call);
+    *call = "clEnqueueMarkerWithWaitList";
+    cl_int error = ndr_command_last_marker(context, queue, &mark);
     if (error != CL_SUCCESS) return error;
     (void)ndr_cl.clFlush(queue);
     *call = "clWaitForEvents";

@@ -173,13 +173,16 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
 
 /* ---- running ---- */
 
-static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
+/* With the lock held. */
+static ndr_status run(const ndr_launch_request *r, ndr_event **event)
 {
-    l->clones = p->clones;
-    l->planned = p->planned;
-    NDR_TRY(ndr_args_check_use(p->kernel, l->queue, p->args, p->arg_count));
-    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, p->args));
-    return ndr_launch_enqueue(l);
+    ndr_prepared *const p = r->prepared;
+    ndr_launch_state l = ndr_launch_state_of(r);
+    l.clones = p->clones;
+    l.planned = p->planned;
+    NDR_TRY(ndr_args_check_use(p->kernel, l.queue, p->args, p->arg_count));
+    if (l.workspace) NDR_TRY(ndr_reduction_bind(&l, p->args));
+    return ndr_launch_enqueue(&l, event);
 }
 
 static void keep_args(const ndr_prepared *p, ndr_arg *kept)
@@ -189,13 +192,12 @@ static void keep_args(const ndr_prepared *p, ndr_arg *kept)
 
 ndr_status ndr_prepared_run_plain(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
 {
-    ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, r, event));
+    NDR_TRY(ndr_order_check(r->order));
     ndr_mutex_lock(&r->prepared->lock);
     if (kept) keep_args(r->prepared, kept);
-    const ndr_status status = run(r->prepared, &l);
+    const ndr_status status = run(r, event);
     ndr_mutex_unlock(&r->prepared->lock);
-    return ndr_launch_end(&l, status, event);
+    return status;
 }
 
 ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)

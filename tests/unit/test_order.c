@@ -674,7 +674,7 @@ static void test_order__tells_the_drivers_first_code(void **state)
     ndr_queue *second = new_queue(), *third = new_queue();
     assert_ok(ndr_launch_event(ndr_after(second, gate), add_one, &b, ndr_range_1d(INTS), x));
     assert_ok(ndr_launch_event(ndr_after(third, b), add_one, &c, ndr_range_1d(INTS), y));
-    assert_int_equal(clSetUserEventStatus(gate->first, CL_OUT_OF_RESOURCES), CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(ndr_event_end(gate), CL_OUT_OF_RESOURCES), CL_SUCCESS);
     assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(c), "because work before it did: the work was enqueued, but failed: "
                    "CL_OUT_OF_RESOURCES (-5)");
     assert_int_equal(ndr_last_cl_error(), -5);
@@ -726,7 +726,7 @@ static void test_order__names_the_kernel_that_failed_first(void **state)
     assert_ok(ndr_launch_event(ndr_after(line, first), copy_ints, &second, ndr_range_1d(INTS), y, x));
     assert_ok(ndr_event_complete(gate));
     assert_int_equal(clFinish(line->cl), CL_SUCCESS);
-    failing = first->first;
+    failing = ndr_event_end(first);
     real_info = ndr_cl.clGetEventInfo;
     ndr_cl.clGetEventInfo = report_failure;
     const ndr_status status = ndr_event_wait(second);

@@ -169,8 +169,9 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
     assert_ok(ndr_buffer_create_from(traced, BYTES, host, &x));
     const ndr_cl_rect_side side = { .cl = x->cl, .pitch = { 16, 64 } };
     assert_memory_equal(side.origin, at, sizeof at);
-    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, true, host));
-    assert_ok(ndr_submit_read_rect(&(ndr_submission){ line->cl, { 0 }, &done }, &side, &side, extent, true, host));
+    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, host));
+    assert_ok(ndr_submit_read_rect(&(ndr_submission){ .queue = line->cl, .done = &done }, &side, &side, extent, host));
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     ndr_buffer_destroy(x);
     close_traced();
@@ -508,7 +509,7 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_int_equal(error, CL_SUCCESS);
     const ndr_wait_list waits = { 1, &gate };
     for (int i = 0; i < LIMIT + OVER; ++i)
-        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL }));
+        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL, false }));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
