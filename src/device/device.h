@@ -847,6 +847,9 @@ ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, cons
                                   size_t offset_bytes, size_t size_bytes);
 ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes);
 
+/* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
+extern size_t ndr_max_fill_patterns;
+
 /* Enqueue a copy of checked bytes. */
 ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
                                   const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes);

@@ -3,6 +3,8 @@
 
 enum { WIDEST = 128 /* bytes: the largest pattern of OpenCL */ };
 
+size_t ndr_max_fill_patterns = INT32_MAX;
+
 typedef struct filling {
     const ndr_buffer *buffer;
     const void *pattern;
@@ -105,6 +107,6 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     NDR_TRY(ndr_buffer_check_unmapped(__func__, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
     const filling f = { buffer, pattern, pattern_bytes, offset_bytes, size_bytes };
-    if ((offset_bytes + size_bytes) / pattern_bytes > INT32_MAX) return fill_far(&order, &f, event);
+    if ((offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns) return fill_far(&order, &f, event);
     return ndr_command_run(&(ndr_command){ &order, submit_fill, &f, NULL }, event);
 }

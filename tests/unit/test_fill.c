@@ -2,6 +2,7 @@
 #include "faults/between.h"
 
 #include "program/program.h"
+#include "reference.h"
 
 /* ---- large fills: recorded, not done ---- */
 
@@ -135,54 +136,74 @@ static void test_fill__says_that_some_bytes_may_be_filled(void **state)
     ndr_buffer_destroy(x);
 }
 
-/* ---- large fills: done ---- */
+/* ---- with a lower limit, so that small buffers will do ---- */
 
-enum { AROUND = 512 };
-static const size_t far_at = (size_t)1 << 31;
+enum { BYTES = 4096, LIMIT = 500 };
 
-/* The bytes around 2^31 of a buffer: filled there, and unchanged elsewhere. */
-static void check_around(ndr_buffer *x, size_t begin, size_t size, unsigned char value)
+static void fill_and_check(ndr_queue *line, ndr_buffer *x, size_t offset, size_t size, size_t pattern_bytes)
 {
-    unsigned char got[2 * AROUND];
-    assert_ok(ndr_buffer_read(queue, x, far_at - AROUND, sizeof got, got));
-    for (size_t i = 0; i < sizeof got; ++i) {
-        const size_t at = far_at - AROUND + i;
-        assert_int_equal(got[i], at >= begin && at < begin + size ? value : 0);
-    }
+    unsigned char pattern[128], got[BYTES];
+    const unsigned char zero = 0;
+    for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = (unsigned char)(i * 37 + 1);
+    ndr_event *cleared;
+    assert_ok(ndr_buffer_fill(line, x, 0, BYTES, &zero, 1, &cleared));
+    assert_ok(ndr_buffer_fill(ndr_after(line, cleared), x, offset, size, pattern, pattern_bytes, NULL));
+    assert_ok(ndr_queue_finish(line));
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, got));
+    for (size_t i = 0; i < BYTES; ++i)
+        if (got[i] != (i >= offset && i < offset + size ? pattern[(i - offset) % pattern_bytes] : 0))
+            fail_msg("byte %zu of a fill of %zu bytes from %zu by %zu is %d", i, size, offset, pattern_bytes, got[i]);
+    ndr_event_destroy(cleared);
 }
 
-static void test_fill__fills_behind_2_to_the_31(void **state)
+static size_t below(uint64_t *seed, size_t count) { return (size_t)(random_bits(seed) >> 33) % count; }
+
+static void try_fills(ndr_queue *line)
 {
-    (void)state;
-    static const struct {
-        size_t before, size; /* bytes from 2^31 - before on */
-    } cases[] = { { 1, 2 }, { 0, 1 }, { 100, 255 }, { 3, 256 }, { 127, 257 }, { 129, 400 }, { 511, 1021 } };
-    ndr_buffer *x;
-    if (sizeof(size_t) < 8) skip();
-    if (ndr_buffer_create(context, far_at + AROUND, &x) != NDR_OK) skip(); /* the device has no such buffer */
-    const unsigned char zero = 0, seven = 7;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        assert_ok(ndr_buffer_fill(queue, x, far_at - AROUND, 2 * AROUND, &zero, 1, NULL));
-        assert_ok(ndr_buffer_fill(queue, x, far_at - cases[i].before, cases[i].size, &seven, 1, NULL));
-        check_around(x, far_at - cases[i].before, cases[i].size, seven);
+    ndr_buffer *x = buffer_of(BYTES, NULL);
+    uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    ndr_max_fill_patterns = LIMIT;
+    for (int round = 0; round < (quick() ? 40 : 300); ++round) {
+        const size_t pattern_bytes = (size_t)1 << below(&seed, 6), most = BYTES / pattern_bytes;
+        const size_t first = below(&seed, most), count = 1 + below(&seed, most - first);
+        fill_and_check(line, x, first * pattern_bytes, count * pattern_bytes, pattern_bytes);
     }
+    ndr_max_fill_patterns = INT32_MAX;
     ndr_buffer_destroy(x);
 }
 
-/* The fill does not wait on the host: the event is failed after it. */
+static void test_fill__behind_the_limit_is_the_same(void **state)
+{
+    (void)state;
+    try_fills(queue);
+}
+
+static void test_fill__behind_the_limit_is_the_same_out_of_order(void **state)
+{
+    (void)state;
+    ndr_queue *unordered = NULL;
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
+    assert_ok(made);
+    try_fills(unordered);
+    ndr_queue_destroy(unordered);
+}
+
+/* The fill returns before the event ends, which another call then fails. */
 static void test_fill__behind_work_that_fails_does_not_block(void **state)
 {
     (void)state;
-    if (sizeof(size_t) < 8) skip();
-    ndr_buffer *x;
-    if (ndr_buffer_create(context, far_at + AROUND, &x) != NDR_OK) skip(); /* the device has no such buffer */
+    ndr_buffer *x = buffer_of(BYTES, NULL);
     ndr_event *gate, *done;
     const unsigned char seven = 7;
+    ndr_max_fill_patterns = LIMIT;
     assert_ok(ndr_event_create(context, &gate));
-    assert_ok(ndr_buffer_fill(ndr_after(queue, gate), x, far_at + 1, 300, &seven, 1, &done));
+    assert_ok(ndr_buffer_fill(ndr_after(queue, gate), x, 1001, 300, &seven, 1, &done));
     assert_ok(ndr_event_fail(gate, NDR_BAD_ARGUMENT, "on purpose"));
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(done), "on purpose");
     NDR_IGNORE(ndr_queue_finish(queue));
+    ndr_max_fill_patterns = INT32_MAX;
     ndr_event_destroy(done);
     ndr_event_destroy(gate);
     ndr_buffer_destroy(x);
@@ -193,7 +214,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fill__counts_patterns_in_31_bits),
         cmocka_unit_test(test_fill__says_that_some_bytes_may_be_filled),
-        cmocka_unit_test(test_fill__fills_behind_2_to_the_31),
+        cmocka_unit_test(test_fill__behind_the_limit_is_the_same),
+        cmocka_unit_test(test_fill__behind_the_limit_is_the_same_out_of_order),
         cmocka_unit_test(test_fill__behind_work_that_fails_does_not_block),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
