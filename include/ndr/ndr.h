@@ -76,7 +76,7 @@ typedef enum ndr_status {
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
-    NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk, which is off or could not keep it. */
+    NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk: the cache is off or unwritable. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
@@ -204,13 +204,15 @@ typedef struct ndr_device_info {
     unsigned address_bits;   /**< 32 or 64: the width of size_t in kernels. */
     size_t max_group_size;   /**< Most work-items of one group; a kernel may allow fewer. */
     size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
-    size_t local_memory_bytes;      /**< Of one group. */
-    size_t max_buffer_bytes;        /**< Of one buffer. */
-    size_t view_align_bytes;        /**< A view starts at a multiple of it: ndr_buffer_create_view(). */
-    size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
-                                         pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
-    uint64_t global_memory_bytes;   /**< Of the whole device. */
-    uint64_t global_cache_bytes;    /**< 0 if there is none or the driver does not report it. */
+    size_t local_memory_bytes;      /**< Local memory of one group, in bytes. */
+    size_t max_buffer_bytes;        /**< Largest buffer, in bytes. */
+    size_t view_align_bytes;        /**< A view starts at a multiple of this: ndr_buffer_create_view(). */
+    size_t max_argument_bytes;      /**< Most bytes that all arguments of a kernel may have together: its values,
+                                         address_bits / 8 for each pointer, and 152 for an NDR_RANGE or
+                                         NDR_ND_RANGE. */
+    uint64_t global_memory_bytes;   /**< The device's memory, in bytes. */
+    uint64_t global_cache_bytes;    /**< The cache of that memory, in bytes; 0 if there is none or the driver does not
+                                         report it. */
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
@@ -254,9 +256,9 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
  * must end that event, without a launch in the same context before. A launch that wrote past the end or before the
  * start of a buffer returns NDR_OUT_OF_BOUNDS, and the sentence names kernel, argument, launch and first changed byte.
  * That launch has run, and what it wrote inside its buffers is kept. ndr_buffer_create() fills a buffer: each four
- * bytes are 0xfff0bad1, NaN as float and as double, -1000751 as int. Every call refuses a handle that was destroyed,
- * overwritten, or never was one. A destroy function ignores such a handle, says so in ndr_last_error(), and the report
- * below counts it.
+ * bytes are 0xfff0bad1, NaN as float and as double, -1000751 as int. Every call refuses a pointer that is not a handle,
+ * and a handle that has been destroyed or overwritten. A destroy function ignores such a handle, says so in
+ * ndr_last_error(), and the report below counts it.
  *
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
  * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's.
@@ -326,8 +328,8 @@ typedef struct ndr_queue_desc {
     int64_t spin_ns;
 
     /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
-     * ndr_queue_barrier(). Work that has neither waits for nothing, also where a comment says "after all work before
-     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
+     * ndr_queue_barrier(). Other work starts immediately, even where a comment says "after all work before it".
+     * NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
      * run the queue in order, so earlier work must not wait for later work. Default: off. */
     bool out_of_order;
 } ndr_queue_desc;

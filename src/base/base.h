@@ -127,7 +127,7 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
 /* Free a handle's memory. The memory of a listed handle goes through the quarantine first. */
 void ndr_handle_free(void *handle);
 
-/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without NAME
+/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that has been destroyed", or without NAME
  * if `name` is NULL. A destroyed context stays live as long as one of its objects is. */
 ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
     __attribute__((cold));

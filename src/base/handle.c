@@ -165,10 +165,10 @@ static fault find_fault(ndr_handle_kind kind, const void *handle, bool is_to_be_
     if (!ndr_handles_are_checked() || (!found && atomic_load(&unchecked_contexts) > 0)) return out;
     if (!found)
         snprintf(out.chars, sizeof out.chars,
-                 "is not %s: there is no handle at %p, and none of the last %d that were destroyed was there",
+                 "is not %s: there is no handle at %p, and none of the last %d destroyed handles was there",
                  kind_name(kind), handle, QUARANTINED);
     else if (found->is_freed || (is_to_be_destroyed && found->is_retired))
-        snprintf(out.chars, sizeof out.chars, "is %s that was destroyed", kind_name(found->kind));
+        snprintf(out.chars, sizeof out.chars, "is %s that has been destroyed", kind_name(found->kind));
     else if (found->kind != kind)
         snprintf(out.chars, sizeof out.chars, "is %s, not %s", kind_name(found->kind), kind_name(kind));
     else if (!is_sealed(handle))

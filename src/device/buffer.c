@@ -160,9 +160,8 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
 ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address)
 {
     NDR_REQUIRE_SET(buffer, address);
-    NDR_REQUIRE(buffer->address,
-                "ndr_buffer_get_address: the buffer was made without an address; make it with "
-                "ndr_buffer_desc.has_address");
+    NDR_REQUIRE(buffer->address, "ndr_buffer_get_address: the buffer was created without an address; set "
+                                 "ndr_buffer_desc.has_address");
     *address = buffer->address;
     return NDR_OK;
 }
@@ -227,10 +226,10 @@ ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access 
     const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
     const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
     NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
-                "%s: the %s was made for the host %s, not to %s it; change ndr_%s_desc.host", call, what,
-                may_read    ? "to read"
-                : may_write ? "to write"
-                            : "not to use",
+                "%s: the %s was created %s host access, so the host cannot %s it; change ndr_%s_desc.host", call, what,
+                may_read    ? "with read-only"
+                : may_write ? "with write-only"
+                            : "without",
                 reads && !may_read ? "read" : "write", what);
     return NDR_OK;
 }
@@ -411,7 +410,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
                                   access != NDR_MAP_READ));
-    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map at least one byte");
     return ndr_buffer_map_bytes(&order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
 }
 

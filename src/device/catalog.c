@@ -138,8 +138,10 @@ ndr_status ndr_catalog_read(ndr_catalog *catalog)
 ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count)
 {
     NDR_REQUIRE_SET(count);
-    NDR_REQUIRE(devices || capacity == 0,
-                "ndr_device_list: devices is NULL, but capacity is %zu; pass memory for as many, or 0", capacity);
+    NDR_REQUIRE(
+        devices || capacity == 0,
+        "ndr_device_list: devices is NULL, but capacity is %zu; pass an array of that many elements, or capacity 0",
+        capacity);
     ndr_catalog catalog;
     NDR_TRY(ndr_catalog_read(&catalog));
     for (size_t i = 0; i < catalog.count && i < capacity; ++i) devices[i] = catalog.entries[i].caps.info;

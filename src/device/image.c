@@ -167,7 +167,8 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
                                   ndr_image_format *formats, size_t *count)
 {
     NDR_REQUIRE_SET(context, use, count);
-    NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu; pass memory for as many, or 0",
+    NDR_REQUIRE(formats || capacity == 0,
+                "%s: formats is NULL, but capacity is %zu; pass an array of that many elements, or capacity 0",
                 __func__, capacity);
     const image_type *type = NULL;
     NDR_TRY(find_type("ndr_image_list_formats, use", use, &type));
@@ -441,12 +442,12 @@ static ndr_status check_pitches(const char *call, const ndr_image *image, const 
     size_t bytes = p->cl.extent[0] * image->element_bytes;
     for (unsigned k = 0; k + 1 < image->dims; ++k) {
         const size_t pitch = p->pitch[k] ? p->pitch[k] : bytes;
-        NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu", call,
+        NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu; increase it", call,
                     image->dims - 1 - k, p->cl.extent[k], bytes, names[k], pitch);
         NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0,
                     "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k], pitch, names[0], p->pitch[0]);
         NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->cl.extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
-                       "%s: %s %zu takes more bytes of the host's memory than there can be", call, names[k], pitch);
+                       "%s: with %s %zu the part exceeds the host's address space; reduce it", call, names[k], pitch);
     }
     return NDR_OK;
 }
@@ -627,7 +628,7 @@ ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access acce
     NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(check_host_access(__func__, image, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_TRY(read_part(__func__, image, given, &p));
-    NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map one element at least");
+    NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map at least one element");
     mapped_pitches pitches = { p.cl, 0, 0 };
     const ndr_map_request request = {
         .mappings = &image->mappings, .cl = image->cl, .access = access, .submit = submit_map, .more = &pitches

@@ -36,8 +36,7 @@ static size_t element_bytes(const rect *r) { return r->desc->element_bytes ? r->
 static ndr_status refuse_end(const rect *r, const side *s, unsigned k)
 {
     if (!s->buffer)
-        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "need more bytes of the host's memory than there can be: %s",
-                          "compare the pitches");
+        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "exceed the host's address space: %s", "reduce the pitches");
     return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k,
                       "reach past the end of a buffer of %zu bytes, with offset_bytes %zu, row_pitch_bytes %zu and "
                       "plane_pitch_bytes %zu",

@@ -406,7 +406,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
     NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
                 "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
                 "and ndr_shared_write()");
-    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
     ndr_mutex_lock(&shared->lock);
     const ndr_status status = map_locked(&order, access, &s);
     ndr_mutex_unlock(&shared->lock);

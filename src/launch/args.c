@@ -60,10 +60,13 @@ static ndr_status check_access(const arg_check *p, ndr_access access)
     if (access == NDR_ACCESS_READ_WRITE || p->param->kind == NDR_PARAM_ANY) return NDR_OK;
     const bool writes = writes_through(p->param);
     if (writes && access == NDR_ACCESS_READ)
-        return refuse(p, "is a buffer made for kernels to read (ndr_buffer_desc.kernels), but this one may write "
-                         "through it; declare it const");
+        return refuse(p,
+                      "is a buffer that was created read-only for kernels (ndr_buffer_desc.kernels), but this kernel "
+                      "may write to it; declare the parameter const");
     if (!writes && access == NDR_ACCESS_WRITE)
-        return refuse(p, "is a buffer made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
+        return refuse(p,
+                      "is a buffer that was created write-only for kernels (ndr_buffer_desc.kernels), but this kernel "
+                      "reads it; change that field");
     return NDR_OK;
 }
 
@@ -180,7 +183,7 @@ static ndr_status check_reached_buffer(const ndr_kernel *kernel, const ndr_buffe
     const char *const wrong =
         !buffer                              ? "is NULL"
         : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
-        : !buffer->address                   ? "was made without an address; make it with ndr_buffer_desc.has_address"
+        : !buffer->address                   ? "was created without an address; set ndr_buffer_desc.has_address"
                                              : NULL;
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !wrong, "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu %s",
                    kernel->name, index, wrong);
@@ -221,8 +224,8 @@ static ndr_status pass_image(const arg_check *p, ndr_bound *out)
 static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_bound *out)
 {
     static const char *const uses[] = { "reads and writes", "reads", "writes" };
-    static const char *const made_for[] = { "", "a kernel that only reads it", "a kernel that only writes it",
-                                            "no kernel" };
+    static const char *const created[] = { "", "read-only for kernels", "write-only for kernels",
+                                           "without kernel access" };
     const ndr_image *image = p->arg->as.image;
     if (p->arg->kind != NDR_ARG_IMAGE) return refuse_kind(p, "an image");
     NDR_TRY(pass_image(p, out));
@@ -230,8 +233,9 @@ static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_b
         return REFUSE(p, " is given an %s; compare the dimensions and ndr_image_desc.is_array, buffer and format",
                       image->type_name);
     if (image->kernel_access != NDR_ACCESS_READ_WRITE && image->kernel_access != p->param->access)
-        return REFUSE(p, " is an image made for %s (ndr_image_desc.kernels), but this one %s it",
-                      made_for[image->kernel_access], uses[p->param->access]);
+        return REFUSE(
+            p, " is an image that was created %s (ndr_image_desc.kernels), but this kernel %s it; change that field",
+            created[image->kernel_access], uses[p->param->access]);
     if (p->param->access == NDR_ACCESS_READ_WRITE && !image->is_read_write)
         return refuse_as(NDR_UNSUPPORTED, p,
                          "is an image of a format that the device does not have for read_write parameters; "
@@ -353,9 +357,10 @@ static ndr_status convert_local(const arg_check *p, ndr_bound *out, size_t *loca
     size_t bytes = arg->size_bytes;
     for (unsigned d = 0; d < 3; ++d)
         if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
-            return REFUSE_AS(NDR_LIMIT_EXCEEDED, p, " asks for local memory of %s elements: more than can be counted",
+            return REFUSE_AS(NDR_LIMIT_EXCEEDED, p,
+                             " asks for local memory of %s elements, which exceeds the address space",
                              ndr_sizes_print(3, arg->as.extent).chars);
-    if (bytes == 0) return refuse(p, "asks for no local memory; ask for one element at least");
+    if (bytes == 0) return refuse(p, "asks for no local memory; ask for at least one element");
     out->size_bytes = bytes;
     out->value = NULL;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
@@ -623,7 +628,7 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
 static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->arg->kind == NDR_ARG_NONE)
-        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, "
+        return refuse(p, "was never set: make it with ndr_arg_of() (ndr_local takes 1 to 3 extents, "
                          "ndr_reducer a number)");
     if (is_reached(p->arg))
         return refuse(p, "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
@@ -683,8 +688,9 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         return status;
     }
     NDR_TRY(check_argument_bytes(kernel));
-    NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of as many",
-                kernel->name, arg_count);
+    NDR_REQUIRE(args || arg_count == 0,
+                "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of that length", kernel->name,
+                arg_count);
     return NDR_OK;
 }
 

@@ -66,7 +66,8 @@ static ndr_status check_dims(const planner *p)
                    "kernel \"%s\": a range has 1 to 3 dimensions, not %u: make it with ndr_range_1d(), _2d() or _3d()",
                    kernel, range->global.dims);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->local.dims == 0 || range->local.dims == range->global.dims,
-                   "kernel \"%s\": the global range has %u dimension%s, but the local one %u: give both as many",
+                   "kernel \"%s\": the global range has %u dimension%s, but the local range has %u: give both "
+                   "the same number",
                    kernel, range->global.dims, range->global.dims == 1 ? "" : "s", range->local.dims);
     NDR_REQUIRE_AS(
         NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
@@ -422,7 +423,7 @@ static ndr_status count_items(const planner *p, ndr_nd_range *items)
     for (unsigned d = 0; d < p->dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
                        ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),
-                       "kernel \"%s\": %zu groups of %zu work-items in dimension %u are more than can be counted",
+                       "kernel \"%s\": %zu groups of %zu work-items in dimension %u exceed size_t: launch fewer groups",
                        p->rules->kernel, range->global.size[d], counted.local.size[d], d);
     *items = counted;
     return NDR_OK;

@@ -15,8 +15,8 @@ static bool find_end(const ndr_operand *operand, size_t *end)
 ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
 {
     NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols,
-                "%s: %s has %zu columns, but a pitch of only %zu; make the pitch as large, or 0 for just that", o->call,
-                o->name, o->cols, o->pitch);
+                "%s: %s has %zu columns, but its pitch is %zu; use at least %zu, or 0 for no padding", o->call, o->name,
+                o->cols, o->pitch, o->cols);
     if (is_empty(o)) return NDR_OK;
     NDR_REQUIRE(o->buffer, "%s: %s has no buffer; set %s.buffer", o->call, o->name, o->name);
     NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);

@@ -799,11 +799,11 @@ static void test_check__refuses_what_was_destroyed(void **state)
     char host[64];
     ndr_buffer_destroy(buffer);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host),
-                   "ndr_buffer_read: buffer is a buffer that was destroyed");
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, live, 0, buffer, 0, 1, NULL),
-                   "a buffer that was destroyed");
+                   "a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
-                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that was destroyed");
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
     assert_refused(
         NDR_BAD_ARGUMENT,
         ndr_reduce(
@@ -811,7 +811,7 @@ static void test_check__refuses_what_was_destroyed(void **state)
             &(ndr_reduce_desc){
                 .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1, .input = { buffer, 0 }, .output = { live, 0 } },
             NULL),
-        "ndr_reduce: input is a buffer that was destroyed");
+        "ndr_reduce: input is a buffer that has been destroyed");
     assert_int_equal(ndr_buffer_size(buffer), 0);
     assert_null(ndr_buffer_cl(buffer));
     ndr_event *event;
@@ -820,10 +820,12 @@ static void test_check__refuses_what_was_destroyed(void **state)
     assert_ok(ndr_launch_event(line, kernel, &event, ndr_range_1d(1), live, (int64_t)0, 1u));
     ndr_event_destroy(event);
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event), "ndr_event_wait: event is an event that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line), "ndr_queue_finish: queue is a queue that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event),
+                   "ndr_event_wait: event is an event that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line),
+                   "ndr_queue_finish: queue is a queue that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(line, kernel, ndr_range_1d(1), live, (int64_t)0, 1u),
-                   "ndr_launch: queue is a queue that was destroyed");
+                   "ndr_launch: queue is a queue that has been destroyed");
     ndr_buffer_destroy(live);
 }
 
@@ -841,11 +843,12 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     ndr_context_destroy(made);
     ndr_context_destroy(made);
     assert_string_equal(ndr_last_error(),
-                        "ndr_context_destroy: the handle to destroy is a context that was destroyed");
+                        "ndr_context_destroy: the handle to destroy is a context that has been destroyed");
     assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps the kernels alive */
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line),
+                   "context is a context that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that has been destroyed");
 }
 
 static void test_check__destroys_nothing_twice(void **state)
@@ -854,7 +857,8 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
-    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is a buffer that was destroyed");
+    assert_string_equal(ndr_last_error(),
+                        "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
     ndr_buffer *other = buffer_of(64, NULL); /* at another address */
     assert_ptr_not_equal(other, buffer);
@@ -901,7 +905,7 @@ static void test_check__remembers_a_thousand_destroyed_handles(void **state)
         assert_ok(ndr_queue_mark(queue, &event));
         ndr_event_destroy(event);
     }
-    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that has been destroyed");
 }
 
 /* ---- on and off ---- */
