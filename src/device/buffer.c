@@ -211,7 +211,8 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr
 {
     NDR_REQUIRE_SET_IN(call, queue, buffer);
     NDR_REQUIRE(queue->context == buffer->context,
-                "%s: queue and buffer belong to different contexts; make both in one", call);
+                "%s: queue and buffer belong to different contexts%s; create both in one", call,
+                ndr_handle_or_destroyed());
     return check_bounds(call, buffer, offset_bytes, size_bytes);
 }
 

@@ -253,7 +253,8 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
     if (!buffer) return NDR_OK;
     NDR_REQUIRE_SET_IN("ndr_image_create", buffer);
     NDR_REQUIRE(buffer->context == context,
-                "ndr_image_create: the buffer belongs to another context; make both in one");
+                "ndr_image_create: the buffer belongs to another context%s; create both in one",
+                ndr_handle_or_destroyed());
     NDR_REQUIRE(!desc->contents,
                 "ndr_image_create: buffer is set, but so is contents; write the contents to the buffer");
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, desc->size.size[0] <= buffer->size_bytes / element_bytes,
@@ -390,8 +391,8 @@ static bool is_empty(const part *p)
 static ndr_status check_queue(const char *call, const ndr_queue *queue, const ndr_image *image)
 {
     NDR_REQUIRE_SET_IN(call, queue, image);
-    NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one",
-                call);
+    NDR_REQUIRE(queue->context == image->context,
+                "%s: queue and image belong to different contexts; create both in one", call);
     return NDR_OK;
 }
 

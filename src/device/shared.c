@@ -329,7 +329,7 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const spa
     const ndr_shared *shared = s->shared;
     NDR_REQUIRE_SET_IN(call, queue, shared);
     NDR_REQUIRE(queue->context == shared->context,
-                "%s: queue and shared allocation belong to different contexts; make both in one", call);
+                "%s: queue and shared allocation belong to different contexts; create both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    s->offset_bytes <= shared->size_bytes && s->size_bytes <= shared->size_bytes - s->offset_bytes,
                    "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes; at most %zu "

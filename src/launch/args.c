@@ -76,7 +76,7 @@ static ndr_status convert_shared(const arg_check *p, ndr_bound *out)
     const unsigned char *pointer = p->arg->as.shared.pointer;
     if (!shared) return refuse(p, "is a NULL shared allocation; write ndr_null if that is meant");
     if (shared->context != p->kernel->context)
-        return refuse(p, "is a shared allocation of another context than the kernel's; make it in that one");
+        return refuse(p, "is a shared allocation of another context than the kernel's; create it in that one");
     if (!pointer) pointer = shared->start;
     if ((uintptr_t)pointer - (uintptr_t)shared->start > shared->size_bytes)
         return REFUSE(p, " is given the address %p, which is not in the shared allocation of %zu bytes at %p; pass an "
@@ -99,7 +99,8 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
-        return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
+        return REFUSE(p, " is a buffer of another context than the kernel's%s; create it in that one",
+                      ndr_handle_or_destroyed());
     out->value = &buffer->cl;
     return check_access(p, buffer->kernel_access);
 }
@@ -180,11 +181,13 @@ size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
 
 static ndr_status check_reached_buffer(const ndr_kernel *kernel, const ndr_buffer *buffer, size_t index)
 {
-    const char *const wrong =
-        !buffer                              ? "is NULL"
-        : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
-        : !buffer->address                   ? "was created without an address; set ndr_buffer_desc.has_address"
-                                             : NULL;
+    const char *const wrong = !buffer            ? "is NULL"
+                              : !buffer->address ? "was created without an address; set ndr_buffer_desc.has_address"
+                                                 : NULL;
+    NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !buffer || buffer->context == kernel->context,
+                   "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu belongs to another context%s; create it in "
+                   "the kernel's",
+                   kernel->name, index, ndr_handle_or_destroyed());
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !wrong, "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu %s",
                    kernel->name, index, wrong);
     return NDR_OK;
@@ -201,8 +204,8 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reach
         NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared, "kernel \"%s\": ndr_reaches() %zu is a NULL shared allocation",
                        kernel->name, i);
         NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared->context == kernel->context,
-                       "kernel \"%s\": the allocation of ndr_reaches() %zu belongs to another context; make it in the "
-                       "kernel's",
+                       "kernel \"%s\": the allocation of ndr_reaches() %zu belongs to another context; create it in "
+                       "the kernel's",
                        kernel->name, i);
     }
     return NDR_OK;
@@ -215,7 +218,7 @@ static ndr_status pass_image(const arg_check *p, ndr_bound *out)
     const ndr_image *image = p->arg->as.image;
     if (!image) return refuse(p, "is a NULL image");
     if (image->context != p->kernel->context)
-        return refuse(p, "is an image of another context than the kernel's; make it in that one");
+        return refuse(p, "is an image of another context than the kernel's; create it in that one");
     out->size_bytes = sizeof image->cl;
     out->value = &image->cl;
     return check_image_use(p);
@@ -248,7 +251,7 @@ static ndr_status pass_sampler(const arg_check *p, ndr_bound *out)
     const ndr_sampler *sampler = p->arg->as.sampler;
     if (!sampler) return refuse(p, "is a NULL sampler");
     if (sampler->context != p->kernel->context)
-        return refuse(p, "is a sampler of another context than the kernel's; make it in that one");
+        return refuse(p, "is a sampler of another context than the kernel's; create it in that one");
     out->size_bytes = sizeof sampler->cl;
     out->value = &sampler->cl;
     return NDR_OK;
@@ -514,7 +517,8 @@ static ndr_status convert_reducer(const arg_check *p, ndr_bound *out)
     NDR_TRY(convert_initial(p, out));
     if (!buffer) return refuse(p, "is a reducer without a buffer; pass the one that gets the result");
     if (buffer->context != p->kernel->context)
-        return refuse(p, "has a buffer of another context than the kernel's; make it in that one");
+        return REFUSE(p, " has a buffer of another context than the kernel's%s; create it in that one",
+                      ndr_handle_or_destroyed());
     NDR_TRY(check_access(p, buffer->kernel_access));
     if (element >= buffer->size_bytes / p->param->size_bytes)
         return REFUSE_AS(NDR_OUT_OF_BOUNDS, p,

@@ -21,7 +21,8 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
     NDR_REQUIRE(o->buffer, "%s: %s has no buffer; set %s.buffer", o->call, o->name, o->name);
     NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);
     NDR_REQUIRE(o->buffer->context == queue->context,
-                "%s: %s and the queue belong to different contexts; make both in one", o->call, o->name);
+                "%s: %s and the queue belong to different contexts%s; create both in one", o->call, o->name,
+                ndr_handle_or_destroyed());
     const size_t held = o->buffer->size_bytes / o->element_bytes;
     size_t end;
     const bool fits = find_end(o, &end) && end <= held;

@@ -829,6 +829,29 @@ static void test_check__refuses_what_was_destroyed(void **state)
     ndr_buffer_destroy(live);
 }
 
+/* A view and a prepared launch keep the memory, but not the handle. */
+static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(8192, NULL), *view;
+    ndr_kernel *kernel = get("put");
+    ndr_prepared *prepared;
+    unsigned char byte = 0;
+    assert_ok(ndr_buffer_create_view(buffer, 0, 64, &view));
+    assert_ok(ndr_prepare(kernel, &prepared, ndr_range_1d(1), buffer, (int64_t)0, 7u));
+    ndr_buffer_destroy(buffer);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
+    assert_int_equal(ndr_buffer_size(buffer), 0);
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    assert_ok(ndr_buffer_read(queue, view, 0, 1, &byte));
+    assert_int_equal(byte, 7);
+    ndr_prepared_destroy(prepared);
+    ndr_buffer_destroy(view);
+}
+
 /* Destroying the last object of a context frees the context and its kernels. */
 static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state)
 {
@@ -1046,6 +1069,7 @@ int main(void)
         cmocka_unit_test(test_check__leaves_a_handed_out_buffer_alone),
         cmocka_unit_test(test_check__makes_do_with_smaller_zones),
         cmocka_unit_test(test_check__refuses_what_was_destroyed),
+        cmocka_unit_test(test_check__refuses_a_destroyed_buffer_that_is_kept),
         cmocka_unit_test(test_check__refuses_a_context_and_kernels_that_are_gone),
         cmocka_unit_test(test_check__destroys_nothing_twice),
         cmocka_unit_test(test_check__refuses_a_smashed_handle),
