@@ -672,7 +672,9 @@ static struct machine {
                  { .variable = "NDR_STUB_ERROR", .value = "-6" },
                  { .variable = "OCL_ICD_VENDORS", .value = "" },
                  { .variable = "NDR_OPENCL", .value = "no-such-library" },
-                 { .variable = "NDR_OPENCL", .value = OLD_LOADER } };
+                 { .variable = "NDR_OPENCL", .value = OLD_LOADER },
+                 { .variable = "OCL_ICD_VENDORS", .value = "broken-drivers" },
+                 { .variable = "POCL_CACHE_DIR", .value = "/dev/null/cache" } };
 
 static void ask_in_child(struct machine *m, int out)
 {
@@ -690,6 +692,8 @@ static void ask_in_child(struct machine *m, int out)
 static void ask_machines(void)
 {
     (void)mkdir("no-drivers", 0777); /* may exist from an earlier run */
+    (void)mkdir("broken-drivers", 0777);
+    write_file("broken-drivers/gone.icd", "libgone.so.1\n");
     for (size_t i = 0; i < COUNT_OF(machines); ++i) {
         int ends[2];
         if (pipe(ends) != 0) abort();
@@ -708,6 +712,8 @@ static ndr_status on_machine(const struct machine *m, ndr_status wanted)
 }
 MISTAKE(vendors_without_driver, on_machine(&machines[0], NDR_NO_DRIVER))
 MISTAKE(driver_without_device, on_machine(&machines[1], NDR_NO_DEVICE))
+MISTAKE(driver_without_library, on_machine(&machines[6], NDR_NO_DRIVER))
+MISTAKE(driver_without_folder, on_machine(&machines[7], NDR_NO_DEVICE))
 MISTAKE(driver_that_fails, on_machine(&machines[2], NDR_NO_DEVICE))
 MISTAKE(no_loader, on_machine(&machines[4], NDR_NO_DRIVER))
 
@@ -1003,7 +1009,9 @@ static const row rows[] = {
     CALL("NDR_OPENCL naming no library", "unset NDR_OPENCL", no_loader),
     CALL("an OpenCL library without OpenCL 1.2's functions", "install a newer ICD loader", old_loader),
     CALL("OCL_ICD_VENDORS naming a folder without drivers", "unset it", vendors_without_driver),
+    CALL("an .icd file whose library is missing", "reinstall that driver", driver_without_library),
     CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
+    CALL("the same for a user without a folder to write to", "set POCL_CACHE_DIR or HOME", driver_without_folder),
     CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),
     CALL("a name that no device has", "there is {devices}", unknown_device),
     CALL("a type that is not there", "there is {devices}", no_accelerator),
