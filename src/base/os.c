@@ -412,5 +412,5 @@ bool ndr_library_find(void *library, const char *name, void *function)
 const char *ndr_library_path(void *library, const char *name)
 {
     const char *path = path_of(find_symbol(library, name));
-    return path ? path : "a path that is not known";
+    return path ? path : "an unknown path";
 }

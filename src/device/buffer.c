@@ -375,7 +375,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
                          && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
                                               (ndr_bytes){ to, to_offset_bytes, size_bytes });
     NDR_REQUIRE(!overlap,
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy by way of another buffer",
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer",
                 size_bytes, from_offset_bytes, to_offset_bytes,
                 from == to ? "the same buffer" : "two buffers over the same memory");
     NDR_TRY(check_unmapped(__func__, from, false));

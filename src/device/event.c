@@ -248,9 +248,10 @@ ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but)
 
 static ndr_status check_events(const char *call, ndr_event *const *events, size_t count)
 {
-    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu", call, count);
+    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu; pass an array of that length", call,
+                count);
     for (size_t i = 0; i < count; ++i) {
-        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of events");
+        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of the events");
         NDR_TRY(ndr_event_flush(events[i], NULL));
     }
     return NDR_OK;

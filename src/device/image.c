@@ -124,7 +124,7 @@ static ndr_status require_images(const ndr_context *context)
 {
     cl_bool has_images = CL_FALSE;
     NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, has_images, "device \"%s\" has no images", context->caps.info.name);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, has_images, "device \"%s\" has no images; use buffers", context->caps.info.name);
     return NDR_OK;
 }
 
@@ -566,9 +566,11 @@ static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
 {
     ndr_image_format a, b;
     if (!name_format(from->format, &a) || !name_format(to->format, &b))
-        return ndr_fail(NDR_BAD_ARGUMENT, "ndr_image_copy: from and to have elements of two formats; both need one");
+        return ndr_fail(
+            NDR_BAD_ARGUMENT,
+            "ndr_image_copy: from and to have elements of different formats; use images of the same format");
     return ndr_fail(NDR_BAD_ARGUMENT,
-                    "ndr_image_copy: from has elements %s of %s, to %s of %s; both need one format",
+                    "ndr_image_copy: from has elements %s of %s, but to has %s of %s; use images of the same format",
                     channel_rows[a.channels].name, type_rows[a.type].name, channel_rows[b.channels].name,
                     type_rows[b.type].name);
 }
@@ -576,7 +578,9 @@ static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
 static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_image *to, const size_t to_origin[3])
 {
     const size_t *origin = p->cl.origin, *extent = p->cl.extent;
-    NDR_REQUIRE(from->dims == to->dims, "ndr_image_copy: from has %u dimensions, but to has %u", from->dims, to->dims);
+    NDR_REQUIRE(from->dims == to->dims,
+                "ndr_image_copy: from has %u dimensions, but to has %u; use images of the same dimensions", from->dims,
+                to->dims);
     if (!is_same_format(from->format, to->format)) return refuse_formats(from, to);
     NDR_TRY(check_inside("ndr_image_copy, to", to, to_origin, extent));
     bool overlap = from->cl == to->cl && !is_empty(p);
@@ -585,7 +589,7 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
     if (from->buffer && to->buffer)
         overlap = ndr_bytes_overlap(bytes_of(from, p), (ndr_bytes){ to->buffer, to_origin[0] * to->element_bytes,
                                                                     extent[0] * to->element_bytes });
-    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image%s overlap; copy by way of another image",
+    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image%s overlap; copy via another image",
                 from->buffer && to->buffer ? "'s buffer" : "");
     return NDR_OK;
 }
@@ -709,7 +713,8 @@ ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image)
     ndr_image like = { .cl = cl, .size = { 1, 1, 1 } };
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof cl_type, &cl_type, NULL));
-    NDR_REQUIRE(owner == context->cl, "ndr_image_from_cl: the memory object belongs to another OpenCL context");
+    NDR_REQUIRE(owner == context->cl, "ndr_image_from_cl: the memory object belongs to another OpenCL context; create "
+                                      "it in that of ndr_context_cl()");
     const image_type *type = type_of(cl_type);
     NDR_REQUIRE(type, "ndr_image_from_cl: the memory object is a %s, not an image",
                 cl_type == CL_MEM_OBJECT_BUFFER ? "buffer" : "pipe");
@@ -765,7 +770,9 @@ ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler 
     NDR_REQUIRE_SET(context, cl, sampler);
     cl_context owner = NULL;
     NDR_TRY_CL(clGetSamplerInfo(cl, CL_SAMPLER_CONTEXT, sizeof owner, &owner, NULL));
-    NDR_REQUIRE(owner == context->cl, "ndr_sampler_from_cl: the sampler belongs to another OpenCL context");
+    NDR_REQUIRE(
+        owner == context->cl,
+        "ndr_sampler_from_cl: the sampler belongs to another OpenCL context; create it in that of ndr_context_cl()");
     NDR_TRY_CL(clRetainSampler(cl));
     return wrap_sampler(context, cl, sampler);
 }

@@ -155,13 +155,12 @@ static ndr_status check_apart(const rect *r)
     const bool is_plain = r->dims == 1;
     NDR_REQUIRE(
         a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
-        "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
-        "%zu and %zu",
+        "%s: from and to are in the same memory and need the same pitches, but rows are %zu and %zu bytes apart, "
+        "planes %zu and %zu",
         r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
     NDR_REQUIRE(
         !(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
-        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
-        "buffer",
+        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy via another buffer",
         r->call, offset_in_buffer(a), offset_in_buffer(b));
     return NDR_OK;
 }
@@ -239,7 +238,7 @@ static ndr_status read_desc(rect *r)
 {
     NDR_REQUIRE_SET_IN(r->call, r->desc);
     const ndr_range *extent = &r->desc->extent;
-    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call,
+    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; make it 1, 2 or 3", r->call,
                 extent->dims);
     r->dims = extent->dims;
     r->from.name = "from", r->from.given = &r->desc->from;

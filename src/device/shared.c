@@ -186,8 +186,9 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     if (!info.is_available) return refuse_kind(context, kind);
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
-                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes", size_bytes,
-                   context->caps.info.name, limit);
+                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes: use "
+                   "several allocations",
+                   size_bytes, context->caps.info.name, limit);
     ndr_shared *made = ndr_handle_new(NDR_HANDLE_SHARED, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a shared allocation");
     atomic_init(&made->references, 1);

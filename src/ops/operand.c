@@ -57,7 +57,7 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
     (void)find_end(output, &output_end);
     (void)find_end(input, &input_end);
     NDR_REQUIRE(!ndr_bytes_overlap(bytes_of(output, output_end), bytes_of(input, input_end)),
-                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of %s: put them apart", output->call,
+                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of %s: move one of them", output->call,
                 output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1,
                 output->buffer == input->buffer ? "the same buffer" : "another buffer over the same memory");
     return NDR_OK;

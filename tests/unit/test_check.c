@@ -568,7 +568,7 @@ static void leave_what_is_mapped(ndr_buffer *mapped)
     if (device.shares_host_memory) host[4097] = 7;
     const ndr_status status = ndr_buffer_unmap(queue, mapped, host);
     if (device.shares_host_memory)
-        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch",
+        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped, the host or a launch",
                        "wrote past the end of the buffer (4097 bytes)", "byte 4097, 1 byte is changed");
     else assert_ok(status);
     assert_ok(put(mapped, 0, 4097, 1));

@@ -754,7 +754,7 @@ static void test_image__refuses_maps_that_are_not_valid(void **state)
                    "the image was created with read-only host access, so the host cannot write it");
     assert_null(mapped.host);
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, model), "is not where this image is mapped",
-                   "pass what ndr_image_map() gave");
+                   "pass the address that ndr_image_map() returned");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, NULL), "is not where this image is mapped");
     assert_ok(ndr_image_map(queue, to_read, NDR_MAP_READ, NULL, &mapped));
     assert_memory_equal(mapped.host, model, 16);
@@ -1053,9 +1053,9 @@ static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
                    "dimension 1: 4 elements take 16 bytes, but row_pitch_bytes is 15");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host),
                    "plane_pitch_bytes is 312; it must be a multiple of row_pitch_bytes, 44");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3; use images");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, floats, NULL, NULL),
-                   "from has elements RGBA of U8, to RGBA of F32");
+                   "from has elements RGBA of U8, but to has RGBA of F32; use images of the same format");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, NULL, NULL), "host is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(NULL, image, NULL, got), "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, NULL, NULL, got), "image is NULL");

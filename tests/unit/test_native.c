@@ -246,9 +246,8 @@ static void test_context_from_cl__refuses_a_device_of_another_context(void **sta
     (void)state;
     ndr_context *ours = NULL;
     int stranger;
-    assert_refused(NDR_BAD_ARGUMENT,
-                   ndr_context_from_cl(context->cl, (cl_device_id)(void *)&stranger, &ours),
-                   "the device is not one of the OpenCL context's");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(context->cl, (cl_device_id)(void *)&stranger, &ours),
+                   "the device does not belong to the OpenCL context; pass one of its devices");
     assert_null(ours);
 }
 

@@ -336,7 +336,7 @@ static void test_rect__refuses_other_mistakes(void **state)
     ndr_rect_desc d = { .extent = { 4, { 1, 1, 1 } } };
     assert_ok(ndr_context_create(NULL, &other));
     assert_ok(ndr_buffer_create(other, 100, &theirs));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, small, &d, NULL), "extent.dims is 4; it is 1, 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, small, &d, NULL), "extent.dims is 4; make it 1, 2");
     d.extent.dims = 0;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, small, &d, got), "extent.dims is 0");
     d.extent = ndr_range_1d(4);

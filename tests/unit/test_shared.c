@@ -314,7 +314,8 @@ static void test_shared__prepared_launches_keep_it(void **state)
         assert_ok(ndr_prepared_run(queue, copy, NULL));
         assert_ok(ndr_prepared_set(by_argument, 0, ndr_arg_of(y)));
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(by_argument, 0, ndr_null),
-                       "argument 0 \"x\" (int*) is shared memory in this prepared launch", "prepare another launch");
+                       "argument 0 \"x\" (int*) is a shared allocation in this prepared launch",
+                       "prepare another launch");
         assert_ok(ndr_prepared_run(queue, by_argument, NULL));
         assert_ok(ndr_shared_read(queue, out, 0, sizeof got, got));
         for (int i = 0; i < 2; ++i) assert_int_equal(got[i], 11 + i);
