@@ -149,8 +149,8 @@ static ndr_status fail_to_match(const char *words, const char *source, const cha
 {
     ndr_text list = { 0 };
     print_devices(devices, count, &list);
-    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; there %s %s", source, words,
-                                       what, count == 1 ? "is" : "are", list.chars ? list.chars : "others");
+    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; choose from %s", source,
+                                       words, what, list.chars ? list.chars : "ndr_device_list()");
     ndr_text_free(&list);
     return status;
 }
@@ -181,7 +181,7 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
         }
     size_t index;
     if (parse_index(words, &index)) {
-        if (index >= count) return fail_to_match(words, source, "there is no device of that index", devices, count);
+        if (index >= count) return fail_to_match(words, source, "there is no device with that index", devices, count);
         *chosen = index;
         return NDR_OK;
     }

@@ -47,7 +47,7 @@ struct ndr_checker {
 ndr_status ndr_check_parse(const char *words, bool *is_on)
 {
     const bool one = words && strcmp(words, "1") == 0;
-    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; it takes 1 or 0", words);
+    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; set it to 1 or 0", words);
     *is_on = one;
     return NDR_OK;
 }

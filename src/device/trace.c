@@ -487,7 +487,7 @@ ndr_status ndr_trace_parse(const char *words, ndr_trace_desc *desc)
     if (*file) desc->file = file;
     const bool is_path = length > strlen(".json") && strcmp(words + length - strlen(".json"), ".json") == 0;
     NDR_REQUIRE(desc->file ? is_path : length == table,
-                "NDR_TRACE is \"%s\"; it takes table, a path that ends in .json, or both: table,PATH.json", words);
+                "NDR_TRACE is \"%s\"; set it to table, a path that ends in .json, or both: table,PATH.json", words);
     return NDR_OK;
 }
 

@@ -119,10 +119,8 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, "{device}\" with \"", "\"", "{options}");
     replace_span(out, "working directory, \"", "\"", "{folder}");
     replace_span(out, "in arguments, ", " ", "{few}"); /* some drivers declare a byte in a kernel that declares none */
-    replace_span(out, " NDR_OPENCL names does not open: ", ";", "{reason}");
-    replace_span(out, "; there is ", "", "{devices}");
-    replace_span(out, "; there are ", "", "{devices}");
-    replace(out, "; there are {", "; there is {");
+    replace_span(out, " NDR_OPENCL names cannot be opened: ", ";", "{reason}");
+    replace_span(out, "; choose from ", "", "{devices}");
     replace_span(out, "something wrote to ", ".", "{address}");
     for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
     replace(out, device.name, "{device}");
@@ -1013,13 +1011,13 @@ static const row rows[] = {
     CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
     CALL("the same for a user without a folder to write to", "set POCL_CACHE_DIR or HOME", driver_without_folder),
     CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),
-    CALL("a name that no device has", "there is {devices}", unknown_device),
-    CALL("a type that is not there", "there is {devices}", no_accelerator),
-    CALL("an index that is not there", "there is {devices}", index_past_end),
-    CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
-    CALL("a word that NDR_DISABLE does not know", "it takes fp64", unknown_word),
-    CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
-    CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
+    CALL("a name that no device has", "choose from {devices}", unknown_device),
+    CALL("a type that is not there", "choose from {devices}", no_accelerator),
+    CALL("an index that is not there", "choose from {devices}", index_past_end),
+    CALL("a name in the environment", "choose from {devices}", unknown_device_by_env),
+    CALL("a word that NDR_DISABLE does not know", "use fp64", unknown_word),
+    CALL("a word that NDR_CHECK does not know", "set it to 1 or 0", unknown_switch),
+    CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
     CALL("no context", NULL, no_context),

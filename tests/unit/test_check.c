@@ -990,7 +990,7 @@ static void test_check__refuses_words_it_does_not_know(void **state)
     (void)state;
     ndr_context *made = NULL;
     set_env("NDR_CHECK", "yes");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; it takes 1 or 0");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; set it to 1 or 0");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)3 }, &made),
                    "check is 3, not an ndr_check_mode");
     assert_null(made);

@@ -423,7 +423,7 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         char quoted[64];
-        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; it takes table, a path", wrong[i]);
+        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; set it to table, a path", wrong[i]);
         assert_refused(NDR_BAD_ARGUMENT, ndr_trace_parse(wrong[i], &desc), quoted, "table,PATH.json");
     }
 }
