@@ -158,6 +158,7 @@ enum { APPEND_FLAGS = O_WRONLY | O_BINARY };
 #define OTHERS_WRITE(about) false
 #define IS_OWN(about) true
 #define MAKE_FOLDER(path) mkdir(path)
+enum { MAY_WRITE = W_OK };
 static bool is_past_limit(uint64_t bytes) { return (void)bytes, false; }
 #else
 /* Without O_NONBLOCK, opening a pipe waits for a writer. */
@@ -171,6 +172,7 @@ enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, APPEND_FLAGS = O_
 #define OTHERS_WRITE(about) (((about).st_mode & (S_IWGRP | S_IWOTH)) != 0)
 #define IS_OWN(about) ((about).st_uid == geteuid())
 #define MAKE_FOLDER(path) mkdir(path, S_IRWXU)
+enum { MAY_WRITE = W_OK | X_OK };
 
 /* A write past the limit for files would end the process with a signal. */
 static bool is_past_limit(uint64_t bytes)
@@ -245,6 +247,29 @@ void ndr_folder_create(const char *path)
         *slash = '/';
     }
     ndr_text_free(&whole);
+}
+
+/* Cut a path to the nearest folder or file that exists. */
+static const char *existing_part(char *path)
+{
+    while (access(path, F_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (!slash) return ".";
+        if (slash == path) return "/";
+        *slash = '\0';
+    }
+    return path;
+}
+
+bool ndr_folder_is_writable(const char *path)
+{
+    ndr_text cut = { 0 };
+    ndr_text_add(&cut, "%s", path);
+    const char *there = cut.chars && !cut.failed ? existing_part(cut.chars) : "/";
+    ndr_file_info info;
+    const bool is_writable = ndr_file_get_info(there, &info) == 0 && info.is_folder && access(there, MAY_WRITE) == 0;
+    ndr_text_free(&cut);
+    return is_writable;
 }
 
 /* `end` is the size of the file afterwards. */
@@ -387,5 +412,5 @@ bool ndr_library_find(void *library, const char *name, void *function)
 const char *ndr_library_path(void *library, const char *name)
 {
     const char *path = path_of(find_symbol(library, name));
-    return path ? path : "a path that is not known";
+    return path ? path : "an unknown path";
 }

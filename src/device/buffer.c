@@ -160,9 +160,8 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
 ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address)
 {
     NDR_REQUIRE_SET(buffer, address);
-    NDR_REQUIRE(buffer->address,
-                "ndr_buffer_get_address: the buffer was made without an address; make it with "
-                "ndr_buffer_desc.has_address");
+    NDR_REQUIRE(buffer->address, "ndr_buffer_get_address: the buffer was created without an address; set "
+                                 "ndr_buffer_desc.has_address");
     *address = buffer->address;
     return NDR_OK;
 }
@@ -212,7 +211,8 @@ ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, cons
 {
     NDR_REQUIRE_SET_IN(call, queue, buffer);
     NDR_REQUIRE(queue->context == buffer->context,
-                "%s: queue and buffer belong to different contexts; make both in one", call);
+                "%s: queue and buffer belong to different contexts%s; create both in one", call,
+                ndr_handle_or_destroyed());
     return check_bounds(call, buffer, offset_bytes, size_bytes);
 }
 
@@ -227,10 +227,10 @@ ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access 
     const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
     const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
     NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
-                "%s: the %s was made for the host %s, not to %s it; change ndr_%s_desc.host", call, what,
-                may_read    ? "to read"
-                : may_write ? "to write"
-                            : "not to use",
+                "%s: the %s was created %s host access, so the host cannot %s it; change ndr_%s_desc.host", call, what,
+                may_read    ? "with read-only"
+                : may_write ? "with write-only"
+                            : "without",
                 reads && !may_read ? "read" : "write", what);
     return NDR_OK;
 }
@@ -363,7 +363,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
                          && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
                                               (ndr_bytes){ to, to_offset_bytes, size_bytes });
     NDR_REQUIRE(!overlap,
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy by way of another buffer",
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer",
                 size_bytes, from_offset_bytes, to_offset_bytes,
                 from == to ? "the same buffer" : "two buffers over the same memory");
     NDR_TRY(ndr_buffer_check_unmapped(__func__, from, false));
@@ -400,7 +400,7 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
                                   access != NDR_MAP_READ));
-    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map at least one byte");
     return ndr_buffer_map_bytes(&order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
 }
 

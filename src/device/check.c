@@ -47,7 +47,7 @@ struct ndr_checker {
 ndr_status ndr_check_parse(const char *words, bool *is_on)
 {
     const bool one = words && strcmp(words, "1") == 0;
-    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; it takes 1 or 0", words);
+    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; set it to 1 or 0", words);
     *is_on = one;
     return NDR_OK;
 }
@@ -55,7 +55,7 @@ ndr_status ndr_check_parse(const char *words, bool *is_on)
 ndr_status ndr_checker_create(ndr_checker **checker)
 {
     ndr_checker *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what NDR_CHECK keeps");
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for NDR_CHECK's records");
     ndr_mutex_init(&made->lock);
     *checker = made;
     return NDR_OK;
@@ -414,7 +414,7 @@ static ndr_status check_after_unmap(const char *call, const char *what, ndr_queu
     NDR_TRY(ndr_queue_finish(queue));
     NDR_TRY(inspect_zones(queue->context->checker, queue, zones));
     if (!ndr_zones_are_damaged(zones)) return NDR_OK;
-    return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: while %s was mapped the host, or a launch, %s", call, whose,
+    return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: while %s was mapped, the host or a launch %s", call, whose,
                     ndr_zones_print(zones, whose, 0).chars);
 }
 

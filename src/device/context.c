@@ -38,8 +38,9 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
 {
     made->device = entry->device;
     made->caps = entry->caps;
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120, "device \"%s\" offers %s; libndr needs OpenCL 1.2",
-                   made->caps.info.name, made->caps.info.opencl);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120,
+                   "device \"%s\" offers %s, but libndr needs OpenCL 1.2; choose another device", made->caps.info.name,
+                   made->caps.info.opencl);
     if (cl) {
         NDR_TRY_CL(clRetainContext(cl));
         made->cl = cl;

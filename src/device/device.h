@@ -328,6 +328,13 @@ void ndr_catalog_free(ndr_catalog *catalog);
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
                               size_t *chosen);
 
+/* ---- drivers.c ---- */
+
+/* The sentence says what to install or to mend: a driver, a library that an .icd file names, a folder that drivers
+ * cannot write to. `error` is the loader's. */
+ndr_status ndr_fail_without_driver(cl_int error);
+ndr_status ndr_fail_without_device(unsigned drivers, const ndr_catalog *catalog);
+
 /* ---- attachment.c ---- */
 
 typedef struct ndr_attachment ndr_attachment;

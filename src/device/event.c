@@ -209,9 +209,10 @@ ndr_status ndr_event_flush(const ndr_event *event, const ndr_queue *but)
 
 static ndr_status check_events(const char *call, ndr_event *const *events, size_t count)
 {
-    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu", call, count);
+    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu; pass an array of that length", call,
+                count);
     for (size_t i = 0; i < count; ++i) {
-        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of events");
+        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of the events");
         NDR_TRY(ndr_event_flush(events[i], NULL));
     }
     return NDR_OK;
@@ -255,7 +256,7 @@ ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeout_ns)
 ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns, size_t *index)
 {
     NDR_REQUIRE_SET(index);
-    NDR_REQUIRE(count > 0, "ndr_event_wait_any: count is 0; wait for one event at least");
+    NDR_REQUIRE(count > 0, "ndr_event_wait_any: count is 0; pass at least one event");
     NDR_TRY(check_events(__func__, events, count));
     event_set set = { events, count, 0 };
     if (!ndr_wait_until(is_any_over, &set, timeout_ns)) return fail_with_timeout(__func__, timeout_ns);

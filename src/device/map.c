@@ -178,7 +178,8 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
                                ndr_event **event)
 {
     ndr_mapping **link = find_mapping(mappings, cl, host);
-    NDR_REQUIRE(host && *link, "ndr_%s_unmap: %p is not where this %s is mapped; pass what ndr_%s_map() gave", what,
+    NDR_REQUIRE(host && *link,
+                "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
     NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_unmap, *link, NULL }, event));
     mappings->was_unmapped = true;

@@ -50,7 +50,7 @@ static ndr_status fail_to_open(const char *chosen, const ndr_text *why)
     const char *reason = why->chars ? why->chars : "no memory for the reason";
     if (chosen)
         return ndr_fail(NDR_NO_DRIVER,
-                        "the OpenCL library that NDR_OPENCL names does not open: %s; unset NDR_OPENCL to use the "
+                        "the OpenCL library that NDR_OPENCL names cannot be opened: %s; unset NDR_OPENCL to use the "
                         "installed one, or set it to the path of an ICD loader",
                         reason);
     return ndr_fail(NDR_NO_DRIVER,

@@ -150,7 +150,7 @@ static ndr_status check_users(const char *call, const ndr_event *event)
     NDR_REQUIRE(event->is_users,
                 "%s: the event belongs to enqueued work, which ends by itself; pass an event of ndr_event_create()",
                 call);
-    NDR_REQUIRE(!event->is_ending, "%s: the event has ended already; an event ends once", call);
+    NDR_REQUIRE(!event->is_ending, "%s: the event has already ended; end it only once", call);
     return NDR_OK;
 }
 
@@ -245,7 +245,8 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 
 ndr_status ndr_order_check(const ndr_order *order)
 {
-    NDR_REQUIRE(!order->is_nested, "ndr_after: the queue is what another ndr_after() made; name all events in one");
+    NDR_REQUIRE(!order->is_nested,
+                "ndr_after: the queue comes from another ndr_after(); pass all events to one ndr_after()");
     NDR_REQUIRE(order->events || order->count == 0,
                 "ndr_after_all: events is NULL, but count is %zu; pass an array of that length", order->count);
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(check_event(order, i));

@@ -37,8 +37,7 @@ static size_t element_bytes(const rect *r) { return r->desc->element_bytes ? r->
 static ndr_status refuse_end(const rect *r, const side *s, unsigned k)
 {
     if (!s->buffer)
-        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "need more bytes of the host's memory than there can be: %s",
-                          "compare the pitches");
+        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "exceed the host's address space: %s", "reduce the pitches");
     return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k,
                       "reach past the end of a buffer of %zu bytes, with offset_bytes %zu, row_pitch_bytes %zu and "
                       "plane_pitch_bytes %zu",
@@ -157,13 +156,12 @@ static ndr_status check_apart(const rect *r)
     const bool is_plain = r->dims == 1;
     NDR_REQUIRE(
         a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
-        "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
-        "%zu and %zu",
+        "%s: from and to are in the same memory and need the same pitches, but rows are %zu and %zu bytes apart, "
+        "planes %zu and %zu",
         r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
     NDR_REQUIRE(
         !(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
-        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
-        "buffer",
+        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy via another buffer",
         r->call, offset_in_buffer(a), offset_in_buffer(b));
     return NDR_OK;
 }
@@ -248,7 +246,7 @@ static ndr_status read_desc(rect *r)
 {
     NDR_REQUIRE_SET_IN(r->call, r->desc);
     const ndr_range *extent = &r->desc->extent;
-    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call,
+    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; make it 1, 2 or 3", r->call,
                 extent->dims);
     r->dims = extent->dims;
     r->from.name = "from", r->from.given = &r->desc->from;

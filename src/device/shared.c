@@ -186,8 +186,9 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     if (!info.is_available) return refuse_kind(context, kind);
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
-                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes", size_bytes,
-                   context->caps.info.name, limit);
+                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes: use "
+                   "several allocations",
+                   size_bytes, context->caps.info.name, limit);
     ndr_shared *made = ndr_handle_new(NDR_HANDLE_SHARED, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a shared allocation");
     atomic_init(&made->references, 1);
@@ -339,7 +340,7 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const spa
     const ndr_shared *shared = s->shared;
     NDR_REQUIRE_SET_IN(call, queue, shared);
     NDR_REQUIRE(queue->context == shared->context,
-                "%s: queue and shared allocation belong to different contexts; make both in one", call);
+                "%s: queue and shared allocation belong to different contexts; create both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    s->offset_bytes <= shared->size_bytes && s->size_bytes <= shared->size_bytes - s->offset_bytes,
                    "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes; at most %zu "
@@ -426,7 +427,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
     NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
                 "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
                 "and ndr_shared_write()");
-    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
     ndr_mutex_lock(&shared->lock);
     const ndr_status status = map_locked(&order, access, &s);
     ndr_mutex_unlock(&shared->lock);

@@ -69,7 +69,7 @@ static ndr_status start(task *t)
     }
     ndr_mutex_unlock(&t->lock);
     free_task(t);
-    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a thread");
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "the system cannot start another thread");
 }
 
 /* From now on the thread owns the task. */

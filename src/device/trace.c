@@ -438,7 +438,7 @@ static ndr_status open_timeline(const char *call, const char *file)
     const int error = has_path ? ndr_timeline_open(&trace.timeline, path.chars) : 0;
     ndr_text_free(&path);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, has_path, "%s: no memory for the path of the file", call);
-    NDR_REQUIRE(!error, "%s: the file \"%s\" cannot be made: %s; name a file in a folder that you may write to", call,
+    NDR_REQUIRE(!error, "%s: the file \"%s\" cannot be created: %s; choose a folder that this user can write to", call,
                 file, ndr_errno_print(error).chars);
     return NDR_OK;
 }
@@ -470,7 +470,7 @@ ndr_status ndr_trace_start(const ndr_trace_desc *desc)
     ndr_mutex_lock(&lock);
     const ndr_status status =
         ndr_is_traced()
-            ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace runs already; it ends with the last context "
+            ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace is already running; it ends with the last context "
                                          "that it traces")
             : start(__func__, desc);
     ndr_mutex_unlock(&lock);
@@ -487,7 +487,7 @@ ndr_status ndr_trace_parse(const char *words, ndr_trace_desc *desc)
     if (*file) desc->file = file;
     const bool is_path = length > strlen(".json") && strcmp(words + length - strlen(".json"), ".json") == 0;
     NDR_REQUIRE(desc->file ? is_path : length == table,
-                "NDR_TRACE is \"%s\"; it takes table, a path that ends in .json, or both: table,PATH.json", words);
+                "NDR_TRACE is \"%s\"; set it to table, a path that ends in .json, or both: table,PATH.json", words);
     return NDR_OK;
 }
 

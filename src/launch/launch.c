@@ -111,7 +111,7 @@ ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, si
     NDR_REQUIRE_AS(
         NDR_LIMIT_EXCEEDED, fits,
         "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
-        "group functions; the device has %zu for a group: make what the arguments ask for, or the group, smaller",
+        "group functions; the device has %zu for a group: reduce the ndr_local() arguments or the group size",
         kernel->name, arguments, declared, scratch, limit);
     return NDR_OK;
 }
@@ -124,7 +124,8 @@ static ndr_status check_objects(const ndr_launch_request *r)
     NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL; get one with ndr_kernel_get()");
     NDR_REQUIRE(r->range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(kernel->context == queue->context,
-                "kernel \"%s\" and the queue belong to different contexts; get both from one", kernel->name);
+                "kernel \"%s\" and the queue belong to different contexts; get the kernel from the queue's context",
+                kernel->name);
     return NDR_OK;
 }
 

@@ -133,8 +133,8 @@ static ndr_status check_kind(const ndr_prepared *p, size_t index, const ndr_arg 
 {
     const ndr_kernel *kernel = p->kernel;
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !p->planned->bound[index].shared || arg->kind == NDR_ARG_SHARED,
-                   "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is shared memory in this prepared "
-                   "launch, and some drivers take nothing else there afterwards; prepare another launch",
+                   "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is a shared allocation in this "
+                   "prepared launch, and some drivers then accept nothing else there; prepare another launch",
                    kernel->name, index, kernel->params[index].name, ndr_param_shown_type(&kernel->params[index]));
     return NDR_OK;
 }
@@ -160,7 +160,7 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     NDR_REQUIRE_SET(prepared);
     const ndr_kernel *kernel = prepared->kernel;
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, which count from 0", index,
+                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, counted from 0", index,
                 kernel->name, kernel->info.arg_count);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffer(kernel, index, &arg));
     ndr_arg before = { .kind = NDR_ARG_NONE };

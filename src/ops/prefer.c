@@ -69,8 +69,8 @@ static ndr_status set_preference(choices *c, const ndr_operation *operation, uin
     preference *p = find_preference(c, operation, request_class);
     const size_t count = atomic_load(&c->count);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || count < MAX_PREFERENCES,
-                   "%s: the context keeps %d tuned shapes already; tune more in another context", operation->name,
-                   MAX_PREFERENCES);
+                   "%s: the context already keeps %d tuned shapes, which is the limit; tune more in another context",
+                   operation->name, MAX_PREFERENCES);
     if (!p) {
         p = &c->preferences[count];
         p->operation = operation;

@@ -33,10 +33,10 @@ static void test_tune__refuses_what_is_too_large(void **state)
 {
     (void)state;
     ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 1, .n = 1, .k = (1 << 22) + 1 };
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; the most is 4194304");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; use at most 4194304");
     desc = (ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = SIZE_MAX / 16, .n = 3, .k = 1 };
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: a product of ",
-                   " x 3 x 1 has more bytes");
+                   " x 3 x 1 exceeds the address space");
 }
 
 /* ---- which rows products take ---- */
@@ -165,8 +165,9 @@ static void test_tune__keeps_a_limited_number_of_classes(void **state)
     assert_ok(ndr_context_create(NULL, &own));
     for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
     assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, 63, NULL));
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_op_prefer(own, &ndr_matmul_operation, 64, other_row),
-                   "matmul: the context keeps 64 tuned shapes already; tune more in another context");
+    assert_refused(
+        NDR_LIMIT_EXCEEDED, ndr_op_prefer(own, &ndr_matmul_operation, 64, other_row),
+        "matmul: the context already keeps 64 tuned shapes, which is the limit; tune more in another context");
     ndr_context_destroy(own);
 }
 

@@ -568,7 +568,7 @@ static void leave_what_is_mapped(ndr_buffer *mapped)
     if (device.shares_host_memory) host[4097] = 7;
     const ndr_status status = ndr_buffer_unmap(queue, mapped, host);
     if (device.shares_host_memory)
-        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch",
+        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped, the host or a launch",
                        "wrote past the end of the buffer (4097 bytes)", "byte 4097, 1 byte is changed");
     else assert_ok(status);
     assert_ok(put(mapped, 0, 4097, 1));
@@ -799,11 +799,11 @@ static void test_check__refuses_what_was_destroyed(void **state)
     char host[64];
     ndr_buffer_destroy(buffer);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host),
-                   "ndr_buffer_read: buffer is a buffer that was destroyed");
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, live, 0, buffer, 0, 1, NULL),
-                   "a buffer that was destroyed");
+                   "a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
-                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that was destroyed");
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
     assert_refused(
         NDR_BAD_ARGUMENT,
         ndr_reduce(
@@ -811,7 +811,7 @@ static void test_check__refuses_what_was_destroyed(void **state)
             &(ndr_reduce_desc){
                 .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1, .input = { buffer, 0 }, .output = { live, 0 } },
             NULL),
-        "ndr_reduce: input is a buffer that was destroyed");
+        "ndr_reduce: input is a buffer that has been destroyed");
     assert_int_equal(ndr_buffer_size(buffer), 0);
     assert_null(ndr_buffer_cl(buffer));
     ndr_event *event;
@@ -820,11 +820,36 @@ static void test_check__refuses_what_was_destroyed(void **state)
     assert_ok(ndr_launch_event(line, kernel, &event, ndr_range_1d(1), live, (int64_t)0, 1u));
     ndr_event_destroy(event);
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event), "ndr_event_wait: event is an event that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line), "ndr_queue_finish: queue is a queue that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event),
+                   "ndr_event_wait: event is an event that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line),
+                   "ndr_queue_finish: queue is a queue that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(line, kernel, ndr_range_1d(1), live, (int64_t)0, 1u),
-                   "ndr_launch: queue is a queue that was destroyed");
+                   "ndr_launch: queue is a queue that has been destroyed");
     ndr_buffer_destroy(live);
+}
+
+/* A view and a prepared launch keep the memory, but not the handle. */
+static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(8192, NULL), *view;
+    ndr_kernel *kernel = get("put");
+    ndr_prepared *prepared;
+    unsigned char byte = 0;
+    assert_ok(ndr_buffer_create_view(buffer, 0, 64, &view));
+    assert_ok(ndr_prepare(kernel, &prepared, ndr_range_1d(1), buffer, (int64_t)0, 7u));
+    ndr_buffer_destroy(buffer);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
+    assert_int_equal(ndr_buffer_size(buffer), 0);
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    assert_ok(ndr_buffer_read(queue, view, 0, 1, &byte));
+    assert_int_equal(byte, 7);
+    ndr_prepared_destroy(prepared);
+    ndr_buffer_destroy(view);
 }
 
 /* Destroying the last object of a context frees the context and its kernels. */
@@ -841,11 +866,12 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     ndr_context_destroy(made);
     ndr_context_destroy(made);
     assert_string_equal(ndr_last_error(),
-                        "ndr_context_destroy: the handle to destroy is a context that was destroyed");
+                        "ndr_context_destroy: the handle to destroy is a context that has been destroyed");
     assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps the kernels alive */
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line),
+                   "context is a context that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that has been destroyed");
 }
 
 static void test_check__destroys_nothing_twice(void **state)
@@ -854,7 +880,8 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
-    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is a buffer that was destroyed");
+    assert_string_equal(ndr_last_error(),
+                        "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
     ndr_buffer *other = buffer_of(64, NULL); /* at another address */
     assert_ptr_not_equal(other, buffer);
@@ -901,7 +928,7 @@ static void test_check__remembers_a_thousand_destroyed_handles(void **state)
         assert_ok(ndr_queue_mark(queue, &event));
         ndr_event_destroy(event);
     }
-    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that has been destroyed");
 }
 
 /* ---- on and off ---- */
@@ -963,7 +990,7 @@ static void test_check__refuses_words_it_does_not_know(void **state)
     (void)state;
     ndr_context *made = NULL;
     set_env("NDR_CHECK", "yes");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; it takes 1 or 0");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; set it to 1 or 0");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)3 }, &made),
                    "check is 3, not an ndr_check_mode");
     assert_null(made);
@@ -1042,6 +1069,7 @@ int main(void)
         cmocka_unit_test(test_check__leaves_a_handed_out_buffer_alone),
         cmocka_unit_test(test_check__makes_do_with_smaller_zones),
         cmocka_unit_test(test_check__refuses_what_was_destroyed),
+        cmocka_unit_test(test_check__refuses_a_destroyed_buffer_that_is_kept),
         cmocka_unit_test(test_check__refuses_a_context_and_kernels_that_are_gone),
         cmocka_unit_test(test_check__destroys_nothing_twice),
         cmocka_unit_test(test_check__refuses_a_smashed_handle),

@@ -30,7 +30,7 @@ static void test_opencl__without_a_loader_names_the_one_chosen(void **state)
     (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     assert_list_is_refused((const char *const[]){
-        "the OpenCL library that NDR_OPENCL names does not open: /no-such-folder/libOpenCL.so: ",
+        "the OpenCL library that NDR_OPENCL names cannot be opened: /no-such-folder/libOpenCL.so: ",
         "unset NDR_OPENCL to use the installed one", "set it to the path of an ICD loader" });
     restore_env();
 }
@@ -40,8 +40,8 @@ static void test_opencl__without_a_loader_no_context_is_made(void **state)
     (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     ndr_context *made = (ndr_context *)&made;
-    assert_refused(NDR_NO_DRIVER, ndr_context_create("cpu", &made), "does not open");
-    assert_refused(NDR_NO_DRIVER, ndr_context_from_cl((cl_context)&made, (cl_device_id)&made, &made), "does not open");
+    assert_refused(NDR_NO_DRIVER, ndr_context_create("cpu", &made), "cannot be opened");
+    assert_refused(NDR_NO_DRIVER, ndr_context_from_cl((cl_context)&made, (cl_device_id)&made, &made), "cannot be opened");
     assert_ptr_equal(made, &made);
     assert_nothing_is_open();
     restore_env();

@@ -442,7 +442,7 @@ static void test_order__refuses_what_is_not_right(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(NULL, &made), "ndr_queue_barrier", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(NULL, own), add_one, ndr_range_1d(1), x), "queue is NULL");
     ndr_event *const others[] = { own };
-    static const char nested[] = "the queue is what another ndr_after() made; name all events in one";
+    static const char nested[] = "the queue comes from another ndr_after(); pass all events to one ndr_after()";
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(ndr_after(queue, own), own), add_one, ndr_range_1d(1), x),
                    nested);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(ndr_after(queue, own), own), &made), nested);
@@ -750,8 +750,8 @@ static void test_order__user_events_end_once(void **state)
     assert_int_not_equal(state_of(event), NDR_EVENT_COMPLETE);
     assert_ok(ndr_event_complete(event));
     assert_ok(ndr_event_wait(event));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(event), "ndr_event_complete: the event has ended already");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, "no"), "has ended already");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(event), "ndr_event_complete: the event has already ended; end it only once");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, "no"), "has already ended");
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
     assert_ok(ndr_queue_mark(queue, &mark_event));

@@ -1,5 +1,5 @@
 /* test_os.c - the operating system: the environment, which is ignored in a program with more rights than its
- * caller; the text of an errno, from any thread. */
+ * caller; folders that can be written; the text of an errno, from any thread. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -97,6 +97,24 @@ static void test_os__reads_nothing_for_a_program_with_anothers_rights(void **sta
     assert_int_equal(found, FOUND_NOTHING);
 }
 
+/* ---- folders ---- */
+
+/* A user who is root may write to every folder; a file is no folder for anyone. */
+static void test_os__tells_whether_a_folder_can_be_written(void **state)
+{
+    (void)state;
+    (void)mkdir("closed", 0777); /* may exist from an earlier run */
+    assert_int_equal(chmod("closed", 0555), 0);
+    const bool is_root = access("closed", W_OK) == 0;
+    assert_true(ndr_folder_is_writable("."));
+    assert_true(ndr_folder_is_writable("not/there/yet"));
+    assert_int_equal(ndr_folder_is_writable("closed"), is_root);
+    assert_int_equal(ndr_folder_is_writable("closed/not/there"), is_root);
+    assert_false(ndr_folder_is_writable("/dev/null"));
+    assert_false(ndr_folder_is_writable("/dev/null/not/there"));
+    assert_int_equal(ndr_folder_is_writable("/not-there"), access("/", W_OK) == 0);
+}
+
 /* ---- errors ---- */
 
 static void test_os__tells_what_an_errno_means(void **state)
@@ -115,6 +133,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_os__reads_the_environment),
         cmocka_unit_test(test_os__reads_nothing_for_a_program_with_anothers_rights),
+        cmocka_unit_test(test_os__tells_whether_a_folder_can_be_written),
         cmocka_unit_test(test_os__tells_what_an_errno_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,10 +389,10 @@ static void test_trace__refuses_what_it_cannot_start(void **state)
                    "neither desc->table nor desc->file is set");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "" }), "desc->file is \"\"");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .table = true }),
-                   "ndr_trace_start: the file \"nowhere/a.json\" cannot be made: No such file or directory",
-                   "name a file in a folder that you may write to");
+                   "ndr_trace_start: the file \"nowhere/a.json\" cannot be created: No such file or directory",
+                   "choose a folder that this user can write to");
     open_traced(NULL);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace runs already");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace is already running");
     close_traced();
     open_traced(NULL);
     close_traced();
@@ -424,7 +424,7 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         char quoted[64];
-        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; it takes table, a path", wrong[i]);
+        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; set it to table, a path", wrong[i]);
         assert_refused(NDR_BAD_ARGUMENT, ndr_trace_parse(wrong[i], &desc), quoted, "table,PATH.json");
     }
 }
@@ -449,7 +449,7 @@ static void test_trace__is_started_by_the_environment(void **state)
     traced = NULL;
     set_env("NDR_TRACE", "nowhere/a.json");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced),
-                   "NDR_TRACE: the file \"nowhere/a.json\" cannot be made");
+                   "NDR_TRACE: the file \"nowhere/a.json\" cannot be created");
     set_env("NDR_TRACE", "tabel");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE is \"tabel\"");
     assert_null(traced);
