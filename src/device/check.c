@@ -3,7 +3,8 @@
  *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels get the sub-buffer in the middle
  *
  * The pattern of the zones differs from buffer to buffer and from byte to byte. Otherwise a kernel that both reads and
- * writes past the end could copy the pattern onto itself. A write that stores the byte that was there is not found. */
+ * writes past the end could copy the pattern onto itself. As a float, half or double it is so small that a sum with any
+ * usual number differs. A write that stores the byte that was there is not found. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -80,14 +81,18 @@ void ndr_checker_destroy(ndr_checker *checker)
 
 /* ---- patterns ---- */
 
-/* Eight bytes of a zone (splitmix64). All are in c0..df: kernels mostly write 0, 1, ff and text. */
+/* Eight bytes of a zone: random bits (splitmix64) in each 16 of a number that is normal and small in all types. Its
+ * size is 2^-8 to 2^-7 as a half, 2^-70 to 2^-63 as a float, 2^-563 to 2^-513 as a double. A smaller half would have
+ * the bytes 4 to 7, which are more frequent. Words are positive and negative in turn, for kernels that take a minimum or
+ * maximum. */
 static uint64_t zone_word(uint64_t number, uint64_t index)
 {
+    const uint64_t sign = (number + index) % 2 ? UINT64_C(0x8000800080008000) : 0;
     uint64_t x = (number << 32) + index + UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     x ^= x >> 31;
-    return (x & UINT64_C(0x1f1f1f1f1f1f1f1f)) | UINT64_C(0xc0c0c0c0c0c0c0c0);
+    return sign | UINT64_C(0x1cc01cc01cc01cc0) | (x & UINT64_C(0x031f031f031f031f));
 }
 
 /* Write the pattern of the bytes from `from` to `to` of a parent. */
