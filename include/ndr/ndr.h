@@ -208,7 +208,8 @@ typedef struct ndr_device_info {
     size_t max_buffer_bytes;        /**< Of one buffer. */
     size_t view_align_bytes;        /**< A view starts at a multiple of it: ndr_buffer_create_view(). */
     size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
-                                         pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
+                                         pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. Many drivers take more:
+                                         a launch is refused if the driver refuses it. */
     uint64_t global_memory_bytes;   /**< Of the whole device. */
     uint64_t global_cache_bytes;    /**< 0 if there is none or the driver does not report it. */
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
