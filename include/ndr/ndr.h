@@ -1131,7 +1131,8 @@ typedef struct ndr_tune_desc {
     size_t m;              /**< 1 or more. */
     size_t n;              /**< 1 or more. */
     size_t k;              /**< 1 to 2^22. */
-    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
+    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted.
+                                `listed_row` is measured once at least. */
     ndr_accuracy accuracy; /**< Of the products. */
 } ndr_tune_desc;
 
