@@ -658,6 +658,8 @@ static ndr_status with_env(const char *name, const char *value)
 MISTAKE(unknown_device_by_env, with_env("NDR_DEVICE", "rocket"))
 MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
 MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
+MISTAKE(relative_store, with_env("NDR_CACHE", "kernels"))
+MISTAKE(unknown_limit, with_env("NDR_CACHE_MIB", "big"))
 MISTAKE(unknown_level, with_env("NDR_LOG", "loud"))
 MISTAKE(level_past_end, ndr_log_set((ndr_log_level)9, NULL, NULL))
 
@@ -1024,6 +1026,8 @@ static const row rows[] = {
     CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
     CALL("a word that NDR_DISABLE does not know", "it takes fp64", unknown_word),
     CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
+    CALL("a relative path as the store", "which begins with /", relative_store),
+    CALL("a limit of the store that is no number", "it takes a number of MiB", unknown_limit),
     CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
