@@ -207,9 +207,10 @@ typedef struct ndr_device_info {
     size_t local_memory_bytes;      /**< Local memory of one group, in bytes. */
     size_t max_buffer_bytes;        /**< Largest buffer, in bytes. */
     size_t view_align_bytes;        /**< A view starts at a multiple of this: ndr_buffer_create_view(). */
-    size_t max_argument_bytes;      /**< Most bytes that all arguments of a kernel may have together: its values,
-                                         address_bits / 8 for each pointer, and 152 for an NDR_RANGE or
-                                         NDR_ND_RANGE. */
+    size_t max_argument_bytes;      /**< Bytes that all arguments of a kernel may have together on any driver: its
+                                         values, address_bits / 8 for each pointer, and 152 for an NDR_RANGE or
+                                         NDR_ND_RANGE. Many drivers accept more: a launch is refused only if the
+                                         driver refuses it. */
     uint64_t global_memory_bytes;   /**< The device's memory, in bytes. */
     uint64_t global_cache_bytes;    /**< The cache of that memory, in bytes; 0 if there is none or the driver does not
                                          report it. */
@@ -1132,7 +1133,8 @@ typedef struct ndr_tune_desc {
     size_t m;              /**< 1 or more. */
     size_t n;              /**< 1 or more. */
     size_t k;              /**< 1 to 2^22. */
-    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
+    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted.
+                                `listed_row` is measured at least once. */
     ndr_accuracy accuracy; /**< The accuracy of the products. */
 } ndr_tune_desc;
 

@@ -212,7 +212,10 @@ typedef struct ndr_disk {
     atomic_bool has_grown;
 } ndr_disk;
 
-/* Read NDR_CACHE, NDR_CACHE_MIB, XDG_CACHE_HOME and HOME; log why there is no folder. */
+/* Pure: refuse values that NDR_CACHE and NDR_CACHE_MIB do not accept; NULL or "": unset. */
+ndr_status ndr_disk_check(const char *folder, const char *mib);
+
+/* Read NDR_CACHE, NDR_CACHE_MIB, which are checked, XDG_CACHE_HOME and HOME; log why there is no folder. */
 void ndr_disk_open(ndr_disk *disk);
 
 /* Remove what was not used for longest if all files together exceed the limit. */

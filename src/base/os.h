@@ -20,6 +20,13 @@ static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(m
 static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
 static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
+/* Waiting releases the mutex meanwhile, and may return early. */
+typedef pthread_cond_t ndr_condition;
+static inline void ndr_condition_init(ndr_condition *condition) { pthread_cond_init(condition, NULL); }
+static inline void ndr_condition_destroy(ndr_condition *condition) { pthread_cond_destroy(condition); }
+static inline void ndr_condition_wait(ndr_condition *c, ndr_mutex *mutex) { pthread_cond_wait(c, mutex); }
+static inline void ndr_condition_wake_all(ndr_condition *condition) { pthread_cond_broadcast(condition); }
+
 typedef pthread_t ndr_thread;
 static inline bool ndr_thread_start(ndr_thread *thread, void *(*run)(void *), void *argument)
 {

@@ -938,6 +938,59 @@ ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue);
 /* Declare allocations, and buffers with addresses, to a kernel that reaches them without an argument. */
 ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count);
 
+/* ---- task.c ---- */
+
+/* The queue of the host task that this thread runs, to compare with; NULL: it runs none. */
+extern _Thread_local const ndr_queue *ndr_task_queue;
+
+/* ---- turns.c ---- */
+
+/* Launches of a checked context take turns. It has the turns of unmap calls, too. */
+typedef struct ndr_turns {
+    ndr_mutex lock; /* held for a moment only; guards the rest */
+    ndr_condition passed;
+    bool is_taken;
+    atomic_uint waiting;         /* threads that wait for a turn; read without the lock */
+    _Atomic(uint64_t) launches;  /* so far */
+    struct ndr_overlap *overlaps; /* launches that were enqueued, and not waited for during their turn */
+} ndr_turns;
+
+void ndr_turns_init(ndr_turns *turns); /* zeroed memory */
+void ndr_turns_destroy(ndr_turns *turns);
+
+/* Wait for a turn; pass it on. It is a state, not a lock: its owner may wait in the driver, and destroy, create and
+ * map need no turn. A thread that has one takes no other. */
+void ndr_turn_take(ndr_turns *turns);
+void ndr_turn_pass(ndr_turns *turns);
+
+/* The number of a new launch, from 1. */
+uint64_t ndr_turns_count(ndr_turns *turns);
+
+/* How long a launch is waited for before the log has a warning. Tests lower it. */
+extern int64_t ndr_long_wait_ns;
+
+/* Without a turn, before a launch in that order: wait for what it waits for, which may be a host task that needs a
+ * turn. `kernel`: its name, for the log. */
+ndr_status ndr_turns_wait_before(const ndr_order *order, const char *kernel);
+
+/* With a turn, wait until launch `number` has ended, with success or not. If it does not start, because another thread
+ * has enqueued such a host task before it, the others get their turns first. */
+ndr_status ndr_turn_wait(ndr_turns *turns, const ndr_event *event, uint64_t number, const char *kernel);
+
+/* Whether a command in that order waits for the end of the host task that this thread runs: then it must not wait for
+ * the command. */
+bool ndr_waits_for_own_task(const ndr_order *order);
+
+/* A launch was enqueued that is not waited for. */
+void ndr_turns_add_overlap(ndr_turns *turns, const ndr_event *event, uint64_t number, const char *kernel);
+
+/* With a turn, after the zones are read: a launch other than `number` that may have written to them since they were
+ * last read, as the end of a sentence; empty if there is none. Forgets those that had ended before the turn. */
+typedef struct ndr_overlap_text {
+    char chars[256];
+} ndr_overlap_text;
+ndr_overlap_text ndr_turns_take_overlap(ndr_turns *turns, uint64_t number);
+
 /* ---- check.c ---- */
 
 /* Pure: parse NDR_CHECK; NULL or "" is off. An unknown word is refused. */
@@ -971,16 +1024,8 @@ typedef enum ndr_unchecked {
 void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason);
 void ndr_check_count_image(ndr_context *context);
 
-/* No other checked launch runs in the context between these two calls. */
-void ndr_check_begin(ndr_context *context);
-void ndr_check_end(ndr_context *context);
-
-/* Between them, after a launch: finish the queue and inspect all zones. `*launch` is the number of the launch, from
- * 1; `*damaged` zones that were changed, or NULL. The zones are restored. */
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_zones **damaged);
-
-/* The result for one buffer or shared allocation; NULL: it has no zones. Both are numbered in the order of their
- * creation in the context, from 1. */
+/* What ndr_check_inspect() found for one buffer or shared allocation, with the same turn; NULL: it has no zones. Both
+ * are numbered in the order of their creation in the context, from 1. */
 bool ndr_zones_are_damaged(const ndr_zones *zones);
 uint64_t ndr_zones_number(const ndr_zones *zones);
 
@@ -990,6 +1035,13 @@ typedef struct ndr_damage_text {
     char chars[384];
 } ndr_damage_text;
 ndr_damage_text ndr_zones_print(const ndr_zones *zones, const char *whose, size_t element_bytes);
+
+/* The turns of a checked context. */
+ndr_turns *ndr_check_turns(const ndr_context *context);
+
+/* With a turn, after a launch has ended: inspect all zones, and restore those that were changed. `*damaged` is the
+ * number of one of them, or 0, and `what` then its ndr_zones_print(), as that of no argument. */
+ndr_status ndr_check_inspect(const ndr_context *context, uint64_t *damaged, ndr_damage_text *what);
 
 /* Check the zones, which may be NULL, after the host has unmapped `what`, "buffer", by `call`. `made`, that command's
  * event or NULL, goes to `*event`, or is destroyed if the check fails. */

@@ -220,8 +220,9 @@ static ndr_status check_events(const char *call, ndr_event *const *events, size_
 
 static ndr_status fail_with_timeout(const char *call, uint64_t timeout_ns)
 {
-    return ndr_fail(NDR_TIMEOUT, "%s: the work has not ended within %llu ns; it continues: wait again", call,
-                    (unsigned long long)timeout_ns);
+    return ndr_fail(NDR_TIMEOUT, "%s: the work has not ended within %llu ns; it continues: wait again, or look for a "
+                    "kernel that does not end, or an event of ndr_event_create() that nobody ends",
+                    call, (unsigned long long)timeout_ns);
 }
 
 ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns)

@@ -721,17 +721,6 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     return convert_object(p, out);
 }
 
-/* Some drivers accept more than the device can pass. */
-static ndr_status check_argument_bytes(const ndr_kernel *kernel)
-{
-    const size_t limit = kernel->context->caps.info.max_argument_bytes;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, kernel->argument_bytes <= limit,
-                   "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device accepts at "
-                   "most %zu: put large arguments in a buffer",
-                   kernel->name, kernel->argument_bytes, limit);
-    return NDR_OK;
-}
-
 static bool has_reached(const ndr_arg *args, size_t count)
 {
     for (size_t i = 0; args && i < count; ++i)
@@ -752,7 +741,6 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text_free(&list);
         return status;
     }
-    NDR_TRY(check_argument_bytes(kernel));
     NDR_REQUIRE(args || arg_count == 0,
                 "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of that length", kernel->name,
                 arg_count);
@@ -822,6 +810,16 @@ static bool is_about_the_argument(cl_int error)
            || error == CL_MAX_SIZE_RESTRICTION_EXCEEDED;
 }
 
+ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status)
+{
+    const size_t limit = kernel->context->caps.info.max_argument_bytes;
+    if (kernel->argument_bytes <= limit) return status;
+    return ndr_fail_with_code(NDR_LIMIT_EXCEEDED, ndr_last_cl_error(),
+                              "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device "
+                              "supports %zu: put large arguments in a buffer; the driver refused them: %s",
+                              kernel->name, kernel->argument_bytes, limit, ndr_last_error());
+}
+
 static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, const ndr_bound *bound)
 {
     const ndr_param *param = &kernel->params[index];
@@ -829,10 +827,12 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
                        : bound->shared->free ? "clSetKernelArgMemPointerINTEL"
                                              : "clSetKernelArgSVMPointer";
     const ndr_status driver = ndr_fail_cl(error, call);
-    return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
-                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index,
-                              param->name, ndr_param_shown_type(param), bound->size_bytes, ndr_last_error(),
-                              param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
+    const ndr_status status = ndr_fail_with_code(
+        is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
+        "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index, param->name,
+        ndr_param_shown_type(param), bound->size_bytes, ndr_last_error(),
+        param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
+    return ndr_args_fail_for_bytes(kernel, status);
 }
 
 ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound)

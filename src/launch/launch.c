@@ -189,10 +189,11 @@ static ndr_status enqueue_piece(ndr_submission *s, const ndr_launch_state *l, un
 static ndr_status fail_at_piece(const ndr_launch_state *l, unsigned piece, ndr_status status)
 {
     const ndr_range_plan *plan = &l->planned->plan;
-    return ndr_fail_with_code(
+    const ndr_status said = ndr_fail_with_code(
         status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces are enqueued",
         l->kernel->name, ndr_sizes_print(plan->dims, plan->global_range).chars,
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
+    return ndr_args_fail_for_bytes(l->kernel, said);
 }
 
 __attribute__((cold)) static void log_launch(const ndr_launch_state *l)

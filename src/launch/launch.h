@@ -79,6 +79,10 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
+/* After the driver has refused an argument or a launch with `status`: if the arguments exceed the device's limit, say so.
+ * Most drivers accept more than they promise, so nothing is refused before. Returns the status. */
+ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status) __attribute__((cold));
+
 /* Whether as.buffer is a buffer of a parameter, or NULL. as.reducer begins with it, too. */
 static inline bool ndr_arg_has_buffer(const ndr_arg *arg)
 {

@@ -134,16 +134,24 @@ static ndr_status check_sizes(const planner *p)
     return NDR_OK;
 }
 
+/* Of a local size that is not all zeros. */
+static ndr_status check_no_zero(const planner *p, const size_t local[3])
+{
+    for (unsigned d = 0; d < p->dims; ++d)
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, local[d] > 0,
+                       "kernel \"%s\": local size %s is 0 in dimension %u; set every dimension, or leave all 0 to "
+                       "let the library choose",
+                       p->rules->kernel, ndr_sizes_print(p->dims, local).chars, d);
+    return NDR_OK;
+}
+
 static ndr_status check_given_local(const planner *p)
 {
     const char *kernel = p->rules->kernel;
     const size_t items = ndr_sizes_product(p->dims, p->local);
+    NDR_TRY(check_no_zero(p, p->local));
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t device_limit = p->rules->max_local_size[3 - p->dims + d];
-        NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
-                       "kernel \"%s\": local size %s is 0 in dimension %u; set every dimension, or leave all 0 to let "
-                       "the library choose",
-                       kernel, ndr_sizes_print(p->dims, p->local).chars, d);
         NDR_REQUIRE_AS(
             NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
             "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u: make it smaller, or all zeros "
@@ -422,6 +430,7 @@ static ndr_status count_items(const planner *p, ndr_nd_range *items)
     ndr_nd_range counted = *range;
     counted.counts_groups = false;
     if (is_automatic(range)) choose_group(p, counted.local.size);
+    NDR_TRY(check_no_zero(p, counted.local.size));
     for (unsigned d = 0; d < p->dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
                        ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),

@@ -272,11 +272,20 @@ static ndr_status read_foreign(ndr_buffer *foreign)
 MISTAKE(other_context, with_foreign(launch_foreign))
 MISTAKE(buffer_of_another_context, with_foreign(read_foreign))
 
+/* As a driver that takes no more than the device promises. */
+static __typeof__(clSetKernelArg) *real_set_arg;
+
+static cl_int CL_API_CALL refuse_large(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    return size > device.max_argument_bytes ? CL_INVALID_ARG_SIZE : real_set_arg(kernel, index, size, value);
+}
+
 static ndr_status too_many_bytes(void)
 {
     char options[64];
     const size_t most = limit(device.max_argument_bytes, "{most}"), pointer = device.address_bits / 8;
     limit(most + 16 + pointer, "{bytes}");
+    limit(most + 16, "{of it}");
     snprintf(options, sizeof options, "-DBYTES=%zu", most + 16);
     const ndr_kernel_desc desc = {
         .name = "k",
@@ -289,7 +298,11 @@ static ndr_status too_many_bytes(void)
     static char bytes[(1 << 14) + 16];
     const ndr_arg args[] = { ndr_arg_of(x),
                              { .kind = NDR_ARG_STRUCT, .size_bytes = most + 16, .as.value = { bytes, NULL } } };
-    return ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
+    real_set_arg = ndr_cl.clSetKernelArg;
+    ndr_cl.clSetKernelArg = refuse_large;
+    const ndr_status status = ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
+    ndr_cl.clSetKernelArg = real_set_arg;
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -643,6 +656,8 @@ static ndr_status with_env(const char *name, const char *value)
 MISTAKE(unknown_device_by_env, with_env("NDR_DEVICE", "rocket"))
 MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
 MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
+MISTAKE(relative_store, with_env("NDR_CACHE", "kernels"))
+MISTAKE(unknown_limit, with_env("NDR_CACHE_MIB", "big"))
 MISTAKE(unknown_level, with_env("NDR_LOG", "loud"))
 MISTAKE(level_past_end, ndr_log_set((ndr_log_level)9, NULL, NULL))
 
@@ -822,7 +837,7 @@ static const row rows[] = {
     CALL("a struct of another name", "name the same type on both sides", other_struct),
     CALL("a struct of another size", "declare the same members", struct_of_another_size),
     CALL("a vector of another type", "pass a cl_float3", other_vector),
-    CALL("more bytes than the device passes", "put large arguments in a buffer", too_many_bytes),
+    CALL("more bytes than the driver passes", "put large arguments in a buffer", too_many_bytes),
     CALL("no kernel", "get one with ndr_kernel_get()", no_kernel),
     CALL("no queue", "make one with ndr_queue_create()", no_queue),
 
@@ -1017,6 +1032,8 @@ static const row rows[] = {
     CALL("a name in the environment", "choose from {devices}", unknown_device_by_env),
     CALL("a word that NDR_DISABLE does not know", "use fp64", unknown_word),
     CALL("a word that NDR_CHECK does not know", "set it to 1 or 0", unknown_switch),
+    CALL("a relative path as the store", "which begins with /", relative_store),
+    CALL("a limit of the store that is no number", "set it to a number of MiB", unknown_limit),
     CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),

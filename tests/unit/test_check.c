@@ -5,6 +5,7 @@
  * of its handles. */
 #include "support.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -221,6 +222,97 @@ static void test_check__names_the_element(void **state)
     ndr_buffer_destroy(x);
 }
 
+/* ---- what kernels do to the element past the end ---- */
+
+/* The half is that of OpenCL C without cl_khr_fp16, rounded to the nearest. */
+#define ADD(T, of)                                                                  \
+    "kernel void add_" #T "(global " of " *y, " of " a, global const " of " *x) {\n" \
+    "    const size_t i = get_global_id(0); y[i + 1] += a * x[i]; }\n"
+static const char additions[] = ADD(float, "float") ADD(int, "int")
+    "kernel void add_half(global half *y, float a, global const half *x) {\n"
+    "    const size_t i = get_global_id(0); vstore_half(vload_half(i + 1, y) + a * vload_half(i, x), i + 1, y); }\n"
+    "kernel void store_1(global uchar *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_2(global ushort *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_4(global uint *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_8(global ulong *y, ulong at, ulong v) { y[at] = v; }\n";
+
+static const char double_additions[] = ADD(double, "double");
+
+typedef struct misses {
+    unsigned tried, missed;
+} misses;
+
+static void count_launch(misses *c, ndr_status status)
+{
+    ++c->tried;
+    c->missed += status == NDR_OK;
+    if (status != NDR_OK) assert_int_equal(status, NDR_OUT_OF_BOUNDS);
+}
+
+/* `one` is 1 in the element type. 10 to the powers from `least` to `most`, times +-2.5. */
+static void add_past_the_end(ndr_kernel *kernel, ndr_dtype dtype, const void *one, int least, int most, misses *c)
+{
+    const size_t bytes = ndr_dtype_size(dtype);
+    for (size_t n = 1; n <= 8; ++n) {
+        ndr_buffer *y = buffer_of(n * bytes, NULL), *x = buffer_of(n * bytes, NULL);
+        assert_ok(ndr_buffer_fill(queue, y, 0, n * bytes, one, bytes, NULL));
+        assert_ok(ndr_buffer_fill(queue, x, 0, n * bytes, one, bytes, NULL));
+        for (int e = least; e <= most; ++e)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                const double a = sign * 2.5 * pow(10, e);
+                const ndr_arg given = dtype == NDR_DTYPE_F64   ? ndr_arg_of(a)
+                                      : dtype == NDR_DTYPE_I32 ? ndr_arg_of((int)a)
+                                                               : ndr_arg_of((float)a);
+                const ndr_arg args[] = { ndr_arg_of(y), given, ndr_arg_of(x) };
+                const ndr_nd_range range = no_groups(ndr_range_1d(n));
+                count_launch(c, ndr_launch_v(queue, kernel, &range, args, 3, NULL));
+            }
+        ndr_buffer_destroy(y);
+        ndr_buffer_destroy(x);
+    }
+}
+
+static void test_check__finds_what_is_added_past_the_end(void **state)
+{
+    (void)state;
+    misses c = { 0, 0 };
+    add_past_the_end(kernel_of(additions, "add_float"), NDR_DTYPE_F32, &(float){ 1 }, -9, 9, &c);
+    if (device.has_f64)
+        add_past_the_end(kernel_of(double_additions, "add_double"), NDR_DTYPE_F64, &(double){ 1 }, -12, 12, &c);
+    add_past_the_end(kernel_of(additions, "add_half"), NDR_DTYPE_F16, &(uint16_t){ 0x3c00 }, -4, 3, &c);
+    add_past_the_end(kernel_of(additions, "add_int"), NDR_DTYPE_I32, &(int32_t){ 1 }, 0, 8, &c);
+    print_message("additions: %u of %u are missed\n", c.missed, c.tried);
+    assert_true(c.tried >= 500);
+    assert_int_equal(c.missed, 0);
+}
+
+static void test_check__finds_what_is_often_stored_past_the_end(void **state)
+{
+    (void)state;
+    static const float floats[] = { 0, 1, -1, 0.5f, 2, 3, 10, 100, 1e-3f, 1e6f, (float)INFINITY, (float)NAN };
+    static const double doubles[] = { 0, 1, -1, 0.5, 2, 3, 10, 100, 1e-3, 1e6, (double)INFINITY, (double)NAN };
+    static const int64_t integers[] = { 0, 1, -1, 2, 3, 4, 5, 7, 8, 10, 16, 42, 64, 100, 127, -128, 'A', 'z', ' ', '\n' };
+    misses c = { 0, 0 };
+    for (size_t n = 1; n <= 8; ++n)
+        for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
+            char name[16];
+            ndr_buffer *y = buffer_of(n * bytes, NULL);
+            snprintf(name, sizeof name, "store_%zu", bytes);
+            ndr_kernel *store = kernel_of(additions, name);
+            for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i)
+                count_launch(&c, ndr_launch(queue, store, ndr_range_1d(1), y, (cl_ulong)n, (cl_ulong)integers[i]));
+            for (size_t i = 0; bytes >= 4 && i < sizeof floats / sizeof *floats; ++i) {
+                cl_ulong bits = 0;
+                if (bytes == 4) memcpy(&bits, &floats[i], 4);
+                else memcpy(&bits, &doubles[i], 8);
+                count_launch(&c, ndr_launch(queue, store, ndr_range_1d(1), y, (cl_ulong)n, bits));
+            }
+            ndr_buffer_destroy(y);
+        }
+    print_message("stores: %u of %u are missed\n", c.missed, c.tried);
+    assert_int_equal(c.missed, 0);
+}
+
 /* Both buffers' zones are read and written at the same place. */
 static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **state)
 {
@@ -328,7 +420,8 @@ static void test_check__finds_every_write_at_the_byte(void **state)
     for (int i = 0; i < (quick() ? 20 : 300); ++i) {
         const size_t size = below(&seed, 100000), out = below(&seed, 65536), count = 1 + below(&seed, 65536 - out);
         const bool is_behind = below(&seed, 2);
-        const unsigned value = (unsigned)below(&seed, 0xc0); /* zones hold c0 to df */
+        const unsigned any = (unsigned)below(&seed, 0xc0);
+        const unsigned value = (any & 0x7c) == 0x1c ? 0 : any; /* zones hold 1c to 1f, 9c to 9f and c0 to df */
         const int64_t first = is_behind ? (int64_t)(size + out) : -(int64_t)(out + count);
         ndr_buffer *buffer = buffer_as(size ? size : 1, below(&seed, 2));
         const size_t held = ndr_buffer_size(buffer);
@@ -1044,6 +1137,8 @@ int main(void)
         cmocka_unit_test(test_check__looks_as_far_as_its_zones_reach),
         cmocka_unit_test(test_check__finds_a_range_larger_than_the_buffer_in_each_form),
         cmocka_unit_test(test_check__names_the_element),
+        cmocka_unit_test(test_check__finds_what_is_added_past_the_end),
+        cmocka_unit_test(test_check__finds_what_is_often_stored_past_the_end),
         cmocka_unit_test(test_check__finds_a_copy_that_passes_the_end_of_both_buffers),
         cmocka_unit_test(test_check__says_it_word_for_word),
         cmocka_unit_test(test_check__names_a_buffer_that_was_not_given),

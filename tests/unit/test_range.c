@@ -604,6 +604,15 @@ static void test_groups__may_not_be_more_than_can_be_counted(void **state)
             "groups of 4 work-items in dimension 0 exceed size_t");
 }
 
+static void test_groups__of_no_items_are_refused(void **state)
+{
+    (void)state;
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_2d(2, 3), ndr_range_2d(4, 0)), rules_for(NDR_FORM_ND_RANGE),
+            "local size (4, 0) is 0 in dimension 1; all zeros let the library choose");
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_3d(2, 3, 1), ndr_range_3d(0, 4, 4)), rules_for(NDR_FORM_PLAIN),
+            "local size (0, 4, 4) is 0 in dimension 0");
+}
+
 static void test_groups__of_no_number_have_no_pieces(void **state)
 {
     (void)state;
@@ -960,6 +969,7 @@ int main(void)
         cmocka_unit_test(test_groups__of_no_given_size_get_the_required_one),
         cmocka_unit_test(test_groups__need_a_local_size_with_dimensions),
         cmocka_unit_test(test_groups__may_not_be_more_than_can_be_counted),
+        cmocka_unit_test(test_groups__of_no_items_are_refused),
         cmocka_unit_test(test_groups__of_no_number_have_no_pieces),
         cmocka_unit_test(test_automatic__sizes_cover_every_length_once),
         cmocka_unit_test(test_automatic__groups_have_at_most_256_items),
