@@ -28,21 +28,21 @@ static const char *next_line(const char *at)
     return end ? end + 1 : NULL;
 }
 
-/* Sets the names even if there is no memory for one of them. */
+/* Sets the names even if there is no memory for one of them. A name has no blank, and may be empty. */
 static bool parse_param(const char *line, ndr_param *p)
 {
-    int kind = 0, dtype = 0, is_const = 0, access = 0, name = 0, type_name = 0;
-    sscanf(line, "%d %d %u %zu %d %d .%n%*[^ ] .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access,
-           &name, &type_name);
+    int kind = 0, dtype = 0, is_const = 0, access = 0, at = 0;
+    sscanf(line, "%d %d %u %zu %d %d .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access, &at);
     p->kind = (ndr_param_kind)kind;
     p->type.dtype = (ndr_dtype)dtype;
     p->is_const = is_const;
     p->access = (ndr_access)access;
-    const size_t length = (size_t)(type_name - name) - strlen(" ."), rest = strcspn(line + type_name, "\n");
+    const char *name = line + at, *type_name = name + strcspn(name, " ") + strlen(" .");
+    const size_t length = strcspn(name, " "), rest = strcspn(type_name, "\n");
     p->name = calloc(length + 1, 1);
     p->type_name = calloc(rest + 1, 1);
-    if (p->name) memcpy(p->name, line + name, length);
-    if (p->type_name) memcpy(p->type_name, line + type_name, rest);
+    if (p->name) memcpy(p->name, name, length);
+    if (p->type_name) memcpy(p->type_name, type_name, rest);
     return p->name && p->type_name;
 }
 

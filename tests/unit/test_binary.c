@@ -341,6 +341,30 @@ static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state
     ndr_context_destroy(second);
 }
 
+/* A driver tells an empty name for it. */
+static void test_binary__takes_a_parameter_without_a_name(void **state)
+{
+    (void)state;
+    static const ndr_kernel_desc desc = {
+        .name = "unnamed", .source = "kernel void unnamed(global int *x, int, local float *) { x[0] = 3; }\n"
+    };
+    ndr_context *first = open_context(), *second;
+    get(first, &desc);
+    ndr_context_destroy(first);
+    setenv("NDR_CACHE", "off", 1);
+    first = open_context();
+    setenv("NDR_CACHE", folder, 1);
+    second = open_context();
+    ndr_kernel *cold = get(first, &desc);
+    compiled = 0;
+    ndr_kernel *warm = get(second, &desc);
+    assert_int_equal(compiled, 0);
+    assert_same_kernel(cold, warm);
+    assert_string_equal(warm->params[1].type_name, "int");
+    ndr_context_destroy(first);
+    ndr_context_destroy(second);
+}
+
 /* A reducer's operator and type decide what a launch accepts. */
 static void test_binary__knows_the_reducers_of_a_kernel(void **state)
 {
@@ -753,6 +777,7 @@ int main(int argc, char **argv)
         TEST(test_binary__refuses_to_tell_nothing_of_nothing),
         TEST(test_binary__keeps_nothing_where_the_store_is_off),
         TEST(test_binary__knows_of_each_kernel_what_its_source_tells),
+        TEST(test_binary__takes_a_parameter_without_a_name),
         TEST(test_binary__knows_the_reducers_of_a_kernel),
         TEST(test_binary__does_not_ask_for_arguments),
         TEST(test_binary__has_the_log_of_its_build),
