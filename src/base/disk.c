@@ -107,7 +107,8 @@ static const char *find_fault(const ndr_text *entry, const ndr_file_info *info, 
     memcpy(&h, entry->chars, sizeof h);
     if (memcmp(h.magic, magic, sizeof h.magic) != 0) return "it is not an entry of this store";
     if (checksum_of(entry) != h.checksum) return "it is damaged: its checksum is wrong";
-    const bool is_same = h.key_bytes == key->length && h.value_bytes == entry->length - sizeof h - key->length
+    const size_t rest = entry->length - sizeof h;
+    const bool is_same = h.key_bytes == key->length && key->length <= rest && h.value_bytes == rest - key->length
                          && memcmp(entry->chars + sizeof h, key->chars, key->length) == 0;
     return is_same ? NULL : "it belongs to another key";
 }

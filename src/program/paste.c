@@ -525,8 +525,8 @@ static void add_option_dirs(expansion *x)
         ndr_text_add_chars(&x->dir_names, name, length);
         ndr_text_add_chars(&x->dir_names, "", 1);
     }
-    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
     if (!x->dir_names.length) return;
+    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
     for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
         ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
     for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)

@@ -139,6 +139,7 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 /* Free what was not passed to the store. NULL is allowed. */
 void ndr_program_free(ndr_program *program);
 void ndr_kernel_free(ndr_kernel *kernel);
+void ndr_kernel_free_params(ndr_kernel *kernel); /* only these */
 
 /* ---- source.c ---- */
 

@@ -576,6 +576,133 @@ static void test_binary__shows_the_driver_no_damaged_entry(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 
+/* ---- entries that another program made, with right checksums ---- */
+
+static uint64_t seed;
+
+static size_t pick(size_t count)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(seed >> 33) % count;
+}
+
+static ndr_text whole_binary; /* what the driver wrote */
+
+/* The driver would have to take any bytes: it is shown only those that it wrote. All are read. */
+static cl_program CL_API_CALL take_only_its_own(cl_context c, cl_uint count, const cl_device_id *devices,
+                                                const size_t *lengths, const unsigned char **binaries, cl_int *status,
+                                                cl_int *error)
+{
+    const bool is_same =
+        *lengths == whole_binary.length && memcmp(*binaries, whole_binary.chars, whole_binary.length) == 0;
+    unsigned sum = 0;
+    for (size_t i = 0; i < *lengths; ++i) sum += (*binaries)[i];
+    if (is_same) return count_binary(c, count, devices, lengths, binaries, status, error);
+    *error = sum ? CL_INVALID_BINARY : CL_INVALID_VALUE;
+    return NULL;
+}
+
+/* Of what precedes the binary: a byte, a number of the text, a length, or the end changes. */
+static void damage(ndr_text *value, size_t head)
+{
+    static const uint64_t lengths[] = { 0, 1, 7, 8, UINT64_MAX, UINT64_MAX - 7, INT64_MAX, 1u << 31 };
+    uint64_t length;
+    const size_t at = pick(head);
+    char *digit = value->chars + at;
+    switch (pick(5)) {
+    case 0: value->chars[at] = (char)pick(256); break;
+    case 1: value->length = pick(value->length + 1); break;
+    case 2: memcpy(value->chars + (pick(2) ? 0 : at), &lengths[pick(8)], sizeof length); break;
+    case 3:
+        memcpy(&length, value->chars, sizeof length);
+        length += pick(64) - 32;
+        memcpy(value->chars, &length, sizeof length);
+        break;
+    default:
+        while (digit < value->chars + head && (*digit < '0' || *digit > '9')) ++digit;
+        if (digit < value->chars + head) *digit = "0123456789 \n-"[pick(13)];
+    }
+}
+
+static size_t part_end(const ndr_text *value, size_t at)
+{
+    uint64_t length;
+    memcpy(&length, value->chars + at, sizeof length);
+    return at + sizeof length + (size_t)length;
+}
+
+static void get_from_store(const ndr_kernel_desc *desc)
+{
+    ndr_context *made = open_context();
+    ndr_kernel_info info;
+    assert_ok(ndr_kernel_get_info(get(made, desc), &info));
+    ndr_context_destroy(made);
+}
+
+static void test_binary__reads_no_entry_past_its_end(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    const size_t rounds = (size_t)number_from_env("NDR_TEST_ROUNDS", 100);
+    ndr_text question = { 0 }, value = { 0 };
+    seed = number_from_env("NDR_TEST_SEED", 20260);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    ndr_context *writer = open_context();
+    ndr_text_add(&question, "%s", get(writer, &desc)->program->question.chars);
+    ndr_context_destroy(writer);
+    writer = open_context();
+    assert_true(ndr_cache_get(writer, question.chars, &value));
+    const size_t head = part_end(&value, part_end(&value, 0)) + sizeof(uint64_t);
+    ndr_text_add_chars(&whole_binary, value.chars + head, value.length - head);
+    ndr_cl.clCreateProgramWithBinary = take_only_its_own;
+    for (size_t round = 0; round < rounds; ++round) {
+        ndr_text changed = { 0 };
+        ndr_text_add_chars(&changed, value.chars, value.length);
+        damage(&changed, head);
+        assert_true(ndr_cache_put(writer, question.chars, changed.chars, changed.length));
+        ndr_text_free(&changed);
+        get_from_store(&desc);
+    }
+    ndr_context_destroy(writer);
+    ndr_text_free(&question);
+    ndr_text_free(&value);
+    ndr_text_free(&whole_binary);
+}
+
+static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "", "kernel plus", "kernel plus 4000000000 1 8 0 0 0 0 0 0 0 0\n",
+                                           "kernel plus 1 2 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 1 8 9 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n", "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n9",
+                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x" };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
+        ndr_text value = { 0 }, changed = { 0 };
+        const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
+        const uint64_t length = strlen(kernels[i]) + 1;
+        empty_store();
+        ndr_context *made = open_context();
+        char question[512];
+        snprintf(question, sizeof question, "%s", get(made, &desc)->program->question.chars);
+        ndr_context_destroy(made);
+        made = open_context();
+        assert_true(ndr_cache_get(made, question, &value));
+        ndr_text_add_chars(&changed, (const char *)&length, sizeof length);
+        ndr_text_add_chars(&changed, kernels[i], length);
+        ndr_text_add_chars(&changed, value.chars + part_end(&value, 0), value.length - part_end(&value, 0));
+        assert_true(ndr_cache_put(made, question, changed.chars, changed.length));
+        ndr_context_destroy(made);
+        assert_built(add_in_a_context("-DSTEP=3"));
+        assert_logged("cache.miss", i < 2 ? "has no kernel called \"plus\"" : "\"plus\" is damaged");
+        assert_taken(add_in_a_context("-DSTEP=3"));
+        ndr_text_free(&value);
+        ndr_text_free(&changed);
+    }
+}
+
+/* ---- binaries that are wrong ---- */
+
 /* When a driver refuses a binary: at creation, in its device's status, in the build, when a kernel is created. */
 typedef enum place { AT_ONCE, FOR_THE_DEVICE, WHEN_BUILT, WHEN_ASKED, PLACES } place;
 static place refusing;
@@ -787,6 +914,8 @@ int main(int argc, char **argv)
         TEST(test_binary__does_not_keep_what_only_the_compiler_can_read),
         TEST(test_binary__keeps_nothing_of_what_does_not_build),
         TEST(test_binary__shows_the_driver_no_damaged_entry),
+        TEST(test_binary__reads_no_entry_past_its_end),
+        TEST(test_binary__builds_where_an_entry_does_not_add_up),
         TEST(test_binary__builds_what_the_driver_refuses),
         TEST(test_binary__keeps_the_answer_of_a_probe),
         TEST(test_binary__does_without_binaries),

@@ -304,6 +304,82 @@ static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
         }
 }
 
+static uint64_t seed;
+
+static size_t pick(size_t count)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(seed >> 33) % count;
+}
+
+/* Change the length of the file, the sizes in its header, or any byte. Returns the new length. */
+static size_t damage(unsigned char *bytes, size_t count)
+{
+    size_t length = pick(3) ? count : pick(count + 16);
+    if (length < HEADER) length = HEADER;
+    if (pick(3) == 0) bytes[8 + pick(length - 8)] = (unsigned char)pick(256);
+    for (size_t field = 16; field < HEADER; field += 8) {
+        uint64_t size;
+        memcpy(&size, bytes + field, sizeof size);
+        /* Also what is left of the file behind a key of the right length, which may be less than nothing. */
+        if (pick(4) == 0) size = field == 24 ? length - HEADER - (count - HEADER - strlen("a value")) : size + pick(9) - 4;
+        if (pick(16) == 0) size = UINT64_MAX - pick(64);
+        memcpy(bytes + field, &size, sizeof size);
+    }
+    seal(bytes, length);
+    return length;
+}
+
+/* It does not fit into the memory that a short entry is read into. */
+static const char *long_key(void)
+{
+    static char key[1001];
+    memset(key, 'k', sizeof key - 1);
+    return key;
+}
+
+static void test_disk__reads_no_entry_past_its_end(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048] = { 0 }, changed[2048];
+    put(long_key(), "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    seed = number_from_env("NDR_TEST_SEED", 20260);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    for (uint64_t round = number_from_env("NDR_TEST_ROUNDS", 5000); round > 0; --round) {
+        memcpy(changed, bytes, sizeof changed);
+        const size_t length = damage(changed, count);
+        ndr_text got = { 0 };
+        write_bytes(path, changed, length);
+        if (ndr_disk_get(&disk, long_key(), &got)) {
+            assert_true(length >= count - strlen("a value"));
+            const size_t left = length - (count - strlen("a value"));
+            assert_int_equal(got.length, left);
+            if (left) assert_memory_equal(got.chars, changed + length - left, left);
+        }
+        ndr_text_free(&got);
+        ndr_text_clear(&logged);
+    }
+}
+
+static void test_disk__ignores_an_entry_that_ends_in_its_key(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048] = { 0 };
+    put(long_key(), "");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    for (size_t length = HEADER; length < count; ++length) {
+        const uint64_t size = length - count; /* less than 0 */
+        memcpy(bytes + 24, &size, sizeof size);
+        seal(bytes, length);
+        write_bytes(path, bytes, length);
+        assert_false(finds(long_key(), ""));
+        assert_logged("cache.ignored", "another key");
+    }
+}
+
 static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
 {
     (void)state;
@@ -742,6 +818,8 @@ int main(void)
         TEST(test_disk__ignores_an_entry_of_another_key_under_the_same_name),
         TEST(test_disk__ignores_an_entry_of_another_build_of_libndr),
         TEST(test_disk__ignores_sizes_that_do_not_add_up),
+        TEST(test_disk__reads_no_entry_past_its_end),
+        TEST(test_disk__ignores_an_entry_that_ends_in_its_key),
         TEST(test_disk__ignores_what_is_no_file_of_its_own),
         TEST(test_disk__refuses_a_folder_that_others_can_write_to),
         TEST(test_disk__refuses_a_folder_of_another_user),
