@@ -917,6 +917,47 @@ static void test_include__that_doubles_without_end_is_refused(void **state)
     ndr_text_free(&out);
 }
 
+/* Nothing is left of any of them, so the length of the text does not end it. */
+static void test_include__of_empty_files_that_double_without_end_is_refused(void **state)
+{
+    (void)state;
+    char path[32], text[64];
+    for (int i = 0; i < 60; ++i) {
+        snprintf(path, sizeof path, "sub/deep/e%d.clh", i);
+        snprintf(text, sizeof text, "#include \"e%d.clh\"\n#include \"e%d.clh\"\n", i + 1, i + 1);
+        write_file(path, text);
+    }
+    write_file("sub/deep/e60.clh", "");
+    const ndr_source doubling = { .title = "sub/deep/main.cl", .text = "#include \"e0.clh\"\n", .is_file = true };
+    const ndr_source small = { .title = "sub/deep/main.cl", .text = "#include \"e46.clh\"\n", .is_file = true };
+    ndr_text out = { 0 };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_source_expand(&doubling, &out, NULL),
+                   "\"sub/deep/main.cl\" includes files 50000 times in all, the most that libndr pastes, and then \"",
+                   "sub/deep/e", "\": write #pragma once into each file that others include");
+    out.length = 0;
+    assert_ok(ndr_source_expand(&small, &out, NULL)); /* 2^15 - 1 times */
+    for (int i = 0; i < 60; ++i) {
+        snprintf(path, sizeof path, "sub/deep/e%d.clh", i);
+        snprintf(text, sizeof text, "#pragma once\n#include \"e%d.clh\"\n#include \"e%d.clh\"\n", i + 1, i + 1);
+        write_file(path, text);
+    }
+    out.length = 0;
+    assert_ok(ndr_source_expand(&doubling, &out, NULL));
+    ndr_text_free(&out);
+}
+
+/* With a file that includes itself, it is tried again with fewer repetitions. */
+static void test_include__of_an_empty_file_twice_in_itself_ends(void **state)
+{
+    (void)state;
+    write_file("sub/deep/itself.clh", "#include \"itself.clh\"\n#include \"itself.clh\"\n");
+    const ndr_source source = { .title = "sub/deep/main.cl", .text = "#include \"itself.clh\"\n", .is_file = true };
+    ndr_text out = { 0 };
+    assert_ok(ndr_source_expand(&source, &out, NULL));
+    assert_non_null(strstr(out.chars, "#error this file is included too deep"));
+    ndr_text_free(&out);
+}
+
 static void test_source__with_thousands_of_ifs_inside_each_other_is_refused(void **state)
 {
     (void)state;
@@ -1087,6 +1128,8 @@ int main(void)
         cmocka_unit_test(test_file__that_leaves_an_if_open_is_refused),
         cmocka_unit_test(test_include__may_be_200_deep),
         cmocka_unit_test(test_include__that_doubles_without_end_is_refused),
+        cmocka_unit_test(test_include__of_empty_files_that_double_without_end_is_refused),
+        cmocka_unit_test(test_include__of_an_empty_file_twice_in_itself_ends),
         cmocka_unit_test(test_source__with_thousands_of_ifs_inside_each_other_is_refused),
         cmocka_unit_test(test_source_read__refuses_a_file_that_is_not_there),
         cmocka_unit_test(test_source_read__refuses_a_folder),
