@@ -205,6 +205,7 @@ typedef struct ndr_disk {
     ndr_text folder; /* empty: nothing is kept */
     uint64_t limit_bytes;
     atomic_bool has_grown;
+    ndr_file_info root; /* of all paths when it was opened */
 } ndr_disk;
 
 /* Read NDR_CACHE, NDR_CACHE_MIB, XDG_CACHE_HOME and HOME; log why there is no folder. */
@@ -216,6 +217,9 @@ void ndr_disk_close(ndr_disk *disk);
 /* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there,
  * the log has the reason. */
 bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
+
+/* Whether ndr_disk_put() may succeed, before a value is made; false: it cannot, and the log has the reason. */
+bool ndr_disk_can_put(const ndr_disk *disk);
 
 /* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */
 bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes);

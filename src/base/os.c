@@ -18,6 +18,7 @@
 #else
 #include <dlfcn.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #endif
 #ifdef __linux__
 #include <sys/auxv.h>
@@ -159,6 +160,8 @@ enum { APPEND_FLAGS = O_WRONLY | O_BINARY };
 #define IS_OWN(about) true
 #define MAKE_FOLDER(path) mkdir(path)
 static bool is_past_limit(uint64_t bytes) { return (void)bytes, false; }
+enum { FOR_NEW_FILES = W_OK };
+static bool is_full(const char *folder) { return (void)folder, false; }
 #else
 /* Without O_NONBLOCK, opening a pipe waits for a writer. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
@@ -177,6 +180,17 @@ static bool is_past_limit(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
+}
+
+enum { FOR_NEW_FILES = W_OK | X_OK };
+
+/* Some file systems count nothing: they have 0 blocks or files in all. */
+static bool is_full(const char *folder)
+{
+    struct statvfs about;
+    if (statvfs(folder, &about) != 0) return false;
+    const bool has_blocks = (geteuid() == 0 ? about.f_bfree : about.f_bavail) > 0 || about.f_blocks == 0;
+    return !has_blocks || (about.f_files > 0 && about.f_ffree == 0);
 }
 #endif
 
@@ -245,6 +259,12 @@ void ndr_folder_create(const char *path)
         *slash = '/';
     }
     ndr_text_free(&whole);
+}
+
+int ndr_folder_check_write(const char *path)
+{
+    if (access(path, FOR_NEW_FILES) != 0) return errno;
+    return is_full(path) ? ENOSPC : 0;
 }
 
 /* `end` is the size of the file afterwards. */

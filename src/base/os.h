@@ -94,6 +94,9 @@ void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char 
 /* Make a folder, and those above it, for this user alone. A failure shows when it is used. */
 void ndr_folder_create(const char *path);
 
+/* Why this process cannot make a file in a folder: 0, or an errno. A disk that is full counts, quotas do not. */
+int ndr_folder_check_write(const char *path);
+
 /* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,
  * so that no reader sees a part of it. */
 int ndr_file_write(const char *path, const void *bytes, size_t count);

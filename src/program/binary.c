@@ -234,6 +234,7 @@ bool ndr_binary_find(ndr_context *context, const char *text, const char *options
     program->context = context;
     atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
     if (why) {
+        if (!program->question.length) ndr_text_add(&program->refusal, "%s", why);
         ndr_log(NDR_LOG_INFO, "cache.miss", "\"%s\" with \"%s\": %s", program->title, options, why);
         return false;
     }
@@ -284,19 +285,29 @@ static ndr_status add_parts(ndr_program *program, ndr_text *kernels, ndr_text *o
     return out->failed || kernels->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to write it") : NDR_OK;
 }
 
-bool ndr_binary_keep(ndr_program *program)
+static bool keep(ndr_program *program)
 {
-    if (!program->question.length || program->question.failed) return program->is_kept;
     const int64_t start_ns = ndr_clock_ns();
     ndr_text kernels = { 0 }, value = { 0 };
+    bool is_kept = false;
     ndr_text_add(&kernels, "%s", "");
-    if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK)
+    if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK) {
+        ndr_text_add(&program->refusal, "%s", ndr_last_error());
+        program->refusal_code = ndr_last_cl_error();
         ndr_log(NDR_LOG_INFO, "cache.left_out", "\"%s\": %s", program->title, ndr_last_error());
-    else if ((program->is_kept = ndr_cache_put(program->context, program->question.chars, value.chars, value.length)))
+    } else if ((is_kept = ndr_cache_put(program->context, program->question.chars, value.chars, value.length)))
         ndr_log(NDR_LOG_INFO, "cache.kept", "\"%s\" with \"%s\": %zu bytes in %.1f ms", program->title,
                 program->options, value.length, (double)(ndr_clock_ns() - start_ns) * 1e-6);
     ndr_text_free(&kernels);
     ndr_text_free(&value);
+    return is_kept;
+}
+
+/* To make a binary takes some drivers a second, and their compilers' files: first look whether it can be written. */
+bool ndr_binary_keep(ndr_program *program)
+{
+    if (!program->question.length || program->question.failed) return program->is_kept;
+    program->is_kept = ndr_disk_can_put(&program->context->disk) && keep(program);
     ndr_text_free(&program->question);
     return program->is_kept;
 }

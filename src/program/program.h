@@ -99,6 +99,8 @@ struct ndr_program {
     ndr_text kernels, log; /* of a program that came from disk: what is known of its kernels, and its build's log */
     ndr_text question;     /* its binary is to be kept under this; empty: it is not */
     bool is_kept;          /* it is on disk */
+    ndr_text refusal;      /* why the driver or the text does not let it be kept; empty: the log says */
+    int32_t refusal_code;  /* OpenCL's, or 0 */
     ndr_context *context;  /* set with these. No reference */
 };
 

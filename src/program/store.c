@@ -94,6 +94,7 @@ void ndr_program_free(ndr_program *program)
     ndr_text_free(&program->kernels);
     ndr_text_free(&program->log);
     ndr_text_free(&program->question);
+    ndr_text_free(&program->refusal);
     free(program);
 }
 

@@ -819,6 +819,35 @@ static void test_binary__does_without_binaries(void **state)
     assert_int_equal(count_entries(NULL, 0), 0);
 }
 
+static unsigned asked_for_binaries;
+
+static cl_int CL_API_CALL count_requests(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
+{
+    asked_for_binaries += what == CL_PROGRAM_BINARY_SIZES || what == CL_PROGRAM_BINARIES;
+    return real_info(p, what, bytes, value, needed);
+}
+
+/* Drivers take long to make a binary, and may end the process where they lack their compiler's files. */
+static void test_binary__asks_for_no_binary_that_cannot_be_written(void **state)
+{
+    (void)state;
+    char path[1100];
+    assert_true((size_t)snprintf(path, sizeof path, "%s/no_folder", folder) < sizeof path);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_file(path, "");
+    setenv("NDR_CACHE", path, 1);
+    real_info = ndr_cl.clGetProgramInfo;
+    ndr_cl.clGetProgramInfo = count_requests;
+    asked_for_binaries = 0;
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_int_equal(asked_for_binaries, 0);
+    assert_logged("cache.not_kept", "nothing is kept in ");
+    setenv("NDR_CACHE", folder, 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    ndr_cl.clGetProgramInfo = real_info;
+    assert_true(asked_for_binaries > 0);
+}
+
 static void test_binary__does_without_a_folder(void **state)
 {
     (void)state;
@@ -919,6 +948,7 @@ int main(int argc, char **argv)
         TEST(test_binary__builds_what_the_driver_refuses),
         TEST(test_binary__keeps_the_answer_of_a_probe),
         TEST(test_binary__does_without_binaries),
+        TEST(test_binary__asks_for_no_binary_that_cannot_be_written),
         TEST(test_binary__does_without_a_folder),
         TEST(test_binary__is_shared_by_contexts_in_threads),
         TEST(test_binary__is_shared_by_processes),

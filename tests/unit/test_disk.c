@@ -347,7 +347,7 @@ static void test_disk__reads_no_entry_past_its_end(void **state)
     const size_t count = read_bytes(path, bytes, sizeof bytes);
     seed = number_from_env("NDR_TEST_SEED", 20260);
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
-    for (uint64_t round = number_from_env("NDR_TEST_ROUNDS", 5000); round > 0; --round) {
+    for (uint64_t round = number_from_env("NDR_TEST_ROUNDS", 1000); round > 0; --round) {
         memcpy(changed, bytes, sizeof changed);
         const size_t length = damage(changed, count);
         ndr_text got = { 0 };
@@ -466,6 +466,64 @@ static void test_disk__reads_from_a_folder_that_cannot_be_written_to(void **stat
     assert_int_equal(chmod(folder, 0500), 0);
     run_without_rights(use_read_only);
     assert_int_equal(count_files(NULL, 0), 1);
+}
+
+static void check_read_only(void)
+{
+    REQUIRE(!ndr_disk_can_put(&disk), 10);
+    REQUIRE(logged.chars && strstr(logged.chars, "cache.not_kept: nothing is kept in"), 11);
+    REQUIRE(strstr(logged.chars, "Permission denied"), 12);
+    ndr_disk_close(&disk);
+}
+
+static void test_disk__tells_beforehand_whether_it_can_be_written_to(void **state)
+{
+    (void)state;
+    assert_true(ndr_disk_can_put(&disk)); /* it makes the folder */
+    assert_int_equal(count_files(NULL, 0), 0);
+    assert_silent();
+    assert_int_equal(chmod(folder, 0500), 0);
+    run_without_rights(check_read_only);
+    open_store("/proc/none");
+    assert_false(ndr_disk_can_put(&disk));
+    assert_logged("cache.not_kept: nothing is kept in \"/proc/none\"", "No such file");
+    open_store("off");
+    ndr_text_clear(&logged);
+    assert_false(ndr_disk_can_put(&disk));
+    assert_silent();
+}
+
+int chroot(const char *path); /* not in POSIX */
+
+static void use_another_root(void)
+{
+    ndr_text got = { 0 };
+    REQUIRE(ndr_disk_get(&disk, "key", &got), 10);
+    REQUIRE(chroot(folder) == 0 && chdir("/") == 0 && mkdir("/tmp", 0700) == 0, 11);
+    REQUIRE(!ndr_disk_can_put(&disk) && access("/store", F_OK) != 0, 12);
+    REQUIRE(!ndr_disk_put(&disk, "new", "value", 5) && !ndr_disk_get(&disk, "key", &got), 13);
+    ndr_disk_close(&disk);
+}
+
+/* The folder of that name inside of the new root is another one. */
+static void test_disk__is_not_used_under_another_root(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root may call chroot()\n");
+        skip();
+    }
+    put("key", "a value");
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        use_another_root();
+        _exit(0);
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_int_equal(count_files(NULL, 0), 2); /* the entry and tmp */
 }
 
 static void use_unreadable(void)
@@ -825,6 +883,8 @@ int main(void)
         TEST(test_disk__refuses_a_folder_of_another_user),
         TEST(test_disk__refuses_what_is_no_folder),
         TEST(test_disk__reads_from_a_folder_that_cannot_be_written_to),
+        TEST(test_disk__tells_beforehand_whether_it_can_be_written_to),
+        TEST(test_disk__is_not_used_under_another_root),
         TEST(test_disk__misses_an_entry_that_cannot_be_read),
         TEST(test_disk__does_without_a_folder_that_goes),
         TEST(test_disk__takes_a_path_that_is_too_long),
