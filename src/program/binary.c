@@ -231,7 +231,6 @@ bool ndr_binary_find(ndr_context *context, const char *text, const char *options
     const int64_t start_ns = ndr_clock_ns();
     const char *why = find(context, text, options, program);
     ndr_trace_call(context, start_ns, "build", why ? "miss" : "hit", "why", why ? why : "it is on disk");
-    program->context = context;
     atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
     if (why) {
         if (!program->question.length) ndr_text_add(&program->refusal, "%s", why);
@@ -312,6 +311,64 @@ bool ndr_binary_keep(ndr_program *program)
     return program->is_kept;
 }
 
+/* ---- binaries that come back ---- */
+
+static bool has_same_binary(cl_program a, cl_program b)
+{
+    ndr_text of_a = { 0 }, of_b = { 0 };
+    const bool are_there = add_binary(a, &of_a) == NDR_OK && add_binary(b, &of_b) == NDR_OK;
+    const bool is_same = are_there && !of_a.failed && !of_b.failed && of_a.length == of_b.length
+                         && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
+    ndr_text_free(&of_a);
+    ndr_text_free(&of_b);
+    return is_same;
+}
+
+static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
+{
+    char *names;
+    NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
+    *has = ndr_word_find(names, name) != NULL;
+    free(names);
+    return NDR_OK;
+}
+
+/* The program of the store with a kernel of that name and that binary, or NULL. */
+static ndr_program *find_source(ndr_store *store, cl_program binary, const char *name)
+{
+    for (size_t i = 0; i < store->programs.capacity; ++i) {
+        ndr_program *program = store->programs.slots[i].value;
+        bool has = false;
+        if (program && program->cl != binary && !program->is_compiled && has_kernel(program, name, &has) == NDR_OK
+            && has && has_same_binary(program->cl, binary))
+            return program;
+    }
+    return NULL;
+}
+
+/* As from disk. */
+static ndr_status read_as_in(ndr_program *source, ndr_kernel *k)
+{
+    ndr_program described = { .title = source->title };
+    k->sub_groups = source->sub_groups;
+    k->sub_group_size = source->sub_group_size;
+    if (source->kernels.chars) return ndr_binary_read_kernel(source, k);
+    ndr_status status = add_kernel(source, k->name, &described.kernels);
+    if (status == NDR_OK && described.kernels.failed)
+        status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", k->name);
+    if (status == NDR_OK) status = ndr_binary_read_kernel(&described, k);
+    ndr_text_free(&described.kernels);
+    return status;
+}
+
+ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kernel *k)
+{
+    const ndr_program *own = ndr_store_find_cl(store, binary);
+    if (own && own->kernels.chars) return ndr_binary_read_kernel(own, k);
+    ndr_program *source = ndr_signature_is_told(k->cl, 0) ? NULL : find_source(store, binary, k->name);
+    return source ? read_as_in(source, k) : ndr_signature_read(k, NULL, NULL);
+}
+
 /* ---- PTX ---- */
 
 static ndr_status load_patched(const ndr_context *context, const ndr_text *value, const char *target, const char *flags,
@@ -331,7 +388,6 @@ ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char
 {
     ndr_text kernels = { 0 }, value = { 0 }, flags = { 0 };
     cl_program built = program->cl;
-    program->context = context;
     ndr_build_add_options(&context->caps, options, &flags);
     ndr_text_add(&kernels, "%s", "");
     ndr_status status = flags.failed || kernels.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for its binary")

@@ -237,6 +237,7 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     ndr_program *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     made->key = key;
+    made->context = context;
     const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill_program(context, desc, made);
     ndr_trace_call(context, start_ns, "build", title_of(desc), "result",
@@ -248,6 +249,13 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     if (status == NDR_OK) *program = made;
     else ndr_program_free(made);
     return status;
+}
+
+static ndr_status read_compiled(ndr_program *program, ndr_kernel *made)
+{
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(program->context, &store));
+    return ndr_binary_read_foreign(store, program->cl, made);
 }
 
 static ndr_status read_from_text(ndr_program *program, const char *text, ndr_kernel *made)
@@ -268,7 +276,7 @@ ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *m
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
     if (program->kernels.chars) return ndr_binary_read_kernel(program, made);
-    if (program->is_compiled) return ndr_signature_read(made, NULL, NULL);
+    if (program->is_compiled) return read_compiled(program, made);
     if (program->linked.length) return read_from_text(program, program->linked.chars, made);
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));

@@ -101,7 +101,7 @@ struct ndr_program {
     bool is_kept;          /* it is on disk */
     ndr_text refusal;      /* why the driver or the text does not let it be kept; empty: the log says */
     int32_t refusal_code;  /* OpenCL's, or 0 */
-    ndr_context *context;  /* set with these. No reference */
+    ndr_context *context;  /* no reference: the context owns the program */
 };
 
 /* A hash table with open addressing. */
@@ -338,6 +338,10 @@ bool ndr_binary_keep(ndr_program *program);
 /* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
 
+/* Fill in a kernel whose cl, context and name are set, of a program that came compiled. If the driver tells nothing of
+ * its parameters, it is compared with the programs that libndr has built in this context. The build lock is held. */
+ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kernel *kernel);
+
 /* Load a built program again from its binary, with ndr_ptx_patch(). The build lock is held. NDR_BUILD_FAILED: the
  * driver's binaries are no such PTX, or it refuses the result. */
 ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char *options, ndr_program *program);
@@ -442,6 +446,9 @@ ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_
  * for a kernel without a text, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
+
+/* Whether the driver tells the name and type of a parameter. */
+bool ndr_signature_is_told(cl_kernel kernel, cl_uint index);
 
 /* Pure: whether compilers get vector instructions out of the loop of one item: on CPUs, if a register does not hold
  * several items. */

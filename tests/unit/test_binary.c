@@ -449,6 +449,113 @@ static void test_binary__does_not_ask_for_arguments(void **state)
     ndr_context_destroy(second);
 }
 
+/* ---- binaries that come back without what the driver knows of their kernels ---- */
+
+static __typeof__(clGetKernelArgInfo) *real_arg_info;
+static cl_program untold;
+
+static cl_int CL_API_CALL tell_nothing_of_one(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, size_t bytes,
+                                              void *value, size_t *needed)
+{
+    cl_program of = NULL;
+    ndr_cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof of, &of, NULL);
+    return of == untold ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : real_arg_info(kernel, index, what, bytes, value, needed);
+}
+
+static cl_program program_of(cl_kernel kernel)
+{
+    cl_program program;
+    assert_int_equal(ndr_cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL), CL_SUCCESS);
+    return program;
+}
+
+static unsigned char *read_binary(cl_program program, size_t *count)
+{
+    assert_int_equal(ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *count, count, NULL), CL_SUCCESS);
+    unsigned char *binary = malloc(*count);
+    assert_int_equal(ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL), CL_SUCCESS);
+    return binary;
+}
+
+/* A kernel of the program that the driver makes of a binary. */
+static cl_kernel load_binary(ndr_context *in, const unsigned char *binary, size_t count, const char *name)
+{
+    cl_int error;
+    const cl_device_id id = ndr_context_cl_device(in);
+    untold = real_binary(ndr_context_cl(in), 1, &id, &count, &binary, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(ndr_cl.clBuildProgram(untold, 1, &id, "", NULL, NULL), CL_SUCCESS);
+    cl_kernel made = ndr_cl.clCreateKernel(untold, name, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return made;
+}
+
+static void test_binary__knows_the_kernels_of_one_that_comes_back(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    size_t count, again_count;
+    setenv("NDR_CACHE", "off", 1);
+    ndr_context *made = open_context();
+    ndr_kernel *kernel = get(made, &desc), *adopted, *taken_back;
+    unsigned char *binary = read_binary(program_of(ndr_kernel_cl(kernel)), &count);
+    cl_kernel cl = load_binary(made, binary, count, "guarded");
+    unsigned char *again = read_binary(untold, &again_count);
+    const bool is_same = again_count == count && memcmp(again, binary, count) == 0;
+    real_arg_info = ndr_cl.clGetKernelArgInfo;
+    ndr_cl.clGetKernelArgInfo = tell_nothing_of_one;
+    const ndr_status status = ndr_kernel_from_cl(made, cl, &adopted);
+    ndr_cl.clGetKernelArgInfo = real_arg_info;
+    assert_ok(status);
+    if (is_same) {
+        assert_same_kernel(kernel, adopted);
+        assert_int_equal(run(made, adopted), 1);
+        const ndr_kernel_desc back = { .name = "values", .binary = binary, .binary_bytes = count };
+        taken_back = get(made, &back);
+        kernel = get(made, &(ndr_kernel_desc){ .name = "values", .source = many, .options = desc.options });
+        assert_string_equal(taken_back->params[1].name, kernel->params[1].name);
+    }
+    ndr_cl.clReleaseKernel(cl);
+    ndr_cl.clReleaseProgram(untold);
+    free(binary);
+    free(again);
+    ndr_context_destroy(made);
+    skip_without(is_same, "the driver gives another binary of a program that it made of one");
+}
+
+static void test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    size_t count;
+    setenv("NDR_CACHE", "off", 1);
+    ndr_context *builder = open_context();
+    unsigned char *binary = read_binary(program_of(ndr_kernel_cl(get(builder, &desc))), &count);
+    ndr_context *other = open_context();
+    cl_kernel cl = load_binary(other, binary, count, "guarded");
+    ndr_kernel *adopted;
+    ndr_queue *on;
+    ndr_buffer *x;
+    real_arg_info = ndr_cl.clGetKernelArgInfo;
+    ndr_cl.clGetKernelArgInfo = tell_nothing_of_one;
+    const ndr_status status = ndr_kernel_from_cl(other, cl, &adopted);
+    ndr_cl.clGetKernelArgInfo = real_arg_info;
+    assert_ok(status);
+    assert_ok(ndr_queue_create(other, NULL, &on));
+    assert_ok(ndr_buffer_create(other, 4, &x));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, adopted, ndr_range_1d(1), x),
+                   "kernel \"guarded\" takes 2 arguments, but 1 is given; its parameters are ? (type unknown), ",
+                   "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: get a "
+                   "kernel that has one from its source");
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(on);
+    ndr_cl.clReleaseKernel(cl);
+    ndr_cl.clReleaseProgram(untold);
+    free(binary);
+    ndr_context_destroy(other);
+    ndr_context_destroy(builder);
+}
+
 /* ---- anything different ---- */
 
 static void test_binary__is_for_one_source_and_its_options(void **state)
@@ -936,6 +1043,8 @@ int main(int argc, char **argv)
         TEST(test_binary__takes_a_parameter_without_a_name),
         TEST(test_binary__knows_the_reducers_of_a_kernel),
         TEST(test_binary__does_not_ask_for_arguments),
+        TEST(test_binary__knows_the_kernels_of_one_that_comes_back),
+        TEST(test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of),
         TEST(test_binary__has_the_log_of_its_build),
         TEST(test_binary__is_for_one_source_and_its_options),
         TEST(test_binary__is_for_one_setting_of_the_driver),
