@@ -168,6 +168,10 @@ ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
 /* Append the mistakes that ndr_handle_retire() counted, in one line; append nothing if there were none. */
 void ndr_handle_print_mistakes(ndr_text *out);
 
+/* How many characters must be added, removed or replaced to make one of the other; SIZE_MAX for longer texts than names
+ * of files. */
+size_t ndr_text_distance(const char *a, const char *b);
+
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 

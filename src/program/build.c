@@ -264,20 +264,48 @@ ndr_status ndr_build_get_text(cl_program program, char **text) { return read_inf
 
 /* ---- creating kernels ---- */
 
+/* Whether the program's text has `void name(`: clCreateKernel() does not find it, so it lacks `kernel`. */
+static bool has_plain_function(cl_program program, const char *name)
+{
+    char *text;
+    ndr_code code = { 0 };
+    bool has = false;
+    if (ndr_build_get_text(program, &text) != NDR_OK) return false;
+    const char *at = ndr_code_read(text, &code) == NDR_OK ? code.chars.chars : NULL;
+    while (at && !has && (at = ndr_word_find(at, "void")) != NULL) {
+        at = ndr_word_skip_blanks(at + strlen("void"));
+        const char *list = ndr_word_take(at, name);
+        has = list && *list == '(';
+    }
+    ndr_code_free(&code);
+    free(text);
+    return has;
+}
+
 /* PoCL prefixes a kernel with _cl_ if a built-in function has its name. */
-static const char *hint_for_name(const char *names, const char *name)
+static const char *hint_for_name(cl_program program, const char *names, const char *name)
 {
     char renamed[80];
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
     return length < (int)sizeof renamed && strstr(names, renamed)
                ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
-               : "";
+           : has_plain_function(program, name) ? "; its text has a function of that name: write `kernel` in front of it"
+                                               : "";
+}
+
+/* Some drivers list nothing of a program without kernels. */
+static ndr_status read_names(cl_program program, char **names)
+{
+    const ndr_status status = read_info(program, CL_PROGRAM_KERNEL_NAMES, names);
+    if (status == NDR_OK || ndr_last_cl_error() != CL_INVALID_PROGRAM_EXECUTABLE) return status;
+    *names = calloc(1, 1);
+    return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }
 
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
     char *names = NULL;
-    if (read_info(program, CL_PROGRAM_KERNEL_NAMES, &names) != NDR_OK)
+    if (read_names(program, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s", title, name,
                                   ndr_last_error());
@@ -287,10 +315,12 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
         if (strncmp(c, "ndr_probe_", 10) != 0)
             ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
-    const ndr_status status =
-        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
-                           title, name, list.failed ? "others" : list.length ? list.chars : "none",
-                           hint_for_name(names, name));
+    const ndr_status status = ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
+                                                 "\"%s\" has no kernel called \"%s\"; it has %s%s", title, name,
+                                                 list.failed   ? "others"
+                                                 : list.length ? list.chars
+                                                               : "none",
+                                                 hint_for_name(program, names, name));
     ndr_text_free(&list);
     free(names);
     return status;

@@ -9,6 +9,13 @@
 
 static bool is_compiled(const ndr_kernel_desc *desc) { return desc->spirv || desc->binary; }
 
+/* "saxpy.cl": no text that defines a kernel is one word with a dot or a slash. */
+static bool seems_a_file(const char *source)
+{
+    return source && source[strcspn(source, " \t\r\n(){};#")] == '\0' && strpbrk(source, "./")
+           && strncmp(source, "//", 2) != 0;
+}
+
 static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
@@ -20,6 +27,10 @@ static ndr_status check_desc(const ndr_kernel_desc *desc)
                 "ndr_kernel_get: %s of desc->source, file, bundled, spirv and binary is set for kernel \"%s\"; set "
                 "just one",
                 given ? "more than one" : "none", desc->name);
+    NDR_REQUIRE(!seems_a_file(desc->source),
+                "ndr_kernel_get: desc->source of kernel \"%s\" is \"%s\", the name of a file and not its text; set "
+                "desc->file to it",
+                desc->name, desc->source);
     NDR_REQUIRE(!desc->linked || desc->source || desc->file,
                 "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file; set one of them "
                 "to the first text or file",

@@ -14,7 +14,7 @@
 
 /* MAX_SAME: how often one file may include itself if only the compiler knows when the recursion ends. MAX_PASTED: files
  * without text could be pasted 2^MAX_DEPTH times before the source is too long. */
-enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4, MAX_PASTED = 50000 };
+enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4, MAX_PASTED = 50000, MAX_ABSENT = 4096 };
 static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer if that makes the source too long\n";
@@ -58,6 +58,7 @@ typedef struct expansion {
     ndr_text *out, *flags;
     ndr_macros *macros;
     ndr_text files; /* device and node of each file on disk */
+    ndr_text absent;    /* a line for each file that is not found */
     const input *input; /* the file that is pasted now */
     size_t depth, ifs;  /* nesting of files and of #ifs */
     size_t pasted;      /* files so far */
@@ -305,11 +306,12 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     bool is_there = false, pasted = false;
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
-    if (ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w))
-        NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
+    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w);
+    if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
+        if (has_name && x->absent.length < MAX_ABSENT) ndr_include_explain(&x->source, &f->from, w, &x->absent);
         ndr_macros_forget(x->macros);
         copy_line(x, f, start);
         return is_spelled ? NDR_OK : leave_to_compiler(x, f);
@@ -556,8 +558,9 @@ static ndr_status expand_text(expansion *x)
     if (source->is_file && ndr_file_get_info(source->title, &info) == 0) f.number = number_of(x, &info);
     NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
+    ndr_text_add(x->out, "%s", x->absent.chars ? x->absent.chars : "");
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->files.failed || x->file_folder.failed
+                        || x->dir_names.failed || x->files.failed || x->absent.failed || x->file_folder.failed
                         || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
@@ -571,6 +574,7 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
     ndr_text_free(&x->files);
+    ndr_text_free(&x->absent);
     ndr_text_free(&x->file_folder);
 }
 

@@ -200,6 +200,9 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);
 
+/* Append a line that begins with NDR_NOT_THERE, about a file that ndr_include_find() did not find. */
+void ndr_include_explain(const ndr_source *source, const ndr_includer *from, const ndr_include *include, ndr_text *out);
+
 size_t ndr_folder_length(const char *path); /* up to and including its last slash */
 
 /* Append -I for a folder to `flags`, and add a hash of its files to `sum`. */
@@ -214,6 +217,9 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *
 
 /* The start of a line in the expanded text if `flags` were needed; a hash follows. */
 #define NDR_FOLDERS "// folders as of "
+
+/* The start of a line at its end for each file that was not found: "'NAME' is not in ...". */
+#define NDR_NOT_THERE "// not there: "
 
 /* Whether an expanded text contains an embedded file whose name starts with `name`: "ndr/" for any file of the
  * vocabulary. */

@@ -517,6 +517,8 @@ MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
 MISTAKE(no_source, GET(.name = "scale"))
 MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce/tree_groups.cl"))
 MISTAKE(no_name, GET(.file = "demo.cl"))
+MISTAKE(file_as_source, GET(.name = "scale", .source = "demo.cl"))
+MISTAKE(no_kernel_word, GET(.name = "k", .source = "void k(global float *x) { x[0] = 1; }\n", .label = "demo.cl"))
 /* clang 7 has them for OpenCL C 3.0, but not for 1.2. */
 static ndr_status no_variadic_macros(void)
 {
@@ -886,6 +888,8 @@ static const row rows[] = {
 
     SECTION("Kernels and files"),
     CALL("a name that the source lacks", "it has scale, smooth", no_such_kernel),
+    CALL("a function without `kernel`", "write `kernel` in front of it", no_kernel_word),
+    CALL("a file's name in place of its text", "set desc->file to it", file_as_source),
     CALL("a file that is not there", "relative to the working directory", missing_file),
     CALL("a folder", NULL, a_folder),
     CALL("too many open files", NULL, too_many_files),
@@ -967,6 +971,23 @@ static const row rows[] = {
     BUILD("an atomic that fits nothing", "for an integer, cast a float",
           "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
                                                "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
+    BUILD("a barrier in a kernel over a range", "make it an nd_range",
+          ND_ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_item it = NDR_ITEM(1); ndr_group_barrier(it);")),
+    BUILD("an operator of the host", "in a kernel write NDR_PLUS",
+          ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "const ndr_group g = ndr_get_group(NDR_ND_ITEM(1)); "
+                                                         "x[0] = ndr_reduce_over_group(g, 1.0f, NDR_OP_SUM);")),
+    BUILD("an operator of group functions for a reducer", "write (SUM, float, s)",
+          ALL KERNEL("NDR_REDUCTION(1, (NDR_PLUS, float, sum))", "NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, 1.0f);")),
+    BUILD("adding to a reducer without NDR_COMBINE", "write NDR_COMBINE(sum, x)",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, float, sum))", "NDR_REDUCE(i, 1, sum) sum += 1.0f;")),
+    BUILD("a file of the vocabulary that there is not", "#include \"ndr/item.clh\"",
+          "#include <ndr/items.clh>\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("the same with no name near it", "in ndr/ it has atomic.clh",
+          "#include <ndr/warp_shuffles.clh>\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("an included file that is not found", "set include_dirs",
+          "#include \"helper.h\"\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("rand()", "a seed that the host passes", KERNEL("global float *x", "x[0] = rand();")),
+    BUILD("a size_t as a parameter", "write ulong", KERNEL("global float *x, size_t n", "x[0] = n;")),
     { NULL, "a word in the options without its -", "as in -DTILE=16", NULL, KERNEL("global float *x", "x[0] = 1;"),
       "-w -DN=1 TILE=16" },
     { NULL, "an option without its macro or folder", "add a macro to -D", NULL, KERNEL("global float *x", "x[0] = 1;"),
