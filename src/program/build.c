@@ -289,8 +289,9 @@ static const char *hint_for_name(cl_program program, const char *names, const ch
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
     return length < (int)sizeof renamed && strstr(names, renamed)
                ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
-           : has_plain_function(program, name) ? "; its text has a function of that name: write `kernel` in front of it"
-                                               : "";
+           : !ndr_word_find(names, name) && has_plain_function(program, name)
+               ? "; its text has a function of that name: write `kernel` in front of it"
+               : "";
 }
 
 /* Some drivers list nothing of a program without kernels. */
@@ -330,7 +331,9 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 {
     cl_int error;
     cl_kernel made = ndr_cl.clCreateKernel(program, name, &error);
-    if (error == CL_INVALID_KERNEL_NAME) return fail_to_find(program, title, name);
+    /* Some drivers give the second for a program without kernels. */
+    if (error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_PROGRAM_EXECUTABLE)
+        return fail_to_find(program, title, name);
     NDR_TRY_CL_AS("clCreateKernel", error);
     *kernel = made;
     return NDR_OK;
