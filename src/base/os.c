@@ -184,13 +184,15 @@ static bool is_past_limit(uint64_t bytes)
 
 enum { FOR_NEW_FILES = W_OK | X_OK };
 
+enum { FEW_BYTES = 1 << 16 };
+
 /* Some file systems count nothing: they have 0 blocks or files in all. */
 static bool is_full(const char *folder)
 {
     struct statvfs about;
     if (statvfs(folder, &about) != 0) return false;
-    const bool has_blocks = (geteuid() == 0 ? about.f_bfree : about.f_bavail) > 0 || about.f_blocks == 0;
-    return !has_blocks || (about.f_files > 0 && about.f_ffree == 0);
+    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
+    return (about.f_blocks > 0 && blocks < FEW_BYTES / about.f_frsize + 1) || (about.f_files > 0 && about.f_ffree == 0);
 }
 #endif
 
@@ -261,10 +263,30 @@ void ndr_folder_create(const char *path)
     ndr_text_free(&whole);
 }
 
+/* Cut a path to the nearest folder or file that exists. */
+static const char *existing_part(char *path)
+{
+    while (access(path, F_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (!slash) return ".";
+        if (slash == path) return "/";
+        *slash = '\0';
+    }
+    return path;
+}
+
 int ndr_folder_check_write(const char *path)
 {
-    if (access(path, FOR_NEW_FILES) != 0) return errno;
-    return is_full(path) ? ENOSPC : 0;
+    ndr_text cut = { 0 };
+    ndr_file_info info;
+    ndr_text_add(&cut, "%s", path);
+    const char *there = cut.failed ? "/" : existing_part(cut.chars);
+    int error = ndr_file_get_info(there, &info);
+    if (!error && !info.is_folder) error = ENOTDIR;
+    if (!error && access(there, FOR_NEW_FILES) != 0) error = errno;
+    if (!error && is_full(there)) error = ENOSPC;
+    ndr_text_free(&cut);
+    return error;
 }
 
 /* `end` is the size of the file afterwards. */

@@ -70,12 +70,47 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device,
-                                 const char *log, const char *shown)
+static bool is_set(const char *variable)
+{
+    const char *value = ndr_environment(variable);
+    return value && *value;
+}
+
+/* Whether a compiler cannot write to the folder `inner` of that variable's; without the variable, to `inner` itself. */
+static bool add_folder(const char *variable, const char *inner, ndr_text *out)
+{
+    ndr_text path = { 0 };
+    ndr_text_add(&path, "%s%s", is_set(variable) ? ndr_environment(variable) : "", inner);
+    const int error = path.failed ? 0 : ndr_folder_check_write(path.chars);
+    if (error)
+        ndr_text_add(out,
+                     "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
+                     "fails: %s; correct that, or set %s to another folder",
+                     path.chars, variable, ndr_errno_print(error).chars, variable);
+    ndr_text_free(&path);
+    return error != 0;
+}
+
+/* Drivers do not tell that a folder of theirs cannot be written or is on a full disk: look. Compilers on the host write
+ * to two: that of the first of these variables, and that of temporary files. */
+static void explain_folders(ndr_text *out)
+{
+    static const char *const folders[][2] = { { "POCL_CACHE_DIR", "" },
+                                              { "XDG_CACHE_HOME", "" },
+                                              { "HOME", "/.cache" } };
+    size_t i = 0;
+    while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
+    const bool is_explained = i < NDR_COUNT_OF(folders) && add_folder(folders[i][0], folders[i][1], out);
+    if (!is_explained) (void)add_folder("TMPDIR", is_set("TMPDIR") ? "" : "/tmp", out);
+}
+
+static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device, const char *log,
+                                 const char *shown, const char *hint)
 {
     const ndr_status status = ndr_fail_cl(error, call);
-    return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
-                             ndr_last_error(), log ? "; the driver's log:\n" : "", log ? shown : "");
+    return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s%s%s", title, device,
+                             ndr_last_error(), *hint ? "; " : "", hint, log ? "; the driver's log:\n" : "",
+                             log ? shown : "");
 }
 
 ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error, const char *call, const char *title,
@@ -89,12 +124,13 @@ ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error
         ndr_explain_log(text, options, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
+    if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
     const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;
     const ndr_status status =
         is_about_the_text(error)
             ? ndr_fail_with_log(NDR_BUILD_FAILED, error, log, "\"%s\" did not build for \"%s\" with \"%s\":%s%s\n%s",
                                 title, device, options, hint.chars ? " " : "", hint.chars ? hint.chars : "", lines)
-            : fail_by_driver(error, call, title, device, log && *log ? log : NULL, lines);
+            : fail_by_driver(error, call, title, device, log && *log ? log : NULL, lines, hint.chars ? hint.chars : "");
     ndr_text_free(&hint);
     ndr_text_free(&shown);
     free(log);

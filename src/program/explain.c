@@ -488,6 +488,8 @@ static size_t count_errors(const char *log)
     return errors;
 }
 
+bool ndr_explain_has_errors(const char *log) { return count_errors(log) > 0; }
+
 enum { MAX_ERRORS = 10, MAX_LINES = 12, MAX_LINES_AHEAD = 100 };
 
 /* An error includes the notes after it. The lines before the first message are kept, and so is a log without

@@ -381,6 +381,9 @@ void ndr_explain_log(const char *text, const char *options, const char *log, ndr
 /* Pure: whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);
 
+/* Pure: whether the log has any error. */
+bool ndr_explain_has_errors(const char *log);
+
 /* Pure: append the log's first errors with their notes, without warnings. The last line counts the omitted lines. */
 void ndr_explain_shorten(const char *log, ndr_text *out);
 

@@ -538,6 +538,46 @@ MISTAKE(empty_binary, GET(.name = "scale", .binary = ""))
 MISTAKE(no_sub_groups_that_large,
         (limit(device.max_group_size, "{most}"), GET(.name = "scale", .file = "demo.cl", .sub_group_size = 1 << 20)))
 
+static cl_int CL_API_CALL build_without_reason(cl_program p, cl_uint count, const cl_device_id *devices,
+                                               const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                                               void *user)
+{
+    (void)p, (void)count, (void)devices, (void)options, (void)notify, (void)user;
+    return CL_BUILD_PROGRAM_FAILURE;
+}
+
+/* As PoCL does on a full disk. A file in place of the folder is wrong for each user. */
+static ndr_status build_where(const char *variable)
+{
+    __typeof__(clBuildProgram) *const real = ndr_cl.clBuildProgram;
+    char path[1100];
+    assert_non_null(getcwd(path, sizeof path - 16));
+    strcat(path, "/no_folder");
+    write_file(path, "");
+    hide(path, "{path}");
+    static const char *const variables[] = { "POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR" };
+    char *before[COUNT_OF(variables)];
+    for (size_t i = 0; i < COUNT_OF(variables); ++i) {
+        before[i] = getenv(variables[i]) ? strdup(getenv(variables[i])) : NULL;
+        if (strcmp(variables[i], variable) == 0) setenv(variables[i], path, 1);
+        else if (i < 2) unsetenv(variables[i]);
+        else setenv(variables[i], "/tmp", 1);
+    }
+    ndr_cl.clBuildProgram = build_without_reason;
+    const ndr_status status = GET(.name = "k", .source = "kernel void k(global int *x) { }\n", .label = "demo.cl");
+    ndr_cl.clBuildProgram = real;
+    for (size_t i = 0; i < COUNT_OF(variables); ++i) {
+        if (before[i]) setenv(variables[i], before[i], 1);
+        else unsetenv(variables[i]);
+        free(before[i]);
+    }
+    return status;
+}
+
+MISTAKE(cache_of_driver, build_where("POCL_CACHE_DIR"))
+MISTAKE(cache_in_home, build_where("HOME"))
+MISTAKE(temporary_files, build_where("TMPDIR"))
+
 static ndr_status huge_file(void)
 {
     write_file("huge.cl", "");
@@ -1000,6 +1040,9 @@ static const row rows[] = {
           "#define d 0\n" ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = d;")),
     { NULL, "the vocabulary in OpenCL C 1.1", "write -cl-std=CL1.2", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;"), "-cl-std=CL1.1" },
+    CALL("a folder that the driver cannot write to", "set POCL_CACHE_DIR to another folder", cache_of_driver),
+    CALL("the same in the home folder", "set HOME to another folder", cache_in_home),
+    CALL("the same for temporary files", "set TMPDIR to another folder", temporary_files),
     BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
 
     SECTION("Operations"),

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -598,6 +599,36 @@ int __wrap_close(int file)
     return -1;
 }
 
+/* How many blocks of 4 KiB statvfs() tells; -1: what the system tells. */
+static long blocks_left = -1;
+int __real_statvfs(const char *path, struct statvfs *about);
+int __wrap_statvfs(const char *path, struct statvfs *about);
+
+int __wrap_statvfs(const char *path, struct statvfs *about)
+{
+    const int result = __real_statvfs(path, about);
+    if (blocks_left < 0) return result;
+    *about = (struct statvfs){ .f_frsize = 4096, .f_blocks = 1000, .f_files = 10, .f_ffree = 1 };
+    about->f_bfree = about->f_bavail = (fsblkcnt_t)blocks_left;
+    return 0;
+}
+
+static void test_disk__tells_beforehand_that_the_disk_is_full(void **state)
+{
+    (void)state;
+    static const struct {
+        long left;
+        bool can;
+    } rows[] = { { 0, false }, { 1, false }, { 16, false }, { 17, true }, { 1000, true } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        blocks_left = rows[i].left;
+        const bool can = ndr_disk_can_put(&disk);
+        blocks_left = -1;
+        assert_int_equal(can, rows[i].can);
+        if (!can) assert_logged("cache.not_kept: nothing is kept in ", "No space left");
+    }
+}
+
 static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
 {
     (void)state;
@@ -888,6 +919,7 @@ int main(void)
         TEST(test_disk__misses_an_entry_that_cannot_be_read),
         TEST(test_disk__does_without_a_folder_that_goes),
         TEST(test_disk__takes_a_path_that_is_too_long),
+        TEST(test_disk__tells_beforehand_that_the_disk_is_full),
         TEST(test_disk__keeps_nothing_that_was_written_in_part),
         TEST(test_disk__keeps_nothing_that_fails_to_close),
         TEST(test_disk__respects_the_limit_of_a_process),

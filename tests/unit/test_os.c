@@ -109,6 +109,20 @@ static void test_os__tells_what_an_errno_means(void **state)
     assert_true(strlen(ndr_errno_print(INT32_MAX).chars) > 0);
 }
 
+/* ---- folders ---- */
+
+static void test_os__tells_why_a_folder_cannot_be_written(void **state)
+{
+    (void)state;
+    write_file("file", "");
+    assert_int_equal(ndr_folder_check_write("."), 0);
+    assert_int_equal(ndr_folder_check_write("none/of/them"), 0); /* it could be made */
+    assert_int_equal(ndr_folder_check_write("file"), ENOTDIR);
+    assert_int_equal(ndr_folder_check_write("file/in/it"), ENOTDIR);
+    assert_int_equal(ndr_folder_check_write("/"), access("/", W_OK) == 0 ? 0 : errno);
+    assert_int_equal(ndr_folder_check_write("/none"), access("/", W_OK) == 0 ? 0 : errno);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "look") == 0) _exit(look_from_the_copy());
@@ -116,6 +130,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_os__reads_the_environment),
         cmocka_unit_test(test_os__reads_nothing_for_a_program_with_anothers_rights),
         cmocka_unit_test(test_os__tells_what_an_errno_means),
+        cmocka_unit_test(test_os__tells_why_a_folder_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
