@@ -173,6 +173,10 @@ ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
 /* Append the mistakes that ndr_handle_retire() counted, in one line; append nothing if there were none. */
 void ndr_handle_print_mistakes(ndr_text *out);
 
+/* How many characters must be added, removed or replaced to make one of the other; SIZE_MAX for longer texts than names
+ * of files. */
+size_t ndr_text_distance(const char *a, const char *b);
+
 bool ndr_text_equal_ignoring_case(const char *a, const char *b);
 bool ndr_text_contains_ignoring_case(const char *text, const char *part);
 
@@ -210,6 +214,7 @@ typedef struct ndr_disk {
     ndr_text folder; /* empty: nothing is kept */
     uint64_t limit_bytes;
     atomic_bool has_grown;
+    ndr_file_info root; /* of all paths when it was opened */
 } ndr_disk;
 
 /* Pure: refuse values that NDR_CACHE and NDR_CACHE_MIB do not accept; NULL or "": unset. */
@@ -224,6 +229,9 @@ void ndr_disk_close(ndr_disk *disk);
 /* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there,
  * the log has the reason. */
 bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
+
+/* Whether ndr_disk_put() may succeed, before a value is made; false: it cannot, and the log has the reason. */
+bool ndr_disk_can_put(const ndr_disk *disk);
 
 /* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */
 bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes);

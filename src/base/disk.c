@@ -32,6 +32,7 @@ void ndr_disk_open(ndr_disk *disk)
     const char *chosen = ndr_environment("NDR_CACHE"), *caches = ndr_environment("XDG_CACHE_HOME");
     const char *home = ndr_environment("HOME"), *off = NULL;
     *disk = (ndr_disk){ .limit_bytes = read_limit() };
+    ndr_file_get_info("/", &disk->root);
     if (chosen && strcmp(chosen, "off") == 0) off = "NDR_CACHE is off";
     else if (chosen && *chosen) ndr_text_add(&disk->folder, "%s", chosen);
     else if (caches && *caches == '/') ndr_text_add(&disk->folder, "%s/ndr", caches);
@@ -40,16 +41,30 @@ void ndr_disk_open(ndr_disk *disk)
     if (off) ndr_log(NDR_LOG_INFO, "cache.off", "nothing is kept on disk: %s", off);
 }
 
-/* 0, or an errno. Other users who may write to the folder could choose the code that runs here. */
+/* After chroot() the path is another folder's, and drivers lack their compilers. */
+static bool has_another_root(const ndr_disk *disk)
+{
+    ndr_file_info root;
+    return ndr_file_get_info("/", &root) != 0 || root.device != disk->root.device || root.node != disk->root.node;
+}
+
+/* Other users who may write to the folder could choose the code that runs here. NULL: there is no fault. */
+static const char *find_fault_of_folder(const ndr_disk *disk, const ndr_file_info *info)
+{
+    return has_another_root(disk) ? "the process has called chroot() since the context was created"
+           : !info->is_folder     ? "it is not a folder"
+           : !info->is_own        ? "it belongs to another user"
+           : info->others_write   ? "its group or other users may write to it; chmod go-w changes that"
+                                  : NULL;
+}
+
+/* 0, or an errno. */
 static int check_folder(const ndr_disk *disk)
 {
     ndr_file_info info;
     const int error = disk->folder.chars ? ndr_file_get_info(disk->folder.chars, &info) : ENOENT;
     if (error) return error;
-    const char *fault = !info.is_folder     ? "it is not a folder"
-                        : !info.is_own      ? "it belongs to another user"
-                        : info.others_write ? "its group or other users may write to it; chmod go-w changes that"
-                                            : NULL;
+    const char *fault = find_fault_of_folder(disk, &info);
     if (fault) ndr_log(NDR_LOG_WARN, "cache.refused", "folder \"%s\" is not used: %s", disk->folder.chars, fault);
     return fault ? EACCES : 0;
 }
@@ -116,7 +131,8 @@ static const char *find_fault(const ndr_text *entry, const ndr_file_info *info, 
     memcpy(&h, entry->chars, sizeof h);
     if (memcmp(h.magic, magic, sizeof h.magic) != 0) return "it is not an entry of this store";
     if (checksum_of(entry) != h.checksum) return "it is damaged: its checksum is wrong";
-    const bool is_same = h.key_bytes == key->length && h.value_bytes == entry->length - sizeof h - key->length
+    const size_t rest = entry->length - sizeof h;
+    const bool is_same = h.key_bytes == key->length && key->length <= rest && h.value_bytes == rest - key->length
                          && memcmp(entry->chars + sizeof h, key->chars, key->length) == 0;
     return is_same ? NULL : "it belongs to another key";
 }
@@ -145,13 +161,29 @@ bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value)
     return is_found;
 }
 
+/* 0, or an errno. */
+static int prepare_folder(const ndr_disk *disk)
+{
+    if (!has_another_root(disk)) ndr_folder_create(disk->folder.chars);
+    const int error = check_folder(disk);
+    return error ? error : ndr_folder_check_write(disk->folder.chars);
+}
+
+bool ndr_disk_can_put(const ndr_disk *disk)
+{
+    const int error = disk->folder.chars ? prepare_folder(disk) : 0;
+    if (error)
+        ndr_log(NDR_LOG_WARN, "cache.not_kept", "nothing is kept in \"%s\": %s", disk->folder.chars,
+                ndr_errno_print(error).chars);
+    return disk->folder.chars && !error;
+}
+
 bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes)
 {
     place p = { 0 };
     if (!disk->folder.chars) return false;
-    ndr_folder_create(disk->folder.chars);
     ndr_text entry = { 0 };
-    int error = check_folder(disk);
+    int error = prepare_folder(disk);
     if (!error && find_place(disk, key, &p)) entry = make_entry(&p.key, value, value_bytes);
     if (!error) error = !entry.chars || entry.failed ? ENOMEM : entry.length > NDR_DISK_ENTRY_BYTES ? EFBIG : 0;
     if (!error) error = ndr_file_write(p.path.chars, entry.chars, entry.length);

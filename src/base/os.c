@@ -18,6 +18,7 @@
 #else
 #include <dlfcn.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #endif
 #ifdef __linux__
 #include <sys/auxv.h>
@@ -158,8 +159,9 @@ enum { APPEND_FLAGS = O_WRONLY | O_BINARY };
 #define OTHERS_WRITE(about) false
 #define IS_OWN(about) true
 #define MAKE_FOLDER(path) mkdir(path)
-enum { MAY_WRITE = W_OK };
 static bool is_past_limit(uint64_t bytes) { return (void)bytes, false; }
+enum { FOR_NEW_FILES = W_OK };
+static bool is_full(const char *folder) { return (void)folder, false; }
 #else
 /* Without O_NONBLOCK, opening a pipe waits for a writer. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
@@ -172,13 +174,25 @@ enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, APPEND_FLAGS = O_
 #define OTHERS_WRITE(about) (((about).st_mode & (S_IWGRP | S_IWOTH)) != 0)
 #define IS_OWN(about) ((about).st_uid == geteuid())
 #define MAKE_FOLDER(path) mkdir(path, S_IRWXU)
-enum { MAY_WRITE = W_OK | X_OK };
 
 /* A write past the limit for files would end the process with a signal. */
 static bool is_past_limit(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
+}
+
+enum { FOR_NEW_FILES = W_OK | X_OK };
+
+enum { FEW_BYTES = 1 << 16 };
+
+/* Some file systems count nothing: they have 0 blocks or files in all. */
+static bool is_full(const char *folder)
+{
+    struct statvfs about;
+    if (statvfs(folder, &about) != 0) return false;
+    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
+    return (about.f_blocks > 0 && blocks < FEW_BYTES / about.f_frsize + 1) || (about.f_files > 0 && about.f_ffree == 0);
 }
 #endif
 
@@ -261,15 +275,18 @@ static const char *existing_part(char *path)
     return path;
 }
 
-bool ndr_folder_is_writable(const char *path)
+int ndr_folder_check_write(const char *path)
 {
     ndr_text cut = { 0 };
-    ndr_text_add(&cut, "%s", path);
-    const char *there = cut.chars && !cut.failed ? existing_part(cut.chars) : "/";
     ndr_file_info info;
-    const bool is_writable = ndr_file_get_info(there, &info) == 0 && info.is_folder && access(there, MAY_WRITE) == 0;
+    ndr_text_add(&cut, "%s", path);
+    const char *there = cut.failed ? "/" : existing_part(cut.chars);
+    int error = ndr_file_get_info(there, &info);
+    if (!error && !info.is_folder) error = ENOTDIR;
+    if (!error && access(there, FOR_NEW_FILES) != 0) error = errno;
+    if (!error && is_full(there)) error = ENOSPC;
     ndr_text_free(&cut);
-    return is_writable;
+    return error;
 }
 
 /* `end` is the size of the file afterwards. */

@@ -101,8 +101,9 @@ void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char 
 /* Make a folder, and those above it, for this user alone. A failure shows when it is used. */
 void ndr_folder_create(const char *path);
 
-/* Whether this user may write to a folder, or create it: then the nearest folder above it that exists decides. */
-bool ndr_folder_is_writable(const char *path);
+/* Why this process cannot make a file in a folder: 0, or an errno. If the folder is not there, the nearest one above it
+ * decides. A disk that is full counts (less than 64 KiB are left), a quota does not. */
+int ndr_folder_check_write(const char *path);
 
 /* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,
  * so that no reader sees a part of it. */

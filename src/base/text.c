@@ -80,6 +80,24 @@ ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3])
     return out;
 }
 
+size_t ndr_text_distance(const char *a, const char *b)
+{
+    size_t row[256]; /* row[j]: of the first i characters of `a` and j of `b` */
+    const size_t length = strlen(b);
+    if (length >= NDR_COUNT_OF(row)) return SIZE_MAX;
+    for (size_t j = 0; j <= length; ++j) row[j] = j;
+    for (size_t i = 0; a[i]; ++i) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; ++j) {
+            const size_t replaced = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = ndr_min_size(replaced, ndr_min_size(row[j], row[j + 1]) + 1);
+        }
+    }
+    return row[length];
+}
+
 static int lower(char c) { return tolower((unsigned char)c); }
 
 bool ndr_text_equal_ignoring_case(const char *a, const char *b)

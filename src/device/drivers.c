@@ -105,7 +105,7 @@ static void add_folder_if_unwritable(ndr_text *causes)
     if (i == NDR_COUNT_OF(variables)) return;
     ndr_text folder = { 0 };
     ndr_text_add(&folder, "%s%s", ndr_environment(variables[i][0]), variables[i][1]);
-    if (!folder.failed && !ndr_folder_is_writable(folder.chars))
+    if (!folder.failed && ndr_folder_check_write(folder.chars))
         ndr_text_add(causes,
                      "this user cannot write to \"%s\" (from %s), and drivers such as PoCL have no device without a "
                      "folder for their files: set POCL_CACHE_DIR or HOME to one that this user can write to; or ",

@@ -728,6 +728,15 @@ static bool has_reached(const ndr_arg *args, size_t count)
     return false;
 }
 
+static const char *hint_for_count(const ndr_kernel *kernel, const ndr_arg *args, size_t count)
+{
+    if (has_reached(args, count)) return "; move ndr_reaches() behind them";
+    return kernel->arg_count > 0 && kernel->params[0].kind == NDR_PARAM_ANY
+               ? "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: get a "
+                 "kernel that has one from its source"
+               : "";
+}
+
 static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
 {
     const unsigned wanted = kernel->info.arg_count;
@@ -737,7 +746,7 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         const ndr_status status = ndr_fail(
             NDR_BAD_KERNEL_ARGUMENT, "kernel \"%s\" takes %u argument%s, but %zu %s given; its parameters are %s%s",
             kernel->name, wanted, wanted == 1 ? "" : "s", arg_count, arg_count == 1 ? "is" : "are",
-            list.chars ? list.chars : "none", has_reached(args, arg_count) ? "; put ndr_reaches() after them" : "");
+            list.chars ? list.chars : "none", hint_for_count(kernel, args, arg_count));
         ndr_text_free(&list);
         return status;
     }

@@ -100,13 +100,15 @@ static size_t scratch_bytes_for(const ndr_kernel *kernel, const ndr_range_plan *
     return kernel->has_scratch ? sizeof(cl_ulong) * ndr_max_size(plan->largest_group, 1) : 0;
 }
 
-/* Some drivers abort the process on too much local memory. Memory declared in the kernel counts only together with
- * that of the launch; alone it is checked by the compiler. */
+/* Some drivers abort the process on too much local memory, also on what the kernel declares alone. */
 ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, size_t scratch)
 {
     const size_t declared = kernel->info.local_memory_bytes;
     const size_t limit = kernel->context->caps.info.local_memory_bytes;
-    if (arguments == 0 && scratch == 0) return NDR_OK;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, declared <= limit,
+                   "kernel \"%s\" declares %zu bytes of local memory inside it; the device has %zu for a group: make "
+                   "its local arrays smaller, or move them to a buffer",
+                   kernel->name, declared, limit);
     const bool fits = arguments <= limit && scratch <= limit - arguments && declared <= limit - arguments - scratch;
     NDR_REQUIRE_AS(
         NDR_LIMIT_EXCEEDED, fits,

@@ -17,7 +17,7 @@ typedef struct warming {
     size_t done, failed;
     ndr_warm_progress first; /* of the failures, by index; its error is in `error` */
     int32_t first_code;
-    ndr_text error;
+    ndr_text error, log; /* the log is empty if no build failed */
 } warming;
 
 /* One thread, with a context of its own over the caller's OpenCL context: a context builds one program at a time. */
@@ -53,10 +53,12 @@ static ndr_status build_and_keep(ndr_context *context, const ndr_warm_desc *desc
 {
     ndr_kernel *kernel;
     NDR_TRY(build(context, desc, &kernel));
-    NDR_REQUIRE_AS(NDR_NOT_KEPT, ndr_binary_keep(kernel->program),
-                   "\"%s\" is built, but it is not in the store \"%s\"; NDR_LOG=info says why", kernel->program->title,
-                   context->disk.folder.chars);
-    return NDR_OK;
+    ndr_program *program = kernel->program;
+    if (ndr_binary_keep(program)) return NDR_OK;
+    const char *why = program->refusal.length ? program->refusal.chars : NULL;
+    return ndr_fail_with_code(NDR_NOT_KEPT, program->refusal_code,
+                              "\"%s\" is built, but it is not in the store \"%s\"%s%s", program->title,
+                              context->disk.folder.chars, why ? ": " : "", why ? why : "; NDR_LOG=info says why");
 }
 
 static void keep_first_failure(warming *w, const ndr_warm_progress *failure)
@@ -65,7 +67,9 @@ static void keep_first_failure(warming *w, const ndr_warm_progress *failure)
     w->first = *failure;
     w->first_code = ndr_last_cl_error();
     ndr_text_clear(&w->error);
+    ndr_text_clear(&w->log);
     ndr_text_add(&w->error, "%s", failure->error);
+    ndr_text_add(&w->log, "%s", ndr_last_build_log());
 }
 
 static void report(warming *w, size_t index, ndr_status status)
@@ -141,10 +145,10 @@ static ndr_status warm(warming *w, ndr_context *context)
     const size_t threads = ndr_min_size(ndr_min_size(read_keys(w), ndr_cpu_count()), MAX_WORKERS);
     NDR_TRY(run_workers(w, context, threads));
     if (w->failed == 0) return NDR_OK;
-    return ndr_fail_with_code(w->first.status, w->first_code,
-                              "ndr_cache_warm: %zu of %zu elements are not in the store; the first, descs[%zu]: %s",
-                              w->failed, w->count, w->first.index,
-                              w->error.failed ? "(no memory for the reason)" : w->error.chars);
+    return ndr_fail_with_log(w->first.status, w->first_code, w->log.length ? w->log.chars : NULL,
+                             "ndr_cache_warm: %zu of %zu elements are not in the store; the first, descs[%zu]: %s",
+                             w->failed, w->count, w->first.index,
+                             w->error.failed ? "(no memory for the reason)" : w->error.chars);
 }
 
 ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count, ndr_warm_callback *progress,
@@ -163,6 +167,7 @@ ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size
     const ndr_status status = warm(&w, context);
     ndr_mutex_destroy(&w.lock);
     ndr_text_free(&w.error);
+    ndr_text_free(&w.log);
     free(w.keys);
     free(w.is_taken);
     return status;

@@ -31,13 +31,11 @@ static ndr_status read_name(cl_kernel cl, char **name)
     return NDR_OK;
 }
 
-/* A driver may know nothing of the parameters where libndr took the program from a binary. */
 static ndr_status read_signature(ndr_store *store, ndr_kernel *made)
 {
     cl_program program;
     NDR_TRY_CL(clGetKernelInfo(made->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
-    const ndr_program *own = ndr_store_find_cl(store, program);
-    return own && own->kernels.chars ? ndr_binary_read_kernel(own, made) : ndr_signature_read(made, NULL, NULL);
+    return ndr_binary_read_foreign(store, program, made);
 }
 
 static ndr_status fill_foreign_kernel(ndr_store *store, cl_kernel cl, ndr_kernel *made)

@@ -25,48 +25,87 @@ static void print_kernel(const ndr_kernel *k, ndr_text *out)
 static const char *next_line(const char *at)
 {
     const char *end = strchr(at, '\n');
-    return end ? end + 1 : NULL;
+    return end ? end + 1 : at + strlen(at);
 }
 
-/* Sets the names even if there is no memory for one of them. */
-static bool parse_param(const char *line, ndr_param *p)
+static char *copy_chars(const char *chars, size_t count)
 {
-    int kind = 0, dtype = 0, is_const = 0, access = 0, name = 0, type_name = 0;
-    sscanf(line, "%d %d %u %zu %d %d .%n%*[^ ] .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access,
-           &name, &type_name);
+    char *copy = calloc(count + 1, 1);
+    return copy ? memcpy(copy, chars, count) : NULL;
+}
+
+static ndr_status fail_as_damaged(const ndr_kernel *k)
+{
+    return ndr_fail(NDR_NOT_FOUND, "what is kept of kernel \"%s\" is damaged", k->name);
+}
+
+/* A name has no blank, and may be empty. */
+static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *p)
+{
+    unsigned kind, dtype, is_const, access;
+    int at = 0;
+    sscanf(line, "%u %u %u %zu %u %u .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access, &at);
+    const char *name = line + at, *end = name + strcspn(name, " \n"), *type_name = end + strlen(" .");
+    if (at == 0 || strncmp(end, " .", 2) != 0 || kind > NDR_PARAM_ANY || dtype > NDR_DTYPE_F16 || p->type.lanes > 16
+        || access > NDR_ACCESS_NONE)
+        return fail_as_damaged(k);
     p->kind = (ndr_param_kind)kind;
     p->type.dtype = (ndr_dtype)dtype;
     p->is_const = is_const;
     p->access = (ndr_access)access;
-    const size_t length = (size_t)(type_name - name) - strlen(" ."), rest = strcspn(line + type_name, "\n");
-    p->name = calloc(length + 1, 1);
-    p->type_name = calloc(rest + 1, 1);
-    if (p->name) memcpy(p->name, line + name, length);
-    if (p->type_name) memcpy(p->type_name, line + type_name, rest);
-    return p->name && p->type_name;
+    p->name = copy_chars(name, (size_t)(end - name));
+    p->type_name = copy_chars(type_name, strcspn(type_name, "\n"));
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, p->name && p->type_name, "no memory for the parameters of \"%s\"", k->name);
+    return NDR_OK;
+}
+
+static const char *find_kernel(const ndr_program *program, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *line = program->kernels.chars;
+    while (*line
+           && !(strncmp(line, "kernel ", 7) == 0 && strncmp(line + 7, name, length) == 0 && line[7 + length] == ' '))
+        line = next_line(line);
+    return *line ? line : NULL;
+}
+
+/* Whether the numbers of a kernel's line fit each other, and `count` parameters fit into the text. */
+static bool fits(const ndr_kernel *k, unsigned form, unsigned count, const char *text)
+{
+    static const unsigned hidden[] = { 0, 1, 1, 2 };
+    return form <= NDR_FORM_REDUCTION && k->dims <= 3 && count <= strlen(text) && k->info.arg_count <= count
+           && k->reducer_count <= k->info.arg_count
+           && count - k->info.arg_count == hidden[form] + k->has_scratch + k->reducer_count;
+}
+
+/* Fill in what is known of a kernel whose name is set. The text may be damaged. */
+static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
+{
+    const char *line = find_kernel(program, k->name);
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
+    unsigned count, form, has_scratch, is_guarded;
+    size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
+    if (sscanf(line + 7 + strlen(k->name), "%u %u %zu %u %u %u %u %u %zu %zu %zu", &count, &k->info.arg_count,
+               &k->argument_bytes, &form, &k->dims, &has_scratch, &k->reducer_count, &is_guarded, &size[0], &size[1],
+               &size[2])
+        != 11)
+        return fail_as_damaged(k);
+    k->has_scratch = has_scratch;
+    k->is_guarded = is_guarded;
+    if (!fits(k, form, count, line)) return fail_as_damaged(k);
+    k->form = (ndr_form)form;
+    k->params = calloc(count ? count : 1, sizeof *k->params);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, k->params, "no memory for the parameters of \"%s\"", k->name);
+    while (k->arg_count < count) {
+        ndr_param *param = &k->params[k->arg_count++];
+        NDR_TRY(parse_param(k, line = next_line(line), param));
+    }
+    return NDR_OK;
 }
 
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
 {
-    const size_t length = strlen(k->name);
-    const char *line = program->kernels.chars;
-    while (line
-           && !(strncmp(line, "kernel ", 7) == 0 && strncmp(line + 7, k->name, length) == 0 && line[7 + length] == ' '))
-        line = next_line(line);
-    NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
-    int form = 0, has_scratch = 0, is_guarded = 0;
-    unsigned count = 0;
-    size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
-    sscanf(line + 7 + length, "%u %u %zu %d %u %d %u %d %zu %zu %zu", &count, &k->info.arg_count, &k->argument_bytes,
-           &form, &k->dims, &has_scratch, &k->reducer_count, &is_guarded, &size[0], &size[1], &size[2]);
-    k->form = (ndr_form)form;
-    k->has_scratch = has_scratch;
-    k->is_guarded = is_guarded;
-    k->params = calloc(count ? count : 1, sizeof *k->params);
-    bool has_memory = k->params != NULL;
-    for (; has_memory && k->arg_count < count; ++k->arg_count)
-        has_memory = parse_param(line = next_line(line), &k->params[k->arg_count]);
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, has_memory, "no memory for the parameters of \"%s\"", k->name);
+    NDR_TRY(parse_kernel(program, k));
     return ndr_signature_read_limits(k);
 }
 
@@ -86,15 +125,19 @@ static void add_part(ndr_text *out, const void *bytes, size_t count)
     ndr_text_add_chars(out, bytes, count);
 }
 
-/* The value's checksum was right, and this build of libndr wrote it. */
-static void read_parts(const ndr_text *value, part parts[PARTS])
+/* False: the lengths do not add up. The value's checksum was right, but anyone can compute one. */
+static bool read_parts(const ndr_text *value, part parts[PARTS])
 {
-    const char *at = value->chars;
+    const char *at = value->chars, *end = at + value->length;
     for (unsigned i = 0; i < PARTS; at = parts[i].bytes + parts[i].count, ++i) {
-        uint64_t length;
+        uint64_t length = 0;
+        if ((size_t)(end - at) < sizeof length) return false;
         memcpy(&length, at, sizeof length);
-        parts[i] = (part){ at + sizeof length, (size_t)length };
+        at += sizeof length;
+        if (length > (size_t)(end - at)) return false;
+        parts[i] = (part){ at, (size_t)length };
     }
+    return at == end;
 }
 
 /* ---- finding ---- */
@@ -123,11 +166,20 @@ static ndr_status visit_kernels(ndr_program *program, ndr_status (*each)(ndr_pro
     return status;
 }
 
+static ndr_status check_description(const ndr_program *program, const char *name)
+{
+    ndr_kernel known = { .name = (char *)(uintptr_t)name };
+    const ndr_status status = parse_kernel(program, &known);
+    ndr_kernel_free_params(&known);
+    return status;
+}
+
 /* A driver may take a binary and then refuse its kernels. */
 static ndr_status check_kernel(ndr_program *program, const char *name, ndr_text *unused)
 {
     (void)unused;
     cl_kernel made;
+    NDR_TRY(check_description(program, name));
     NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made));
     ndr_cl.clReleaseKernel(made);
     return NDR_OK;
@@ -143,11 +195,11 @@ static ndr_status load(const ndr_context *context, const part parts[PARTS], cons
     program->cl = made;
     NDR_TRY_CL_AS("clCreateProgramWithBinary", status);
     NDR_TRY_CL(clBuildProgram(made, 1, &context->device, flags, NULL, NULL));
-    NDR_TRY(visit_kernels(program, check_kernel, NULL));
     ndr_text_add_chars(&program->log, parts[LOG].bytes, parts[LOG].count);
     ndr_text_add_chars(&program->kernels, parts[KERNELS].bytes, parts[KERNELS].count);
     const bool failed = program->log.failed || program->kernels.failed;
-    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program from disk") : NDR_OK;
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !failed, "no memory for a program from disk");
+    return visit_kernels(program, check_kernel, NULL);
 }
 
 /* NULL: the program is set up. Otherwise why it is not. */
@@ -161,15 +213,16 @@ static const char *find(ndr_context *context, const char *text, const char *opti
                  (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);
     const bool is_there = !flags.failed && ndr_cache_get(context, program->question.chars, &value);
     part parts[PARTS];
-    if (is_there) read_parts(&value, parts);
-    const ndr_status status = is_there ? load(context, parts, flags.chars, program) : NDR_NOT_FOUND;
+    const bool is_whole_entry = is_there && read_parts(&value, parts);
+    const ndr_status status = is_whole_entry ? load(context, parts, flags.chars, program) : NDR_NOT_FOUND;
     ndr_text_free(&value);
     ndr_text_free(&flags);
     if (status == NDR_OK) return NULL;
     if (program->cl) ndr_cl.clReleaseProgram(program->cl);
     program->cl = NULL;
     ndr_text_free(&program->kernels);
-    return is_there ? ndr_last_error() : "it is not there";
+    ndr_text_free(&program->log);
+    return is_whole_entry ? ndr_last_error() : is_there ? "its entry is damaged" : "it is not there";
 }
 
 bool ndr_binary_find(ndr_context *context, const char *text, const char *options, ndr_program *program)
@@ -178,9 +231,9 @@ bool ndr_binary_find(ndr_context *context, const char *text, const char *options
     const int64_t start_ns = ndr_clock_ns();
     const char *why = find(context, text, options, program);
     ndr_trace_call(context, start_ns, "build", why ? "miss" : "hit", "why", why ? why : "it is on disk");
-    program->context = context;
     atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
     if (why) {
+        if (!program->question.length) ndr_text_add(&program->refusal, "%s", why);
         ndr_log(NDR_LOG_INFO, "cache.miss", "\"%s\" with \"%s\": %s", program->title, options, why);
         return false;
     }
@@ -231,21 +284,89 @@ static ndr_status add_parts(ndr_program *program, ndr_text *kernels, ndr_text *o
     return out->failed || kernels->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to write it") : NDR_OK;
 }
 
-bool ndr_binary_keep(ndr_program *program)
+static bool keep(ndr_program *program)
 {
-    if (!program->question.length || program->question.failed) return program->is_kept;
     const int64_t start_ns = ndr_clock_ns();
     ndr_text kernels = { 0 }, value = { 0 };
+    bool is_kept = false;
     ndr_text_add(&kernels, "%s", "");
-    if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK)
+    if (kernels.failed || add_parts(program, &kernels, &value) != NDR_OK) {
+        ndr_text_add(&program->refusal, "%s", ndr_last_error());
+        program->refusal_code = ndr_last_cl_error();
         ndr_log(NDR_LOG_INFO, "cache.left_out", "\"%s\": %s", program->title, ndr_last_error());
-    else if ((program->is_kept = ndr_cache_put(program->context, program->question.chars, value.chars, value.length)))
+    } else if ((is_kept = ndr_cache_put(program->context, program->question.chars, value.chars, value.length)))
         ndr_log(NDR_LOG_INFO, "cache.kept", "\"%s\" with \"%s\": %zu bytes in %.1f ms", program->title,
                 program->options, value.length, (double)(ndr_clock_ns() - start_ns) * 1e-6);
     ndr_text_free(&kernels);
     ndr_text_free(&value);
+    return is_kept;
+}
+
+/* To make a binary takes some drivers a second, and their compilers' files: first look whether it can be written. */
+bool ndr_binary_keep(ndr_program *program)
+{
+    if (!program->question.length || program->question.failed) return program->is_kept;
+    program->is_kept = ndr_disk_can_put(&program->context->disk) && keep(program);
     ndr_text_free(&program->question);
     return program->is_kept;
+}
+
+/* ---- binaries that come back ---- */
+
+static bool has_same_binary(cl_program a, cl_program b)
+{
+    ndr_text of_a = { 0 }, of_b = { 0 };
+    const bool are_there = add_binary(a, &of_a) == NDR_OK && add_binary(b, &of_b) == NDR_OK;
+    const bool is_same = are_there && !of_a.failed && !of_b.failed && of_a.length == of_b.length
+                         && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
+    ndr_text_free(&of_a);
+    ndr_text_free(&of_b);
+    return is_same;
+}
+
+static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
+{
+    char *names;
+    NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
+    *has = ndr_word_find(names, name) != NULL;
+    free(names);
+    return NDR_OK;
+}
+
+/* The program of the store with a kernel of that name and that binary, or NULL. */
+static ndr_program *find_source(ndr_store *store, cl_program binary, const char *name)
+{
+    for (size_t i = 0; i < store->programs.capacity; ++i) {
+        ndr_program *program = store->programs.slots[i].value;
+        bool has = false;
+        if (program && program->cl != binary && !program->is_compiled && has_kernel(program, name, &has) == NDR_OK
+            && has && has_same_binary(program->cl, binary))
+            return program;
+    }
+    return NULL;
+}
+
+/* As from disk. */
+static ndr_status read_as_in(ndr_program *source, ndr_kernel *k)
+{
+    ndr_program described = { .title = source->title };
+    k->sub_groups = source->sub_groups;
+    k->sub_group_size = source->sub_group_size;
+    if (source->kernels.chars) return ndr_binary_read_kernel(source, k);
+    ndr_status status = add_kernel(source, k->name, &described.kernels);
+    if (status == NDR_OK && described.kernels.failed)
+        status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", k->name);
+    if (status == NDR_OK) status = ndr_binary_read_kernel(&described, k);
+    ndr_text_free(&described.kernels);
+    return status;
+}
+
+ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kernel *k)
+{
+    const ndr_program *own = ndr_store_find_cl(store, binary);
+    if (own && own->kernels.chars) return ndr_binary_read_kernel(own, k);
+    ndr_program *source = ndr_signature_is_told(k->cl, 0) ? NULL : find_source(store, binary, k->name);
+    return source ? read_as_in(source, k) : ndr_signature_read(k, NULL, NULL);
 }
 
 /* ---- PTX ---- */
@@ -255,7 +376,7 @@ static ndr_status load_patched(const ndr_context *context, const ndr_text *value
 {
     part parts[PARTS];
     ndr_text ptx = { 0 };
-    read_parts(value, parts);
+    (void)read_parts(value, parts); /* it was put together just now */
     ndr_status status = ndr_ptx_patch(parts[BINARY].bytes, target, &ptx);
     parts[BINARY] = (part){ ptx.chars, ptx.length + 1 };
     if (status == NDR_OK) status = load(context, parts, flags, program);
@@ -267,7 +388,6 @@ ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char
 {
     ndr_text kernels = { 0 }, value = { 0 }, flags = { 0 };
     cl_program built = program->cl;
-    program->context = context;
     ndr_build_add_options(&context->caps, options, &flags);
     ndr_text_add(&kernels, "%s", "");
     ndr_status status = flags.failed || kernels.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for its binary")

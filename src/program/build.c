@@ -70,12 +70,47 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device,
-                                 const char *log, const char *shown)
+static bool is_set(const char *variable)
+{
+    const char *value = ndr_environment(variable);
+    return value && *value;
+}
+
+/* Whether a compiler cannot write to the folder `inner` of that variable's; without the variable, to `inner` itself. */
+static bool add_folder(const char *variable, const char *inner, ndr_text *out)
+{
+    ndr_text path = { 0 };
+    ndr_text_add(&path, "%s%s", is_set(variable) ? ndr_environment(variable) : "", inner);
+    const int error = path.failed ? 0 : ndr_folder_check_write(path.chars);
+    if (error)
+        ndr_text_add(out,
+                     "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
+                     "fails: %s; correct that, or set %s to another folder",
+                     path.chars, variable, ndr_errno_print(error).chars, variable);
+    ndr_text_free(&path);
+    return error != 0;
+}
+
+/* Drivers do not tell that a folder of theirs cannot be written or is on a full disk: look. Compilers on the host write
+ * to two: that of the first of these variables, and that of temporary files. */
+static void explain_folders(ndr_text *out)
+{
+    static const char *const folders[][2] = { { "POCL_CACHE_DIR", "" },
+                                              { "XDG_CACHE_HOME", "" },
+                                              { "HOME", "/.cache" } };
+    size_t i = 0;
+    while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
+    const bool is_explained = i < NDR_COUNT_OF(folders) && add_folder(folders[i][0], folders[i][1], out);
+    if (!is_explained) (void)add_folder("TMPDIR", is_set("TMPDIR") ? "" : "/tmp", out);
+}
+
+static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device, const char *log,
+                                 const char *shown, const char *hint)
 {
     const ndr_status status = ndr_fail_cl(error, call);
-    return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s", title, device,
-                             ndr_last_error(), log ? "; the driver's log:\n" : "", log ? shown : "");
+    return ndr_fail_with_log(status, error, log, "\"%s\" was not built for \"%s\": %s%s%s%s%s", title, device,
+                             ndr_last_error(), *hint ? "; " : "", hint, log ? "; the driver's log:\n" : "",
+                             log ? shown : "");
 }
 
 ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error, const char *call, const char *title,
@@ -89,12 +124,13 @@ ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error
         ndr_explain_log(text, options, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
+    if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
     const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;
     const ndr_status status =
         is_about_the_text(error)
             ? ndr_fail_with_log(NDR_BUILD_FAILED, error, log, "\"%s\" did not build for \"%s\" with \"%s\":%s%s\n%s",
                                 title, device, options, hint.chars ? " " : "", hint.chars ? hint.chars : "", lines)
-            : fail_by_driver(error, call, title, device, log && *log ? log : NULL, lines);
+            : fail_by_driver(error, call, title, device, log && *log ? log : NULL, lines, hint.chars ? hint.chars : "");
     ndr_text_free(&hint);
     ndr_text_free(&shown);
     free(log);
@@ -263,20 +299,49 @@ ndr_status ndr_build_get_text(cl_program program, char **text) { return read_inf
 
 /* ---- creating kernels ---- */
 
+/* Whether the program's text has `void name(`: clCreateKernel() does not find it, so it lacks `kernel`. */
+static bool has_plain_function(cl_program program, const char *name)
+{
+    char *text;
+    ndr_code code = { 0 };
+    bool has = false;
+    if (ndr_build_get_text(program, &text) != NDR_OK) return false;
+    const char *at = ndr_code_read(text, &code) == NDR_OK ? code.chars.chars : NULL;
+    while (at && !has && (at = ndr_word_find(at, "void")) != NULL) {
+        at = ndr_word_skip_blanks(at + strlen("void"));
+        const char *list = ndr_word_take(at, name);
+        has = list && *list == '(';
+    }
+    ndr_code_free(&code);
+    free(text);
+    return has;
+}
+
 /* PoCL prefixes a kernel with _cl_ if a built-in function has its name. */
-static const char *hint_for_name(const char *names, const char *name)
+static const char *hint_for_name(cl_program program, const char *names, const char *name)
 {
     char renamed[80];
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
     return length < (int)sizeof renamed && strstr(names, renamed)
                ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
+           : !ndr_word_find(names, name) && has_plain_function(program, name)
+               ? "; its text has a function of that name: write `kernel` in front of it"
                : "";
+}
+
+/* Some drivers list nothing of a program without kernels. */
+static ndr_status read_names(cl_program program, char **names)
+{
+    const ndr_status status = read_info(program, CL_PROGRAM_KERNEL_NAMES, names);
+    if (status == NDR_OK || ndr_last_cl_error() != CL_INVALID_PROGRAM_EXECUTABLE) return status;
+    *names = calloc(1, 1);
+    return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }
 
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
     char *names = NULL;
-    if (read_info(program, CL_PROGRAM_KERNEL_NAMES, &names) != NDR_OK)
+    if (read_names(program, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s", title, name,
                                   ndr_last_error());
@@ -286,10 +351,12 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
         if (strncmp(c, "ndr_probe_", 10) != 0)
             ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
-    const ndr_status status =
-        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
-                           title, name, list.failed ? "others" : list.length ? list.chars : "none",
-                           hint_for_name(names, name));
+    const ndr_status status = ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
+                                                 "\"%s\" has no kernel called \"%s\"; it has %s%s", title, name,
+                                                 list.failed   ? "others"
+                                                 : list.length ? list.chars
+                                                               : "none",
+                                                 hint_for_name(program, names, name));
     ndr_text_free(&list);
     free(names);
     return status;
@@ -299,7 +366,9 @@ ndr_status ndr_build_take_kernel(cl_program program, const char *title, const ch
 {
     cl_int error;
     cl_kernel made = ndr_cl.clCreateKernel(program, name, &error);
-    if (error == CL_INVALID_KERNEL_NAME) return fail_to_find(program, title, name);
+    /* Some drivers give the second for a program without kernels. */
+    if (error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_PROGRAM_EXECUTABLE)
+        return fail_to_find(program, title, name);
     NDR_TRY_CL_AS("clCreateKernel", error);
     *kernel = made;
     return NDR_OK;

@@ -80,11 +80,29 @@ static bool text_uses(const char *text, const char *word)
     "the device lacks cl_khr_fp16, so kernels can neither compute with half nor take it by value: take a float, or a " \
     "pointer to half with vload_half() and vstore_half()"
 
+#define COMBINE \
+    "a reducer takes values only by NDR_COMBINE: write NDR_COMBINE(sum, x) in place of sum += x, for every operator"
+#define NO_RAND                                                                                                       \
+    "OpenCL C has no rand(): compute random numbers from the item's id and a seed that the host passes, for example " \
+    "by a hash of both"
+
 /* The cause of an error with these identifiers. */
 static const struct {
     const char *names[2];
     const char *sentence;
 } mistakes[] = {
+    { { "pasting", "ndr_reducer_" },
+      "NDR_REDUCTION has names of its own for operators: write (SUM, float, s) in place of (NDR_PLUS, float, s), or "
+      "PRODUCT, MIN, MAX, and for integers BIT_AND, BIT_OR or BIT_XOR" },
+    { { "operands", "ndr_reducer_" }, COMBINE },
+    { { "incompatible", "ndr_reducer_" }, COMBINE },
+    { { "undeclared", "rand" }, NO_RAND },
+    { { "implicit", "rand" }, NO_RAND },
+    { { "size_t", "kernel parameter" },
+      "size_t has another size on other devices, so a kernel cannot take one: write ulong for the parameter, and pass "
+      "a uint64_t" },
+    { { "bool", "kernel parameter" },
+      "bool has no size that the host knows, so a kernel cannot take one: write int for the parameter" },
     { { "unknown", "ndr_reducer_" },
       "NDR_REDUCTION does not take this operator with this type: write (SUM, T, name), or PRODUCT, MIN, MAX, and for "
       "integers BIT_AND, BIT_OR or BIT_XOR; T is char to ulong, float, or double if the device has it" },
@@ -133,6 +151,40 @@ static bool add_mistake(line l, ndr_text *out)
             ndr_text_add(out, "%s", mistakes[i].sentence);
             return true;
         }
+    return false;
+}
+
+/* A call that the vocabulary refuses itself: "'ndr_group_barrier' is unavailable: a range has no groups". */
+static bool add_refusal(line l, ndr_text *out)
+{
+    static const char before[] = "' is unavailable: ";
+    const char *found = find_in_line(l, before), *name = found;
+    while (name && name > l.chars && ndr_word_has(name[-1])) --name;
+    if (!name || strncmp(name, "ndr_", 4) != 0) return false;
+    const char *why = found + strlen(before);
+    ndr_text_add(out, "%.*s: %.*s", (int)(found - name), name, (int)(l.end - why), why);
+    return true;
+}
+
+/* ---- names of the host ---- */
+
+static const struct {
+    const char *host, *device;
+} operators[] = { { "NDR_OP_SUM", "NDR_PLUS" },        { "NDR_OP_PRODUCT", "NDR_MULTIPLIES" },
+                  { "NDR_OP_MIN", "NDR_MINIMUM" },     { "NDR_OP_MAX", "NDR_MAXIMUM" },
+                  { "NDR_OP_BIT_AND", "NDR_BIT_AND" }, { "NDR_OP_BIT_OR", "NDR_BIT_OR" },
+                  { "NDR_OP_BIT_XOR", "NDR_BIT_XOR" } };
+
+static bool add_operator(line l, ndr_text *out)
+{
+    for (size_t i = 0; i < NDR_COUNT_OF(operators); ++i) {
+        if (!has_identifier(l, operators[i].host)) continue;
+        ndr_text_add(out,
+                     "%s is a name of the host: in a kernel write %s (ndr/op.clh), and %s in the parentheses of "
+                     "NDR_REDUCTION",
+                     operators[i].host, operators[i].device, operators[i].host + strlen("NDR_OP_"));
+        return true;
+    }
     return false;
 }
 
@@ -329,13 +381,66 @@ static bool add_collision(const char *text, const char *options, line l, ndr_tex
 
 /* ---- the log ---- */
 
+/* The nearest file of the vocabulary to "ndr/items.clh", or NULL. */
+static const char *find_near_file(const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = strlen(name) / 3;
+    for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
+        const size_t distance = ndr_text_distance(file->name, name);
+        if (strncmp(file->name, "ndr/", 4) != 0 || strstr(file->name, "/detail/") || distance > least) continue;
+        least = distance;
+        nearest = file->name;
+    }
+    return nearest;
+}
+
+static void add_vocabulary(ndr_text *out)
+{
+    const char *comma = "";
+    for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
+        if (strncmp(file->name, "ndr/", 4) != 0 || strstr(file->name, "/detail/")) continue;
+        ndr_text_add(out, "%s%s", comma, file->name + strlen("ndr/"));
+        comma = ", ";
+    }
+}
+
 /* Files of the vocabulary are always pasted: if the compiler looks for one, its name is wrong, or a macro gives it. */
 static bool add_missing_file(line l, ndr_text *out)
 {
-    if (!find_in_line(l, "'ndr/") || !find_in_line(l, "not found")) return false;
-    ndr_text_add(out, "files of the vocabulary are included by their own names, which no macro puts together: write "
-                      "#include \"ndr/ndr.clh\" for all of them");
+    char name[64];
+    const char *found = find_in_line(l, "'ndr/");
+    if (!found || !find_in_line(l, "not found") || sscanf(found, "'%63[^']", name) != 1) return false;
+    const char *near = find_near_file(name);
+    if (ndr_source_find(name))
+        ndr_text_add(out,
+                     "files of the vocabulary are included by their own names, which no macro puts together: write "
+                     "#include \"%s\"",
+                     name);
+    else if (near)
+        ndr_text_add(out, "the vocabulary has no %s: write #include \"%s\", or \"ndr/ndr.clh\" for all of it", name,
+                     near);
+    else {
+        ndr_text_add(out, "the vocabulary has no %s: write #include \"ndr/ndr.clh\" for all of it; in ndr/ it has ",
+                     name);
+        add_vocabulary(out);
+    }
     return true;
+}
+
+/* Of a file of the user's, the text has where libndr looked for it. */
+static bool add_missing_own_file(const char *text, line l, ndr_text *out)
+{
+    const char *mark = find_in_line(l, "not found") ? strstr(text, "\n" NDR_NOT_THERE) : NULL;
+    for (; mark; mark = strstr(mark + 1, "\n" NDR_NOT_THERE)) {
+        const char *sentence = mark + 1 + strlen(NDR_NOT_THERE);
+        char quoted[600];
+        snprintf(quoted, sizeof quoted, "'%.*s'", (int)strcspn(sentence + 1, "'"), sentence + 1);
+        if (!find_in_line(l, quoted)) continue;
+        ndr_text_add(out, "%.*s", (int)strcspn(sentence, "\n"), sentence);
+        return true;
+    }
+    return false;
 }
 
 /* The compiler does not know that a file was pasted, if it includes the same file itself. */
@@ -355,8 +460,9 @@ void ndr_explain_log(const char *text, const char *options, const char *log, ndr
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (!starts_error(l) && !starts_message(l, "fatal ")) continue;
-        if (add_collision(text, options, l, out) || add_header(text, l, out) || add_mistake(l, out) || add_call(l, out)
-            || add_missing_file(l, out) || add_twice(text, l, out))
+        if (add_collision(text, options, l, out) || add_refusal(l, out) || add_operator(l, out)
+            || add_header(text, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
+            || add_missing_own_file(text, l, out) || add_twice(text, l, out))
             return;
     }
     if (add_form(text, out)) return;
@@ -381,6 +487,8 @@ static size_t count_errors(const char *log)
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) errors += starts_error(l);
     return errors;
 }
+
+bool ndr_explain_has_errors(const char *log) { return count_errors(log) > 0; }
 
 enum { MAX_ERRORS = 10, MAX_LINES = 12, MAX_LINES_AHEAD = 100 };
 

@@ -9,6 +9,13 @@
 
 static bool is_compiled(const ndr_kernel_desc *desc) { return desc->spirv || desc->binary; }
 
+/* "saxpy.cl": no text that defines a kernel is one word with a dot or a slash. */
+static bool seems_a_file(const char *source)
+{
+    return source && source[strcspn(source, " \t\r\n(){};#")] == '\0' && strpbrk(source, "./")
+           && strncmp(source, "//", 2) != 0;
+}
+
 static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
@@ -20,6 +27,10 @@ static ndr_status check_desc(const ndr_kernel_desc *desc)
                 "ndr_kernel_get: %s of desc->source, file, bundled, spirv and binary is set for kernel \"%s\"; set "
                 "just one",
                 given ? "more than one" : "none", desc->name);
+    NDR_REQUIRE(!seems_a_file(desc->source),
+                "ndr_kernel_get: desc->source of kernel \"%s\" is \"%s\", the name of a file and not its text; set "
+                "desc->file to it",
+                desc->name, desc->source);
     NDR_REQUIRE(!desc->linked || desc->source || desc->file,
                 "ndr_kernel_get: desc->linked is set for kernel \"%s\", but neither source nor file; set one of them "
                 "to the first text or file",
@@ -237,6 +248,7 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     ndr_program *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     made->key = key;
+    made->context = context;
     const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill_program(context, desc, made);
     ndr_trace_call(context, start_ns, "build", title_of(desc), "result",
@@ -248,6 +260,13 @@ static ndr_status make_program(ndr_context *context, ndr_store *store, const ndr
     if (status == NDR_OK) *program = made;
     else ndr_program_free(made);
     return status;
+}
+
+static ndr_status read_compiled(ndr_program *program, ndr_kernel *made)
+{
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(program->context, &store));
+    return ndr_binary_read_foreign(store, program->cl, made);
 }
 
 static ndr_status read_from_text(ndr_program *program, const char *text, ndr_kernel *made)
@@ -268,7 +287,7 @@ ndr_status ndr_kernel_fill(ndr_program *program, const char *name, ndr_kernel *m
     made->sub_group_size = program->sub_group_size;
     NDR_TRY(ndr_sub_groups_check(made, program));
     if (program->kernels.chars) return ndr_binary_read_kernel(program, made);
-    if (program->is_compiled) return ndr_signature_read(made, NULL, NULL);
+    if (program->is_compiled) return read_compiled(program, made);
     if (program->linked.length) return read_from_text(program, program->linked.chars, made);
     char *text;
     NDR_TRY(ndr_build_get_text(program->cl, &text));

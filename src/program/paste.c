@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MAX_SAME: how often one file may include itself if only the compiler knows when the recursion ends. */
-enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4 };
+/* MAX_SAME: how often one file may include itself if only the compiler knows when the recursion ends. MAX_PASTED: files
+ * without text could be pasted 2^MAX_DEPTH times before the source is too long. */
+enum { MAX_DEPTH = 200, MAX_IFS = 2000, MAX_SAME = 64, MIN_SAME = 4, MAX_PASTED = 50000, MAX_ABSENT = 4096 };
 static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer if that makes the source too long\n";
@@ -57,9 +58,12 @@ typedef struct expansion {
     ndr_text *out, *flags;
     ndr_macros *macros;
     ndr_text files; /* device and node of each file on disk */
+    ndr_text absent;    /* a line for each file that is not found */
     const input *input; /* the file that is pasted now */
     size_t depth, ifs;  /* nesting of files and of #ifs */
+    size_t pasted;      /* files so far */
     unsigned max_same;
+    bool has_circles; /* a file includes itself */
     ndr_line line, ahead;
     ndr_text names;
     ndr_text file_folder;        /* the folder of a file with an #include that only the compiler can resolve */
@@ -242,10 +246,11 @@ static size_t number_of(expansion *x, const ndr_file_info *info)
 }
 
 /* Like compilers, stop with an error if files include each other too deep: the pasted text contains an #error. */
-static bool is_too_deep(const expansion *x, const input *f)
+static bool is_too_deep(expansion *x, const input *f)
 {
     unsigned same = 0;
     for (const input *open = x->input; open; open = open->outer) same += open->number == f->number;
+    x->has_circles |= same > 0;
     return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
@@ -260,6 +265,10 @@ static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file
 static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, ++x->pasted <= MAX_PASTED,
+                   "\"%s\" includes files %d times in all, the most that libndr pastes, and then \"%s\": write #pragma "
+                   "once into each file that others include",
+                   x->source.title, MAX_PASTED, name);
     /* A file of the user must not look like one of the vocabulary. */
     const bool seems_ours = !file->embedded && strncmp(name, "kernels/ndr/", 12) == 0;
     ndr_text title = { 0 };
@@ -297,11 +306,12 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     bool is_there = false, pasted = false;
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
-    if (ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w))
-        NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
+    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w);
+    if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
+        if (has_name && x->absent.length < MAX_ABSENT) ndr_include_explain(&x->source, &f->from, w, &x->absent);
         ndr_macros_forget(x->macros);
         copy_line(x, f, start);
         return is_spelled ? NDR_OK : leave_to_compiler(x, f);
@@ -525,8 +535,8 @@ static void add_option_dirs(expansion *x)
         ndr_text_add_chars(&x->dir_names, name, length);
         ndr_text_add_chars(&x->dir_names, "", 1);
     }
-    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
     if (!x->dir_names.length) return;
+    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
     for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
         ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
     for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)
@@ -548,8 +558,9 @@ static ndr_status expand_text(expansion *x)
     if (source->is_file && ndr_file_get_info(source->title, &info) == 0) f.number = number_of(x, &info);
     NDR_TRY(paste_text(x, &f, source->text, &pasted));
     NDR_TRY(add_folders(x));
+    ndr_text_add(x->out, "%s", x->absent.chars ? x->absent.chars : "");
     const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->files.failed || x->file_folder.failed
+                        || x->dir_names.failed || x->files.failed || x->absent.failed || x->file_folder.failed
                         || ndr_macros_failed(x->macros);
     return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
 }
@@ -563,14 +574,17 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
     ndr_text_free(&x->files);
+    ndr_text_free(&x->absent);
     ndr_text_free(&x->file_folder);
 }
 
-static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags)
+static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags,
+                                bool *has_circles)
 {
     expansion x = { .source = *source, .out = out, .flags = flags, .max_same = max_same, .macros = ndr_macros_new() };
     const ndr_status status =
         x.macros ? expand_text(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
+    *has_circles = x.has_circles;
     free_expansion(&x);
     return status;
 }
@@ -579,6 +593,7 @@ static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr
 ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags)
 {
     const size_t before = out->length;
+    bool has_circles = true;
     ndr_text text = { 0 };
     ndr_text_add_chars(&text, source->text, strlen(source->text));
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !text.failed, "no memory to expand \"%s\"", source->title);
@@ -586,9 +601,10 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *
     ndr_source clean = *source;
     clean.text = text.chars;
     ndr_status status = NDR_LIMIT_EXCEEDED;
-    for (unsigned max_same = MAX_SAME; status == NDR_LIMIT_EXCEEDED && max_same >= MIN_SAME; max_same /= 2) {
+    for (unsigned max_same = MAX_SAME; status == NDR_LIMIT_EXCEEDED && has_circles && max_same >= MIN_SAME;
+         max_same /= 2) {
         out->length = before;
-        status = try_to_expand(&clean, max_same, out, flags);
+        status = try_to_expand(&clean, max_same, out, flags, &has_circles);
     }
     ndr_text_free(&text);
     return status;

@@ -99,7 +99,9 @@ struct ndr_program {
     ndr_text kernels, log; /* of a program that came from disk: what is known of its kernels, and its build's log */
     ndr_text question;     /* its binary is to be kept under this; empty: it is not */
     bool is_kept;          /* it is on disk */
-    ndr_context *context;  /* set with these. No reference */
+    ndr_text refusal;      /* why the driver or the text does not let it be kept; empty: the log says */
+    int32_t refusal_code;  /* OpenCL's, or 0 */
+    ndr_context *context;  /* no reference: the context owns the program */
 };
 
 /* A hash table with open addressing. */
@@ -139,6 +141,7 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 /* Free what was not passed to the store. NULL is allowed. */
 void ndr_program_free(ndr_program *program);
 void ndr_kernel_free(ndr_kernel *kernel);
+void ndr_kernel_free_params(ndr_kernel *kernel); /* only these */
 
 /* ---- source.c ---- */
 
@@ -197,6 +200,9 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);
 
+/* Append a line that begins with NDR_NOT_THERE, about a file that ndr_include_find() did not find. */
+void ndr_include_explain(const ndr_source *source, const ndr_includer *from, const ndr_include *include, ndr_text *out);
+
 size_t ndr_folder_length(const char *path); /* up to and including its last slash */
 
 /* Append -I for a folder to `flags`, and add a hash of its files to `sum`. */
@@ -211,6 +217,9 @@ ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *
 
 /* The start of a line in the expanded text if `flags` were needed; a hash follows. */
 #define NDR_FOLDERS "// folders as of "
+
+/* The start of a line at its end for each file that was not found: "'NAME' is not in ...". */
+#define NDR_NOT_THERE "// not there: "
 
 /* Whether an expanded text contains an embedded file whose name starts with `name`: "ndr/" for any file of the
  * vocabulary. */
@@ -335,6 +344,10 @@ bool ndr_binary_keep(ndr_program *program);
 /* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
 
+/* Fill in a kernel whose cl, context and name are set, of a program that came compiled. If the driver tells nothing of
+ * its parameters, it is compared with the programs that libndr has built in this context. The build lock is held. */
+ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kernel *kernel);
+
 /* Load a built program again from its binary, with ndr_ptx_patch(). The build lock is held. NDR_BUILD_FAILED: the
  * driver's binaries are no such PTX, or it refuses the result. */
 ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char *options, ndr_program *program);
@@ -367,6 +380,9 @@ void ndr_explain_log(const char *text, const char *options, const char *log, ndr
 
 /* Pure: whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);
+
+/* Pure: whether the log has any error. */
+bool ndr_explain_has_errors(const char *log);
 
 /* Pure: append the log's first errors with their notes, without warnings. The last line counts the omitted lines. */
 void ndr_explain_shorten(const char *log, ndr_text *out);
@@ -439,6 +455,9 @@ ndr_status ndr_signature_link(ndr_context *context, const ndr_part *parts, size_
  * for a kernel without a text, of which only the driver's information is known. The caller holds the build lock. */
 ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program *program);
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
+
+/* Whether the driver tells the name and type of a parameter. */
+bool ndr_signature_is_told(cl_kernel kernel, cl_uint index);
 
 /* Pure: whether compilers get vector instructions out of the loop of one item: on CPUs, if a register does not hold
  * several items. */

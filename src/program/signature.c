@@ -151,13 +151,18 @@ static ndr_status set_unknown(ndr_param *param)
 }
 
 /* The driver may not know names and types of a kernel built without -cl-kernel-arg-info, from a binary or from
- * SPIR-V. Without a text there is no probe, so the size of a typedef is unknown. */
-static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
+ * SPIR-V. */
+bool ndr_signature_is_told(cl_kernel kernel, cl_uint index)
 {
     size_t bytes = 0;
     const cl_int error = ndr_cl.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
-    if (error == CL_KERNEL_ARG_INFO_NOT_AVAILABLE || (error == CL_SUCCESS && bytes <= 1)) return set_unknown(param);
-    NDR_TRY_CL_AS("clGetKernelArgInfo", error);
+    return error != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && (error != CL_SUCCESS || bytes > 1);
+}
+
+/* Without a text there is no probe, so the size of a typedef is unknown. */
+static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
+{
+    if (!ndr_signature_is_told(kernel, index)) return set_unknown(param);
     NDR_TRY(read_param(kernel, index, param));
     if (param->kind == NDR_PARAM_BYTES && param->size_bytes == 0) param->kind = NDR_PARAM_ANY;
     return NDR_OK;

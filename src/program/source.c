@@ -113,6 +113,77 @@ ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, 
     return NDR_OK;
 }
 
+/* ---- what is not found ---- */
+
+/* The file of a folder whose name is nearest to the wanted one. */
+typedef struct near_file {
+    const char *wanted; /* without its folder */
+    size_t distance, files;
+    char name[256];
+} near_file;
+
+static bool note_near(void *visitor, const char *name)
+{
+    near_file *near = visitor;
+    const size_t distance = ndr_text_distance(name, near->wanted);
+    if (distance < near->distance && strlen(name) < sizeof near->name) {
+        near->distance = distance;
+        snprintf(near->name, sizeof near->name, "%s", name);
+    }
+    return ++near->files < MAX_FILES;
+}
+
+/* Add a folder that was searched to `out`, and the first near file to `near`. */
+static void add_searched(const char *folder, const ndr_include *w, ndr_text *near, ndr_text *out)
+{
+    const size_t inner = ndr_folder_length(w->name);
+    near_file found = { .wanted = w->name + inner, .distance = strlen(w->name + inner) / 3 + 1 };
+    ndr_text path = { 0 };
+    ndr_text_add(&path, "%s/%.*s", folder, (int)inner, w->name);
+    ndr_text_add(out, "%s\"%s\"", out->length ? ", " : "", folder);
+    if (!path.failed) ndr_folder_visit(path.chars, note_near, &found);
+    if (*found.name && !near->length) ndr_text_add(near, "%s%s", path.failed ? "" : path.chars, found.name);
+    ndr_text_free(&path);
+}
+
+static void search_again(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *near,
+                         ndr_text *folders)
+{
+    char own[512];
+    const size_t length = ndr_folder_length(from->title);
+    if (length == 0) snprintf(own, sizeof own, ".");
+    else snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), from->title);
+    if (w->is_quoted && from->is_file) add_searched(own, w, near, folders);
+    for (const char *const *dir = source->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
+}
+
+/* In one line, whatever the names of folders are. */
+static void add_line(const char *line, ndr_text *out)
+{
+    ndr_text_add(out, "\n" NDR_NOT_THERE);
+    for (const char *c = line; *c; ++c) ndr_text_add_chars(out, *c == '\n' || *c == '\r' ? " " : c, 1);
+    ndr_text_add_chars(out, "\n", 1);
+}
+
+void ndr_include_explain(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *out)
+{
+    ndr_text near = { 0 }, folders = { 0 }, line = { 0 };
+    if (w->name[0] != '/') search_again(source, from, w, &near, &folders);
+    ndr_text_add(&line, "'%s' is not ", w->name);
+    if (w->name[0] == '/') ndr_text_add(&line, "there: correct the path");
+    else if (near.length) ndr_text_add(&line, "in %s; there is \"%s\": correct the name", folders.chars, near.chars);
+    else if (folders.length)
+        ndr_text_add(&line, "in %s: correct the name, or add its folder to include_dirs", folders.chars);
+    else
+        ndr_text_add(&line, "searched for in any folder, because %s: set include_dirs, or -I in the options",
+                     from->is_file ? "<> leaves out the file's own" : "a text has none of its own");
+    if (line.failed || near.failed || folders.failed) out->failed = true;
+    else add_line(line.chars, out);
+    ndr_text_free(&near);
+    ndr_text_free(&folders);
+    ndr_text_free(&line);
+}
+
 /* ---- folders ---- */
 
 /* A recursive walk through a folder. */

@@ -53,16 +53,21 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
     return NDR_OK;
 }
 
-void ndr_kernel_free(ndr_kernel *kernel)
+void ndr_kernel_free_params(ndr_kernel *kernel)
 {
-    if (!kernel) return;
-    if (kernel->cl) ndr_cl.clReleaseKernel(kernel->cl);
-    if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
     for (unsigned i = 0; kernel->params && i < kernel->arg_count; ++i) {
         free(kernel->params[i].name);
         free(kernel->params[i].type_name);
     }
     free(kernel->params);
+}
+
+void ndr_kernel_free(ndr_kernel *kernel)
+{
+    if (!kernel) return;
+    if (kernel->cl) ndr_cl.clReleaseKernel(kernel->cl);
+    if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
+    ndr_kernel_free_params(kernel);
     free(kernel->name);
     free(kernel->attached);
     ndr_mutex_destroy(&kernel->lock);
@@ -89,6 +94,7 @@ void ndr_program_free(ndr_program *program)
     ndr_text_free(&program->kernels);
     ndr_text_free(&program->log);
     ndr_text_free(&program->question);
+    ndr_text_free(&program->refusal);
     free(program);
 }
 

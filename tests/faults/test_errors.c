@@ -528,6 +528,8 @@ MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
 MISTAKE(no_source, GET(.name = "scale"))
 MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce/tree_groups.cl"))
 MISTAKE(no_name, GET(.file = "demo.cl"))
+MISTAKE(file_as_source, GET(.name = "scale", .source = "demo.cl"))
+MISTAKE(no_kernel_word, GET(.name = "k", .source = "void k(global float *x) { x[0] = 1; }\n", .label = "demo.cl"))
 /* clang 7 has them for OpenCL C 3.0, but not for 1.2. */
 static ndr_status no_variadic_macros(void)
 {
@@ -546,6 +548,46 @@ MISTAKE(no_module, GET(.name = "scale", .spirv = "text", .spirv_bytes = 4))
 MISTAKE(empty_binary, GET(.name = "scale", .binary = ""))
 MISTAKE(no_sub_groups_that_large,
         (limit(device.max_group_size, "{most}"), GET(.name = "scale", .file = "demo.cl", .sub_group_size = 1 << 20)))
+
+static cl_int CL_API_CALL build_without_reason(cl_program p, cl_uint count, const cl_device_id *devices,
+                                               const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                                               void *user)
+{
+    (void)p, (void)count, (void)devices, (void)options, (void)notify, (void)user;
+    return CL_BUILD_PROGRAM_FAILURE;
+}
+
+/* As PoCL does on a full disk. A file in place of the folder is wrong for each user. */
+static ndr_status build_where(const char *variable)
+{
+    __typeof__(clBuildProgram) *const real = ndr_cl.clBuildProgram;
+    char path[1100];
+    assert_non_null(getcwd(path, sizeof path - 16));
+    strcat(path, "/no_folder");
+    write_file(path, "");
+    hide(path, "{path}");
+    static const char *const variables[] = { "POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR" };
+    char *before[COUNT_OF(variables)];
+    for (size_t i = 0; i < COUNT_OF(variables); ++i) {
+        before[i] = getenv(variables[i]) ? strdup(getenv(variables[i])) : NULL;
+        if (strcmp(variables[i], variable) == 0) setenv(variables[i], path, 1);
+        else if (i < 2) unsetenv(variables[i]);
+        else setenv(variables[i], "/tmp", 1);
+    }
+    ndr_cl.clBuildProgram = build_without_reason;
+    const ndr_status status = GET(.name = "k", .source = "kernel void k(global int *x) { }\n", .label = "demo.cl");
+    ndr_cl.clBuildProgram = real;
+    for (size_t i = 0; i < COUNT_OF(variables); ++i) {
+        if (before[i]) setenv(variables[i], before[i], 1);
+        else unsetenv(variables[i]);
+        free(before[i]);
+    }
+    return status;
+}
+
+MISTAKE(cache_of_driver, build_where("POCL_CACHE_DIR"))
+MISTAKE(cache_in_home, build_where("HOME"))
+MISTAKE(temporary_files, build_where("TMPDIR"))
 
 static ndr_status huge_file(void)
 {
@@ -905,6 +947,8 @@ static const row rows[] = {
 
     SECTION("Kernels and files"),
     CALL("a name that the source lacks", "it has scale, smooth", no_such_kernel),
+    CALL("a function without `kernel`", "write `kernel` in front of it", no_kernel_word),
+    CALL("a file's name in place of its text", "set desc->file to it", file_as_source),
     CALL("a file that is not there", "relative to the working directory", missing_file),
     CALL("a folder", NULL, a_folder),
     CALL("too many open files", NULL, too_many_files),
@@ -986,6 +1030,23 @@ static const row rows[] = {
     BUILD("an atomic that fits nothing", "for an integer, cast a float",
           "#include <ndr/atomic.clh>\n" KERNEL("global int *x, NDR_RANGE(1)",
                                                "ndr_atomic_fetch_add(x, (float4)(1)); ndr_atomic_fetch_add(x, 1.5f);")),
+    BUILD("a barrier in a kernel over a range", "make it an nd_range",
+          ND_ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_item it = NDR_ITEM(1); ndr_group_barrier(it);")),
+    BUILD("an operator of the host", "in a kernel write NDR_PLUS",
+          ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "const ndr_group g = ndr_get_group(NDR_ND_ITEM(1)); "
+                                                         "x[0] = ndr_reduce_over_group(g, 1.0f, NDR_OP_SUM);")),
+    BUILD("an operator of group functions for a reducer", "write (SUM, float, s)",
+          ALL KERNEL("NDR_REDUCTION(1, (NDR_PLUS, float, sum))", "NDR_REDUCE(i, 1, sum) NDR_COMBINE(sum, 1.0f);")),
+    BUILD("adding to a reducer without NDR_COMBINE", "write NDR_COMBINE(sum, x)",
+          REDUCERS KERNEL("NDR_REDUCTION(1, (SUM, float, sum))", "NDR_REDUCE(i, 1, sum) sum += 1.0f;")),
+    BUILD("a file of the vocabulary that there is not", "#include \"ndr/item.clh\"",
+          "#include <ndr/items.clh>\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("the same with no name near it", "in ndr/ it has atomic.clh",
+          "#include <ndr/warp_shuffles.clh>\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("an included file that is not found", "set include_dirs",
+          "#include \"helper.h\"\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("rand()", "a seed that the host passes", KERNEL("global float *x", "x[0] = rand();")),
+    BUILD("a size_t as a parameter", "write ulong", KERNEL("global float *x, size_t n", "x[0] = n;")),
     { NULL, "a word in the options without its -", "as in -DTILE=16", NULL, KERNEL("global float *x", "x[0] = 1;"),
       "-w -DN=1 TILE=16" },
     { NULL, "an option without its macro or folder", "add a macro to -D", NULL, KERNEL("global float *x", "x[0] = 1;"),
@@ -998,6 +1059,9 @@ static const row rows[] = {
           "#define d 0\n" ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = d;")),
     { NULL, "the vocabulary in OpenCL C 1.1", "write -cl-std=CL1.2", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;"), "-cl-std=CL1.1" },
+    CALL("a folder that the driver cannot write to", "set POCL_CACHE_DIR to another folder", cache_of_driver),
+    CALL("the same in the home folder", "set HOME to another folder", cache_in_home),
+    CALL("the same for temporary files", "set TMPDIR to another folder", temporary_files),
     BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
 
     SECTION("Operations"),

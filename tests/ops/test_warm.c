@@ -210,6 +210,41 @@ static void test_warm__says_what_the_store_does_not_take(void **state)
     assert_int_equal(progress.statuses[0], NDR_NOT_KEPT);
 }
 
+static __typeof__(clGetProgramInfo) *real_info;
+
+static cl_int CL_API_CALL fail_at_binary(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
+{
+    return what == CL_PROGRAM_BINARIES ? CL_OUT_OF_RESOURCES : real_info(p, what, bytes, value, needed);
+}
+
+/* Two kernels of one program: the driver is asked once. */
+static void test_warm__passes_on_the_driver_s_call_and_code(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc one = desc_of(0), two = desc_of(PROGRAMS);
+    const ndr_warm_desc descs[] = { { .kernel = &one }, { .kernel = &two } };
+    record progress = { 0 };
+    real_info = ndr_cl.clGetProgramInfo;
+    ndr_cl.clGetProgramInfo = fail_at_binary;
+    const ndr_status status = ndr_cache_warm(made, descs, 2, note, &progress);
+    ndr_cl.clGetProgramInfo = real_info;
+    assert_refused(NDR_NOT_KEPT, status, "2 of 2 elements are not in the store; the first, descs[0]: \"source\" is built",
+                   "\": clGetProgramInfo gave CL_OUT_OF_RESOURCES (-5)");
+    assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
+    assert_non_null(strstr(progress.errors[1], "clGetProgramInfo gave CL_OUT_OF_RESOURCES"));
+}
+
+static void test_warm__passes_on_the_log_of_a_build(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc wrong = { .name = "one", .source = "kernel void one(global int *x) { x[0] = nowhere; }\n" };
+    const ndr_warm_desc descs[] = { { .kernel = &wrong } };
+    assert_refused(NDR_BUILD_FAILED, ndr_cache_warm(made, descs, 1, NULL, NULL), "1 of 1 elements", "nowhere");
+    assert_non_null(strstr(ndr_last_build_log(), "nowhere"));
+    assert_null(strstr(ndr_last_build_log(), "elements"));
+    assert_int_not_equal(ndr_last_cl_error(), 0);
+}
+
 static void test_warm__refuses_what_is_missing_and_takes_nothing(void **state)
 {
     (void)state;
@@ -314,6 +349,8 @@ int main(void)
         CASE(test_warm__names_the_first_that_fails_and_keeps_the_others),
         CASE(test_warm__needs_a_store),
         CASE(test_warm__says_what_the_store_does_not_take),
+        CASE(test_warm__passes_on_the_driver_s_call_and_code),
+        CASE(test_warm__passes_on_the_log_of_a_build),
         CASE(test_warm__refuses_what_is_missing_and_takes_nothing),
         cmocka_unit_test_setup_teardown(test_warm__takes_the_kernels_of_operations, begin_with_ptx, end),
         CASE(test_warm__refuses_an_element_that_is_not_one_thing),

@@ -341,6 +341,30 @@ static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state
     ndr_context_destroy(second);
 }
 
+/* A driver tells an empty name for it. */
+static void test_binary__takes_a_parameter_without_a_name(void **state)
+{
+    (void)state;
+    static const ndr_kernel_desc desc = {
+        .name = "unnamed", .source = "kernel void unnamed(global int *x, int, local float *) { x[0] = 3; }\n"
+    };
+    ndr_context *first = open_context(), *second;
+    get(first, &desc);
+    ndr_context_destroy(first);
+    setenv("NDR_CACHE", "off", 1);
+    first = open_context();
+    setenv("NDR_CACHE", folder, 1);
+    second = open_context();
+    ndr_kernel *cold = get(first, &desc);
+    compiled = 0;
+    ndr_kernel *warm = get(second, &desc);
+    assert_int_equal(compiled, 0);
+    assert_same_kernel(cold, warm);
+    assert_string_equal(warm->params[1].type_name, "int");
+    ndr_context_destroy(first);
+    ndr_context_destroy(second);
+}
+
 /* A reducer's operator and type decide what a launch accepts. */
 static void test_binary__knows_the_reducers_of_a_kernel(void **state)
 {
@@ -423,6 +447,113 @@ static void test_binary__does_not_ask_for_arguments(void **state)
     assert_ptr_not_equal(warm, again);
     assert_same_kernel(warm, again);
     ndr_context_destroy(second);
+}
+
+/* ---- binaries that come back without what the driver knows of their kernels ---- */
+
+static __typeof__(clGetKernelArgInfo) *real_arg_info;
+static cl_program untold;
+
+static cl_int CL_API_CALL tell_nothing_of_one(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, size_t bytes,
+                                              void *value, size_t *needed)
+{
+    cl_program of = NULL;
+    ndr_cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof of, &of, NULL);
+    return of == untold ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : real_arg_info(kernel, index, what, bytes, value, needed);
+}
+
+static cl_program program_of(cl_kernel kernel)
+{
+    cl_program program;
+    assert_int_equal(ndr_cl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL), CL_SUCCESS);
+    return program;
+}
+
+static unsigned char *read_binary(cl_program program, size_t *count)
+{
+    assert_int_equal(ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *count, count, NULL), CL_SUCCESS);
+    unsigned char *binary = malloc(*count);
+    assert_int_equal(ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL), CL_SUCCESS);
+    return binary;
+}
+
+/* A kernel of the program that the driver makes of a binary. */
+static cl_kernel load_binary(ndr_context *in, const unsigned char *binary, size_t count, const char *name)
+{
+    cl_int error;
+    const cl_device_id id = ndr_context_cl_device(in);
+    untold = real_binary(ndr_context_cl(in), 1, &id, &count, &binary, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(ndr_cl.clBuildProgram(untold, 1, &id, "", NULL, NULL), CL_SUCCESS);
+    cl_kernel made = ndr_cl.clCreateKernel(untold, name, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return made;
+}
+
+static void test_binary__knows_the_kernels_of_one_that_comes_back(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    size_t count, again_count;
+    setenv("NDR_CACHE", "off", 1);
+    ndr_context *made = open_context();
+    ndr_kernel *kernel = get(made, &desc), *adopted, *taken_back;
+    unsigned char *binary = read_binary(program_of(ndr_kernel_cl(kernel)), &count);
+    cl_kernel cl = load_binary(made, binary, count, "guarded");
+    unsigned char *again = read_binary(untold, &again_count);
+    const bool is_same = again_count == count && memcmp(again, binary, count) == 0;
+    real_arg_info = ndr_cl.clGetKernelArgInfo;
+    ndr_cl.clGetKernelArgInfo = tell_nothing_of_one;
+    const ndr_status status = ndr_kernel_from_cl(made, cl, &adopted);
+    ndr_cl.clGetKernelArgInfo = real_arg_info;
+    assert_ok(status);
+    if (is_same) {
+        assert_same_kernel(kernel, adopted);
+        assert_int_equal(run(made, adopted), 1);
+        const ndr_kernel_desc back = { .name = "values", .binary = binary, .binary_bytes = count };
+        taken_back = get(made, &back);
+        kernel = get(made, &(ndr_kernel_desc){ .name = "values", .source = many, .options = desc.options });
+        assert_string_equal(taken_back->params[1].name, kernel->params[1].name);
+    }
+    ndr_cl.clReleaseKernel(cl);
+    ndr_cl.clReleaseProgram(untold);
+    free(binary);
+    free(again);
+    ndr_context_destroy(made);
+    skip_without(is_same, "the driver gives another binary of a program that it made of one");
+}
+
+static void test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    size_t count;
+    setenv("NDR_CACHE", "off", 1);
+    ndr_context *builder = open_context();
+    unsigned char *binary = read_binary(program_of(ndr_kernel_cl(get(builder, &desc))), &count);
+    ndr_context *other = open_context();
+    cl_kernel cl = load_binary(other, binary, count, "guarded");
+    ndr_kernel *adopted;
+    ndr_queue *on;
+    ndr_buffer *x;
+    real_arg_info = ndr_cl.clGetKernelArgInfo;
+    ndr_cl.clGetKernelArgInfo = tell_nothing_of_one;
+    const ndr_status status = ndr_kernel_from_cl(other, cl, &adopted);
+    ndr_cl.clGetKernelArgInfo = real_arg_info;
+    assert_ok(status);
+    assert_ok(ndr_queue_create(other, NULL, &on));
+    assert_ok(ndr_buffer_create(other, 4, &x));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, adopted, ndr_range_1d(1), x),
+                   "kernel \"guarded\" takes 2 arguments, but 1 is given; its parameters are ? (type unknown), ",
+                   "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: get a "
+                   "kernel that has one from its source");
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(on);
+    ndr_cl.clReleaseKernel(cl);
+    ndr_cl.clReleaseProgram(untold);
+    free(binary);
+    ndr_context_destroy(other);
+    ndr_context_destroy(builder);
 }
 
 /* ---- anything different ---- */
@@ -552,6 +683,133 @@ static void test_binary__shows_the_driver_no_damaged_entry(void **state)
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 
+/* ---- entries that another program made, with right checksums ---- */
+
+static uint64_t seed;
+
+static size_t pick(size_t count)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(seed >> 33) % count;
+}
+
+static ndr_text whole_binary; /* what the driver wrote */
+
+/* The driver would have to take any bytes: it is shown only those that it wrote. All are read. */
+static cl_program CL_API_CALL take_only_its_own(cl_context c, cl_uint count, const cl_device_id *devices,
+                                                const size_t *lengths, const unsigned char **binaries, cl_int *status,
+                                                cl_int *error)
+{
+    const bool is_same =
+        *lengths == whole_binary.length && memcmp(*binaries, whole_binary.chars, whole_binary.length) == 0;
+    unsigned sum = 0;
+    for (size_t i = 0; i < *lengths; ++i) sum += (*binaries)[i];
+    if (is_same) return count_binary(c, count, devices, lengths, binaries, status, error);
+    *error = sum ? CL_INVALID_BINARY : CL_INVALID_VALUE;
+    return NULL;
+}
+
+/* Of what precedes the binary: a byte, a number of the text, a length, or the end changes. */
+static void damage(ndr_text *value, size_t head)
+{
+    static const uint64_t lengths[] = { 0, 1, 7, 8, UINT64_MAX, UINT64_MAX - 7, INT64_MAX, 1u << 31 };
+    uint64_t length;
+    const size_t at = pick(head);
+    char *digit = value->chars + at;
+    switch (pick(5)) {
+    case 0: value->chars[at] = (char)pick(256); break;
+    case 1: value->length = pick(value->length + 1); break;
+    case 2: memcpy(value->chars + (pick(2) ? 0 : at), &lengths[pick(8)], sizeof length); break;
+    case 3:
+        memcpy(&length, value->chars, sizeof length);
+        length += pick(64) - 32;
+        memcpy(value->chars, &length, sizeof length);
+        break;
+    default:
+        while (digit < value->chars + head && (*digit < '0' || *digit > '9')) ++digit;
+        if (digit < value->chars + head) *digit = "0123456789 \n-"[pick(13)];
+    }
+}
+
+static size_t part_end(const ndr_text *value, size_t at)
+{
+    uint64_t length;
+    memcpy(&length, value->chars + at, sizeof length);
+    return at + sizeof length + (size_t)length;
+}
+
+static void get_from_store(const ndr_kernel_desc *desc)
+{
+    ndr_context *made = open_context();
+    ndr_kernel_info info;
+    assert_ok(ndr_kernel_get_info(get(made, desc), &info));
+    ndr_context_destroy(made);
+}
+
+static void test_binary__reads_no_entry_past_its_end(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
+    const size_t rounds = (size_t)number_from_env("NDR_TEST_ROUNDS", 100);
+    ndr_text question = { 0 }, value = { 0 };
+    seed = number_from_env("NDR_TEST_SEED", 20260);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    ndr_context *writer = open_context();
+    ndr_text_add(&question, "%s", get(writer, &desc)->program->question.chars);
+    ndr_context_destroy(writer);
+    writer = open_context();
+    assert_true(ndr_cache_get(writer, question.chars, &value));
+    const size_t head = part_end(&value, part_end(&value, 0)) + sizeof(uint64_t);
+    ndr_text_add_chars(&whole_binary, value.chars + head, value.length - head);
+    ndr_cl.clCreateProgramWithBinary = take_only_its_own;
+    for (size_t round = 0; round < rounds; ++round) {
+        ndr_text changed = { 0 };
+        ndr_text_add_chars(&changed, value.chars, value.length);
+        damage(&changed, head);
+        assert_true(ndr_cache_put(writer, question.chars, changed.chars, changed.length));
+        ndr_text_free(&changed);
+        get_from_store(&desc);
+    }
+    ndr_context_destroy(writer);
+    ndr_text_free(&question);
+    ndr_text_free(&value);
+    ndr_text_free(&whole_binary);
+}
+
+static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "", "kernel plus", "kernel plus 4000000000 1 8 0 0 0 0 0 0 0 0\n",
+                                           "kernel plus 1 2 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 1 8 9 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n", "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n9",
+                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x" };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
+        ndr_text value = { 0 }, changed = { 0 };
+        const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
+        const uint64_t length = strlen(kernels[i]) + 1;
+        empty_store();
+        ndr_context *made = open_context();
+        char question[512];
+        snprintf(question, sizeof question, "%s", get(made, &desc)->program->question.chars);
+        ndr_context_destroy(made);
+        made = open_context();
+        assert_true(ndr_cache_get(made, question, &value));
+        ndr_text_add_chars(&changed, (const char *)&length, sizeof length);
+        ndr_text_add_chars(&changed, kernels[i], length);
+        ndr_text_add_chars(&changed, value.chars + part_end(&value, 0), value.length - part_end(&value, 0));
+        assert_true(ndr_cache_put(made, question, changed.chars, changed.length));
+        ndr_context_destroy(made);
+        assert_built(add_in_a_context("-DSTEP=3"));
+        assert_logged("cache.miss", i < 2 ? "has no kernel called \"plus\"" : "\"plus\" is damaged");
+        assert_taken(add_in_a_context("-DSTEP=3"));
+        ndr_text_free(&value);
+        ndr_text_free(&changed);
+    }
+}
+
+/* ---- binaries that are wrong ---- */
+
 /* When a driver refuses a binary: at creation, in its device's status, in the build, when a kernel is created. */
 typedef enum place { AT_ONCE, FOR_THE_DEVICE, WHEN_BUILT, WHEN_ASKED, PLACES } place;
 static place refusing;
@@ -668,6 +926,35 @@ static void test_binary__does_without_binaries(void **state)
     assert_int_equal(count_entries(NULL, 0), 0);
 }
 
+static unsigned asked_for_binaries;
+
+static cl_int CL_API_CALL count_requests(cl_program p, cl_program_info what, size_t bytes, void *value, size_t *needed)
+{
+    asked_for_binaries += what == CL_PROGRAM_BINARY_SIZES || what == CL_PROGRAM_BINARIES;
+    return real_info(p, what, bytes, value, needed);
+}
+
+/* Drivers take long to make a binary, and may end the process where they lack their compiler's files. */
+static void test_binary__asks_for_no_binary_that_cannot_be_written(void **state)
+{
+    (void)state;
+    char path[1100];
+    assert_true((size_t)snprintf(path, sizeof path, "%s/no_folder", folder) < sizeof path);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_file(path, "");
+    setenv("NDR_CACHE", path, 1);
+    real_info = ndr_cl.clGetProgramInfo;
+    ndr_cl.clGetProgramInfo = count_requests;
+    asked_for_binaries = 0;
+    assert_built(add_in_a_context("-DSTEP=3"));
+    assert_int_equal(asked_for_binaries, 0);
+    assert_logged("cache.not_kept", "nothing is kept in ");
+    setenv("NDR_CACHE", folder, 1);
+    assert_built(add_in_a_context("-DSTEP=3"));
+    ndr_cl.clGetProgramInfo = real_info;
+    assert_true(asked_for_binaries > 0);
+}
+
 static void test_binary__does_without_a_folder(void **state)
 {
     (void)state;
@@ -753,8 +1040,11 @@ int main(int argc, char **argv)
         TEST(test_binary__refuses_to_tell_nothing_of_nothing),
         TEST(test_binary__keeps_nothing_where_the_store_is_off),
         TEST(test_binary__knows_of_each_kernel_what_its_source_tells),
+        TEST(test_binary__takes_a_parameter_without_a_name),
         TEST(test_binary__knows_the_reducers_of_a_kernel),
         TEST(test_binary__does_not_ask_for_arguments),
+        TEST(test_binary__knows_the_kernels_of_one_that_comes_back),
+        TEST(test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of),
         TEST(test_binary__has_the_log_of_its_build),
         TEST(test_binary__is_for_one_source_and_its_options),
         TEST(test_binary__is_for_one_setting_of_the_driver),
@@ -762,9 +1052,12 @@ int main(int argc, char **argv)
         TEST(test_binary__does_not_keep_what_only_the_compiler_can_read),
         TEST(test_binary__keeps_nothing_of_what_does_not_build),
         TEST(test_binary__shows_the_driver_no_damaged_entry),
+        TEST(test_binary__reads_no_entry_past_its_end),
+        TEST(test_binary__builds_where_an_entry_does_not_add_up),
         TEST(test_binary__builds_what_the_driver_refuses),
         TEST(test_binary__keeps_the_answer_of_a_probe),
         TEST(test_binary__does_without_binaries),
+        TEST(test_binary__asks_for_no_binary_that_cannot_be_written),
         TEST(test_binary__does_without_a_folder),
         TEST(test_binary__is_shared_by_contexts_in_threads),
         TEST(test_binary__is_shared_by_processes),

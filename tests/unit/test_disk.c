@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -304,6 +305,82 @@ static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
         }
 }
 
+static uint64_t seed;
+
+static size_t pick(size_t count)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(seed >> 33) % count;
+}
+
+/* Change the length of the file, the sizes in its header, or any byte. Returns the new length. */
+static size_t damage(unsigned char *bytes, size_t count)
+{
+    size_t length = pick(3) ? count : pick(count + 16);
+    if (length < HEADER) length = HEADER;
+    if (pick(3) == 0) bytes[8 + pick(length - 8)] = (unsigned char)pick(256);
+    for (size_t field = 16; field < HEADER; field += 8) {
+        uint64_t size;
+        memcpy(&size, bytes + field, sizeof size);
+        /* Also what is left of the file behind a key of the right length, which may be less than nothing. */
+        if (pick(4) == 0) size = field == 24 ? length - HEADER - (count - HEADER - strlen("a value")) : size + pick(9) - 4;
+        if (pick(16) == 0) size = UINT64_MAX - pick(64);
+        memcpy(bytes + field, &size, sizeof size);
+    }
+    seal(bytes, length);
+    return length;
+}
+
+/* It does not fit into the memory that a short entry is read into. */
+static const char *long_key(void)
+{
+    static char key[1001];
+    memset(key, 'k', sizeof key - 1);
+    return key;
+}
+
+static void test_disk__reads_no_entry_past_its_end(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048] = { 0 }, changed[2048];
+    put(long_key(), "a value");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    seed = number_from_env("NDR_TEST_SEED", 20260);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    for (uint64_t round = number_from_env("NDR_TEST_ROUNDS", 1000); round > 0; --round) {
+        memcpy(changed, bytes, sizeof changed);
+        const size_t length = damage(changed, count);
+        ndr_text got = { 0 };
+        write_bytes(path, changed, length);
+        if (ndr_disk_get(&disk, long_key(), &got)) {
+            assert_true(length >= count - strlen("a value"));
+            const size_t left = length - (count - strlen("a value"));
+            assert_int_equal(got.length, left);
+            if (left) assert_memory_equal(got.chars, changed + length - left, left);
+        }
+        ndr_text_free(&got);
+        ndr_text_clear(&logged);
+    }
+}
+
+static void test_disk__ignores_an_entry_that_ends_in_its_key(void **state)
+{
+    (void)state;
+    unsigned char bytes[2048] = { 0 };
+    put(long_key(), "");
+    const char *path = only_file();
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    for (size_t length = HEADER; length < count; ++length) {
+        const uint64_t size = length - count; /* less than 0 */
+        memcpy(bytes + 24, &size, sizeof size);
+        seal(bytes, length);
+        write_bytes(path, bytes, length);
+        assert_false(finds(long_key(), ""));
+        assert_logged("cache.ignored", "another key");
+    }
+}
+
 static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
 {
     (void)state;
@@ -392,6 +469,64 @@ static void test_disk__reads_from_a_folder_that_cannot_be_written_to(void **stat
     assert_int_equal(count_files(NULL, 0), 1);
 }
 
+static void check_read_only(void)
+{
+    REQUIRE(!ndr_disk_can_put(&disk), 10);
+    REQUIRE(logged.chars && strstr(logged.chars, "cache.not_kept: nothing is kept in"), 11);
+    REQUIRE(strstr(logged.chars, "Permission denied"), 12);
+    ndr_disk_close(&disk);
+}
+
+static void test_disk__tells_beforehand_whether_it_can_be_written_to(void **state)
+{
+    (void)state;
+    assert_true(ndr_disk_can_put(&disk)); /* it makes the folder */
+    assert_int_equal(count_files(NULL, 0), 0);
+    assert_silent();
+    assert_int_equal(chmod(folder, 0500), 0);
+    run_without_rights(check_read_only);
+    open_store("/proc/none");
+    assert_false(ndr_disk_can_put(&disk));
+    assert_logged("cache.not_kept: nothing is kept in \"/proc/none\"", "No such file");
+    open_store("off");
+    ndr_text_clear(&logged);
+    assert_false(ndr_disk_can_put(&disk));
+    assert_silent();
+}
+
+int chroot(const char *path); /* not in POSIX */
+
+static void use_another_root(void)
+{
+    ndr_text got = { 0 };
+    REQUIRE(ndr_disk_get(&disk, "key", &got), 10);
+    REQUIRE(chroot(folder) == 0 && chdir("/") == 0 && mkdir("/tmp", 0700) == 0, 11);
+    REQUIRE(!ndr_disk_can_put(&disk) && access("/store", F_OK) != 0, 12);
+    REQUIRE(!ndr_disk_put(&disk, "new", "value", 5) && !ndr_disk_get(&disk, "key", &got), 13);
+    ndr_disk_close(&disk);
+}
+
+/* The folder of that name inside of the new root is another one. */
+static void test_disk__is_not_used_under_another_root(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root may call chroot()\n");
+        skip();
+    }
+    put("key", "a value");
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        use_another_root();
+        _exit(0);
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_int_equal(count_files(NULL, 0), 2); /* the entry and tmp */
+}
+
 static void use_unreadable(void)
 {
     ndr_text got = { 0 };
@@ -462,6 +597,36 @@ int __wrap_close(int file)
     if (!fails_at_close) return result;
     errno = EDQUOT;
     return -1;
+}
+
+/* How many blocks of 4 KiB statvfs() tells; -1: what the system tells. */
+static long blocks_left = -1;
+int __real_statvfs(const char *path, struct statvfs *about);
+int __wrap_statvfs(const char *path, struct statvfs *about);
+
+int __wrap_statvfs(const char *path, struct statvfs *about)
+{
+    const int result = __real_statvfs(path, about);
+    if (blocks_left < 0) return result;
+    *about = (struct statvfs){ .f_frsize = 4096, .f_blocks = 1000, .f_files = 10, .f_ffree = 1 };
+    about->f_bfree = about->f_bavail = (fsblkcnt_t)blocks_left;
+    return 0;
+}
+
+static void test_disk__tells_beforehand_that_the_disk_is_full(void **state)
+{
+    (void)state;
+    static const struct {
+        long left;
+        bool can;
+    } rows[] = { { 0, false }, { 1, false }, { 16, false }, { 17, true }, { 1000, true } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        blocks_left = rows[i].left;
+        const bool can = ndr_disk_can_put(&disk);
+        blocks_left = -1;
+        assert_int_equal(can, rows[i].can);
+        if (!can) assert_logged("cache.not_kept: nothing is kept in ", "No space left");
+    }
 }
 
 static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
@@ -757,14 +922,19 @@ int main(void)
         TEST(test_disk__ignores_an_entry_of_another_key_under_the_same_name),
         TEST(test_disk__ignores_an_entry_of_another_build_of_libndr),
         TEST(test_disk__ignores_sizes_that_do_not_add_up),
+        TEST(test_disk__reads_no_entry_past_its_end),
+        TEST(test_disk__ignores_an_entry_that_ends_in_its_key),
         TEST(test_disk__ignores_what_is_no_file_of_its_own),
         TEST(test_disk__refuses_a_folder_that_others_can_write_to),
         TEST(test_disk__refuses_a_folder_of_another_user),
         TEST(test_disk__refuses_what_is_no_folder),
         TEST(test_disk__reads_from_a_folder_that_cannot_be_written_to),
+        TEST(test_disk__tells_beforehand_whether_it_can_be_written_to),
+        TEST(test_disk__is_not_used_under_another_root),
         TEST(test_disk__misses_an_entry_that_cannot_be_read),
         TEST(test_disk__does_without_a_folder_that_goes),
         TEST(test_disk__takes_a_path_that_is_too_long),
+        TEST(test_disk__tells_beforehand_that_the_disk_is_full),
         TEST(test_disk__keeps_nothing_that_was_written_in_part),
         TEST(test_disk__keeps_nothing_that_fails_to_close),
         TEST(test_disk__respects_the_limit_of_a_process),

@@ -1051,6 +1051,34 @@ static void test_args__refuse_more_local_memory_than_the_device_has(void **state
                    "kernel \"two_local\" would need", has);
 }
 
+/* PoCL's assertion would end the process. Other compilers refuse such a kernel. */
+static void test_args__refuse_more_local_memory_in_the_kernel_than_the_device_has(void **state)
+{
+    (void)state;
+    char text[256], wanted[128];
+    const size_t floats = device.local_memory_bytes / sizeof(float) + 1;
+    snprintf(text, sizeof text,
+             "kernel void wide(global float *x) { local float t[%zu]; t[get_local_id(0)] = x[0];\n"
+             "    barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[0] + t[%zu]; }\n",
+             floats, floats - 1);
+    ndr_kernel *kernel;
+    if (ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "wide", .source = text }, &kernel) != NDR_OK) {
+        print_message("skipped: the compiler refuses the kernel: %s\n", ndr_last_error());
+        skip();
+    }
+    ndr_kernel_info info;
+    assert_ok(ndr_kernel_get_info(kernel, &info));
+    skip_without(info.local_memory_bytes > 1, "the driver does not tell a kernel's own local memory before it is launched");
+    ndr_buffer *x = buffer_of(4, NULL);
+    snprintf(wanted, sizeof wanted,
+             "kernel \"wide\" declares %zu bytes of local memory inside it; the device has %zu for a group: ",
+             info.local_memory_bytes, device.local_memory_bytes);
+    assert_true(info.local_memory_bytes >= floats * sizeof(float));
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_launch(queue, kernel, ndr_range_1d(1), x), wanted,
+                   "make its local arrays smaller, or move them to a buffer");
+    ndr_buffer_destroy(x);
+}
+
 static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
 {
     (void)state;
@@ -2147,6 +2175,7 @@ int main(void)
         cmocka_unit_test(test_args__ask_for_local_memory_of_one_to_three_extents),
         cmocka_unit_test(test_args__local_memory_may_be_of_structs),
         cmocka_unit_test(test_args__refuse_more_local_memory_than_the_device_has),
+        cmocka_unit_test(test_args__refuse_more_local_memory_in_the_kernel_than_the_device_has),
         cmocka_unit_test(test_args__refuse_local_memory_that_cannot_be_counted),
         cmocka_unit_test(test_args__refuse_local_memory_of_nothing),
         cmocka_unit_test(test_args__refuse_a_fourth_extent),

@@ -97,24 +97,6 @@ static void test_os__reads_nothing_for_a_program_with_anothers_rights(void **sta
     assert_int_equal(found, FOUND_NOTHING);
 }
 
-/* ---- folders ---- */
-
-/* A user who is root may write to every folder; a file is no folder for anyone. */
-static void test_os__tells_whether_a_folder_can_be_written(void **state)
-{
-    (void)state;
-    (void)mkdir("closed", 0777); /* may exist from an earlier run */
-    assert_int_equal(chmod("closed", 0555), 0);
-    const bool is_root = access("closed", W_OK) == 0;
-    assert_true(ndr_folder_is_writable("."));
-    assert_true(ndr_folder_is_writable("not/there/yet"));
-    assert_int_equal(ndr_folder_is_writable("closed"), is_root);
-    assert_int_equal(ndr_folder_is_writable("closed/not/there"), is_root);
-    assert_false(ndr_folder_is_writable("/dev/null"));
-    assert_false(ndr_folder_is_writable("/dev/null/not/there"));
-    assert_int_equal(ndr_folder_is_writable("/not-there"), access("/", W_OK) == 0);
-}
-
 /* ---- errors ---- */
 
 static void test_os__tells_what_an_errno_means(void **state)
@@ -127,14 +109,33 @@ static void test_os__tells_what_an_errno_means(void **state)
     assert_true(strlen(ndr_errno_print(INT32_MAX).chars) > 0);
 }
 
+/* ---- folders ---- */
+
+static void test_os__tells_why_a_folder_cannot_be_written(void **state)
+{
+    (void)state;
+    write_file("file", "");
+    assert_int_equal(ndr_folder_check_write("."), 0);
+    assert_int_equal(ndr_folder_check_write("none/of/them"), 0); /* it could be made */
+    assert_int_equal(ndr_folder_check_write("file"), ENOTDIR);
+    assert_int_equal(ndr_folder_check_write("file/in/it"), ENOTDIR);
+    assert_int_equal(ndr_folder_check_write("/"), access("/", W_OK) == 0 ? 0 : errno);
+    assert_int_equal(ndr_folder_check_write("/none"), access("/", W_OK) == 0 ? 0 : errno);
+    (void)mkdir("closed", 0777); /* may exist from an earlier run; root may write to it all the same */
+    assert_int_equal(chmod("closed", 0555), 0);
+    const int error = access("closed", W_OK) == 0 ? 0 : EACCES;
+    assert_int_equal(ndr_folder_check_write("closed"), error);
+    assert_int_equal(ndr_folder_check_write("closed/not/there"), error);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "look") == 0) _exit(look_from_the_copy());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_os__reads_the_environment),
         cmocka_unit_test(test_os__reads_nothing_for_a_program_with_anothers_rights),
-        cmocka_unit_test(test_os__tells_whether_a_folder_can_be_written),
         cmocka_unit_test(test_os__tells_what_an_errno_means),
+        cmocka_unit_test(test_os__tells_why_a_folder_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,11 +40,19 @@ static char *expanded_from(const char *title, const char *text, bool is_file,
     return out.chars;
 }
 
+/* Cut off what follows the expansion: lines about files that are not there, which have tests of their own. */
+static void cut_explanations(char *expanded)
+{
+    char *found = strstr(expanded, "\n" NDR_NOT_THERE);
+    if (found) *found = '\0';
+}
+
 /* A text without a folder, whose expansion must be `wanted` or, with `wanted` NULL, the text itself. */
 static void assert_expands(const char *text, const char *wanted)
 {
     char *got = expanded_from("t", text, false, NULL);
     char itself[4096];
+    cut_explanations(got);
     snprintf(itself, sizeof itself, "#line 1 \"t\"\n%s\n", text);
     assert_string_equal(got, wanted ? wanted : itself);
     free(got);
@@ -53,6 +61,7 @@ static void assert_expands(const char *text, const char *wanted)
 static void assert_file_expands(const char *text, const char *const *include_dirs, const char *wanted)
 {
     char *got = expanded_from("sub/main.cl", text, true, include_dirs);
+    cut_explanations(got);
     assert_string_equal(got, wanted);
     free(got);
 }
@@ -252,6 +261,50 @@ static void test_include__that_nobody_has_is_left_to_the_compiler(void **state)
     assert_expands("#include <ndr/nobody.clh>\n", NULL);
     assert_file_expands("#include \"nobody.clh\"\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#include \"nobody.clh\"\n\n");
+}
+
+static void test_include__that_nobody_has_is_explained(void **state)
+{
+    (void)state;
+    static const char *const dirs[] = { "include_a", "include_b", NULL }, *const odd[] = { "a\nb", "c\\", NULL };
+    const struct {
+        const char *text;
+        bool is_file;
+        const char *const *dirs;
+        const char *wanted;
+    } cases[] = {
+        { "#include \"bside.clh\"\n", true, NULL,
+          "'bside.clh' is not in \"sub\"; there is \"sub/beside.clh\": correct the name\n" },
+        { "#include <onlyb.clh>\n", true, dirs,
+          "'onlyb.clh' is not in \"include_a\", \"include_b\"; there is \"include_b/only_b.clh\": correct the name\n" },
+        { "#include \"sub/Beside.clh\"\n", false, (const char *const[]){ ".", NULL },
+          "'sub/Beside.clh' is not in \".\"; there is \"./sub/beside.clh\": correct the name\n" },
+        { "#include \"another.h\"\n", true, dirs,
+          "'another.h' is not in \"sub\", \"include_a\", \"include_b\": correct the name, or add its folder to "
+          "include_dirs\n" },
+        { "#include \"helper.h\"\n", false, NULL,
+          "'helper.h' is not searched for in any folder, because a text has none of its own: set include_dirs, or -I" },
+        { "#include <helper.h>\n", true, NULL, "because <> leaves out the file's own: set include_dirs, or -I" },
+        { "#include \"/nowhere/helper.h\"\n", false, dirs, "'/nowhere/helper.h' is not there: correct the path\n" },
+        { "#define H \"helper.h\"\n#include H\n", true, NULL, "'helper.h' is not in \"sub\": correct the name" },
+        { "#include \"helper.h\"\n", false, odd, "'helper.h' is not in \"a b\", \"c\\\": correct the name" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char log[64] = "t.cl:1:2: error: 'x' file not found\n";
+        char *got = expanded_from("sub/main.cl", cases[i].text, cases[i].is_file, cases[i].dirs);
+        const char *found = strstr(got, "\n" NDR_NOT_THERE);
+        if (!found || !strstr(found, cases[i].wanted)) fail_msg("%zu: no \"%s\" in %s", i, cases[i].wanted, got);
+        ndr_text out = { 0 };
+        ndr_explain_log(got, "", log, &out);
+        assert_int_equal(out.length, 0);
+        const char *name = found + 1 + strlen(NDR_NOT_THERE);
+        snprintf(log, sizeof log, "t.cl:1:2: error: %.*s file not found\n", (int)strcspn(name + 1, "'") + 2, name);
+        ndr_explain_log(got, "", log, &out);
+        assert_int_equal(out.length, strcspn(name, "\n"));
+        assert_memory_equal(out.chars, name, out.length);
+        ndr_text_free(&out);
+        free(got);
+    }
 }
 
 static void test_include__without_a_plain_name_is_left_to_the_compiler(void **state)
@@ -917,6 +970,47 @@ static void test_include__that_doubles_without_end_is_refused(void **state)
     ndr_text_free(&out);
 }
 
+/* Nothing is left of any of them, so the length of the text does not end it. */
+static void test_include__of_empty_files_that_double_without_end_is_refused(void **state)
+{
+    (void)state;
+    char path[32], text[64];
+    for (int i = 0; i < 60; ++i) {
+        snprintf(path, sizeof path, "sub/deep/e%d.clh", i);
+        snprintf(text, sizeof text, "#include \"e%d.clh\"\n#include \"e%d.clh\"\n", i + 1, i + 1);
+        write_file(path, text);
+    }
+    write_file("sub/deep/e60.clh", "");
+    const ndr_source doubling = { .title = "sub/deep/main.cl", .text = "#include \"e0.clh\"\n", .is_file = true };
+    const ndr_source small = { .title = "sub/deep/main.cl", .text = "#include \"e46.clh\"\n", .is_file = true };
+    ndr_text out = { 0 };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_source_expand(&doubling, &out, NULL),
+                   "\"sub/deep/main.cl\" includes files 50000 times in all, the most that libndr pastes, and then \"",
+                   "sub/deep/e", "\": write #pragma once into each file that others include");
+    out.length = 0;
+    assert_ok(ndr_source_expand(&small, &out, NULL)); /* 2^15 - 1 times */
+    for (int i = 0; i < 60; ++i) {
+        snprintf(path, sizeof path, "sub/deep/e%d.clh", i);
+        snprintf(text, sizeof text, "#pragma once\n#include \"e%d.clh\"\n#include \"e%d.clh\"\n", i + 1, i + 1);
+        write_file(path, text);
+    }
+    out.length = 0;
+    assert_ok(ndr_source_expand(&doubling, &out, NULL));
+    ndr_text_free(&out);
+}
+
+/* With a file that includes itself, it is tried again with fewer repetitions. */
+static void test_include__of_an_empty_file_twice_in_itself_ends(void **state)
+{
+    (void)state;
+    write_file("sub/deep/itself.clh", "#include \"itself.clh\"\n#include \"itself.clh\"\n");
+    const ndr_source source = { .title = "sub/deep/main.cl", .text = "#include \"itself.clh\"\n", .is_file = true };
+    ndr_text out = { 0 };
+    assert_ok(ndr_source_expand(&source, &out, NULL));
+    assert_non_null(strstr(out.chars, "#error this file is included too deep"));
+    ndr_text_free(&out);
+}
+
 static void test_source__with_thousands_of_ifs_inside_each_other_is_refused(void **state)
 {
     (void)state;
@@ -1044,6 +1138,7 @@ int main(void)
         cmocka_unit_test(test_include__takes_an_absolute_path),
         cmocka_unit_test(test_include__is_found_in_the_folders_of_the_options),
         cmocka_unit_test(test_include__that_nobody_has_is_left_to_the_compiler),
+        cmocka_unit_test(test_include__that_nobody_has_is_explained),
         cmocka_unit_test(test_include__without_a_plain_name_is_left_to_the_compiler),
         cmocka_unit_test(test_include__of_a_file_without_a_last_line_end_is_whole),
         cmocka_unit_test(test_include__of_an_empty_file_adds_nothing),
@@ -1087,6 +1182,8 @@ int main(void)
         cmocka_unit_test(test_file__that_leaves_an_if_open_is_refused),
         cmocka_unit_test(test_include__may_be_200_deep),
         cmocka_unit_test(test_include__that_doubles_without_end_is_refused),
+        cmocka_unit_test(test_include__of_empty_files_that_double_without_end_is_refused),
+        cmocka_unit_test(test_include__of_an_empty_file_twice_in_itself_ends),
         cmocka_unit_test(test_source__with_thousands_of_ifs_inside_each_other_is_refused),
         cmocka_unit_test(test_source_read__refuses_a_file_that_is_not_there),
         cmocka_unit_test(test_source_read__refuses_a_folder),

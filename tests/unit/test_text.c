@@ -158,9 +158,26 @@ static void test_ceil_div__does_not_overflow(void **state)
     assert_true(ndr_ceil_div(SIZE_MAX, 2) == SIZE_MAX / 2 + 1);
 }
 
+static void test_distance__counts_changed_characters(void **state)
+{
+    (void)state;
+    char longer[300];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(ndr_text_distance("", ""), 0);
+    assert_int_equal(ndr_text_distance("", "abc"), 3);
+    assert_int_equal(ndr_text_distance("abc", ""), 3);
+    assert_int_equal(ndr_text_distance("items.clh", "item.clh"), 1);
+    assert_int_equal(ndr_text_distance("kitten", "sitting"), 3);
+    assert_int_equal(ndr_text_distance("ab", "ba"), 2);
+    assert_true(ndr_text_distance("a", longer) == SIZE_MAX);
+    assert_int_equal(ndr_text_distance(longer, "a"), 298);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distance__counts_changed_characters),
         cmocka_unit_test(test_text__starts_with_no_memory),
         cmocka_unit_test(test_text__keeps_all_it_is_given),
         cmocka_unit_test(test_text__takes_one_piece_of_any_length),
