@@ -6,7 +6,8 @@
 # A block is a test if the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
 # two files if there are two names. All blocks of a page are in one folder.
 #     NAME.out    what the program NAME prints
-#     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr
+#     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr. They run as on a machine that
+#                 setup/examples has prepared: with Ninja, without make
 #     NAME.cl, CMakeLists.txt    for the others
 #     any other   a whole C program, compiled without a warning and run
 # README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
@@ -30,6 +31,11 @@ awk '
     END { exit failed || inside }' "$page"
 
 cd blocks
+mkdir ../no_make 2>/dev/null || true
+for name in make gmake smake; do
+    printf '#!/bin/sh\nexit 127\n' >../no_make/$name
+    chmod +x ../no_make/$name
+done
 programs=0 scripts=0
 for block in *; do
     name=${block%.*}
@@ -40,7 +46,7 @@ for block in *; do
     *.sh)
         [ -n "$prefix" ] || { echo "blocks.sh: no installed libndr to run it with"; continue; }
         sed "s|/opt/ndr/lib\>|$libdir|g; s|/opt/ndr\>|$prefix|g" "$block" >"$name.run"
-        sh -eux "$name.run"
+        PATH=$PWD/../no_make:$PATH sh -eux "$name.run"
         scripts=$((scripts + 1))
         continue
         ;;
