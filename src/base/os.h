@@ -132,4 +132,8 @@ bool ndr_library_find(void *library, const char *name, void *function);
 /* The path of the library that contains the function `name`, for messages. */
 const char *ndr_library_path(void *library, const char *name);
 
+/* The path of the library from which the process has the function `name`, because it is linked with it or the library
+ * is preloaded. NULL: it has none. */
+const char *ndr_process_library_path(const char *name);
+
 #endif
