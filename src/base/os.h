@@ -18,6 +18,7 @@ typedef pthread_mutex_t ndr_mutex;
 static inline void ndr_mutex_init(ndr_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
 static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(mutex); }
 static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
+static inline bool ndr_mutex_try_lock(ndr_mutex *mutex) { return pthread_mutex_trylock(mutex) == 0; }
 static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
 
 typedef pthread_t ndr_thread;
