@@ -15,7 +15,8 @@ configure_package_config_file(cmake/ndr-config.cmake.in ${PROJECT_BINARY_DIR}/nd
   PATH_VARS ndr_kernels_dir)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake
+install(FILES
+  ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake cmake/ndr_embed.cmake
   DESTINATION ${config_dir})
 
 # The .pc files compute their prefix from their own place, so that an installed tree may be moved. ndr-static names the
