@@ -991,7 +991,7 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
  *
  * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
  * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less
- * than ndr_launch(): docs/performance.md. Kernels with reducers can be prepared; their runs use memory of the queue.
+ * than ndr_launch(): docs/prepared.md. Kernels with reducers can be prepared; their runs use memory of the queue.
  *
  * It keeps copies of the range and of all values, structs included, and an OpenCL kernel of its own for each piece, so
  * other launches of the same kernel do not change its arguments. It also keeps its buffers' memory, its images and its
