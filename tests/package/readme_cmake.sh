@@ -1,5 +1,6 @@
 #!/bin/sh
-# readme_cmake.sh - README's line that builds libndr without the presets configures it where make is not installed.
+# readme_cmake.sh - README's line that builds libndr without the presets configures it where only what setup/examples
+# installs is installed: neither make nor CMocka.
 #
 #     readme_cmake.sh <root of the sources>
 #
@@ -20,4 +21,4 @@ for part in CMakeLists.txt bench cmake docs examples include kernels src tests R
 done
 cd copy
 echo "+ ${line% && *}"
-PATH=$PWD/../no_make:$PATH sh -euc "${line% && *}"
+PATH=$PWD/../no_make:$PATH PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$PWD/../no_packages sh -euc "${line% && *}"
