@@ -703,8 +703,8 @@ static void write_unfinished(ndr_text *text)
     write_results(text);
     if (trace.contexts_left == 0) return;
     ndr_text_add(text,
-                 "libndr trace: the process ended before the traced contexts were destroyed; %llu commands are missing; "
-                 "destroy the contexts and all their objects\n",
+                 "libndr trace: the process ended before the traced contexts were destroyed; "
+                 "%llu commands are missing; destroy the contexts and all their objects\n",
                  (unsigned long long)missing);
 }
 
