@@ -145,8 +145,9 @@ typedef struct ndr_trace_desc {
 
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
  * trace ends when the last of them and all its objects are destroyed; that call waits for their work, completes the
- * file and delivers the table. Contexts that were created before are not traced. A process has one trace at a time:
- * while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
+ * file and delivers the table. If the process ends first, libndr writes what it has read so far, prints a warning to
+ * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process has
+ * one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
 NDR_MUST_CHECK ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
@@ -993,7 +994,7 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
  *
  * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
  * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less
- * than ndr_launch(): docs/performance.md. Kernels with reducers can be prepared; their runs use memory of the queue.
+ * than ndr_launch(): docs/prepared.md. Kernels with reducers can be prepared; their runs use memory of the queue.
  *
  * It keeps copies of the range and of all values, structs included, and an OpenCL kernel of its own for each piece, so
  * other launches of the same kernel do not change its arguments. It also keeps its buffers' memory, its images and its

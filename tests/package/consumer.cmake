@@ -19,6 +19,11 @@ if(WAY MATCHES "^pkg_config")
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "pkg-config says: ${flags}")
+  execute_process(COMMAND ${PKG_CONFIG} --variable=kernelsdir ${package}
+    OUTPUT_VARIABLE kernels OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT EXISTS ${kernels}/ndr/item.clh)
+    message(FATAL_ERROR "pkg-config's variable kernelsdir is \"${kernels}\", which has no ndr/item.clh.")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
   execute_process(
     COMMAND ${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${consumer}/main.c ${flags}

@@ -125,6 +125,24 @@ static void write_bytes(const char *path, const unsigned char *bytes, size_t cou
     fclose(file);
 }
 
+/* Root's tests run in a folder that run_without_rights() can enter, because the build may be in one that only root can,
+ * such as /root. */
+static char open_to_all[] = "/tmp/ndr-test-disk-XXXXXX";
+
+static int enter_open_folder(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) return 0;
+    return !mkdtemp(open_to_all) || chmod(open_to_all, 0755) != 0 || chdir(open_to_all) != 0;
+}
+
+static int leave_open_folder(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) remove_folder(open_to_all);
+    return 0;
+}
+
 /* Run in a child process, as an ordinary user if this user is root. A failure in the child fails this test. */
 static void run_without_rights(void (*run)(void))
 {
@@ -946,5 +964,5 @@ int main(void)
         TEST(test_disk__refuses_words_that_it_does_not_know),
         TEST(test_disk__makes_the_folders_above_its_own),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_open_folder, leave_open_folder);
 }
