@@ -803,11 +803,12 @@ static void set_all(int *x, int value)
 }
 
 /* Refuse the wait for an event; or let the blocking read fail after it has been enqueued. An earlier test's user event
- * would make each transfer wait by event. */
+ * would make each transfer wait by event, and so would its out-of-order queue where threads take turns. */
 static void refuse_to_wait_for(call transfer, bool waits_by_event, cl_int code)
 {
     context->caps.wait_sleeps = waits_by_event;
     atomic_store(&context->has_user_events, false);
+    atomic_store(&ndr_waits_in_turn, false);
     if (waits_by_event) refuse(CALL_clWaitForEvents, 0, code);
     else refuse_afterwards(transfer, 0, code);
 }
@@ -883,6 +884,22 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
     }
     context->caps.wait_sleeps = wait_sleeps;
     ndr_buffer_destroy(x);
+}
+
+/* Where threads take turns, a thread may poll the marker, which would never end without the flush. */
+static void test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn(void **state)
+{
+    (void)state;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    const alive then = now;
+    refuse(CALL_clFlush, 0, CL_OUT_OF_RESOURCES);
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(queue), "clFlush gave");
+    assert_true(refuse_none());
+    assert_int_equal(now.events, then.events);
+    assert_ok(ndr_queue_finish(queue));
+    context->caps.wait_helps = helps;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
 }
 
 /* The failed wait is reported although the event's state is complete. */
@@ -984,6 +1001,7 @@ static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
     assert_ok(ndr_buffer_create_from(checked, sizeof(int), &(const int){ 5 }, &x));
     assert_ok(ndr_kernel_get(checked, &(ndr_kernel_desc){ .name = "add_one", .source = plain_kernels }, &add_one));
     static const call kinds[] = { CALL_clEnqueueReadBuffer, CALL_clFinish };
+    atomic_store(&ndr_waits_in_turn, false); /* an earlier test's out-of-order queue: markers instead of clFinish() */
     for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
         const alive then = now;
         refuse(kinds[k], 0, CL_OUT_OF_RESOURCES);
@@ -1292,6 +1310,7 @@ int main(void)
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__says_where_work_may_still_be_running),
+        cmocka_unit_test(test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn),
         cmocka_unit_test(test_driver__passes_on_that_a_wait_failed),
         cmocka_unit_test(test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped),
         cmocka_unit_test(test_driver__needs_no_second_count_of_an_event),
