@@ -878,6 +878,22 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
     ndr_buffer_destroy(x);
 }
 
+/* Where threads take turns, a thread may poll the marker, which would never end without the flush. */
+static void test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn(void **state)
+{
+    (void)state;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
+    context->caps.wait_helps = true;
+    const alive then = now;
+    refuse(CALL_clFlush, 0, CL_OUT_OF_RESOURCES);
+    assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(queue), "clFlush gave");
+    assert_true(refuse_none());
+    assert_int_equal(now.events, then.events);
+    assert_ok(ndr_queue_finish(queue));
+    context->caps.wait_helps = helps;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
+}
+
 /* The failed wait is reported although the event's state is complete. */
 static void test_driver__passes_on_that_a_wait_failed(void **state)
 {
@@ -1286,6 +1302,7 @@ int main(void)
         cmocka_unit_test(test_driver__ends_a_read_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__ends_a_write_that_it_could_not_wait_for),
         cmocka_unit_test(test_driver__says_where_work_may_still_be_running),
+        cmocka_unit_test(test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn),
         cmocka_unit_test(test_driver__passes_on_that_a_wait_failed),
         cmocka_unit_test(test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped),
         cmocka_unit_test(test_driver__needs_no_second_count_of_an_event),
