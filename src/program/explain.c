@@ -68,7 +68,7 @@ static bool text_uses(const char *text, const char *word)
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
-#define REDUCTIONS                                                                                                 \
+#define REDUCTIONS                                                                                             \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
     "NDR_ND_ITEM to one with NDR_ND_RANGE: use a matching pair"
 #define ONE_LEVEL                                                                                                 \

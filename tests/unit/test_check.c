@@ -945,6 +945,23 @@ static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
     ndr_buffer_destroy(view);
 }
 
+/* Every handle is known here, so a buffer of another context is not said to be perhaps a destroyed one. */
+static void test_check__tells_another_context_from_destruction(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_buffer *buffer;
+    char byte;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &other));
+    assert_ok(ndr_buffer_create(other, 64, &buffer));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, put(buffer, 0, 1, 7),
+                   "is a buffer of another context than the kernel's; create it in that one");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+                   "queue and buffer belong to different contexts; create both in one");
+    ndr_buffer_destroy(buffer);
+    ndr_context_destroy(other);
+}
+
 /* Destroying the last object of a context frees the context and its kernels. */
 static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state)
 {
@@ -1165,6 +1182,7 @@ int main(void)
         cmocka_unit_test(test_check__makes_do_with_smaller_zones),
         cmocka_unit_test(test_check__refuses_what_was_destroyed),
         cmocka_unit_test(test_check__refuses_a_destroyed_buffer_that_is_kept),
+        cmocka_unit_test(test_check__tells_another_context_from_destruction),
         cmocka_unit_test(test_check__refuses_a_context_and_kernels_that_are_gone),
         cmocka_unit_test(test_check__destroys_nothing_twice),
         cmocka_unit_test(test_check__refuses_a_smashed_handle),
