@@ -149,13 +149,15 @@ ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue qu
 typedef struct last_command {
     cl_command_queue queue;
     cl_event *done; /* of a marker; NULL: an unmapping */
+    const char **call;
     cl_mem memory;
     void *host;
 } last_command;
 
 static cl_int submit_last(const last_command *l)
 {
-    return l->done ? ndr_submit_last_marker(l->queue, l->done) : ndr_submit_last_unmap(l->queue, l->memory, l->host);
+    return l->done ? ndr_submit_last_marker(l->queue, l->done, l->call)
+                   : ndr_submit_last_unmap(l->queue, l->memory, l->host);
 }
 
 static cl_int run_last(const ndr_context *context, const last_command *l)
@@ -167,9 +169,9 @@ static cl_int run_last(const ndr_context *context, const last_command *l)
     return error;
 }
 
-cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done)
+cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call)
 {
-    return run_last(context, &(last_command){ .queue = queue, .done = done });
+    return run_last(context, &(last_command){ .queue = queue, .done = done, .call = call });
 }
 
 void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem memory, void *host)

@@ -232,9 +232,9 @@ extern const char ndr_shared_copier_name[];
 ndr_status ndr_submit_shared_copy(ndr_submission *s, ndr_shared_copier copy, void *to, const void *from,
                                   size_t size_bytes);
 
-/* For commands that no caller waits for, and whose failure does not replace ndr_last_error(): they return the code of
- * OpenCL's function. */
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done);
+/* For commands whose failure does not replace ndr_last_error(): they return the code of OpenCL's function, whose name
+ * `call` gets. */
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call);
 cl_int ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
 
 /* ---- command.c ---- */
@@ -269,7 +269,7 @@ ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue qu
                                  const void *what, cl_event *done);
 
 /* ndr_submit_last_marker() and ndr_submit_last_unmap() of such a queue. */
-cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done);
+cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call);
 void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem buffer, void *host);
 
 /* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */

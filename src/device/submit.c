@@ -166,8 +166,9 @@ ndr_status ndr_submit_unmap(ndr_submission *s, cl_mem buffer, void *host)
     return NDR_OK;
 }
 
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done)
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call)
 {
+    *call = "clEnqueueMarkerWithWaitList";
     return ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
 }
 

@@ -95,8 +95,7 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
         ndr_wait_leave(context);
         return error;
     }
-    *call = "clEnqueueMarkerWithWaitList";
-    cl_int error = ndr_command_last_marker(context, queue, &mark);
+    cl_int error = ndr_command_last_marker(context, queue, &mark, call);
     if (error != CL_SUCCESS) return error;
     *call = "clFlush"; /* without it, polling in ndr_wait_for_event() may never end */
     error = ndr_cl.clFlush(queue);
