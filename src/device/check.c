@@ -82,7 +82,7 @@ void ndr_checker_destroy(ndr_checker *checker)
 /* ---- patterns ---- */
 
 /* Eight bytes of a zone: random bits (splitmix64) in each 16 of a number that is normal and small in all types. Its
- * size is 2^-8 to 2^-7 as a half, 2^-70 to 2^-63 as a float, 2^-563 to 2^-513 as a double. A smaller half would have
+ * size is 2^-9 to 2^-7 as a half, 2^-78 to 2^-63 as a float, 2^-627 to 2^-513 as a double. A smaller half would have
  * the bytes 4 to 7, which are more frequent. Words are positive and negative in turn, for kernels that take a minimum or
  * maximum. */
 static uint64_t zone_word(uint64_t number, uint64_t index)
@@ -92,7 +92,7 @@ static uint64_t zone_word(uint64_t number, uint64_t index)
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     x ^= x >> 31;
-    return sign | UINT64_C(0x1cc01cc01cc01cc0) | (x & UINT64_C(0x031f031f031f031f));
+    return sign | UINT64_C(0x18c018c018c018c0) | (x & UINT64_C(0x071f071f071f071f));
 }
 
 /* Write the pattern of the bytes from `from` to `to` of a parent. */
