@@ -783,7 +783,7 @@ typedef enum ndr_sub_group_kind {
 /** A kernel's sub-groups for one local size, as the kernel will see them. */
 typedef struct ndr_sub_group_info {
     ndr_sub_group_kind kind; /**< Where they come from. */
-    size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; if the driver divides
+    size_t max_size;         /**< Work-items of the largest sub-group. The last may have fewer; if the driver divides
                                   each row of a group separately, so may the last of each row. The kernel can
                                   query the true size. */
     size_t count;            /**< Sub-groups in one group. count * max_size may be more than the group has items. */

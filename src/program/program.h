@@ -120,7 +120,7 @@ typedef struct ndr_store {
     ndr_attachment base;  /* of the context; its lock is held for look-ups and changes of the tables */
     ndr_mutex build_lock; /* held while a thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
-    int supports_ptx; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */
+    int supports_ptx, divides_rows; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */
 } ndr_store;
 
 /* Get the store of a context; the first call creates it. */
