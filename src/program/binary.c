@@ -45,7 +45,7 @@ static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *
     unsigned kind, dtype, is_const, access;
     int at = 0;
     sscanf(line, "%u %u %u %zu %u %u .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access, &at);
-    const char *name = line + at, *end = name + strcspn(name, " \n"), *type_name = end + strlen(" .");
+    const char *name = line + at, *end = name + strcspn(name, " \n");
     if (at == 0 || strncmp(end, " .", 2) != 0 || kind > NDR_PARAM_ANY || dtype > NDR_DTYPE_F16 || p->type.lanes > 16
         || access > NDR_ACCESS_NONE)
         return fail_as_damaged(k);
@@ -54,7 +54,7 @@ static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *
     p->is_const = is_const;
     p->access = (ndr_access)access;
     p->name = copy_chars(name, (size_t)(end - name));
-    p->type_name = copy_chars(type_name, strcspn(type_name, "\n"));
+    p->type_name = copy_chars(end + strlen(" ."), strcspn(end + strlen(" ."), "\n"));
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, p->name && p->type_name, "no memory for the parameters of \"%s\"", k->name);
     return NDR_OK;
 }
