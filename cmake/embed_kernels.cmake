@@ -2,17 +2,16 @@
 #
 # Included by CMakeLists.txt, it offers ndr_embed_kernels(ROOT OUT), which adds the rule. The rule runs the
 # same file as a script: cmake -D ROOT=<kernels folder> -D OUT=<file.c> -P embed_kernels.cmake
-#
-# Bytes instead of string literals: ISO C guarantees only 4095 characters for a string literal.
 
+include(${CMAKE_CURRENT_LIST_DIR}/ndr_embed.cmake) # also where this runs as a script
 if(NOT CMAKE_SCRIPT_MODE_FILE)
-  set(ndr_embed_script ${CMAKE_CURRENT_LIST_FILE})
+  set(ndr_embed_kernels_script ${CMAKE_CURRENT_LIST_FILE})
   function(ndr_embed_kernels root out)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.cl ${root}/*.clh ${root}/*.inc ${root}/*.h)
     add_custom_command(
       OUTPUT ${out}
-      COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D OUT=${out} -P ${ndr_embed_script}
-      DEPENDS ${files} ${ndr_embed_script}
+      COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D OUT=${out} -P ${ndr_embed_kernels_script}
+      DEPENDS ${files} ${ndr_embed_kernels_script} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/ndr_embed.cmake
       COMMENT "Embedding kernels/"
       VERBATIM)
   endfunction()
@@ -23,18 +22,11 @@ cmake_minimum_required(VERSION 3.21)
 file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/*.cl" "${ROOT}/*.clh" "${ROOT}/*.inc" "${ROOT}/*.h")
 list(SORT files)
 
-set(line "")
-foreach(i RANGE 1 20)
-  string(APPEND line "0x..,")
-endforeach()
-
 set(arrays "")
 set(rows "")
 set(number 0)
 foreach(name IN LISTS files)
-  file(READ "${ROOT}/${name}" hex HEX)
-  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
-  string(REGEX REPLACE "(${line})" "    \\1\n" bytes "${bytes}")
+  ndr_embed_bytes("${ROOT}/${name}" bytes)
   # The closing 0 makes each text a string as well; the length leaves it out.
   string(APPEND arrays "/* ${name} */\nstatic const unsigned char file_${number}[] = {\n${bytes}0\n};\n\n")
   string(APPEND rows "    { \"${name}\", (const char *)file_${number}, sizeof file_${number} - 1 },\n")

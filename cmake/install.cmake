@@ -15,7 +15,8 @@ configure_package_config_file(cmake/ndr-config.cmake.in ${PROJECT_BINARY_DIR}/nd
   PATH_VARS ndr_kernels_dir)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake
+install(FILES
+  ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake cmake/ndr_embed.cmake
   DESTINATION ${config_dir})
 
 # The .pc files compute their prefix from their own place, so that an installed tree may be moved. ndr-static names the
@@ -39,7 +40,12 @@ install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATC
 install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
   FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.inc" PATTERN "*.h")
 
-file(GLOB documents CONFIGURE_DEPENDS README.md CHANGELOG.md LICENSE)
-install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
+# README links the headers, which are installed in another folder.
+file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
+file(READ README.md readme)
+string(REPLACE "](include/" "](${headers}/" readme "${readme}")
+file(WRITE ${PROJECT_BINARY_DIR}/README.md "${readme}")
+install(FILES ${PROJECT_BINARY_DIR}/README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -52,10 +52,10 @@ extern "C" {
 
 /* ---- version ------------------------------------------------------------------------------------- */
 
-#define NDR_VERSION_MAJOR 0       /**< Of this header. */
-#define NDR_VERSION_MINOR 2       /**< Of this header; before 1.0 a new minor may break the ABI. */
-#define NDR_VERSION_PATCH 0       /**< Of this header. */
-#define NDR_VERSION_STRING "0.2.0" /**< Of this header. */
+#define NDR_VERSION_MAJOR 0       /**< The major version of this header. */
+#define NDR_VERSION_MINOR 2       /**< Its minor version; before 1.0 a new one may break the ABI. */
+#define NDR_VERSION_PATCH 0       /**< Its patch version. */
+#define NDR_VERSION_STRING "0.2.0" /**< The version of this header. */
 
 /** The version of the library that runs, such as "0.2.0", to compare with #NDR_VERSION_STRING. */
 NDR_API const char *ndr_version(void);
@@ -69,14 +69,14 @@ typedef enum ndr_status {
     NDR_BAD_ARGUMENT = 100,         /**< A host argument is not valid. */
     NDR_BAD_RANGE = 101,            /**< A range, local size or offset is not valid or does not fit. */
     NDR_BAD_KERNEL_ARGUMENT = 102,  /**< A kernel argument is missing, extra, or of another type. */
-    NDR_OUT_OF_BOUNDS = 103,        /**< Past the end of a buffer. */
-    NDR_NOT_FOUND = 104,            /**< No kernel or file of that name. */
+    NDR_OUT_OF_BOUNDS = 103,        /**< An access past the end of a buffer. */
+    NDR_NOT_FOUND = 104,            /**< There is no kernel or file of that name. */
     NDR_LIMIT_EXCEEDED = 105,       /**< More than this device allows; it may fit on another. */
     NDR_NO_DRIVER = 200,            /**< No OpenCL driver, or no ICD loader that can be used. */
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
     NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
-    NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk, which is off or could not keep it. */
+    NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk: the cache is off or unwritable. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
     NDR_OUT_OF_DEVICE_MEMORY = 401, /**< The device could not allocate memory. */
@@ -145,8 +145,9 @@ typedef struct ndr_trace_desc {
 
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
  * trace ends when the last of them and all its objects are destroyed; that call waits for their work, completes the
- * file and delivers the table. Contexts that were created before are not traced. A process has one trace at a time:
- * while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
+ * file and delivers the table. If the process ends first, libndr writes what it has read so far, prints a warning to
+ * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process has
+ * one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
 NDR_MUST_CHECK ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
@@ -186,7 +187,7 @@ NDR_API size_t ndr_dtype_size(ndr_dtype dtype);
 
 /** The kind of a device. */
 typedef enum ndr_device_type {
-    NDR_DEVICE_TYPE_OTHER = 0,       /**< None of the three. */
+    NDR_DEVICE_TYPE_OTHER = 0,       /**< None of the types below. */
     NDR_DEVICE_TYPE_CPU = 1,         /**< "cpu" */
     NDR_DEVICE_TYPE_GPU = 2,         /**< "gpu" */
     NDR_DEVICE_TYPE_ACCELERATOR = 3  /**< "accelerator" */
@@ -204,13 +205,16 @@ typedef struct ndr_device_info {
     unsigned address_bits;   /**< 32 or 64: the width of size_t in kernels. */
     size_t max_group_size;   /**< Most work-items of one group; a kernel may allow fewer. */
     size_t max_local_size[3];       /**< The same for each dimension; [2] is the contiguous one of a 3-D range. */
-    size_t local_memory_bytes;      /**< Of one group. */
-    size_t max_buffer_bytes;        /**< Of one buffer. */
-    size_t view_align_bytes;        /**< A view starts at a multiple of it: ndr_buffer_create_view(). */
-    size_t max_argument_bytes;      /**< Of all arguments of a kernel together: its values, address_bits / 8 for each
-                                         pointer, and 152 for an NDR_RANGE or NDR_ND_RANGE. */
-    uint64_t global_memory_bytes;   /**< Of the whole device. */
-    uint64_t global_cache_bytes;    /**< 0 if there is none or the driver does not report it. */
+    size_t local_memory_bytes;      /**< Local memory of one group, in bytes. */
+    size_t max_buffer_bytes;        /**< Largest buffer, in bytes. */
+    size_t view_align_bytes;        /**< A view starts at a multiple of this: ndr_buffer_create_view(). */
+    size_t max_argument_bytes;      /**< Bytes that all arguments of a kernel may have together on any driver: its
+                                         values, address_bits / 8 for each pointer, and 152 for an NDR_RANGE or
+                                         NDR_ND_RANGE. Many drivers accept more: a launch is refused only if the
+                                         driver refuses it. */
+    uint64_t global_memory_bytes;   /**< The device's memory, in bytes. */
+    uint64_t global_cache_bytes;    /**< The cache of that memory, in bytes; 0 if there is none or the driver does not
+                                         report it. */
     bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
@@ -254,9 +258,9 @@ NDR_MUST_CHECK ndr_status ndr_context_create(const char *device, ndr_context **c
  * must end that event, without a launch in the same context before. A launch that wrote past the end or before the
  * start of a buffer returns NDR_OUT_OF_BOUNDS, and the sentence names kernel, argument, launch and first changed byte.
  * That launch has run, and what it wrote inside its buffers is kept. ndr_buffer_create() fills a buffer: each four
- * bytes are 0xfff0bad1, NaN as float and as double, -1000751 as int. Every call refuses a handle that was destroyed,
- * overwritten, or never was one. A destroy function ignores such a handle, says so in ndr_last_error(), and the report
- * below counts it.
+ * bytes are 0xfff0bad1, NaN as float and as double, -1000751 as int. Every call refuses a pointer that is not a handle,
+ * and a handle that has been destroyed or overwritten. A destroy function ignores such a handle, says so in
+ * ndr_last_error(), and the report below counts it.
  *
  * Checking finds only writes that change a byte within a guard zone. There is a zone before and after each buffer, as
  * large as the buffer, but at least 64 KiB and at most 16 MiB. The zones take memory in addition to the buffer's.
@@ -326,8 +330,8 @@ typedef struct ndr_queue_desc {
     int64_t spin_ns;
 
     /** Work starts as soon as what it waits for has ended: the events of ndr_after(), and the latest
-     * ndr_queue_barrier(). Work that has neither waits for nothing, also where a comment says "after all work before
-     * it". NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
+     * ndr_queue_barrier(). Other work starts immediately, even where a comment says "after all work before it".
+     * NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
      * run the queue in order, so earlier work must not wait for later work. Default: off. */
     bool out_of_order;
 } ndr_queue_desc;
@@ -341,8 +345,8 @@ NDR_API void ndr_queue_destroy(ndr_queue *queue);
 /** Submit everything enqueued to the device now, without waiting. */
 NDR_MUST_CHECK ndr_status ndr_queue_flush(ndr_queue *queue);
 
-/** Wait until everything enqueued has ended. The first failure of work since the last call is reported here, once, and
- * that of each piece of work at its event.
+/** Wait until everything enqueued has ended. The first failure of work since the last call is reported here, once;
+ * the event of each piece of work reports its own failure.
  *
  * The event always reports it. This call reports it for a command that waited for events, for one that was enqueued
  * behind such a command before that one had ended, and for the last launch of at most four since the last wait. Of
@@ -379,7 +383,7 @@ typedef enum ndr_event_state {
     NDR_EVENT_QUEUED = 0,    /**< In the queue. */
     NDR_EVENT_SUBMITTED = 1, /**< Submitted to the device. */
     NDR_EVENT_RUNNING = 2,   /**< Started. */
-    NDR_EVENT_COMPLETE = 3,  /**< Ended with success. */
+    NDR_EVENT_COMPLETE = 3,  /**< Ended successfully. */
     NDR_EVENT_FAILED = 4     /**< Failed; ndr_event_wait() says why. */
 } ndr_event_state;
 
@@ -388,7 +392,7 @@ typedef enum ndr_event_state {
  * may still be running, the sentence says so. */
 NDR_MUST_CHECK ndr_status ndr_event_wait(ndr_event *event);
 
-/** The time of a wait without a limit. */
+/** The time limit of a wait that has none. */
 #define NDR_FOREVER UINT64_MAX
 
 /** NDR_TIMEOUT if the work has not ended within `timeout_ns`; otherwise as ndr_event_wait(). 0: the call checks once,
@@ -400,8 +404,8 @@ NDR_MUST_CHECK ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeo
  * when `count` is 0. */
 NDR_MUST_CHECK ndr_status ndr_event_wait_all(ndr_event *const *events, size_t count, uint64_t timeout_ns);
 
-/** Wait until one of `count` >= 1 events has ended; `index` gets its place in the list, from 0, also if its work
- * failed, which is reported. NDR_TIMEOUT if none has ended within `timeout_ns`. A NULL among them counts as
+/** Wait until one of `count` >= 1 events has ended; `index` gets its place in the list, from 0, even if its work
+ * failed; that failure is reported. NDR_TIMEOUT if none has ended within `timeout_ns`. A NULL among them counts as
  * complete. */
 NDR_MUST_CHECK ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns,
                                              size_t *index);
@@ -443,7 +447,7 @@ NDR_MUST_CHECK ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event);
 
 /** Make an event that ends when the program says so: once, by ndr_event_complete() or ndr_event_fail(). Commands may
- * wait for it as for any other. If it is destroyed before, it fails, so that no command waits forever. */
+ * wait for it as for any other. If it is destroyed earlier, it fails, so that no command waits forever. */
 NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **event);
 
 /** End an event of ndr_event_create(): what waits for it may start. A thread that waits for it may destroy it as soon
@@ -458,7 +462,7 @@ NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, co
  * which is valid during the call only. */
 typedef void ndr_event_callback(ndr_status status, const char *sentence, void *user);
 
-/** Call a function once the work has ended, with success or not; also if it has ended already. It runs on a thread of
+/** Call a function once the work has ended, with success or not, even if it has already ended. It runs on a thread of
  * its own, which libndr starts here and which ends with the function. It may call all of libndr, also to wait and to
  * enqueue, and may block. The event may be destroyed at once. Before the library is unloaded, and before the process
  * ends, all functions must have returned. */
@@ -503,7 +507,7 @@ typedef struct ndr_after_ {
     uint64_t seal;            /**< NDR_AFTER_SEAL_ */
     ndr_queue *queue;         /**< The queue. */
     ndr_event *const *events; /**< What the command waits for. */
-    size_t count;             /**< How many they are. */
+    size_t count;             /**< The number of events. */
 } ndr_after_;
 
 #define NDR_AFTER_SEAL_ UINT64_C(0x7265746661b2c3d5) /**< Begins an ndr_after_, and no queue. */
@@ -533,21 +537,21 @@ typedef enum ndr_access {
     NDR_ACCESS_READ_WRITE = 0, /**< Read and write it. */
     NDR_ACCESS_READ = 1,       /**< Only read it. */
     NDR_ACCESS_WRITE = 2,      /**< Only write it. */
-    NDR_ACCESS_NONE = 3        /**< Neither; for the host. */
+    NDR_ACCESS_NONE = 3        /**< No access; for the host only. */
 } ndr_access;
 
 /** A buffer with options. */
 typedef struct ndr_buffer_desc {
     size_t size_bytes;    /**< May be 0. */
-    const void *contents; /**< It starts as a copy of `size_bytes` bytes here; NULL: undefined. */
-    void *over;           /**< It uses the memory here, as with ndr_buffer_create_over(); NULL: memory of its own. */
-    bool is_pinned;       /**< In host memory that the device can reach, for fast transfers: see below. */
+    const void *contents; /**< The initial contents, `size_bytes` bytes that are copied; NULL: undefined. */
+    void *over;           /**< Host memory to use, as in ndr_buffer_create_over(); NULL: memory of its own. */
+    bool is_pinned;       /**< Allocate host memory that the device can reach, for fast transfers: see below. */
     ndr_access kernels;   /**< What kernels do with it; not NONE. With READ, a launch refuses it for a parameter
                                through which the kernel may write (declare that const); with WRITE, for one that the
                                kernel only reads. */
     ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may
                                do. Fills and copies are always allowed. */
-    bool has_address;     /**< It keeps one address on the device: ndr_buffer_get_address(). For devices with
+    bool has_address;     /**< The buffer keeps one address on the device: ndr_buffer_get_address(). For devices with
                                has_buffer_addresses; others refuse it with NDR_UNSUPPORTED. */
 } ndr_buffer_desc;
 
@@ -569,7 +573,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr
  *     const struct part part = { address + 4 * first, n };
  *     ndr_launch(queue, kernel, range, ndr_struct(struct part, part), ndr_reaches_buffer(buffer));
  *
- * ndr_reaches_buffer(buffer) stands behind the arguments and fills no parameter: it declares that the kernel reads or
+ * ndr_reaches_buffer(buffer) comes after the last argument and is not one itself: it declares that the kernel reads or
  * writes the buffer by its address. A buffer that is an argument needs no declaration. Accesses to any other one
  * without a declaration are undefined. Such a launch costs more; where it is repeated, prepare it with ndr_prepare().
  * Destroying a buffer that was declared, and all its views, waits for the work of each queue on which it was declared,
@@ -634,7 +638,7 @@ typedef struct ndr_range {
 
 /** One side of a transfer of a rectangle: where its elements lie in a buffer or in the host's memory. */
 typedef struct ndr_rect_side {
-    size_t offset_bytes;      /**< Of element (0, 0, 0). */
+    size_t offset_bytes;      /**< The offset of element (0, 0, 0). */
     size_t origin[3];         /**< The rectangle's first element, in the dimensions of its extent. */
     size_t row_pitch_bytes;   /**< From the start of one row to the next, in 2 and 3 dimensions; 0: the bytes of a row
                                    of the rectangle, so that its rows follow one another. */
@@ -647,9 +651,9 @@ typedef struct ndr_rect_side {
  * the rows are neither read nor written. */
 typedef struct ndr_rect_desc {
     ndr_range extent;     /**< How many elements; the last dimension is contiguous. A zero transfers nothing. */
-    size_t element_bytes; /**< Of one element; 0 means 1. */
-    ndr_rect_side from;   /**< Where they are. */
-    ndr_rect_side to;     /**< Where they go. */
+    size_t element_bytes; /**< Bytes of one element; 0 means 1. */
+    ndr_rect_side from;   /**< Where the elements are. */
+    ndr_rect_side to;     /**< Where the elements go. */
 } ndr_rect_desc;
 
 /** Copy a rectangle between buffers of one context. Within one buffer, or between views of one, both sides need the
@@ -731,10 +735,10 @@ typedef struct ndr_kernel_desc {
                                     A text may call functions of another one, and use its constants at program scope,
                                     declared `extern constant`. */
     const void *spirv;   /**< A SPIR-V module, for devices with has_spirv. */
-    size_t spirv_bytes;  /**< Of `spirv`. */
+    size_t spirv_bytes;  /**< The size of `spirv`. */
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
                               crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
-    size_t binary_bytes; /**< Of `binary`. */
+    size_t binary_bytes; /**< The size of `binary`. */
 } ndr_kernel_desc;
 
 /* A program from `spirv` or `binary` is built with `options` alone, and `label` is its name in sentences; include_dirs
@@ -751,8 +755,8 @@ typedef struct ndr_kernel_info {
     unsigned arg_count;             /**< Arguments that a launch passes; hidden ones do not count. */
     size_t max_group_size;          /**< Most work-items of one group. */
     size_t preferred_group_multiple; /**< Group sizes that are multiples of it run best. */
-    size_t local_memory_bytes;      /**< Declared inside the kernel. */
-    size_t private_memory_bytes;    /**< Of each work-item, as far as the driver reports it. */
+    size_t local_memory_bytes;      /**< Local memory declared inside the kernel. */
+    size_t private_memory_bytes;    /**< Private memory of each work-item, as far as the driver reports it. */
     size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
 } ndr_kernel_info;
 
@@ -782,7 +786,7 @@ typedef struct ndr_sub_group_info {
     size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; if the driver divides
                                   each row of a group separately, so may the last of each row. The kernel can
                                   query the true size. */
-    size_t count;            /**< Sub-groups of one group. count * max_size may be more than the group has items. */
+    size_t count;            /**< Sub-groups in one group. count * max_size may be more than the group has items. */
 } ndr_sub_group_info;
 
 /** Describe a kernel's sub-groups in groups of `local`. */
@@ -800,7 +804,7 @@ typedef enum ndr_edge {
                                 8 launches, on any device. */
 } ndr_edge;
 
-/** How many work-items, and in what groups.
+/** The work-items of a launch, and their groups.
  *
  * Three forms, distinguished by `local`:
  *   local.dims == 0        a range: no groups; the library chooses how to divide it.
@@ -808,28 +812,28 @@ typedef enum ndr_edge {
  *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
     ndr_range global; /**< All work-items. */
-    ndr_range local;  /**< Those of one group; as many dimensions as `global`. */
+    ndr_range local;  /**< The work-items of one group, in the same number of dimensions. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
-    ndr_edge edge;    /**< For sizes that do not divide. */
-    bool counts_groups; /**< `global` counts groups instead of work-items, for hierarchical kernels. `local` has as
-                             many dimensions; zeros there let the library choose. */
+    ndr_edge edge;    /**< What happens to sizes that do not divide. */
+    bool counts_groups; /**< `global` counts groups instead of work-items, for hierarchical kernels. `local` has the
+                             same number of dimensions; zeros there let the library choose. */
 } ndr_nd_range;
 
-/** The range of (n). */
+/** The range (n). */
 static inline ndr_range ndr_range_1d(size_t n)
 {
     ndr_range range = { 1, { n, 0, 0 } };
     return range;
 }
 
-/** The range of (rows, cols). */
+/** The range (rows, cols). */
 static inline ndr_range ndr_range_2d(size_t rows, size_t cols)
 {
     ndr_range range = { 2, { rows, cols, 0 } };
     return range;
 }
 
-/** The range of (planes, rows, cols). */
+/** The range (planes, rows, cols). */
 static inline ndr_range ndr_range_3d(size_t planes, size_t rows, size_t cols)
 {
     ndr_range range = { 3, { planes, rows, cols } };
@@ -891,8 +895,8 @@ typedef struct ndr_shared ndr_shared;
 typedef enum ndr_op {
     NDR_OP_NONE = 0,    /**< Not set. */
     NDR_OP_SUM = 1,     /**< Identity 0. */
-    NDR_OP_MIN = 2,     /**< Identity the largest value, +infinity for floats. NaN is left out. */
-    NDR_OP_MAX = 3,     /**< Identity the smallest value, -infinity for floats. NaN is left out. */
+    NDR_OP_MIN = 2,     /**< Identity the largest value, +infinity for floats. NaN is ignored. */
+    NDR_OP_MAX = 3,     /**< Identity the smallest value, -infinity for floats. NaN is ignored. */
     NDR_OP_PRODUCT = 4, /**< Identity 1. */
     NDR_OP_BIT_AND = 5, /**< Identity all bits set. */
     NDR_OP_BIT_OR = 6,  /**< Identity 0. */
@@ -916,16 +920,16 @@ typedef enum ndr_arg_kind {
     NDR_ARG_SAMPLER = 11, /**< as.sampler; must not be NULL. */
     NDR_ARG_REDUCER = 12, /**< as.reducer, with an initial value that is given as `dtype`. */
     NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
-    NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only behind the arguments: it fills no parameter. */
-    NDR_ARG_REACHED_BUFFER = 15 /**< as.buffer, which has an address. Only behind the arguments, too. */
+    NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only after the last argument: it is not an argument. */
+    NDR_ARG_REACHED_BUFFER = 15 /**< as.buffer, which has an address. Also only after the last argument. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
 typedef struct ndr_arg {
     ndr_arg_kind kind; /**< Which member of `as` is set. */
-    ndr_dtype dtype;   /**< Of a number, or of the elements of a vector or of local memory; NDR_DTYPE_NONE if
-                            unknown. */
-    size_t size_bytes; /**< Of a struct, of a vector, or of one element of local memory. */
+    ndr_dtype dtype;   /**< The type of a number, or of the elements of a vector or of local memory;
+                            NDR_DTYPE_NONE if unknown. */
+    size_t size_bytes; /**< The size of a struct, of a vector, or of one element of local memory. */
     union {
         int64_t i;          /**< NDR_ARG_SIGNED */
         uint64_t u;         /**< NDR_ARG_UNSIGNED */
@@ -936,8 +940,8 @@ typedef struct ndr_arg {
         ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */
         struct {
             ndr_shared *allocation; /**< The allocation. */
-            const void *pointer;    /**< An address in it, from its first byte to the one behind its last. NULL: its
-                                         first. */
+            const void *pointer;    /**< An address in it, from its first byte to one past its last. NULL: its first
+                                         byte. */
         } shared;                   /**< NDR_ARG_SHARED, NDR_ARG_REACHED */
         struct {
             const void *bytes;     /**< Copied by the launch. */
@@ -946,7 +950,7 @@ typedef struct ndr_arg {
         size_t extent[3];          /**< NDR_ARG_LOCAL */
         struct {
             ndr_buffer *buffer;    /**< Where the result goes; must not be NULL. */
-            size_t element;        /**< Its place there, in elements of the reducer's type. */
+            size_t element;        /**< The index of the result there, in elements of the reducer's type. */
             uint64_t initial;      /**< Begins with the bytes of as.i, as.u, as.f or as.d. */
             ndr_op op;             /**< As the kernel declares it. */
         } reducer;                 /**< NDR_ARG_REDUCER */
@@ -990,7 +994,7 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
  *
  * ndr_prepare_v() makes all checks of ndr_launch_v(), except that buffers may be mapped at that time. A run then checks
  * only that the host has none of the buffers mapped. So it cannot fail for an argument or the range, and costs less
- * than ndr_launch(): docs/performance.md. Kernels with reducers can be prepared; their runs use memory of the queue.
+ * than ndr_launch(): docs/prepared.md. Kernels with reducers can be prepared; their runs use memory of the queue.
  *
  * It keeps copies of the range and of all values, structs included, and an OpenCL kernel of its own for each piece, so
  * other launches of the same kernel do not change its arguments. It also keeps its buffers' memory, its images and its
@@ -1058,7 +1062,7 @@ NDR_MUST_CHECK ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *de
 /** A row-major matrix in a buffer. */
 typedef struct ndr_matrix {
     ndr_buffer *buffer; /**< The buffer; may be NULL when the matrix has no elements. */
-    size_t offset;      /**< Of element (0, 0), in elements. */
+    size_t offset;      /**< The offset of element (0, 0), in elements. */
     size_t rows;        /**< May be 0. */
     size_t cols;        /**< May be 0. */
     size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. */
@@ -1130,16 +1134,17 @@ typedef struct ndr_tune_desc {
     size_t m;              /**< 1 or more. */
     size_t n;              /**< 1 or more. */
     size_t k;              /**< 1 to 2^22. */
-    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted. */
-    ndr_accuracy accuracy; /**< Of the products. */
+    double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted.
+                                `listed_row` is measured at least once. */
+    ndr_accuracy accuracy; /**< The accuracy of the products. */
 } ndr_tune_desc;
 
 /** What ndr_tune() found. The times are medians in seconds, from the call to the end of the product. */
 typedef struct ndr_tune_result {
     char row[32];          /**< The fastest implementation, by the name that NDR_LOG=debug shows. */
     char listed_row[32];   /**< The one that libndr takes without tuning. */
-    double seconds;        /**< Of `row`. */
-    double listed_seconds; /**< Of `listed_row`. */
+    double seconds;        /**< The time of `row`. */
+    double listed_seconds; /**< The time of `listed_row`. */
 } ndr_tune_result;
 
 /** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of the same class.
@@ -1164,9 +1169,9 @@ typedef struct ndr_warm_desc {
 
 /** One element of `descs` is done. */
 typedef struct ndr_warm_progress {
-    size_t index;      /**< Of the element. */
+    size_t index;      /**< The element's index in `descs`. */
     ndr_status status; /**< NDR_OK: its program is in the store. */
-    const char *error; /**< Why not, as ndr_last_error(); "" with NDR_OK. Valid during the callback only. */
+    const char *error; /**< Why it is not, as ndr_last_error(); "" with NDR_OK. Valid during the callback only. */
     size_t done;       /**< Elements that are done, this one included. */
     size_t count;      /**< Elements in all. */
 } ndr_warm_progress;

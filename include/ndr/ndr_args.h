@@ -74,7 +74,7 @@ static inline ndr_arg ndr_shared_at(ndr_shared *shared, const void *pointer)
     return arg;
 }
 
-/** Declare, behind the arguments, that the kernel uses this allocation through pointers in memory (ndr_shared.h). */
+/** Declare, after the last argument, that the kernel uses this allocation through pointers in memory (ndr_shared.h). */
 static inline ndr_arg ndr_reaches(ndr_shared *shared)
 {
     ndr_arg arg = ndr_arg_shared_(shared);

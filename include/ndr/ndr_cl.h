@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* ---- out: lent handles, valid while the object lives; clRetain what you keep. NULL gives NULL. ---- */
+/* ---- out: borrowed handles, valid while the object lives; clRetain what you keep. NULL gives NULL. ---- */
 
 NDR_API cl_context ndr_context_cl(const ndr_context *context);       /**< The context's own. */
 NDR_API cl_device_id ndr_context_cl_device(const ndr_context *context); /**< The context's one device. */

@@ -70,8 +70,8 @@ typedef struct ndr_image_desc {
     ndr_buffer *buffer;      /**< The image is the first bytes of this buffer, which it keeps; NULL: memory of its own.
                                   NDR_UNSUPPORTED for a view that does not start at byte 0 of its buffer, and for a
                                   buffer with guard zones (#ndr_check_mode). */
-    const void *contents;    /**< It starts as a copy of the elements here, without gaps; NULL: undefined, or those of
-                                  `buffer`. Must be NULL with `buffer`. */
+    const void *contents;    /**< The initial elements, without gaps, which are copied; NULL: undefined, or those
+                                  of `buffer`. Must be NULL with `buffer`. */
     ndr_access kernels;      /**< What kernels do with it: a launch checks the access qualifier of its parameter. The
                                   formats of a device depend on it. NONE: only transfers, copies and maps use it; its
                                   formats are those to read. */

@@ -8,7 +8,7 @@
  *     ndr_launch(queue, kernel, range, nodes, ndr_shared_at(nodes, head), n, ndr_reaches(texts));
  *
  * `nodes`, an ndr_shared *, is the address of its first byte; ndr_shared_at() is an address inside it. The parameters
- * are global or constant pointers. ndr_reaches(allocation) stands behind the arguments and fills no parameter: it
+ * are global or constant pointers. ndr_reaches(allocation) comes after the last argument and is not one itself: it
  * declares that the kernel reads or writes the allocation through pointers that lie in memory or in a struct. An
  * allocation that is an argument needs no declaration. Accesses to any other one without a declaration are undefined.
  * Such a launch costs more; where it is repeated, prepare it with ndr_prepare().
@@ -47,7 +47,7 @@ typedef struct ndr_shared_info {
     bool has_atomics;       /**< While a kernel uses it, atomics of both work on the same bytes. */
 } ndr_shared_info;
 
-/** Describe a kind of shared memory on the context's device. That the device lacks it is no error. */
+/** Describe a kind of shared memory on the context's device. A kind that the device lacks is not an error. */
 NDR_MUST_CHECK ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info);
 
 /** Make a shared allocation. Its contents are undefined; 0 bytes are allowed. NDR_UNSUPPORTED if the device lacks the

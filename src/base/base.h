@@ -127,10 +127,15 @@ bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *cal
 /* Free a handle's memory. The memory of a listed handle goes through the quarantine first. */
 void ndr_handle_free(void *handle);
 
-/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that was destroyed", or without NAME
- * if `name` is NULL. A destroyed context stays live as long as one of its objects is. */
+/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that has been destroyed", or without NAME
+ * if `name` is NULL. A destroyed context stays live as long as one of its objects is, and a destroyed event as long as
+ * something waits for it. */
 ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
     __attribute__((cold));
+
+/* For refusals of a buffer of another context: the other cause that such a difference has where a handle is not listed,
+ * because the memory of a destroyed one may contain anything. "" if all handles are listed. */
+const char *ndr_handle_or_destroyed(void);
 
 /* For functions that return no status. False for NULL, too. */
 #define NDR_IS_LIVE(pointer)        \
@@ -212,7 +217,10 @@ typedef struct ndr_disk {
     ndr_file_info root; /* of all paths when it was opened */
 } ndr_disk;
 
-/* Read NDR_CACHE, NDR_CACHE_MIB, XDG_CACHE_HOME and HOME; log why there is no folder. */
+/* Pure: refuse values that NDR_CACHE and NDR_CACHE_MIB do not accept; NULL or "": unset. */
+ndr_status ndr_disk_check(const char *folder, const char *mib);
+
+/* Read NDR_CACHE, NDR_CACHE_MIB, which are checked, XDG_CACHE_HOME and HOME; log why there is no folder. */
 void ndr_disk_open(ndr_disk *disk);
 
 /* Remove what was not used for longest if all files together exceed the limit. */

@@ -10,6 +10,16 @@
 
 /* ---- the folder ---- */
 
+ndr_status ndr_disk_check(const char *folder, const char *mib)
+{
+    NDR_REQUIRE(!folder || !*folder || *folder == '/' || strcmp(folder, "off") == 0,
+                "NDR_CACHE is \"%s\"; set it to off, or to the path of a folder, which begins with /", folder);
+    const bool is_count = !mib || (mib[strspn(mib, "0123456789")] == '\0' && mib[strspn(mib, "0")] != '\0');
+    NDR_REQUIRE(is_count || !*mib, "NDR_CACHE_MIB is \"%s\"; set it to a number of MiB, 1 or more; NDR_CACHE=off keeps "
+                "nothing", mib);
+    return NDR_OK;
+}
+
 static uint64_t read_limit(void)
 {
     const char *mib = ndr_environment("NDR_CACHE_MIB");
@@ -24,7 +34,6 @@ void ndr_disk_open(ndr_disk *disk)
     *disk = (ndr_disk){ .limit_bytes = read_limit() };
     ndr_file_get_info("/", &disk->root);
     if (chosen && strcmp(chosen, "off") == 0) off = "NDR_CACHE is off";
-    else if (chosen && *chosen && *chosen != '/') off = "NDR_CACHE takes off, or a path that begins with /";
     else if (chosen && *chosen) ndr_text_add(&disk->folder, "%s", chosen);
     else if (caches && *caches == '/') ndr_text_add(&disk->folder, "%s/ndr", caches);
     else if (home && *home == '/') ndr_text_add(&disk->folder, "%s/.cache/ndr", home);

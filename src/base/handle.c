@@ -13,7 +13,7 @@ typedef struct entry {
     struct entry *next; /* of the same bucket */
     void *handle;
     ndr_handle_kind kind;
-    bool is_retired; /* destroyed by its owner; a context stays alive while one of its objects is */
+    bool is_retired; /* destroyed by its owner */
     bool is_freed;   /* its memory is in the quarantine */
 } entry;
 
@@ -157,6 +157,13 @@ typedef struct fault {
     char chars[192];
 } fault;
 
+/* The library itself calls public functions with contexts and events that their owner has destroyed, but it kept. */
+static bool is_destroyed(const entry *e, bool is_to_be_destroyed)
+{
+    const bool may_live_on = e->kind == NDR_HANDLE_CONTEXT || e->kind == NDR_HANDLE_EVENT;
+    return e->is_freed || (e->is_retired && (is_to_be_destroyed || !may_live_on));
+}
+
 /* With the lock held. */
 static fault find_fault(ndr_handle_kind kind, const void *handle, bool is_to_be_destroyed)
 {
@@ -165,10 +172,10 @@ static fault find_fault(ndr_handle_kind kind, const void *handle, bool is_to_be_
     if (!ndr_handles_are_checked() || (!found && atomic_load(&unchecked_contexts) > 0)) return out;
     if (!found)
         snprintf(out.chars, sizeof out.chars,
-                 "is not %s: there is no handle at %p, and none of the last %d that were destroyed was there",
+                 "is not %s: there is no handle at %p, and none of the last %d destroyed handles was there",
                  kind_name(kind), handle, QUARANTINED);
-    else if (found->is_freed || (is_to_be_destroyed && found->is_retired))
-        snprintf(out.chars, sizeof out.chars, "is %s that was destroyed", kind_name(found->kind));
+    else if (is_destroyed(found, is_to_be_destroyed))
+        snprintf(out.chars, sizeof out.chars, "is %s that has been destroyed", kind_name(found->kind));
     else if (found->kind != kind)
         snprintf(out.chars, sizeof out.chars, "is %s, not %s", kind_name(found->kind), kind_name(kind));
     else if (!is_sealed(handle))
@@ -185,6 +192,11 @@ ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const ch
     ndr_mutex_unlock(&lock);
     NDR_REQUIRE(!found_fault.chars[0], "%s%s%s %s", call, name ? ": " : "", name ? name : "", found_fault.chars);
     return NDR_OK;
+}
+
+const char *ndr_handle_or_destroyed(void)
+{
+    return atomic_load(&unchecked_contexts) > 0 ? ", or the buffer has been destroyed (NDR_CHECK=1 tells which)" : "";
 }
 
 /* With the lock held. */

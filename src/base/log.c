@@ -31,7 +31,8 @@ static ndr_log_level level_of(const char *word)
 
 ndr_status ndr_log_check(const char *word)
 {
-    NDR_REQUIRE(level_of(word) != NDR_LOG_DEFAULT, "NDR_LOG is \"%s\"; it takes error, warn, info, debug or off", word);
+    NDR_REQUIRE(level_of(word) != NDR_LOG_DEFAULT, "NDR_LOG is \"%s\"; set it to error, warn, info, debug or off",
+                word);
     return NDR_OK;
 }
 

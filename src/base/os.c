@@ -399,6 +399,8 @@ static void *find_symbol(void *library, const char *name)
 }
 
 static const char *path_of(void *symbol) { return (void)symbol, NULL; }
+
+const char *ndr_process_library_path(const char *name) { return (void)name, NULL; }
 #else
 void *ndr_library_open(const char *path, ndr_text *why)
 {
@@ -416,6 +418,12 @@ static const char *path_of(void *symbol)
     Dl_info info = { 0 };
     return symbol && dladdr(symbol, &info) ? info.dli_fname : NULL;
 }
+
+const char *ndr_process_library_path(const char *name)
+{
+    void *process = dlopen(NULL, RTLD_NOW);
+    return process ? path_of(dlsym(process, name)) : NULL;
+}
 #endif
 
 /* ISO C has no cast from an object pointer to a function pointer. */
@@ -429,5 +437,5 @@ bool ndr_library_find(void *library, const char *name, void *function)
 const char *ndr_library_path(void *library, const char *name)
 {
     const char *path = path_of(find_symbol(library, name));
-    return path ? path : "a path that is not known";
+    return path ? path : "an unknown path";
 }

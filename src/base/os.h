@@ -18,7 +18,15 @@ typedef pthread_mutex_t ndr_mutex;
 static inline void ndr_mutex_init(ndr_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
 static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(mutex); }
 static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
+static inline bool ndr_mutex_try_lock(ndr_mutex *mutex) { return pthread_mutex_trylock(mutex) == 0; }
 static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
+
+/* Waiting releases the mutex meanwhile, and may return early. */
+typedef pthread_cond_t ndr_condition;
+static inline void ndr_condition_init(ndr_condition *condition) { pthread_cond_init(condition, NULL); }
+static inline void ndr_condition_destroy(ndr_condition *condition) { pthread_cond_destroy(condition); }
+static inline void ndr_condition_wait(ndr_condition *c, ndr_mutex *mutex) { pthread_cond_wait(c, mutex); }
+static inline void ndr_condition_wake_all(ndr_condition *condition) { pthread_cond_broadcast(condition); }
 
 typedef pthread_t ndr_thread;
 static inline bool ndr_thread_start(ndr_thread *thread, void *(*run)(void *), void *argument)
@@ -135,5 +143,9 @@ bool ndr_library_find(void *library, const char *name, void *function);
 
 /* The path of the library that contains the function `name`, for messages. */
 const char *ndr_library_path(void *library, const char *name);
+
+/* The path of the library from which the process has the function `name`, because it is linked with it or the library
+ * is preloaded. NULL: it has none. */
+const char *ndr_process_library_path(const char *name);
 
 #endif

@@ -102,7 +102,7 @@ static int open_file(const char *path, ndr_hash hash, ndr_timeline *made)
 static void stop(ndr_timeline *timeline, const char *why)
 {
     timeline->is_full = true;
-    ndr_log(NDR_LOG_WARN, "trace.cut", "the file of the trace gets no more records: %s", why);
+    ndr_log(NDR_LOG_WARN, "trace.cut", "the trace file gets no more records: %s", why);
 }
 
 static void write_bytes(ndr_timeline *timeline, const char *bytes, size_t count)
@@ -134,7 +134,7 @@ void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record)
     const size_t bytes = record->length + (is_first ? 0 : strlen(",\n"));
     const size_t left = PAGE - (size_t)(timeline->size_bytes + timeline->used) % PAGE;
     if (timeline->size_bytes >= NDR_TIMELINE_BYTES && !timeline->is_full)
-        stop(timeline, "it has 1 GiB, which is the limit");
+        stop(timeline, "it has reached its limit of 1 GiB");
     if (record->is_cut || timeline->is_full) {
         ++timeline->lost;
         return;

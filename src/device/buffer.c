@@ -160,9 +160,8 @@ ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *d
 ndr_status ndr_buffer_get_address(const ndr_buffer *buffer, uint64_t *address)
 {
     NDR_REQUIRE_SET(buffer, address);
-    NDR_REQUIRE(buffer->address,
-                "ndr_buffer_get_address: the buffer was made without an address; make it with "
-                "ndr_buffer_desc.has_address");
+    NDR_REQUIRE(buffer->address, "ndr_buffer_get_address: the buffer was created without an address; set "
+                                 "ndr_buffer_desc.has_address");
     *address = buffer->address;
     return NDR_OK;
 }
@@ -207,16 +206,17 @@ static ndr_status check_bounds(const char *call, const ndr_buffer *buffer, size_
     return NDR_OK;
 }
 
-static ndr_status check_span(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
+ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
                              size_t size_bytes)
 {
     NDR_REQUIRE_SET_IN(call, queue, buffer);
     NDR_REQUIRE(queue->context == buffer->context,
-                "%s: queue and buffer belong to different contexts; make both in one", call);
+                "%s: queue and buffer belong to different contexts%s; create both in one", call,
+                ndr_handle_or_destroyed());
     return check_bounds(call, buffer, offset_bytes, size_bytes);
 }
 
-static ndr_status check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes)
+ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes)
 {
     NDR_REQUIRE(ndr_buffer_is_free(buffer, device_writes), "%s: the host has the buffer mapped; unmap it first", call);
     return NDR_OK;
@@ -227,10 +227,10 @@ ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access 
     const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
     const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
     NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
-                "%s: the %s was made for the host %s, not to %s it; change ndr_%s_desc.host", call, what,
-                may_read    ? "to read"
-                : may_write ? "to write"
-                            : "not to use",
+                "%s: the %s was created %s host access, so the host cannot %s it; change ndr_%s_desc.host", call, what,
+                may_read    ? "with read-only"
+                : may_write ? "with write-only"
+                            : "without",
                 reads && !may_read ? "read" : "write", what);
     return NDR_OK;
 }
@@ -255,8 +255,8 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
 {
     char both[64];
     snprintf(both, sizeof both, "%s, %s", call, name);
-    NDR_TRY(check_span(both, queue, buffer, 0, 0));
-    return check_unmapped(both, buffer, device_writes);
+    NDR_TRY(ndr_buffer_check_bytes(both, queue, buffer, 0, 0));
+    return ndr_buffer_check_unmapped(both, buffer, device_writes);
 }
 
 /* ---- host to device and back ---- */
@@ -271,48 +271,35 @@ typedef struct transfer {
     void *host;
 } transfer;
 
-static ndr_status submit_transfer(const void *given, bool blocks, ndr_event **event)
+static ndr_status check_transfer(const transfer *t)
 {
-    const transfer *t = given;
-    NDR_TRY(check_span(t->call, t->order.queue, t->buffer, t->offset_bytes, t->size_bytes));
-    NDR_TRY(check_unmapped(t->call, t->buffer, t->writes));
+    NDR_TRY(ndr_buffer_check_bytes(t->call, t->order.queue, t->buffer, t->offset_bytes, t->size_bytes));
+    NDR_TRY(ndr_buffer_check_unmapped(t->call, t->buffer, t->writes));
     NDR_TRY(ndr_check_host_access(t->call, "buffer", t->buffer->host_access, !t->writes, t->writes));
-    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, event);
-    NDR_REQUIRE(t->host, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", t->call, t->size_bytes);
-    if (t->writes)
-        NDR_SUBMIT_AND_RETURN(&t->order, event, s, ndr_submit_write(&s, t->buffer->cl, blocks, t->offset_bytes,
-                                                                    t->size_bytes, t->host));
-    NDR_SUBMIT_AND_RETURN(&t->order, event, s, ndr_submit_read(&s, t->buffer->cl, blocks, t->offset_bytes,
-                                                               t->size_bytes, t->host));
+    NDR_REQUIRE(t->host || t->size_bytes == 0, "%s: host is NULL, but size_bytes is %zu; pass memory of that size",
+                t->call, t->size_bytes);
+    return NDR_OK;
 }
 
-/* Wait with an event instead of a blocking call in five cases: waiting threads sleep, and the host can spin first;
- * earlier work may fail the transfer, and the event tells why; a command may wait for what another thread does, and
- * Mesa 22.3 holds a lock of the queue in blocking calls; threads may take turns in the driver; and for a write, because
- * OpenCL's blocking one may return before the bytes arrive, as on Intel's runtime, and another queue would not
- * wait for them.
- *
- * A call that failed in the driver may have enqueued its work before. A failure without an OpenCL code was found by
- * libndr before the call. */
-ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit, const void *given)
+static ndr_status submit_transfer(ndr_submission *s, const void *transfer_)
 {
-    ndr_event *done = NULL;
-    ndr_queue *const queue = order->queue;
-    const bool waits_by_event = queue
-                                && (writes || order->count > 0 || ndr_queue_spins(queue)
-                                    || atomic_load(&queue->tracked_count) > 0
-                                    || atomic_load(&queue->context->has_user_events)
-                                    || atomic_load(&ndr_waits_in_turn) || !ndr_wait_enter(queue->context));
-    const ndr_status status = submit(given, !waits_by_event, waits_by_event ? &done : NULL);
-    if (queue && !waits_by_event) ndr_wait_leave(queue->context);
-    if (status == NDR_OK) return done ? ndr_event_wait_and_destroy(done, queue) : NDR_OK;
-    return waits_by_event || ndr_last_cl_error() == 0 ? status : ndr_queue_end(queue, status);
+    const transfer *t = transfer_;
+    return t->writes ? ndr_submit_write(s, t->buffer->cl, t->offset_bytes, t->size_bytes, t->host)
+                     : ndr_submit_read(s, t->buffer->cl, t->offset_bytes, t->size_bytes, t->host);
 }
 
 static ndr_status transfer_and_wait(const transfer *t)
 {
-    return t->size_bytes > 0 ? ndr_transfer_and_wait(&t->order, t->writes, submit_transfer, t)
-                             : submit_transfer(t, true, NULL);
+    NDR_TRY(check_transfer(t));
+    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, NULL);
+    return ndr_command_run_and_wait(&(ndr_command){ &t->order, submit_transfer, t, NULL });
+}
+
+static ndr_status transfer_async(const transfer *t, ndr_event **event)
+{
+    NDR_TRY(check_transfer(t));
+    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, event);
+    return ndr_command_run(&(ndr_command){ &t->order, submit_transfer, t, NULL }, event);
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
@@ -333,63 +320,65 @@ ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t o
                                   const void *host, ndr_event **event)
 {
     void *from = (void *)(uintptr_t)host;
-    return submit_transfer(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from },
-                           false, event);
+    return transfer_async(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from },
+                          event);
 }
 
 ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                                  void *host, ndr_event **event)
 {
-    return submit_transfer(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host },
-                           false, event);
+    return transfer_async(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host },
+                          event);
 }
 
 /* ---- on the device ---- */
 
-ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                           const void *pattern, size_t pattern_bytes, ndr_event **event)
+/* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
+ * copies name the memory of both. */
+ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
+                                  const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes)
 {
-    const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_span(__func__, order.queue, buffer, offset_bytes, size_bytes));
-    NDR_REQUIRE_SET(pattern);
-    NDR_REQUIRE(pattern_bytes >= 1 && pattern_bytes <= 128 && (pattern_bytes & (pattern_bytes - 1)) == 0,
-                "ndr_buffer_fill: a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not %zu", pattern_bytes);
-    NDR_REQUIRE(offset_bytes % pattern_bytes == 0 && size_bytes % pattern_bytes == 0,
-                "ndr_buffer_fill: offset %zu and size %zu must both be multiples of the pattern's %zu bytes",
-                offset_bytes, size_bytes, pattern_bytes);
-    NDR_TRY(check_unmapped(__func__, buffer, true));
-    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    if (ndr_fill_waits(pattern_bytes, offset_bytes, size_bytes))
-        NDR_TRY(ndr_event_wait_all(order.events, order.count, NDR_FOREVER)); /* no lock is held yet */
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_fill(&s, buffer->cl, pattern, pattern_bytes, offset_bytes,
-                                                            size_bytes));
+    return ndr_submit_copy(s, from->memory, from->memory_offset + from_offset_bytes, to->memory,
+                           to->memory_offset + to_offset_bytes, size_bytes);
+}
+
+typedef struct copying {
+    const ndr_buffer *from, *to;
+    size_t from_offset_bytes, to_offset_bytes, size_bytes;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+{
+    const copying *c = copying_;
+    return ndr_buffer_submit_copy(s, c->from, c->from_offset_bytes, c->to, c->to_offset_bytes, c->size_bytes);
 }
 
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
                            size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_span("ndr_buffer_copy, from", order.queue, from, from_offset_bytes, size_bytes));
-    NDR_TRY(check_span("ndr_buffer_copy, to", order.queue, to, to_offset_bytes, size_bytes));
+    NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, from", order.queue, from, from_offset_bytes, size_bytes));
+    NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, to", order.queue, to, to_offset_bytes, size_bytes));
     const bool overlap = size_bytes > 0
                          && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
                                               (ndr_bytes){ to, to_offset_bytes, size_bytes });
     NDR_REQUIRE(!overlap,
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy by way of another buffer",
+                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer",
                 size_bytes, from_offset_bytes, to_offset_bytes,
                 from == to ? "the same buffer" : "two buffers over the same memory");
-    NDR_TRY(check_unmapped(__func__, from, false));
-    NDR_TRY(check_unmapped(__func__, to, true));
+    NDR_TRY(ndr_buffer_check_unmapped(__func__, from, false));
+    NDR_TRY(ndr_buffer_check_unmapped(__func__, to, true));
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_copy(&s, from, from_offset_bytes, to, to_offset_bytes,
-                                                            size_bytes));
+    const copying c = { from, to, from_offset_bytes, to_offset_bytes, size_bytes };
+    return ndr_command_run(&(ndr_command){ &order, submit_copy, &c, NULL }, event);
 }
 
 /* ---- mapping ---- */
 
-static ndr_status submit_map(const ndr_submission *s, const ndr_map_request *request, cl_map_flags flags, void **host)
+static ndr_status submit_map(ndr_submission *s, const ndr_map_request *request, void **host)
 {
-    return ndr_submit_map(s, request->cl, flags, request->bytes.offset_bytes, request->bytes.size_bytes, host);
+    return ndr_submit_map(s, request->cl, ndr_map_flags(request->access), request->bytes.offset_bytes,
+                          request->bytes.size_bytes, host);
 }
 
 ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host)
@@ -406,19 +395,19 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
                           size_t size_bytes, void **host)
 {
     const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_span(__func__, order.queue, buffer, offset_bytes, size_bytes));
+    NDR_TRY(ndr_buffer_check_bytes(__func__, order.queue, buffer, offset_bytes, size_bytes));
     NDR_REQUIRE_SET(host);
     NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
                                   access != NDR_MAP_READ));
-    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map at least one byte");
     return ndr_buffer_map_bytes(&order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
 }
 
 ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_span("ndr_buffer_unmap", order.queue, buffer, 0, 0));
+    NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_unmap", order.queue, buffer, 0, 0));
     ndr_event *made = NULL;
     NDR_TRY(ndr_unmap(&order, "buffer", &buffer->whole->mappings, buffer->cl, host, event ? &made : NULL));
     return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones, made, event);
@@ -528,7 +517,7 @@ ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
 void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
-    ndr_unmap_all(&buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
+    ndr_unmap_all(buffer->context, &buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
     ndr_users_finish(buffer->context, buffer->users);
     release_unused(buffer, 0);
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
@@ -543,7 +532,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 void ndr_buffer_destroy(ndr_buffer *buffer)
 {
     if (!ndr_handle_retire(NDR_HANDLE_BUFFER, buffer, __func__)) return;
-    ndr_unmap_all(&buffer->whole->mappings, buffer->cl);
+    ndr_unmap_all(buffer->context, &buffer->whole->mappings, buffer->cl);
     ndr_buffer_release(buffer);
 }
 

@@ -26,8 +26,8 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         size_t i = 0;
         while (i < COUNT && !(strlen(table[i].word) == length && memcmp(table[i].word, word, length) == 0)) ++i;
         NDR_REQUIRE(i < COUNT || length == 0,
-                    "NDR_DISABLE names \"%.*s\"; it takes fp64, int64_atomics, sub_groups, float_atomics, memory_order "
-                    "and ptx",
+                    "NDR_DISABLE names \"%.*s\"; use fp64, int64_atomics, sub_groups, float_atomics, memory_order "
+                    "or ptx",
                     (int)length, word);
         if (i < COUNT) bits |= table[i].bit;
         word += length;

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char how_to_install[] =
-    "install one, such as Debian's pocl-opencl-icd for the CPU or your GPU vendor's, or point OCL_ICD_VENDORS "
-    "at the folder of its .icd file";
-
 const char *ndr_device_type_name(ndr_device_type type)
 {
     switch (type) {
@@ -76,48 +72,17 @@ static ndr_status add_devices(cl_platform_id platform, ndr_catalog *catalog)
     return NDR_OK;
 }
 
-static ndr_status fail_without_device(unsigned drivers, const ndr_catalog *catalog)
-{
-    const char *are = drivers == 1 ? " is" : "s are";
-    if (catalog->skipped.length > 0)
-        return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
-                                  "%u OpenCL driver%s installed, but none has a device that could be queried: %s",
-                                  drivers, are, catalog->skipped.chars);
-    return ndr_fail(NDR_NO_DEVICE,
-                    "%u OpenCL driver%s installed, but none offers a device: check that the device is plugged in "
-                    "and that this user may open it, or %s",
-                    drivers, are, how_to_install);
-}
-
-/* These variables restrict where the loader looks for drivers. */
-static ndr_status fail_without_driver(cl_int error)
-{
-    static const char *const variables[][2] = {
-        { "OCL_ICD_VENDORS", "the folder of a driver's .icd file" },
-        { "OCL_ICD_FILENAMES", "the path of a driver's library" },
-    };
-    for (size_t i = 0; i < NDR_COUNT_OF(variables); ++i) {
-        const char *value = ndr_environment(variables[i][0]);
-        if (value)
-            return ndr_fail_with_code(
-                NDR_NO_DRIVER, error,
-                "no OpenCL driver is found, as the environment variable %s is \"%s\": unset it to use "
-                "the installed drivers, or set it to %s",
-                variables[i][0], value, variables[i][1]);
-    }
-    return ndr_fail_with_code(NDR_NO_DRIVER, error, "no OpenCL driver is installed: %s", how_to_install);
-}
-
 static ndr_status add_platforms(ndr_catalog *catalog)
 {
     enum { MAX_PLATFORMS = 64 };
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint found = 0;
     const cl_int error = ndr_cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
-    if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0)) return fail_without_driver(error);
+    if (error == CL_PLATFORM_NOT_FOUND_KHR || (error == CL_SUCCESS && found == 0))
+        return ndr_fail_without_driver(error);
     NDR_TRY_CL_AS("clGetPlatformIDs", error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; ++i) NDR_TRY(add_devices(platforms[i], catalog));
-    return catalog->count > 0 ? NDR_OK : fail_without_device((unsigned)found, catalog);
+    return catalog->count > 0 ? NDR_OK : ndr_fail_without_device((unsigned)found, catalog);
 }
 
 void ndr_catalog_free(ndr_catalog *catalog)
@@ -138,8 +103,10 @@ ndr_status ndr_catalog_read(ndr_catalog *catalog)
 ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count)
 {
     NDR_REQUIRE_SET(count);
-    NDR_REQUIRE(devices || capacity == 0,
-                "ndr_device_list: devices is NULL, but capacity is %zu; pass memory for as many, or 0", capacity);
+    NDR_REQUIRE(
+        devices || capacity == 0,
+        "ndr_device_list: devices is NULL, but capacity is %zu; pass an array of that many elements, or capacity 0",
+        capacity);
     ndr_catalog catalog;
     NDR_TRY(ndr_catalog_read(&catalog));
     for (size_t i = 0; i < catalog.count && i < capacity; ++i) devices[i] = catalog.entries[i].caps.info;
@@ -182,8 +149,8 @@ static ndr_status fail_to_match(const char *words, const char *source, const cha
 {
     ndr_text list = { 0 };
     print_devices(devices, count, &list);
-    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; there %s %s", source, words,
-                                       what, count == 1 ? "is" : "are", list.chars ? list.chars : "others");
+    const ndr_status status = ndr_fail(NDR_NO_MATCHING_DEVICE, "%s asks for \"%s\", but %s; choose from %s", source,
+                                       words, what, list.chars ? list.chars : "ndr_device_list()");
     ndr_text_free(&list);
     return status;
 }
@@ -214,7 +181,7 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
         }
     size_t index;
     if (parse_index(words, &index)) {
-        if (index >= count) return fail_to_match(words, source, "there is no device of that index", devices, count);
+        if (index >= count) return fail_to_match(words, source, "there is no device with that index", devices, count);
         *chosen = index;
         return NDR_OK;
     }

@@ -3,7 +3,8 @@
  *     | zone | buffer | zone |     one OpenCL buffer, the parent; kernels get the sub-buffer in the middle
  *
  * The pattern of the zones differs from buffer to buffer and from byte to byte. Otherwise a kernel that both reads and
- * writes past the end could copy the pattern onto itself. A write that stores the byte that was there is not found. */
+ * writes past the end could copy the pattern onto itself. As a float, half or double it is so small that a sum with any
+ * usual number differs. A write that stores the byte that was there is not found. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -25,21 +26,24 @@ struct ndr_zones {
     const ndr_shared *shared; /* NULL: a buffer has them */
     const atomic_uint *mapped_for_writing; /* of the owner */
     size_t start, end, total; /* of the buffer's bytes in the parent, and the parent's size */
-    bool native_handle_exposed;
+    atomic_bool native_handle_exposed;
     changes before, behind; /* found by the last inspection */
 };
 
 struct ndr_checker {
-    ndr_mutex lock;   /* held while a launch is checked, and for all below */
-    cl_command_queue queue; /* that writes initial contents; NULL until it is needed */
+    ndr_turns turns;
+    ndr_mutex lock; /* for what follows, up to `unchecked`; the driver is not waited for with it */
+    ndr_condition is_read;
+    cl_command_queue queue; /* that reads and writes zones, so that nothing of the user's is before it; NULL until it is
+                             * needed */
     ndr_zones *zones;
-    uint64_t buffers, images, launches; /* so far */
+    const ndr_zones *in_use; /* in the present turn, without the lock: it stays in the list; NULL: none */
+    uint64_t buffers, images; /* so far */
     struct {
         uint64_t count, first;
         size_t first_bytes;
     } unchecked[NDR_UNCHECKED_COUNT];
-    unsigned char there[CHUNK_BYTES];
-    uint64_t pattern[CHUNK_BYTES / sizeof(uint64_t) + 1];
+    unsigned char there[CHUNK_BYTES], pattern[CHUNK_BYTES]; /* used with a turn */
 };
 
 /* ---- turning it on ---- */
@@ -47,7 +51,7 @@ struct ndr_checker {
 ndr_status ndr_check_parse(const char *words, bool *is_on)
 {
     const bool one = words && strcmp(words, "1") == 0;
-    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; it takes 1 or 0", words);
+    NDR_REQUIRE(one || !words || !*words || strcmp(words, "0") == 0, "NDR_CHECK is \"%s\"; set it to 1 or 0", words);
     *is_on = one;
     return NDR_OK;
 }
@@ -55,39 +59,51 @@ ndr_status ndr_check_parse(const char *words, bool *is_on)
 ndr_status ndr_checker_create(ndr_checker **checker)
 {
     ndr_checker *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for what NDR_CHECK keeps");
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for NDR_CHECK's records");
+    ndr_turns_init(&made->turns);
     ndr_mutex_init(&made->lock);
+    ndr_condition_init(&made->is_read);
     *checker = made;
     return NDR_OK;
 }
+
+ndr_turns *ndr_check_turns(const ndr_context *context) { return &context->checker->turns; }
 
 void ndr_checker_destroy(ndr_checker *checker)
 {
     if (!checker) return;
     if (checker->queue) ndr_cl.clReleaseCommandQueue(checker->queue);
+    ndr_condition_destroy(&checker->is_read);
     ndr_mutex_destroy(&checker->lock);
+    ndr_turns_destroy(&checker->turns);
     free(checker);
 }
 
 /* ---- patterns ---- */
 
-/* Eight bytes of a zone (splitmix64). All are in c0..df: kernels mostly write 0, 1, ff and text. */
+/* Eight bytes of a zone: random bits (splitmix64) in each 16 of a number that is normal and small in all types. Its
+ * size is 2^-8 to 2^-7 as a half, 2^-70 to 2^-63 as a float, 2^-563 to 2^-513 as a double. A smaller half would have
+ * the bytes 4 to 7, which are more frequent. Words are positive and negative in turn, for kernels that take a minimum or
+ * maximum. */
 static uint64_t zone_word(uint64_t number, uint64_t index)
 {
+    const uint64_t sign = (number + index) % 2 ? UINT64_C(0x8000800080008000) : 0;
     uint64_t x = (number << 32) + index + UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     x ^= x >> 31;
-    return (x & UINT64_C(0x1f1f1f1f1f1f1f1f)) | UINT64_C(0xc0c0c0c0c0c0c0c0);
+    return sign | UINT64_C(0x1cc01cc01cc01cc0) | (x & UINT64_C(0x031f031f031f031f));
 }
 
-/* The pattern from byte `at` of a parent, at most CHUNK_BYTES of it. The checker owns the result. */
-static const unsigned char *zone_pattern(ndr_checker *checker, uint64_t number, size_t at, size_t bytes)
+/* Write the pattern of the bytes from `from` to `to` of a parent. */
+static void write_pattern(uint64_t number, size_t from, size_t to, unsigned char *out)
 {
     enum { WORD = sizeof(uint64_t) };
-    const size_t first = at / WORD, end = ndr_ceil_div(at + bytes, WORD);
-    for (size_t i = first; i < end; ++i) checker->pattern[i - first] = zone_word(number, i);
-    return (const unsigned char *)checker->pattern + at % WORD;
+    for (size_t at = from, bytes; at < to; at += bytes, out += bytes) {
+        const uint64_t word = zone_word(number, at / WORD);
+        bytes = ndr_min_size(to - at, WORD - at % WORD);
+        memcpy(out, (const unsigned char *)&word + at % WORD, bytes);
+    }
 }
 
 /* The contents of a new buffer: NaN as float and as double, -1000751 as int. */
@@ -95,14 +111,6 @@ static void fill_as_new(unsigned char *bytes, size_t count)
 {
     static const unsigned char pattern[] = { 0xd1, 0xba, 0xf0, 0xff };
     for (size_t i = 0; i < count; ++i) bytes[i] = pattern[i % sizeof pattern];
-}
-
-static void fill_zone(ndr_checker *checker, uint64_t number, unsigned char *image, size_t from, size_t to)
-{
-    for (size_t at = from, bytes; at < to; at += bytes) {
-        bytes = ndr_min_size(to - at, CHUNK_BYTES);
-        memcpy(image + at, zone_pattern(checker, number, at, bytes), bytes);
-    }
 }
 
 /* ---- making a buffer with zones ---- */
@@ -118,6 +126,7 @@ static size_t choose_zone(const ndr_caps *caps, size_t size_bytes)
     return zone < MIN_ZONE_BYTES ? 0 : zone;
 }
 
+/* With the lock held. */
 static ndr_status make_queue(ndr_context *context)
 {
     if (context->checker->queue) return NDR_OK;
@@ -126,6 +135,17 @@ static ndr_status make_queue(ndr_context *context)
     NDR_TRY_CL_AS("clCreateCommandQueue", error);
     context->checker->queue = made;
     return NDR_OK;
+}
+
+/* Before the first zones are filled. */
+static ndr_status number_zones(ndr_context *context, ndr_zones *zones)
+{
+    ndr_checker *checker = context->checker;
+    ndr_mutex_lock(&checker->lock);
+    const ndr_status status = make_queue(context);
+    if (status == NDR_OK) zones->number = ++checker->buffers;
+    ndr_mutex_unlock(&checker->lock);
+    return status;
 }
 
 static ndr_status create_parent(const ndr_context *context, bool has_address, ndr_zones *zones)
@@ -138,18 +158,31 @@ static ndr_status create_parent(const ndr_context *context, bool has_address, nd
     return ndr_fail_memory(context, status, zones->total);
 }
 
+typedef struct copying {
+    const ndr_zones *zones;
+    size_t at, bytes;
+    const void *from; /* NULL: read to `to` */
+    void *to;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+{
+    const copying *c = copying_;
+    const ndr_shared *shared = c->zones->shared;
+    unsigned char *const there = shared ? shared->base + c->at : NULL;
+    if (shared) return ndr_submit_shared_copy(s, shared->copy, c->to ? c->to : there, c->from ? c->from : there, c->bytes);
+    return c->from ? ndr_submit_write(s, c->zones->parent, c->at, c->bytes, c->from)
+                   : ndr_submit_read(s, c->zones->parent, c->at, c->bytes, c->to);
+}
+
 /* Write the parent's bytes if `from` is set, otherwise read them. No blocking call: threads may take turns in the
  * driver. */
-static ndr_status copy_and_wait(const ndr_context *context, cl_command_queue queue, const ndr_zones *zones, size_t at,
-                                size_t bytes, const void *from, void *to)
+static ndr_status copy_and_wait(const ndr_context *context, const ndr_zones *zones, size_t at, size_t bytes,
+                                const void *from, void *to)
 {
     cl_event done;
-    const ndr_submission s = { .queue = queue, .done = &done };
-    const ndr_shared *shared = zones->shared;
-    unsigned char *const there = shared ? shared->base + at : NULL;
-    if (shared) NDR_TRY(ndr_submit_shared_copy(&s, shared->copy, false, to ? to : there, from ? from : there, bytes));
-    else if (from) NDR_TRY(ndr_submit_write(&s, zones->parent, false, at, bytes, from));
-    else NDR_TRY(ndr_submit_read(&s, zones->parent, false, at, bytes, to));
+    cl_command_queue const queue = context->checker->queue;
+    NDR_TRY(ndr_command_run_alone(context, queue, submit_copy, &(copying){ zones, at, bytes, from, to }, &done));
     const cl_int flushed = ndr_cl.clFlush(queue), waited = ndr_wait_for_event(context, done);
     const cl_int code = waited == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : waited;
     ndr_cl.clReleaseEvent(done);
@@ -160,17 +193,16 @@ static ndr_status copy_and_wait(const ndr_context *context, cl_command_queue que
 
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
  * and copies only the sub-buffer to the device when that is used. `host` NULL: the pattern of a new buffer. */
-static ndr_status fill_parent(ndr_context *context, const void *host, const ndr_zones *zones)
+static ndr_status fill_parent(const ndr_context *context, const void *host, const ndr_zones *zones)
 {
     const size_t size_bytes = zones->end - zones->start;
-    NDR_TRY(make_queue(context));
     unsigned char *image = malloc(zones->total);
     if (!image) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
-    fill_zone(context->checker, zones->number, image, 0, zones->start);
+    write_pattern(zones->number, 0, zones->start, image);
     if (!host) fill_as_new(image + zones->start, size_bytes);
     else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
-    fill_zone(context->checker, zones->number, image, zones->end, zones->total);
-    const ndr_status status = copy_and_wait(context, context->checker->queue, zones, 0, zones->total, image, NULL);
+    write_pattern(zones->number, zones->end, zones->total, image + zones->end);
+    const ndr_status status = copy_and_wait(context, zones, 0, zones->total, image, NULL);
     free(image);
     return status;
 }
@@ -189,19 +221,18 @@ static ndr_status make_inner_buffer(ndr_context *context, ndr_zones *zones, ndr_
     return status;
 }
 
-/* With the lock held. */
 static void list_zones(ndr_checker *checker, ndr_zones *zones)
 {
-    ++checker->buffers;
+    ndr_mutex_lock(&checker->lock);
     zones->next = checker->zones;
     checker->zones = zones;
+    ndr_mutex_unlock(&checker->lock);
 }
 
-/* With the lock held. */
 static ndr_status make_parent_and_buffer(ndr_context *context, const ndr_buffer_desc *desc, ndr_zones *zones,
                                          ndr_buffer **buffer)
 {
-    zones->number = context->checker->buffers + 1;
+    NDR_TRY(number_zones(context, zones));
     NDR_TRY(create_parent(context, desc->has_address, zones));
     NDR_TRY(fill_parent(context, desc->contents, zones));
     NDR_TRY(make_inner_buffer(context, zones, buffer));
@@ -236,9 +267,7 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, const ndr_buffer_desc *de
 {
     ndr_zones *zones = new_zones(choose_zone(&context->caps, desc->size_bytes), desc->size_bytes);
     if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a buffer's guard zones");
-    ndr_mutex_lock(&context->checker->lock);
     const ndr_status status = make_parent_and_buffer(context, desc, zones, buffer);
-    ndr_mutex_unlock(&context->checker->lock);
     if (status != NDR_OK) free_zones(zones);
     return status;
 }
@@ -250,14 +279,15 @@ ndr_status ndr_zones_add_shared(ndr_shared *shared)
     if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an allocation's guard zones");
     zones->shared = shared;
     zones->mapped_for_writing = &shared->mapped_for_writing;
-    ndr_mutex_lock(&context->checker->lock);
-    zones->number = context->checker->buffers + 1;
-    const ndr_status status = fill_parent(context, NULL, zones);
-    if (status == NDR_OK) list_zones(context->checker, zones);
-    ndr_mutex_unlock(&context->checker->lock);
-    if (status == NDR_OK) shared->zones = zones;
-    else free_zones(zones);
-    return status;
+    ndr_status status = number_zones(context, zones);
+    if (status == NDR_OK) status = fill_parent(context, NULL, zones);
+    if (status != NDR_OK) {
+        free_zones(zones);
+        return status;
+    }
+    list_zones(context->checker, zones);
+    shared->zones = zones;
+    return NDR_OK;
 }
 
 void ndr_zones_release(ndr_context *context, ndr_zones *zones)
@@ -265,6 +295,7 @@ void ndr_zones_release(ndr_context *context, ndr_zones *zones)
     if (!zones) return;
     ndr_checker *checker = context->checker;
     ndr_mutex_lock(&checker->lock);
+    while (checker->in_use == zones) ndr_condition_wait(&checker->is_read, &checker->lock);
     ndr_zones **link = &checker->zones;
     while (*link != zones) link = &(*link)->next;
     *link = zones->next;
@@ -296,12 +327,12 @@ void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason)
 void ndr_check_count_image(ndr_context *context)
 {
     if (!context->checker) return;
-    ndr_check_begin(context);
+    ndr_mutex_lock(&context->checker->lock);
     ++context->checker->images;
-    ndr_check_end(context);
+    ndr_mutex_unlock(&context->checker->lock);
 }
 
-/* ---- inspecting the zones, with the lock held ---- */
+/* ---- inspecting the zones, with a turn ---- */
 
 static void count_changes(changes *found, size_t at, const unsigned char *there, const unsigned char *pattern,
                           size_t bytes)
@@ -312,27 +343,28 @@ static void count_changes(changes *found, size_t at, const unsigned char *there,
 
 /* Find the changed bytes from byte `from` to byte `to` of the parent, and restore the pattern, so that the next
  * launch is not reported for them. */
-static ndr_status inspect_zone(ndr_checker *checker, const ndr_queue *queue, const ndr_zones *zones, size_t from,
-                               size_t to, changes *found)
+static ndr_status inspect_zone(const ndr_context *context, const ndr_zones *zones, size_t from, size_t to,
+                               changes *found)
 {
+    unsigned char *const there = context->checker->there, *const pattern = context->checker->pattern;
     for (size_t at = from, bytes; at < to; at += bytes) {
         bytes = ndr_min_size(to - at, CHUNK_BYTES);
-        NDR_TRY(copy_and_wait(queue->context, queue->cl, zones, at, bytes, NULL, checker->there));
-        const unsigned char *pattern = zone_pattern(checker, zones->number, at, bytes);
-        if (memcmp(checker->there, pattern, bytes) == 0) continue;
-        count_changes(found, at, checker->there, pattern, bytes);
-        NDR_TRY(copy_and_wait(queue->context, queue->cl, zones, at, bytes, pattern, NULL));
+        NDR_TRY(copy_and_wait(context, zones, at, bytes, NULL, there));
+        write_pattern(zones->number, at, at + bytes, pattern);
+        if (memcmp(there, pattern, bytes) == 0) continue;
+        count_changes(found, at, there, pattern, bytes);
+        NDR_TRY(copy_and_wait(context, zones, at, bytes, pattern, NULL));
     }
     return NDR_OK;
 }
 
 /* A buffer mapped for writing is inspected when it is unmapped: until then the host may have changed it. */
-static ndr_status inspect_zones(ndr_checker *checker, const ndr_queue *queue, ndr_zones *zones)
+static ndr_status inspect_zones(const ndr_context *context, ndr_zones *zones)
 {
     zones->before = zones->behind = (changes){ 0, 0 };
-    if (zones->native_handle_exposed || atomic_load(zones->mapped_for_writing) > 0) return NDR_OK;
-    NDR_TRY(inspect_zone(checker, queue, zones, 0, zones->start, &zones->before));
-    return inspect_zone(checker, queue, zones, zones->end, zones->total, &zones->behind);
+    if (atomic_load(&zones->native_handle_exposed) || atomic_load(zones->mapped_for_writing) > 0) return NDR_OK;
+    NDR_TRY(inspect_zone(context, zones, 0, zones->start, &zones->before));
+    return inspect_zone(context, zones, zones->end, zones->total, &zones->behind);
 }
 
 bool ndr_zones_are_damaged(const ndr_zones *zones)
@@ -376,33 +408,50 @@ uint64_t ndr_zones_number(const ndr_zones *zones) { return zones->number; }
 
 /* ---- a launch ---- */
 
-void ndr_check_begin(ndr_context *context) { ndr_mutex_lock(&context->checker->lock); }
-void ndr_check_end(ndr_context *context) { ndr_mutex_unlock(&context->checker->lock); }
-
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_zones **damaged)
+/* Let other threads destroy `before`, and use what is behind it in the list; NULL: the first. NULL: the end. */
+static ndr_zones *next_zones(ndr_checker *checker, const ndr_zones *before, bool stops)
 {
-    ndr_checker *checker = queue->context->checker;
-    *launch = ++checker->launches;
-    *damaged = NULL;
-    NDR_TRY(ndr_queue_finish(queue));
-    for (ndr_zones *zones = checker->zones; zones; zones = zones->next) {
-        NDR_TRY(inspect_zones(checker, queue, zones));
-        if (ndr_zones_are_damaged(zones)) *damaged = zones;
+    ndr_mutex_lock(&checker->lock);
+    ndr_zones *const next = stops ? NULL : before ? before->next : checker->zones;
+    checker->in_use = next;
+    ndr_condition_wake_all(&checker->is_read);
+    ndr_mutex_unlock(&checker->lock);
+    return next;
+}
+
+static ndr_damage_text print_no_argument(const ndr_zones *zones)
+{
+    char whose[96];
+    snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
+             (unsigned long long)zones->number);
+    return ndr_zones_print(zones, whose, 0);
+}
+
+ndr_status ndr_check_inspect(const ndr_context *context, uint64_t *damaged, ndr_damage_text *what)
+{
+    ndr_checker *checker = context->checker;
+    ndr_status status = NDR_OK;
+    *damaged = 0;
+    for (ndr_zones *zones = next_zones(checker, NULL, false); zones;
+         zones = next_zones(checker, zones, status != NDR_OK)) {
+        status = inspect_zones(context, zones);
+        if (status != NDR_OK || !ndr_zones_are_damaged(zones)) continue;
+        *damaged = zones->number;
+        *what = print_no_argument(zones);
     }
-    return NDR_OK;
+    return status;
 }
 
 /* ---- after an unmap ---- */
 
-/* With the lock held. */
-static ndr_status check_after_unmap(const char *call, const char *what, ndr_queue *queue, ndr_zones *zones)
+/* With a turn. */
+static ndr_status check_after_unmap(const char *call, const char *what, const ndr_context *context, ndr_zones *zones)
 {
     char whose[32];
     snprintf(whose, sizeof whose, "the %s", what);
-    NDR_TRY(ndr_queue_finish(queue));
-    NDR_TRY(inspect_zones(queue->context->checker, queue, zones));
+    NDR_TRY(inspect_zones(context, zones));
     if (!ndr_zones_are_damaged(zones)) return NDR_OK;
-    return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: while %s was mapped the host, or a launch, %s", call, whose,
+    return ndr_fail(NDR_OUT_OF_BOUNDS, "%s: while %s was mapped, the host or a launch %s", call, whose,
                     ndr_zones_print(zones, whose, 0).chars);
 }
 
@@ -410,10 +459,12 @@ ndr_status ndr_check_unmapped(const char *call, const char *what, ndr_queue *que
                               ndr_event **event)
 {
     ndr_status status = NDR_OK;
-    if (zones) {
-        ndr_check_begin(queue->context);
-        status = check_after_unmap(call, what, queue, zones);
-        ndr_check_end(queue->context);
+    const bool is_checked = zones && !ndr_waits_for_own_task(&(ndr_order){ .queue = queue });
+    if (is_checked) status = made ? ndr_event_wait(made) : ndr_queue_finish(queue);
+    if (is_checked && status == NDR_OK) {
+        ndr_turn_take(&queue->context->checker->turns);
+        status = check_after_unmap(call, what, queue->context, zones);
+        ndr_turn_pass(&queue->context->checker->turns);
     }
     if (status != NDR_OK) ndr_event_destroy(made);
     else if (event) *event = made;
@@ -436,7 +487,7 @@ static void print_checker(const ndr_checker *checker, ndr_text *out)
     unsigned long long guarded = 0;
     for (const ndr_zones *zones = checker->zones; zones; zones = zones->next) guarded += !zones->native_handle_exposed;
     ndr_text_add(out, "checking is on: %llu launches were checked, %llu buffers have guard zones now\n",
-                 (unsigned long long)checker->launches, guarded);
+                 (unsigned long long)atomic_load(&checker->turns.launches), guarded);
     for (int i = 0; i < NDR_UNCHECKED_COUNT; ++i)
         if (checker->unchecked[i].count > 0)
             ndr_text_add(out, "unchecked: %llu of the buffers %s; the first is number %llu, of %zu bytes\n",
@@ -452,9 +503,9 @@ static void print_report(ndr_context *context, ndr_text *out)
         ndr_text_add(out, "checking is off: set NDR_CHECK=1, or ndr_context_desc.check\n");
         return;
     }
-    ndr_check_begin(context);
+    ndr_mutex_lock(&context->checker->lock);
     print_checker(context->checker, out);
-    ndr_check_end(context);
+    ndr_mutex_unlock(&context->checker->lock);
     ndr_handle_print_mistakes(out);
 }
 

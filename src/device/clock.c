@@ -52,7 +52,8 @@ static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b
 {
     cl_event event;
     b->before_ns = ndr_clock_ns();
-    if (ndr_submit_marker(&(ndr_submission){ .queue = queue, .done = &event }) != NDR_OK) return false;
+    const char *call;
+    if (ndr_command_last_marker(context, queue, &event, &call) != CL_SUCCESS) return false;
     (void)ndr_cl.clFlush(queue);
     ndr_spin_on_event(context, SPIN_NS, event);
     const bool has_ended = ndr_wait_for_event(context, event) == CL_SUCCESS;

@@ -38,8 +38,9 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
 {
     made->device = entry->device;
     made->caps = entry->caps;
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120, "device \"%s\" offers %s; libndr needs OpenCL 1.2",
-                   made->caps.info.name, made->caps.info.opencl);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120,
+                   "device \"%s\" offers %s, but libndr needs OpenCL 1.2; choose another device", made->caps.info.name,
+                   made->caps.info.opencl);
     if (cl) {
         NDR_TRY_CL(clRetainContext(cl));
         made->cl = cl;
@@ -70,6 +71,7 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     bool is_checked;
     ndr_checker *checker = NULL;
     NDR_TRY(read_check_mode(check, &is_checked));
+    NDR_TRY(ndr_disk_check(ndr_environment("NDR_CACHE"), ndr_environment("NDR_CACHE_MIB")));
     if (is_checked) NDR_TRY(ndr_checker_create(&checker));
     ndr_handles_add_context(is_checked);
     ndr_context *made = ndr_handle_new(NDR_HANDLE_CONTEXT, sizeof *made, is_checked);

@@ -156,35 +156,33 @@ typedef struct ndr_wait_list {
     const cl_event *events;
 } ndr_wait_list;
 
-/* Where a command goes and what it waits for. `done` gets its event, which the caller releases; NULL: it needs none. */
+/* Where the next command goes and what it waits for. Each command that is enqueued moves it on to the next one. */
 typedef struct ndr_submission {
     cl_command_queue queue;
     ndr_wait_list waits;
-    cl_event *done;
+    cl_event *done; /* gets the command's event, which the caller releases; NULL: no command needs one */
+    bool is_chain;  /* each command waits for the event of the one before it */
 } ndr_submission;
 
-/* Enqueue a command. Sizes and offsets of a kernel are in OpenCL's order; its name is for traces. A failure names
- * OpenCL's function and leaves the outputs unchanged. */
-ndr_status ndr_submit_kernel(const ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims,
-                             const size_t *offset, const size_t *global, const size_t *local);
-ndr_status ndr_submit_marker(const ndr_submission *s);
-ndr_status ndr_submit_no_op(const ndr_submission *s, ndr_queue *queue); /* which has memory for it */
-ndr_status ndr_submit_barrier(const ndr_submission *s);
-ndr_status ndr_submit_read(const ndr_submission *s, cl_mem from, bool blocks, size_t offset_bytes, size_t size_bytes,
-                           void *host);
-ndr_status ndr_submit_write(const ndr_submission *s, cl_mem to, bool blocks, size_t offset_bytes, size_t size_bytes,
-                            const void *host);
-ndr_status ndr_submit_copy(const ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
-                           const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes);
-ndr_status ndr_submit_fill(const ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes,
-                           size_t offset_bytes, size_t size_bytes);
+/* Enqueue a command by the form of OpenCL's function that does not block. Sizes and offsets of a kernel are in OpenCL's
+ * order; its name is for traces. The host's memory must stay until the command has ended. A failure names OpenCL's
+ * function and leaves the outputs and `s` unchanged. */
+ndr_status ndr_submit_kernel(ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims, const size_t *offset,
+                             const size_t *global, const size_t *local);
+ndr_status ndr_submit_marker(ndr_submission *s);
+ndr_status ndr_submit_barrier(ndr_submission *s);
+ndr_status ndr_submit_read(ndr_submission *s, cl_mem from, size_t offset_bytes, size_t size_bytes, void *host);
+ndr_status ndr_submit_write(ndr_submission *s, cl_mem to, size_t offset_bytes, size_t size_bytes, const void *host);
+ndr_status ndr_submit_copy(ndr_submission *s, cl_mem from, size_t from_offset_bytes, cl_mem to, size_t to_offset_bytes,
+                           size_t size_bytes);
+ndr_status ndr_submit_fill(ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes, size_t offset_bytes,
+                           size_t size_bytes);
+ndr_status ndr_submit_map(ndr_submission *s, cl_mem buffer, cl_map_flags flags, size_t offset_bytes, size_t size_bytes,
+                          void **host);
+ndr_status ndr_submit_unmap(ndr_submission *s, cl_mem buffer, void *host);
 
-/* Whether ndr_submit_fill() may wait for earlier work. */
-bool ndr_fill_waits(size_t pattern_bytes, size_t offset_bytes, size_t size_bytes);
-
-ndr_status ndr_submit_map(const ndr_submission *s, cl_mem buffer, cl_map_flags flags, size_t offset_bytes,
-                          size_t size_bytes, void **host);
-ndr_status ndr_submit_unmap(const ndr_submission *s, cl_mem buffer, void *host);
+/* A command without work: it fills byte `at` of memory that nobody reads. */
+ndr_status ndr_submit_no_op(ndr_submission *s, cl_mem memory, size_t at);
 
 /* One side of a rectangle in OpenCL's order: columns in bytes, rows, planes. The host's memory has no `cl`, and starts
  * at the origin. */
@@ -193,11 +191,11 @@ typedef struct ndr_cl_rect_side {
     size_t origin[3], pitch[2]; /* a plane's pitch of 0 is that of the rectangle */
 } ndr_cl_rect_side;
 
-ndr_status ndr_submit_read_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], bool blocks, void *host);
-ndr_status ndr_submit_write_rect(const ndr_submission *s, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
-                                 const size_t extent[3], bool blocks, const void *host);
-ndr_status ndr_submit_copy_rect(const ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+ndr_status ndr_submit_read_rect(ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
+                                const size_t extent[3], void *host);
+ndr_status ndr_submit_write_rect(ndr_submission *s, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
+                                 const size_t extent[3], const void *host);
+ndr_status ndr_submit_copy_rect(ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
                                 const size_t extent[3]);
 
 /* A part of an image: origin and extent in elements, in OpenCL's order. */
@@ -208,27 +206,19 @@ typedef struct ndr_cl_part {
 } ndr_cl_part;
 
 /* Pitches of the host's memory; 0: dense. Copies go to `to_origin` of `to`. */
-ndr_status ndr_submit_read_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                 size_t slice_pitch, void *host);
-ndr_status ndr_submit_write_image(const ndr_submission *s, const ndr_cl_part *part, bool blocks, size_t row_pitch,
-                                  size_t slice_pitch, void *host);
-ndr_status ndr_submit_fill_image(const ndr_submission *s, const ndr_cl_part *part, const void *value);
-ndr_status ndr_submit_copy_image(const ndr_submission *s, const ndr_cl_part *part, cl_mem to,
-                                 const size_t to_origin[3]);
-ndr_status ndr_submit_map_image(const ndr_submission *s, const ndr_cl_part *part, cl_map_flags flags, void **host,
+ndr_status ndr_submit_read_image(ndr_submission *s, const ndr_cl_part *part, size_t row_pitch, size_t slice_pitch,
+                                 void *host);
+ndr_status ndr_submit_write_image(ndr_submission *s, const ndr_cl_part *part, size_t row_pitch, size_t slice_pitch,
+                                  void *host);
+ndr_status ndr_submit_fill_image(ndr_submission *s, const ndr_cl_part *part, const void *value);
+ndr_status ndr_submit_copy_image(ndr_submission *s, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3]);
+ndr_status ndr_submit_map_image(ndr_submission *s, const ndr_cl_part *part, cl_map_flags flags, void **host,
                                 size_t *row_pitch, size_t *slice_pitch);
 
-/* Unmap when the mapping is abandoned. A failure is ignored. */
-void ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
-
-/* Enqueue a marker to wait for. Returns the code of OpenCL's function, whose name `call` gets; ndr_last_error() stays
- * what it is. */
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call);
-
 /* Of OpenCL 2.0's shared memory. */
-ndr_status ndr_submit_shared_map(const ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes);
-ndr_status ndr_submit_shared_unmap(const ndr_submission *s, void *start);
-ndr_status ndr_submit_shared_migrate(const ndr_submission *s, const void *start, size_t size_bytes);
+ndr_status ndr_submit_shared_map(ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes);
+ndr_status ndr_submit_shared_unmap(ndr_submission *s, void *start);
+ndr_status ndr_submit_shared_migrate(ndr_submission *s, const void *start, size_t size_bytes);
 
 /* Whether the loader has OpenCL 2.0's commands for shared memory, and 2.1's that migrates it. */
 bool ndr_submit_knows_shared(void);
@@ -239,8 +229,51 @@ bool ndr_submit_knows_migration(void);
 typedef cl_int(CL_API_CALL *ndr_shared_copier)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
                                                const cl_event *, cl_event *);
 extern const char ndr_shared_copier_name[];
-ndr_status ndr_submit_shared_copy(const ndr_submission *s, ndr_shared_copier copy, bool blocks, void *to,
-                                  const void *from, size_t size_bytes);
+ndr_status ndr_submit_shared_copy(ndr_submission *s, ndr_shared_copier copy, void *to, const void *from,
+                                  size_t size_bytes);
+
+/* For commands whose failure does not replace ndr_last_error(): they return the code of OpenCL's function, whose name
+ * `call` gets. */
+cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call);
+cl_int ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host);
+
+/* ---- command.c ---- */
+
+typedef struct ndr_order ndr_order;
+typedef struct ndr_cause ndr_cause;
+
+/* Enqueues what `what` describes by functions of submit.c, at most NDR_MAX_PIECES commands. It must not wait. */
+typedef ndr_status ndr_enqueue(ndr_submission *s, const void *what);
+
+/* Work to enqueue. */
+typedef struct ndr_command {
+    const ndr_order *order; /* of a live queue */
+    ndr_enqueue *enqueue;
+    const void *what;
+    const char *kernel; /* of a launch: its kernel's name, for sentences; NULL: another command */
+} ndr_command;
+
+/* Enqueue a command behind what its order names, and create its event if `event` is set. If it fails after some of its
+ * pieces were enqueued, those run. */
+ndr_status ndr_command_run(const ndr_command *command, ndr_event **event);
+
+/* The same after ndr_order_check(), which may call the driver: for callers with a lock. */
+ndr_status ndr_command_run_checked(const ndr_command *command, ndr_event **event);
+
+/* Enqueue it, and wait until it has ended. The host's memory that it uses is the caller's again, unless the sentence says
+ * otherwise. */
+ndr_status ndr_command_run_and_wait(const ndr_command *command);
+
+/* Enqueue one command behind no event, in a queue that libndr alone uses or when an object ends. */
+ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, ndr_enqueue *enqueue,
+                                 const void *what, cl_event *done);
+
+/* ndr_submit_last_marker() and ndr_submit_last_unmap() of such a queue. */
+cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call);
+void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem buffer, void *host);
+
+/* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
+ndr_status ndr_command_end_event(const char *call, ndr_event *event, const ndr_cause *cause);
 
 /* ---- caps.c ---- */
 
@@ -294,6 +327,13 @@ void ndr_catalog_free(ndr_catalog *catalog);
  * origin of the words. */
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
                               size_t *chosen);
+
+/* ---- drivers.c ---- */
+
+/* The sentence says what to install or to mend: a driver, a library that an .icd file names, a folder that drivers
+ * cannot write to. `error` is the loader's. */
+ndr_status ndr_fail_without_driver(cl_int error);
+ndr_status ndr_fail_without_device(unsigned drivers, const ndr_catalog *catalog);
 
 /* ---- attachment.c ---- */
 
@@ -441,8 +481,9 @@ struct ndr_context {
     ndr_checker *checker;       /* NULL: unchecked */
     ndr_traced_context *traced; /* NULL: not traced */
     ndr_mutex order_lock;       /* guards what order.c keeps of events and queues */
+    ndr_queue *queues;          /* with order_lock */
     ndr_orphan *orphans;        /* events of destroyed queues, with order_lock */
-    ndr_mutex fail_lock;        /* held while a command with a wait list is enqueued, and while a user's event fails */
+    ndr_mutex fail_lock;        /* of command.c: while a command with a wait list is enqueued, or a user's event fails */
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */
@@ -470,15 +511,15 @@ bool ndr_cache_put(ndr_context *context, const char *question, const void *value
 /* ---- order.c ---- */
 
 /* Where a command goes and what it waits for. */
-typedef struct ndr_order {
+struct ndr_order {
     ndr_queue *queue;
     ndr_event *const *events; /* `count` of them; NULLs are left out */
     size_t count;
     ndr_event *also; /* one more; NULL: none */
-    bool is_nested; /* ndr_after() of ndr_after(), which is refused */
+    bool is_nested;  /* ndr_after() of ndr_after(), which is refused */
     bool is_fence;   /* of a mark or barrier: without events it waits for all before it */
     bool is_barrier; /* later commands wait for it */
-} ndr_order;
+};
 
 /* What a public function got as its queue: a queue, or what ndr_after() made of one. */
 static inline ndr_order ndr_order_of(ndr_queue *passed)
@@ -496,11 +537,11 @@ static inline ndr_order ndr_order_of(ndr_queue *passed)
 ndr_status ndr_order_check_queue(const char *call, const ndr_order *order);
 
 /* Why work failed; a constant. */
-typedef struct ndr_cause {
+struct ndr_cause {
     ndr_status status;
     int32_t code; /* OpenCL's, or 0 */
     char sentence[512];
-} ndr_cause;
+};
 
 const ndr_cause *ndr_cause_new(ndr_status status, int32_t code, const char *sentence);
 void ndr_cause_free(const ndr_cause *cause);
@@ -509,15 +550,27 @@ void ndr_cause_free(const ndr_cause *cause);
 ndr_event *ndr_event_keep(ndr_event *event);
 void ndr_event_release(ndr_event *event); /* NULL is fine */
 
-/* Check the events of `order` and make them the wait list of `made`, whose command comes next. Refuses an event of
- * another context, and one whose work has failed. On success it holds the context's fail_lock until the next call. */
+/* Refuse events that are not live or belong to another context. Flushes the queues of those whose work has not ended. */
+ndr_status ndr_order_check(const ndr_order *order);
+
+/* Whether a command must wait for events, or its own event must be kept. With the queue's lock held. */
+bool ndr_order_waits(const ndr_order *order);
+
+/* Make what the command must wait for the wait list of `made`. Refuses an event whose work has failed. Both with the
+ * queue's lock held, of which the second is called once the command is enqueued: it keeps the event until its work has
+ * ended. `*gone` gets events for ndr_events_release(), after the lock. */
 ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made);
+void ndr_queue_track(ndr_queue *queue, ndr_event *made, ndr_event **gone);
+void ndr_events_release(ndr_event *gone);
 
-/* The command is enqueued: keep its event until its work has ended. */
-void ndr_queue_track(ndr_queue *queue, ndr_event *event);
+/* Of a user's event: refuse the end of one that has ended or that is not a user's. `cause` is there before the driver
+ * ends it. The second takes it back if the driver refuses. */
+ndr_status ndr_event_begin_end(const char *call, ndr_event *event, const ndr_cause *cause);
+void ndr_event_take_back_end(ndr_event *event);
 
-/* The command was not enqueued. Takes over `made`, which may be NULL. */
-void ndr_event_abandon(ndr_event *made);
+/* Of a user's event that is to fail: work that has not ended, that no user's event holds back, and that commands behind
+ * this event also wait for. With a reference; NULL: there is none. */
+ndr_event *ndr_event_find_under_way(const ndr_event *failing);
 
 /* Fail with the first cause if the work has failed; NDR_OK also if it has not ended. */
 ndr_status ndr_event_check(ndr_event *event);
@@ -525,7 +578,13 @@ ndr_status ndr_event_check(ndr_event *event);
 /* The same for the events that the queue keeps; the first failure is reported once. */
 ndr_status ndr_queue_take_failure(ndr_queue *queue);
 
-/* The queue is destroyed: return its references. */
+/* An event that the queue keeps and whose work has not ended, with a reference; NULL: there is none. */
+ndr_event *ndr_queue_find_unfinished(ndr_queue *queue);
+
+/* A new queue: its context lists it. */
+void ndr_queue_list(ndr_queue *queue);
+
+/* The queue is destroyed: return its references, and list it no longer. */
 void ndr_queue_forget_events(ndr_queue *queue);
 
 /* Release what is left of destroyed queues; `only_complete`: that whose work ended with success. */
@@ -537,7 +596,9 @@ enum { NDR_NO_OP_BYTES = 1024 }; /* far more than commands without work run at t
 
 struct ndr_queue {
     uint64_t seal;
+    atomic_uint references; /* one for the caller, and one for each event of its commands */
     ndr_context *context;
+    ndr_mutex lock; /* of command.c: held while a command is enqueued */
     cl_command_queue cl;
     bool profiling;
     int64_t spin_ns;        /* as in ndr_queue_desc */
@@ -546,9 +607,11 @@ struct ndr_queue {
     atomic_uint no_ops;     /* commands that have filled one of them */
     _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
-    bool has_barrier;       /* out of order: one is in the list below */
+    /* Guarded by the context's order_lock: */
+    ndr_queue *next;                   /* of the context's */
+    bool has_barrier;                  /* out of order: one is in the list below */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
-    atomic_uint tracked_count;         /* of the list; changed with the context's order_lock held, read without */
+    atomic_uint tracked_count;         /* of the list; grows with `lock` held, too, and is then read without order_lock */
     unsigned sweep_at;                 /* the count at which it is searched for work that has ended */
     ndr_event *failed;                 /* the first of them that failed since the last finish; NULL: none */
     ndr_attachments attachments;       /* freed before `cl` */
@@ -557,6 +620,13 @@ struct ndr_queue {
 /* Create a queue for `cl`. If it succeeds, it takes over the reference of `cl`. */
 ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_queue_properties properties,
                           ndr_queue **queue);
+
+/* Take or return one reference; ndr_queue_destroy() returns the caller's. */
+ndr_queue *ndr_queue_keep(ndr_queue *queue);
+void ndr_queue_release(ndr_queue *queue);
+
+/* Enqueue a command that does nothing, in a queue that has memory for it. */
+ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue);
 
 /* ndr_queue_mark() in that order. */
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event);
@@ -570,62 +640,36 @@ struct ndr_event {
     uint64_t seal;
     atomic_uint references; /* one for the caller, one for each queue that keeps it and each event that waits for it */
     ndr_context *context;
-    cl_event inner[NDR_MAX_PIECES - 2]; /* of the pieces between `first` and `last` of a launch, where they are held */
-    cl_event first, last;               /* `last` NULL: one command. The event holds a reference to each */
-    const char *kernel;                 /* its name, for sentences; NULL: another command */
-    bool profiling;
-    bool is_tracked;           /* its queue keeps it until it has ended */
-    bool is_barrier;           /* out of order: later commands wait for it */
-    bool waits_for_all;        /* out of order: for events before it in the queue's list that are not in `waits` */
-    bool is_users;             /* made by ndr_event_create() */
-    int64_t spin_ns;           /* of its queue */
-    cl_command_queue to_flush; /* before spinning; a reference to the queue. NULL: nothing */
+    ndr_queue *queue;                      /* of its command, with a reference; NULL: a user's event */
+    cl_event pieces[NDR_MAX_PIECES + 1];   /* in the order of the commands, with a reference to each */
+    unsigned piece_count;
+    const char *kernel; /* its name, for sentences; NULL: another command */
+    bool is_joined;     /* its first piece belongs to work before its own */
+    bool is_barrier;    /* out of order: later commands wait for it */
+    bool waits_for_all; /* out of order: for events before it in the queue's list that are not in `waits` */
+    bool is_users;      /* made by ndr_event_create() */
     /* Guarded by the context's order_lock: */
-    ndr_event *next;   /* of those that its queue keeps */
+    ndr_event *next;   /* of those that its queue keeps, or that are to be released */
     ndr_event *parent; /* during the search for causes: the one that waits for this one */
     ndr_event **waits; /* what its command waits for; none once its queue no longer keeps it */
     size_t wait_count;
     size_t waits_in_order;  /* 1: the last of them is the command before it in the queue; 0 */
+    size_t searched;        /* during the search: how many of `waits` were looked at */
+    bool is_held_back;      /* during the search for work under way: a user's event that has not ended is before it */
+    bool is_behind;         /* and so is the one that is to fail */
+    size_t gone_count;      /* for ndr_events_release(): how many of `waits` have references still */
+    bool is_ending;         /* a user's event: it ends, or has ended */
     bool is_settled;        /* it is known to have ended */
     bool is_noted;          /* its queue has recorded the failure */
     bool inherits;          /* `cause` is that of an earlier command */
     const ndr_cause *cause; /* why it failed; NULL: it did not, as far as is known */
-    /* Used only while its command is enqueued: */
+    /* Used only while its command is enqueued, with the queue's lock held: */
     cl_event *list;
     cl_uint list_count;
 };
 
-/* Create an event before the work is enqueued, so that nothing can fail afterwards. `wanted` NULL: no event is
- * created and `*made` is NULL, unless the command waits for others or the queue keeps events. */
-ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made);
-
-/* The wait list of the command. `made` may be NULL. */
-static inline ndr_wait_list ndr_event_list(const ndr_event *made)
-{
-    return made ? (ndr_wait_list){ made->list_count, made->list } : (ndr_wait_list){ 0, NULL };
-}
-
-/* The work is enqueued: store the event in `*wanted`, if one is wanted. Takes over `made`, `first` and `last`. */
-void ndr_event_return(ndr_queue *queue, ndr_event *made, cl_event first, cl_event last, ndr_event **wanted);
-
-/* After submitting one command: return the event if `status` is NDR_OK, otherwise destroy it. Returns `status`. */
-ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_event *made, cl_event done,
-                                       ndr_event **wanted);
-
-/* The common end of a function whose command an order describes: prepare its event, enqueue it by `submit`, which gets
- * &NAME, and return the event. */
-#define NDR_SUBMIT_AND_RETURN(order, event, NAME, submit)                                                 \
-    do {                                                                                                  \
-        ndr_event *made_;                                                                                 \
-        cl_event done_ = NULL;                                                                            \
-        NDR_TRY(ndr_event_prepare((order), (event), &made_));                                             \
-        const ndr_submission NAME = { (order)->queue->cl, ndr_event_list(made_), made_ ? &done_ : NULL }; \
-        const ndr_status status_ = (submit);                                                              \
-        return ndr_event_return_or_destroy(status_, (order)->queue, made_, done_, (event));               \
-    } while (0)
-
-/* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
-ndr_status ndr_event_set_end(const char *call, ndr_event *event, const ndr_cause *cause);
+/* An event without pieces; of a command in that queue, or NULL for a user's event. */
+ndr_status ndr_event_new(ndr_context *context, ndr_queue *queue, ndr_event **event);
 
 /* Free an event without references. */
 void ndr_event_free(ndr_event *event);
@@ -633,7 +677,8 @@ void ndr_event_free(ndr_event *event);
 /* Wait until all of them have ended, for at most `timeout_ns`, without asking how. */
 ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns);
 
-/* The OpenCL event that completes last. */
+/* The OpenCL events that begin first and end last. */
+cl_event ndr_event_first(const ndr_event *event);
 cl_event ndr_event_end(const ndr_event *event);
 
 /* OpenCL's state of an event; `unknown` if the query fails. */
@@ -643,7 +688,7 @@ cl_int ndr_cl_event_code(cl_event event, cl_int unknown);
 bool ndr_cl_event_times(cl_event event, cl_ulong *started, cl_ulong *ended);
 
 /* Flush the queue of work that has not ended, or it may never start. Not if that queue is `but`. */
-ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but);
+ndr_status ndr_event_flush(const ndr_event *event, const ndr_queue *but);
 
 /* OpenCL's state of the work: negative if it failed, CL_COMPLETE if it ended, more if not, or if that is unknown. */
 cl_int ndr_event_code(const ndr_event *event);
@@ -695,14 +740,13 @@ static inline bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_
     return atomic_load(device_writes ? &mappings->count : &mappings->count_for_writing) == 0;
 }
 
-/* What to map. `submit` enqueues the mapping. */
+/* What to map. `submit` enqueues the mapping, and sets `host`. */
 typedef struct ndr_map_request {
     ndr_mappings *mappings;
     cl_mem cl;
     ndr_bytes bytes; /* as in ndr_mapping */
     ndr_map_access access;
-    ndr_status (*submit)(const ndr_submission *s, const struct ndr_map_request *request, cl_map_flags flags,
-                         void **host);
+    ndr_status (*submit)(ndr_submission *s, const struct ndr_map_request *request, void **host);
     void *more; /* for `submit` */
 } ndr_map_request;
 
@@ -714,7 +758,7 @@ cl_map_flags ndr_map_flags(ndr_map_access access);
 ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host);
 ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
                      ndr_event **event);
-void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl);
+void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl);
 
 /* ---- buffer.c ---- */
 
@@ -804,11 +848,18 @@ ndr_access ndr_host_access_of(cl_mem_flags flags);
 /* Add to a failure of an allocation how much was requested and how much there is. Returns `status`. */
 ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
 
-/* Submit a transfer with the host's memory and wait until it has ended. `submit` blocks in the driver or returns an
- * event. */
-typedef ndr_status ndr_transfer_submit(const void *transfer, bool blocks, ndr_event **event);
-ndr_status ndr_transfer_and_wait(const ndr_order *order, bool writes, ndr_transfer_submit *submit,
-                                 const void *transfer);
+/* Refuse a queue or buffer that is NULL, of two contexts, or bytes that the buffer does not have; and, in the second, a
+ * buffer that is mapped so that the device must not use it. */
+ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, const ndr_buffer *buffer,
+                                  size_t offset_bytes, size_t size_bytes);
+ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes);
+
+/* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
+extern size_t ndr_max_fill_patterns;
+
+/* Enqueue a copy of checked bytes. */
+ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
+                                  const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes);
 
 /* Whether both contain the same byte of memory, of one buffer or of two views. */
 bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b);
@@ -887,6 +938,59 @@ ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue);
 /* Declare allocations, and buffers with addresses, to a kernel that reaches them without an argument. */
 ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t count);
 
+/* ---- task.c ---- */
+
+/* The queue of the host task that this thread runs, to compare with; NULL: it runs none. */
+extern _Thread_local const ndr_queue *ndr_task_queue;
+
+/* ---- turns.c ---- */
+
+/* Launches of a checked context take turns. It has the turns of unmap calls, too. */
+typedef struct ndr_turns {
+    ndr_mutex lock; /* held for a moment only; guards the rest */
+    ndr_condition passed;
+    bool is_taken;
+    atomic_uint waiting;         /* threads that wait for a turn; read without the lock */
+    _Atomic(uint64_t) launches;  /* so far */
+    struct ndr_overlap *overlaps; /* launches that were enqueued, and not waited for during their turn */
+} ndr_turns;
+
+void ndr_turns_init(ndr_turns *turns); /* zeroed memory */
+void ndr_turns_destroy(ndr_turns *turns);
+
+/* Wait for a turn; pass it on. It is a state, not a lock: its owner may wait in the driver, and destroy, create and
+ * map need no turn. A thread that has one takes no other. */
+void ndr_turn_take(ndr_turns *turns);
+void ndr_turn_pass(ndr_turns *turns);
+
+/* The number of a new launch, from 1. */
+uint64_t ndr_turns_count(ndr_turns *turns);
+
+/* How long a launch is waited for before the log has a warning. Tests lower it. */
+extern int64_t ndr_long_wait_ns;
+
+/* Without a turn, before a launch in that order: wait for what it waits for, which may be a host task that needs a
+ * turn. `kernel`: its name, for the log. */
+ndr_status ndr_turns_wait_before(const ndr_order *order, const char *kernel);
+
+/* With a turn, wait until launch `number` has ended, with success or not. If it does not start, because another thread
+ * has enqueued such a host task before it, the others get their turns first. */
+ndr_status ndr_turn_wait(ndr_turns *turns, const ndr_event *event, uint64_t number, const char *kernel);
+
+/* Whether a command in that order waits for the end of the host task that this thread runs: then it must not wait for
+ * the command. */
+bool ndr_waits_for_own_task(const ndr_order *order);
+
+/* A launch was enqueued that is not waited for. */
+void ndr_turns_add_overlap(ndr_turns *turns, const ndr_event *event, uint64_t number, const char *kernel);
+
+/* With a turn, after the zones are read: a launch other than `number` that may have written to them since they were
+ * last read, as the end of a sentence; empty if there is none. Forgets those that had ended before the turn. */
+typedef struct ndr_overlap_text {
+    char chars[256];
+} ndr_overlap_text;
+ndr_overlap_text ndr_turns_take_overlap(ndr_turns *turns, uint64_t number);
+
 /* ---- check.c ---- */
 
 /* Pure: parse NDR_CHECK; NULL or "" is off. An unknown word is refused. */
@@ -920,16 +1024,8 @@ typedef enum ndr_unchecked {
 void ndr_check_exclude(const ndr_buffer *buffer, ndr_unchecked reason);
 void ndr_check_count_image(ndr_context *context);
 
-/* No other checked launch runs in the context between these two calls. */
-void ndr_check_begin(ndr_context *context);
-void ndr_check_end(ndr_context *context);
-
-/* Between them, after a launch: finish the queue and inspect all zones. `*launch` is the number of the launch, from
- * 1; `*damaged` zones that were changed, or NULL. The zones are restored. */
-ndr_status ndr_check_inspect(ndr_queue *queue, uint64_t *launch, const ndr_zones **damaged);
-
-/* The result for one buffer or shared allocation; NULL: it has no zones. Both are numbered in the order of their
- * creation in the context, from 1. */
+/* What ndr_check_inspect() found for one buffer or shared allocation, with the same turn; NULL: it has no zones. Both
+ * are numbered in the order of their creation in the context, from 1. */
 bool ndr_zones_are_damaged(const ndr_zones *zones);
 uint64_t ndr_zones_number(const ndr_zones *zones);
 
@@ -939,6 +1035,13 @@ typedef struct ndr_damage_text {
     char chars[384];
 } ndr_damage_text;
 ndr_damage_text ndr_zones_print(const ndr_zones *zones, const char *whose, size_t element_bytes);
+
+/* The turns of a checked context. */
+ndr_turns *ndr_check_turns(const ndr_context *context);
+
+/* With a turn, after a launch has ended: inspect all zones, and restore those that were changed. `*damaged` is the
+ * number of one of them, or 0, and `what` then its ndr_zones_print(), as that of no argument. */
+ndr_status ndr_check_inspect(const ndr_context *context, uint64_t *damaged, ndr_damage_text *what);
 
 /* Check the zones, which may be NULL, after the host has unmapped `what`, "buffer", by `call`. `made`, that command's
  * event or NULL, goes to `*event`, or is destroyed if the check fails. */

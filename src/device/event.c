@@ -2,79 +2,41 @@
 #include "device/device.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static ndr_event *new_event(ndr_context *context)
+ndr_status ndr_event_new(ndr_context *context, ndr_queue *queue, ndr_event **event)
 {
-    ndr_event *event = ndr_handle_new(NDR_HANDLE_EVENT, sizeof *event, context->checker != NULL);
-    if (!event) return NULL;
-    atomic_init(&event->references, 1);
-    event->context = ndr_context_keep(context);
-    return event;
+    ndr_event *made = ndr_handle_new(NDR_HANDLE_EVENT, sizeof *made, context->checker != NULL);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
+    atomic_init(&made->references, 1);
+    made->context = ndr_context_keep(context);
+    made->queue = queue ? ndr_queue_keep(queue) : NULL;
+    *event = made;
+    return NDR_OK;
 }
 
-/* `waits`: the work has something to wait for. */
-__attribute__((noinline)) static ndr_status make_event(const ndr_order *order, bool waits, ndr_event **made)
-{
-    ndr_queue *const queue = order->queue;
-    ndr_event *event = new_event(queue->context);
-    if (!event) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
-    event->profiling = queue->profiling;
-    event->spin_ns = queue->spin_ns;
-    if (queue->spin_ns > 0 && ndr_cl.clRetainCommandQueue(queue->cl) == CL_SUCCESS) event->to_flush = queue->cl;
-    const ndr_status status = waits ? ndr_order_add_waits(order, event) : NDR_OK;
-    if (status == NDR_OK) *made = event;
-    else ndr_event_release(event);
-    return status;
-}
+cl_event ndr_event_first(const ndr_event *event) { return event->pieces[0]; }
+cl_event ndr_event_end(const ndr_event *event) { return event->pieces[event->piece_count - 1]; }
 
-ndr_status ndr_event_prepare(const ndr_order *order, ndr_event **wanted, ndr_event **made)
+/* With the lock held: the queue may keep `event` and read its state. The other pieces stay, because PoCL 3.1 aborts if
+ * a command fails whose event nobody holds. */
+static void put_first(ndr_event *event, cl_event first)
 {
-    const ndr_queue *const queue = order->queue;
-    const bool waits = order->count > 0 || order->also || order->is_nested
-                       || (order->is_fence && queue->is_out_of_order)
-                       || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
-    *made = NULL;
-    return wanted || waits ? make_event(order, waits, made) : NDR_OK;
-}
-
-static void release_event(cl_event event)
-{
-    if (event) ndr_cl.clReleaseEvent(event);
-}
-
-void ndr_event_return(ndr_queue *queue, ndr_event *made, cl_event first, cl_event last, ndr_event **wanted)
-{
-    if (!made) {
-        release_event(first);
-        release_event(last);
-        return;
+    if (event->is_joined) {
+        ndr_cl.clReleaseEvent(event->pieces[0]);
+    } else {
+        memmove(event->pieces + 1, event->pieces, event->piece_count * sizeof event->pieces[0]);
+        ++event->piece_count;
     }
-    made->first = first;
-    made->last = last;
-    if (made->is_tracked) ndr_queue_track(queue, made);
-    if (wanted) *wanted = made;
-    else ndr_event_release(made);
+    event->pieces[0] = first;
+    event->is_joined = true;
 }
-
-ndr_status ndr_event_return_or_destroy(ndr_status status, ndr_queue *queue, ndr_event *made, cl_event done,
-                                       ndr_event **wanted)
-{
-    if (status == NDR_OK) ndr_event_return(queue, made, done, NULL, wanted);
-    else ndr_event_abandon(made);
-    return status;
-}
-
-cl_event ndr_event_end(const ndr_event *event) { return event->last ? event->last : event->first; }
 
 ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 {
     if (!first || !last) return first ? first : last;
-    ndr_mutex_lock(&last->context->order_lock); /* the queue may keep `last` and read its state */
-    if (ndr_cl.clRetainEvent(first->first) == CL_SUCCESS) {
-        if (last->last) release_event(last->first);
-        else last->last = last->first;
-        last->first = first->first;
-    }
+    ndr_mutex_lock(&last->context->order_lock);
+    if (ndr_cl.clRetainEvent(first->pieces[0]) == CL_SUCCESS) put_first(last, first->pieces[0]);
     ndr_mutex_unlock(&last->context->order_lock);
     ndr_event_destroy(first);
     return last;
@@ -82,10 +44,8 @@ ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
 
 void ndr_event_free(ndr_event *event)
 {
-    release_event(event->first);
-    release_event(event->last);
-    for (size_t i = 0; i < NDR_MAX_PIECES - 2; ++i) release_event(event->inner[i]);
-    if (event->to_flush) ndr_cl.clReleaseCommandQueue(event->to_flush);
+    for (unsigned i = 0; i < event->piece_count; ++i) ndr_cl.clReleaseEvent(event->pieces[i]);
+    if (event->queue) ndr_queue_release(event->queue);
     ndr_cause_free(event->cause);
     free(event->waits);
     ndr_context_release(event->context);
@@ -97,37 +57,41 @@ void ndr_event_destroy(ndr_event *event)
 {
     if (!ndr_handle_retire(NDR_HANDLE_EVENT, event, __func__)) return;
     if (event->is_users && ndr_event_code(event) > CL_COMPLETE)
-        NDR_IGNORE(ndr_event_set_end(__func__, event,
-                                     ndr_cause_new(NDR_BAD_ARGUMENT, 0,
-                                                   "an event of ndr_event_create() was destroyed before it had ended; "
-                                                   "call ndr_event_complete() first")));
+        NDR_IGNORE(ndr_command_end_event(__func__, event,
+                                         ndr_cause_new(NDR_BAD_ARGUMENT, 0,
+                                                       "an event of ndr_event_create() was destroyed before it had "
+                                                       "ended; call ndr_event_complete() first")));
     ndr_event_release(event);
 }
 
 /* ---- user events ---- */
 
+static ndr_status create_gate(ndr_event *event)
+{
+    cl_int error;
+    atomic_store(&event->context->has_user_events, true);
+    event->pieces[0] = ndr_cl.clCreateUserEvent(event->context->cl, &error);
+    NDR_TRY_CL_AS("clCreateUserEvent", error);
+    event->piece_count = 1;
+    event->is_users = true;
+    return NDR_OK;
+}
+
 ndr_status ndr_event_create(ndr_context *context, ndr_event **event)
 {
     NDR_REQUIRE_SET(context, event);
-    ndr_event *made = new_event(context);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an event");
-    cl_int error;
-    made->is_users = true;
-    atomic_store(&context->has_user_events, true);
-    made->first = ndr_cl.clCreateUserEvent(context->cl, &error);
-    if (error == CL_SUCCESS) {
-        *event = made;
-        return NDR_OK;
-    }
-    made->first = NULL;
-    ndr_event_release(made);
-    return ndr_fail_cl(error, "clCreateUserEvent");
+    ndr_event *made;
+    NDR_TRY(ndr_event_new(context, NULL, &made));
+    const ndr_status status = create_gate(made);
+    if (status == NDR_OK) *event = made;
+    else ndr_event_release(made);
+    return status;
 }
 
 ndr_status ndr_event_complete(ndr_event *event)
 {
     NDR_REQUIRE_SET(event);
-    return ndr_event_set_end(__func__, event, NULL);
+    return ndr_command_end_event(__func__, event, NULL);
 }
 
 ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why)
@@ -135,7 +99,7 @@ ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why)
     NDR_REQUIRE_SET(event, why);
     NDR_REQUIRE(status != NDR_OK,
                 "ndr_event_fail: status is NDR_OK; call ndr_event_complete() for work that succeeded");
-    return ndr_event_set_end(__func__, event, ndr_cause_new(status, 0, why));
+    return ndr_command_end_event(__func__, event, ndr_cause_new(status, 0, why));
 }
 
 /* ---- state ---- */
@@ -162,8 +126,8 @@ bool ndr_cl_event_times(cl_event cl, cl_ulong *started, cl_ulong *ended)
 cl_int ndr_event_code(const ndr_event *event)
 {
     const cl_int end = ndr_cl_event_code(ndr_event_end(event), CL_QUEUED);
-    if (!event->last || end < 0) return end;
-    const cl_int first = ndr_cl_event_code(event->first, CL_QUEUED);
+    if (event->piece_count == 1 || end < 0) return end;
+    const cl_int first = ndr_cl_event_code(ndr_event_first(event), CL_QUEUED);
     return first < 0 ? first : end;
 }
 
@@ -171,7 +135,7 @@ static bool has_ended(void *event) { return ndr_event_code(event) <= CL_COMPLETE
 
 static ndr_status wait_in_driver(const ndr_event *event, cl_int *error)
 {
-    const cl_event events[] = { event->first, ndr_event_end(event) };
+    const cl_event events[] = { ndr_event_first(event), ndr_event_end(event) };
     if (ndr_wait_enter(event->context)) {
         *error = ndr_cl.clWaitForEvents(2, events);
         ndr_wait_leave(event->context);
@@ -187,8 +151,9 @@ static ndr_status wait_on_event(ndr_event *event)
 {
     const int64_t start_ns = ndr_trace_now();
     cl_int error = CL_SUCCESS;
-    if (event->to_flush) (void)ndr_cl.clFlush(event->to_flush);
-    ndr_spin_on_event(event->context, event->spin_ns, ndr_event_end(event));
+    const int64_t spin_ns = event->queue ? event->queue->spin_ns : 0;
+    if (spin_ns > 0) (void)ndr_cl.clFlush(event->queue->cl);
+    ndr_spin_on_event(event->context, spin_ns, ndr_event_end(event));
     NDR_TRY(wait_in_driver(event, &error));
     ndr_trace_wait(event->context, NULL, start_ns, "wait");
     if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) NDR_TRY(ndr_event_check(event));
@@ -235,22 +200,19 @@ static bool is_any_over(void *set_)
     return false;
 }
 
-/* A released queue has been flushed; Intel's runtime refuses to do it again. */
-ndr_status ndr_event_flush(const ndr_event *event, cl_command_queue but)
+ndr_status ndr_event_flush(const ndr_event *event, const ndr_queue *but)
 {
-    cl_command_queue queue = NULL;
-    if (is_over(event)) return NDR_OK;
-    NDR_TRY_CL(clGetEventInfo(ndr_event_end(event), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
-    const cl_int error = queue && queue != but ? ndr_cl.clFlush(queue) : CL_SUCCESS;
-    if (error != CL_INVALID_COMMAND_QUEUE) NDR_TRY_CL_AS("clFlush", error);
+    if (is_over(event) || !event->queue || event->queue == but) return NDR_OK;
+    NDR_TRY_CL(clFlush(event->queue->cl));
     return NDR_OK;
 }
 
 static ndr_status check_events(const char *call, ndr_event *const *events, size_t count)
 {
-    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu", call, count);
+    NDR_REQUIRE(events || count == 0, "%s: events is NULL, but count is %zu; pass an array of that length", call,
+                count);
     for (size_t i = 0; i < count; ++i) {
-        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of events");
+        if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of the events");
         NDR_TRY(ndr_event_flush(events[i], NULL));
     }
     return NDR_OK;
@@ -258,8 +220,9 @@ static ndr_status check_events(const char *call, ndr_event *const *events, size_
 
 static ndr_status fail_with_timeout(const char *call, uint64_t timeout_ns)
 {
-    return ndr_fail(NDR_TIMEOUT, "%s: the work has not ended within %llu ns; it continues: wait again", call,
-                    (unsigned long long)timeout_ns);
+    return ndr_fail(NDR_TIMEOUT, "%s: the work has not ended within %llu ns; it continues: wait again, or look for a "
+                    "kernel that does not end, or an event of ndr_event_create() that nobody ends",
+                    call, (unsigned long long)timeout_ns);
 }
 
 ndr_status ndr_events_poll(const char *call, ndr_event *const *events, size_t count, uint64_t timeout_ns)
@@ -294,7 +257,7 @@ ndr_status ndr_event_wait_within(ndr_event *event, uint64_t timeout_ns)
 ndr_status ndr_event_wait_any(ndr_event *const *events, size_t count, uint64_t timeout_ns, size_t *index)
 {
     NDR_REQUIRE_SET(index);
-    NDR_REQUIRE(count > 0, "ndr_event_wait_any: count is 0; wait for one event at least");
+    NDR_REQUIRE(count > 0, "ndr_event_wait_any: count is 0; pass at least one event");
     NDR_TRY(check_events(__func__, events, count));
     event_set set = { events, count, 0 };
     if (!ndr_wait_until(is_any_over, &set, timeout_ns)) return fail_with_timeout(__func__, timeout_ns);
@@ -321,7 +284,7 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
 {
     NDR_REQUIRE_SET(event, state);
     cl_int first = 0, last = 0;
-    NDR_TRY(read_state(event->first, &first));
+    NDR_TRY(read_state(ndr_event_first(event), &first));
     NDR_TRY(read_state(ndr_event_end(event), &last));
     if (first < 0 || last < 0) *state = NDR_EVENT_FAILED;
     else if (last == CL_COMPLETE) *state = NDR_EVENT_COMPLETE;
@@ -333,13 +296,13 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
 /* Pieces run in order: the first one starts first, the last one ends last. */
 static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times *times)
 {
-    NDR_REQUIRE(event->profiling, "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);
+    NDR_REQUIRE(event->queue && event->queue->profiling, "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);
     NDR_TRY(ndr_event_wait(event));
     static const cl_profiling_info stages[] = { CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                                 CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END };
     cl_ulong read[4] = { 0 };
     for (size_t i = 0; i < 4; ++i) {
-        const cl_event piece = i < 3 ? event->first : ndr_event_end(event);
+        const cl_event piece = i < 3 ? ndr_event_first(event) : ndr_event_end(event);
         NDR_TRY_CL(clGetEventProfilingInfo(piece, stages[i], sizeof read[i], &read[i], NULL));
     }
     *times = (ndr_event_times){ read[0], read[1], read[2], read[3] };

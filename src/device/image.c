@@ -124,7 +124,7 @@ static ndr_status require_images(const ndr_context *context)
 {
     cl_bool has_images = CL_FALSE;
     NDR_TRY_CL(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, has_images, "device \"%s\" has no images", context->caps.info.name);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, has_images, "device \"%s\" has no images; use buffers", context->caps.info.name);
     return NDR_OK;
 }
 
@@ -167,7 +167,8 @@ ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_de
                                   ndr_image_format *formats, size_t *count)
 {
     NDR_REQUIRE_SET(context, use, count);
-    NDR_REQUIRE(formats || capacity == 0, "%s: formats is NULL, but capacity is %zu; pass memory for as many, or 0",
+    NDR_REQUIRE(formats || capacity == 0,
+                "%s: formats is NULL, but capacity is %zu; pass an array of that many elements, or capacity 0",
                 __func__, capacity);
     const image_type *type = NULL;
     NDR_TRY(find_type("ndr_image_list_formats, use", use, &type));
@@ -252,7 +253,8 @@ static ndr_status check_source(const ndr_context *context, const ndr_image_desc 
     if (!buffer) return NDR_OK;
     NDR_REQUIRE_SET_IN("ndr_image_create", buffer);
     NDR_REQUIRE(buffer->context == context,
-                "ndr_image_create: the buffer belongs to another context; make both in one");
+                "ndr_image_create: the buffer belongs to another context%s; create both in one",
+                ndr_handle_or_destroyed());
     NDR_REQUIRE(!desc->contents,
                 "ndr_image_create: buffer is set, but so is contents; write the contents to the buffer");
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, desc->size.size[0] <= buffer->size_bytes / element_bytes,
@@ -363,7 +365,7 @@ void ndr_image_release(ndr_image *image)
 void ndr_image_destroy(ndr_image *image)
 {
     if (!ndr_handle_retire(NDR_HANDLE_IMAGE, image, __func__)) return;
-    ndr_unmap_all(&image->mappings, image->cl);
+    ndr_unmap_all(image->context, &image->mappings, image->cl);
     ndr_image_release(image);
 }
 
@@ -389,8 +391,8 @@ static bool is_empty(const part *p)
 static ndr_status check_queue(const char *call, const ndr_queue *queue, const ndr_image *image)
 {
     NDR_REQUIRE_SET_IN(call, queue, image);
-    NDR_REQUIRE(queue->context == image->context, "%s: queue and image belong to different contexts; make both in one",
-                call);
+    NDR_REQUIRE(queue->context == image->context,
+                "%s: queue and image belong to different contexts; create both in one", call);
     return NDR_OK;
 }
 
@@ -441,12 +443,12 @@ static ndr_status check_pitches(const char *call, const ndr_image *image, const 
     size_t bytes = p->cl.extent[0] * image->element_bytes;
     for (unsigned k = 0; k + 1 < image->dims; ++k) {
         const size_t pitch = p->pitch[k] ? p->pitch[k] : bytes;
-        NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu", call,
+        NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu; increase it", call,
                     image->dims - 1 - k, p->cl.extent[k], bytes, names[k], pitch);
         NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0,
                     "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k], pitch, names[0], p->pitch[0]);
         NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->cl.extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
-                       "%s: %s %zu takes more bytes of the host's memory than there can be", call, names[k], pitch);
+                       "%s: with %s %zu the part exceeds the host's address space; reduce it", call, names[k], pitch);
     }
     return NDR_OK;
 }
@@ -481,40 +483,41 @@ static ndr_bytes bytes_of(const ndr_image *image, const part *p)
     return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };
 }
 
-static ndr_status submit_buffer(const ndr_submission *s, const transfer *t, bool blocks)
+static ndr_status submit_buffer(ndr_submission *s, const transfer *t)
 {
     const ndr_bytes b = bytes_of(t->image, &t->part);
-    return t->writes ? ndr_submit_write(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host)
-                     : ndr_submit_read(s, b.buffer->cl, blocks, b.offset_bytes, b.size_bytes, t->host);
+    return t->writes ? ndr_submit_write(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host)
+                     : ndr_submit_read(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host);
 }
 
 /* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
-static ndr_status submit_image(const ndr_submission *s, const transfer *t, bool blocks)
+static ndr_status submit_image(ndr_submission *s, const transfer *t)
 {
     const part *p = &t->part;
     const ndr_image *image = t->image;
     const size_t row = image->dims > 1 ? p->pitch[0] : 0;
     const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, blocks, row, slice, t->host);
+    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, row, slice, t->host);
 }
 
-static ndr_status submit_transfer(const void *checked, bool blocks, ndr_event **event)
+static ndr_status submit_transfer(ndr_submission *s, const void *transfer_)
 {
-    const transfer *t = checked;
-    if (is_empty(&t->part)) return ndr_queue_mark_in(&t->order, event);
-    NDR_SUBMIT_AND_RETURN(&t->order, event, s, (t->image->buffer ? submit_buffer : submit_image)(&s, t, blocks));
+    const transfer *t = transfer_;
+    return (t->image->buffer ? submit_buffer : submit_image)(s, t);
 }
 
 static ndr_status transfer_and_wait(transfer t)
 {
     NDR_TRY(check_transfer(&t));
-    return is_empty(&t.part) ? NDR_OK : ndr_transfer_and_wait(&t.order, t.writes, submit_transfer, &t);
+    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, NULL);
+    return ndr_command_run_and_wait(&(ndr_command){ &t.order, submit_transfer, &t, NULL });
 }
 
 static ndr_status transfer_async(transfer t, ndr_event **event)
 {
     NDR_TRY(check_transfer(&t));
-    return submit_transfer(&t, false, event);
+    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, event);
+    return ndr_command_run(&(ndr_command){ &t.order, submit_transfer, &t, NULL }, event);
 }
 
 #define TRANSFER(queue, image_, given_, is_write, memory)                                               \
@@ -548,6 +551,17 @@ ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_im
 
 /* ---- on the device ---- */
 
+typedef struct filling {
+    const ndr_cl_part *part;
+    const void *value;
+} filling;
+
+static ndr_status submit_fill(ndr_submission *s, const void *filling_)
+{
+    const filling *f = filling_;
+    return ndr_submit_fill_image(s, f->part, f->value);
+}
+
 ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *value,
                           ndr_event **event)
 {
@@ -557,16 +571,18 @@ ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_pa
     NDR_REQUIRE_SET(value);
     NDR_TRY(read_part(__func__, image, given, &p));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_fill_image(&s, &p.cl, value));
+    return ndr_command_run(&(ndr_command){ &order, submit_fill, &(filling){ &p.cl, value }, NULL }, event);
 }
 
 static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
 {
     ndr_image_format a, b;
     if (!name_format(from->format, &a) || !name_format(to->format, &b))
-        return ndr_fail(NDR_BAD_ARGUMENT, "ndr_image_copy: from and to have elements of two formats; both need one");
+        return ndr_fail(
+            NDR_BAD_ARGUMENT,
+            "ndr_image_copy: from and to have elements of different formats; use images of the same format");
     return ndr_fail(NDR_BAD_ARGUMENT,
-                    "ndr_image_copy: from has elements %s of %s, to %s of %s; both need one format",
+                    "ndr_image_copy: from has elements %s of %s, but to has %s of %s; use images of the same format",
                     channel_rows[a.channels].name, type_rows[a.type].name, channel_rows[b.channels].name,
                     type_rows[b.type].name);
 }
@@ -574,7 +590,9 @@ static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
 static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_image *to, const size_t to_origin[3])
 {
     const size_t *origin = p->cl.origin, *extent = p->cl.extent;
-    NDR_REQUIRE(from->dims == to->dims, "ndr_image_copy: from has %u dimensions, but to has %u", from->dims, to->dims);
+    NDR_REQUIRE(from->dims == to->dims,
+                "ndr_image_copy: from has %u dimensions, but to has %u; use images of the same dimensions", from->dims,
+                to->dims);
     if (!is_same_format(from->format, to->format)) return refuse_formats(from, to);
     NDR_TRY(check_inside("ndr_image_copy, to", to, to_origin, extent));
     bool overlap = from->cl == to->cl && !is_empty(p);
@@ -583,9 +601,21 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
     if (from->buffer && to->buffer)
         overlap = ndr_bytes_overlap(bytes_of(from, p), (ndr_bytes){ to->buffer, to_origin[0] * to->element_bytes,
                                                                     extent[0] * to->element_bytes });
-    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image%s overlap; copy by way of another image",
+    NDR_REQUIRE(!overlap, "ndr_image_copy: the two parts of the same image%s overlap; copy via another image",
                 from->buffer && to->buffer ? "'s buffer" : "");
     return NDR_OK;
+}
+
+typedef struct copying {
+    const ndr_cl_part *part;
+    cl_mem to;
+    const size_t *to_origin;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+{
+    const copying *c = copying_;
+    return ndr_submit_copy_image(s, c->part, c->to, c->to_origin);
 }
 
 ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *given, ndr_image *to,
@@ -600,7 +630,7 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     if (to_origin) ndr_reverse_dims(to->dims, to_origin, target);
     NDR_TRY(check_copy(from, &p, to, target));
     if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_copy_image(&s, &p.cl, to->cl, target));
+    return ndr_command_run(&(ndr_command){ &order, submit_copy, &(copying){ &p.cl, to->cl, target }, NULL }, event);
 }
 
 /* ---- mapping ---- */
@@ -611,10 +641,10 @@ typedef struct mapped_pitches {
     size_t row, slice;
 } mapped_pitches;
 
-static ndr_status submit_map(const ndr_submission *s, const ndr_map_request *request, cl_map_flags flags, void **host)
+static ndr_status submit_map(ndr_submission *s, const ndr_map_request *request, void **host)
 {
     mapped_pitches *m = request->more;
-    return ndr_submit_map_image(s, &m->part, flags, host, &m->row, &m->slice);
+    return ndr_submit_map_image(s, &m->part, ndr_map_flags(request->access), host, &m->row, &m->slice);
 }
 
 ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access, const ndr_image_part *given,
@@ -627,7 +657,7 @@ ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access acce
     NDR_TRY(ndr_map_check(__func__, access));
     NDR_TRY(check_host_access(__func__, image, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_TRY(read_part(__func__, image, given, &p));
-    NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map one element at least");
+    NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map at least one element");
     mapped_pitches pitches = { p.cl, 0, 0 };
     const ndr_map_request request = {
         .mappings = &image->mappings, .cl = image->cl, .access = access, .submit = submit_map, .more = &pitches
@@ -707,7 +737,8 @@ ndr_status ndr_image_from_cl(ndr_context *context, cl_mem cl, ndr_image **image)
     ndr_image like = { .cl = cl, .size = { 1, 1, 1 } };
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof cl_type, &cl_type, NULL));
-    NDR_REQUIRE(owner == context->cl, "ndr_image_from_cl: the memory object belongs to another OpenCL context");
+    NDR_REQUIRE(owner == context->cl, "ndr_image_from_cl: the memory object belongs to another OpenCL context; create "
+                                      "it in that of ndr_context_cl()");
     const image_type *type = type_of(cl_type);
     NDR_REQUIRE(type, "ndr_image_from_cl: the memory object is a %s, not an image",
                 cl_type == CL_MEM_OBJECT_BUFFER ? "buffer" : "pipe");
@@ -763,7 +794,9 @@ ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler cl, ndr_sampler 
     NDR_REQUIRE_SET(context, cl, sampler);
     cl_context owner = NULL;
     NDR_TRY_CL(clGetSamplerInfo(cl, CL_SAMPLER_CONTEXT, sizeof owner, &owner, NULL));
-    NDR_REQUIRE(owner == context->cl, "ndr_sampler_from_cl: the sampler belongs to another OpenCL context");
+    NDR_REQUIRE(
+        owner == context->cl,
+        "ndr_sampler_from_cl: the sampler belongs to another OpenCL context; create it in that of ndr_context_cl()");
     NDR_TRY_CL(clRetainSampler(cl));
     return wrap_sampler(context, cl, sampler);
 }

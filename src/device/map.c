@@ -91,9 +91,15 @@ static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *re
     return NDR_OK;
 }
 
-static ndr_status enqueue_map(const ndr_order *order, const ndr_map_request *request, void **host, ndr_event **event)
+typedef struct map_command {
+    const ndr_map_request *request;
+    void **host;
+} map_command;
+
+static ndr_status submit_map(ndr_submission *s, const void *command_)
 {
-    NDR_SUBMIT_AND_RETURN(order, event, s, request->submit(&s, request, ndr_map_flags(request->access), host));
+    const map_command *command = command_;
+    return command->request->submit(s, command->request, command->host);
 }
 
 /* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
@@ -110,11 +116,16 @@ static ndr_status check_overlap(const ndr_map_request *request)
     return NDR_OK;
 }
 
+static ndr_status submit_nothing(ndr_submission *s, const void *queue)
+{
+    return ndr_queue_submit_no_op(s, (ndr_queue *)(uintptr_t)queue);
+}
+
 /* A command without work that waits for what a mapping in its place would wait for. */
 static ndr_status enqueue_nothing(const ndr_order *order, ndr_event **event)
 {
     if (!order->queue->no_op_memory) return ndr_queue_mark_in(order, event); /* out of order it may wait for more */
-    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_no_op(&s, order->queue));
+    return ndr_command_run(&(ndr_command){ order, submit_nothing, order->queue, NULL }, event);
 }
 
 /* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
@@ -134,10 +145,11 @@ static ndr_status map_locked(const ndr_order *order, const ndr_map_request *requ
     ndr_event *done;
     NDR_TRY(check_overlap(request));
     NDR_TRY(wait_for_unmapping(order, request->mappings));
-    NDR_TRY(enqueue_map(order, request, &mapping->host, &done));
+    const map_command command = { request, &mapping->host };
+    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_map, &command, NULL }, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status == NDR_OK) add_mapping(request->mappings, mapping);
-    else ndr_submit_last_unmap(order->queue->cl, mapping->cl, mapping->host);
+    else ndr_command_last_unmap(order->queue->context, order->queue->cl, mapping->cl, mapping->host);
     return status;
 }
 
@@ -155,9 +167,10 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 
 /* ---- unmapping ---- */
 
-static ndr_status enqueue_unmap(const ndr_order *order, cl_mem cl, void *host, ndr_event **event)
+static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
 {
-    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_unmap(&s, cl, host));
+    const ndr_mapping *mapping = mapping_;
+    return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
 /* With the lock held. */
@@ -165,9 +178,10 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
                                ndr_event **event)
 {
     ndr_mapping **link = find_mapping(mappings, cl, host);
-    NDR_REQUIRE(host && *link, "ndr_%s_unmap: %p is not where this %s is mapped; pass what ndr_%s_map() gave", what,
+    NDR_REQUIRE(host && *link,
+                "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
-    NDR_TRY(enqueue_unmap(order, cl, host, event));
+    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_unmap, *link, NULL }, event));
     mappings->was_unmapped = true;
     remove_mapping(mappings, link);
     return NDR_OK;
@@ -183,12 +197,12 @@ ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *map
 }
 
 /* The lock also keeps out mappings of other views. */
-void ndr_unmap_all(ndr_mappings *mappings, cl_mem cl)
+void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl)
 {
     if (ndr_mappings_allow(mappings, true)) return;
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
-        ndr_submit_last_unmap((*link)->queue, cl, (*link)->host);
+        ndr_command_last_unmap(context, (*link)->queue, cl, (*link)->host);
         mappings->was_unmapped = true;
         remove_mapping(mappings, link);
     }

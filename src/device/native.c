@@ -26,7 +26,8 @@ static ndr_status check_device(cl_context cl, cl_device_id device)
     NDR_TRY_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof held, held, &bytes));
     for (size_t i = 0; i < bytes / sizeof held[0]; ++i)
         if (held[i] == device) return NDR_OK;
-    return ndr_fail(NDR_BAD_ARGUMENT, "ndr_context_from_cl: the device is not one of the OpenCL context's");
+    return ndr_fail(NDR_BAD_ARGUMENT,
+                    "ndr_context_from_cl: the device does not belong to the OpenCL context; pass one of its devices");
 }
 
 ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context)
@@ -68,7 +69,8 @@ ndr_status ndr_buffer_from_cl(ndr_context *context, cl_mem cl, ndr_buffer **buff
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_TYPE, sizeof type, &type, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_SIZE, sizeof size_bytes, &size_bytes, NULL));
-    NDR_REQUIRE(owner == context->cl, "ndr_buffer_from_cl: the memory object belongs to another OpenCL context");
+    NDR_REQUIRE(owner == context->cl, "ndr_buffer_from_cl: the memory object belongs to another OpenCL context; create "
+                                      "it in that of ndr_context_cl()");
     NDR_REQUIRE(type == CL_MEM_OBJECT_BUFFER, "ndr_buffer_from_cl: the memory object is an image, not a buffer");
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL));
     NDR_TRY_CL(clGetMemObjectInfo(cl, CL_MEM_OFFSET, sizeof offset_bytes, &offset_bytes, NULL));

@@ -1,6 +1,7 @@
 /* opencl.c - the ICD loader, opened at the first call that needs it, and the table of its functions.
  *
  * libndr is not linked with OpenCL, so that a program starts on a machine without it and can report what is missing.
+ * If the program is linked with an OpenCL library, or one is preloaded, libndr uses the same one.
  * The loader stays open until the process ends, because drivers have their own threads. */
 #include "device/device.h"
 
@@ -50,7 +51,7 @@ static ndr_status fail_to_open(const char *chosen, const ndr_text *why)
     const char *reason = why->chars ? why->chars : "no memory for the reason";
     if (chosen)
         return ndr_fail(NDR_NO_DRIVER,
-                        "the OpenCL library that NDR_OPENCL names does not open: %s; unset NDR_OPENCL to use the "
+                        "the OpenCL library that NDR_OPENCL names cannot be opened: %s; unset NDR_OPENCL to use the "
                         "installed one, or set it to the path of an ICD loader",
                         reason);
     return ndr_fail(NDR_NO_DRIVER,
@@ -71,9 +72,10 @@ static ndr_status open_and_find(void)
 {
     const char *chosen = ndr_environment("NDR_OPENCL"), *path = NULL;
     if (chosen && !*chosen) chosen = NULL;
+    const char *first = chosen ? chosen : ndr_process_library_path("clGetPlatformIDs");
     ndr_text why = { 0 };
-    void *library = chosen ? open_first(&chosen, 1, &path, &why)
-                           : open_first(library_names, NDR_COUNT_OF(library_names), &path, &why);
+    void *library = first ? open_first(&first, 1, &path, &why) : NULL;
+    if (!library && !chosen) library = open_first(library_names, NDR_COUNT_OF(library_names), &path, &why);
     const ndr_status status = library ? find_functions(library, path) : fail_to_open(chosen, &why);
     ndr_text_free(&why);
     return status;

@@ -98,11 +98,20 @@ static void settle_one(ndr_event *event)
     event->is_settled = true;
 }
 
-static ndr_event *find_unsettled(const ndr_event *event)
+/* The next one, of those that it waits for, that has ended. */
+static ndr_event *find_unsettled(ndr_event *event)
 {
-    for (size_t i = 0; i < event->wait_count; ++i)
-        if (!event->waits[i]->is_settled && ndr_event_code(event->waits[i]) <= CL_COMPLETE) return event->waits[i];
+    while (event->searched < event->wait_count) {
+        ndr_event *const before = event->waits[event->searched++];
+        if (!before->is_settled && ndr_event_code(before) <= CL_COMPLETE) return before;
+    }
     return NULL;
+}
+
+static void begin_search(ndr_event *event, ndr_event *parent)
+{
+    event->parent = parent;
+    event->searched = 0;
 }
 
 /* Whether the work has ended. Then the event has the cause if it failed. No recursion: the chain may be long. */
@@ -110,10 +119,10 @@ static bool settle(ndr_event *event)
 {
     if (event->is_settled) return true;
     if (ndr_event_code(event) > CL_COMPLETE) return false;
-    event->parent = NULL;
+    begin_search(event, NULL);
     while (event) {
         ndr_event *const before = find_unsettled(event);
-        if (before) before->parent = event;
+        if (before) begin_search(before, event);
         else settle_one(event);
         event = before ? before : event->parent;
     }
@@ -141,35 +150,27 @@ static ndr_status check_users(const char *call, const ndr_event *event)
     NDR_REQUIRE(event->is_users,
                 "%s: the event belongs to enqueued work, which ends by itself; pass an event of ndr_event_create()",
                 call);
-    NDR_REQUIRE(ndr_event_code(event) > CL_COMPLETE, "%s: the event has ended already; an event ends once", call);
+    NDR_REQUIRE(!event->is_ending, "%s: the event has already ended; end it only once", call);
     return NDR_OK;
 }
 
-/* With the lock held. The cause is there before the driver fails what waits. */
-static ndr_status set_end(const char *call, ndr_event *event, const ndr_cause *cause)
+ndr_status ndr_event_begin_end(const char *call, ndr_event *event, const ndr_cause *cause)
 {
-    NDR_TRY(check_users(call, event));
-    event->cause = cause;
-    const cl_int error = ndr_cl.clSetUserEventStatus(
-        event->first, cause ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE);
-    if (error != CL_SUCCESS) event->cause = NULL;
-    NDR_TRY_CL_AS("clSetUserEventStatus", error);
-    return NDR_OK;
-}
-
-/* PoCL 3.1 never ends a command if an event of its wait list fails while it is enqueued. Who waits for this event may
- * destroy it before the driver's call returns, hence the reference. */
-ndr_status ndr_event_set_end(const char *call, ndr_event *event, const ndr_cause *cause)
-{
-    ndr_event_keep(event);
-    if (cause) ndr_mutex_lock(&event->context->fail_lock);
     ndr_mutex_lock(&event->context->order_lock);
-    const ndr_status status = set_end(call, event, cause);
+    const ndr_status status = check_users(call, event);
+    if (status == NDR_OK) event->is_ending = true, event->cause = cause;
     ndr_mutex_unlock(&event->context->order_lock);
-    if (cause) ndr_mutex_unlock(&event->context->fail_lock);
-    ndr_event_release(event);
-    if (status != NDR_OK) ndr_cause_free(cause);
     return status;
+}
+
+void ndr_event_take_back_end(ndr_event *event)
+{
+    ndr_mutex_lock(&event->context->order_lock);
+    const ndr_cause *const cause = event->cause;
+    event->is_ending = false;
+    event->cause = NULL;
+    ndr_mutex_unlock(&event->context->order_lock);
+    ndr_cause_free(cause);
 }
 
 /* ---- the wait list of a command ---- */
@@ -192,22 +193,14 @@ static ndr_status check_event(const ndr_order *order, size_t index)
                 "ndr_after: event %zu and the queue belong to different contexts; wait for it with ndr_event_wait() "
                 "instead",
                 index);
-    return ndr_event_flush(event, order->queue->cl);
-}
-
-static bool is_listed(const ndr_event *made, cl_event end)
-{
-    for (size_t i = 0; i < made->list_count; ++i)
-        if (made->list[i] == end) return true;
-    return false;
+    return ndr_event_flush(event, order->queue);
 }
 
 /* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be
- * waited for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. An
- * event that is named twice is listed once: Intel's runtime crashes if two events of a list fail. */
+ * waited for, but out of order it stays in the list: a marker or barrier without a list would wait for all work. */
 static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *event, size_t index)
 {
-    if (!event || is_listed(made, ndr_event_end(event))) return NDR_OK;
+    if (!event) return NDR_OK;
     const bool has_ended = settle(event);
     if (!has_ended) made->waits[made->wait_count++] = ndr_event_keep(event);
     if (!has_ended || order->queue->is_out_of_order) made->list[made->list_count++] = ndr_event_end(event);
@@ -216,6 +209,23 @@ static ndr_status add_wait(const ndr_order *order, ndr_event *made, ndr_event *e
     return ndr_fail_with_code(event->cause->status, event->cause->code,
                               "event %zu that the command waits for has failed, and nothing was enqueued: %s", index,
                               ndr_last_error());
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t)*(const cl_event *)a, y = (uintptr_t)*(const cl_event *)b;
+    return (x > y) - (x < y);
+}
+
+/* An event that is named twice is listed once: Intel's runtime crashes if two events of a list fail. */
+static void list_each_once(ndr_event *made)
+{
+    cl_uint kept = 0;
+    if (made->list_count < 2) return;
+    qsort(made->list, made->list_count, sizeof *made->list, compare_events);
+    for (cl_uint i = 0; i < made->list_count; ++i)
+        if (i == 0 || made->list[i] != made->list[kept - 1]) made->list[kept++] = made->list[i];
+    made->list_count = kept;
 }
 
 /* With the lock held. In order, a command also waits for the one before it, which OpenCL ensures. */
@@ -233,29 +243,34 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
     return NDR_OK;
 }
 
-ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
+ndr_status ndr_order_check(const ndr_order *order)
 {
-    NDR_REQUIRE(!order->is_nested, "ndr_after: the queue is what another ndr_after() made; name all events in one");
+    NDR_REQUIRE(!order->is_nested,
+                "ndr_after: the queue comes from another ndr_after(); pass all events to one ndr_after()");
     NDR_REQUIRE(order->events || order->count == 0,
                 "ndr_after_all: events is NULL, but count is %zu; pass an array of that length", order->count);
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(check_event(order, i));
+    return NDR_OK;
+}
+
+bool ndr_order_waits(const ndr_order *order)
+{
+    const ndr_queue *const queue = order->queue;
+    return order->count > 0 || order->also || (order->is_fence && queue->is_out_of_order)
+           || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
+}
+
+ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
+{
     const size_t most = order->count + 2;
     made->waits = calloc(most, sizeof *made->waits + sizeof *made->list);
     if (!made->waits) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a wait list");
     made->list = (cl_event *)(made->waits + most);
-    ndr_mutex_lock(&made->context->fail_lock);
     ndr_mutex_lock(&made->context->order_lock);
     const ndr_status status = add_waits(made, order);
     ndr_mutex_unlock(&made->context->order_lock);
-    made->is_tracked = status == NDR_OK;
-    if (!made->is_tracked) ndr_mutex_unlock(&made->context->fail_lock);
+    if (status == NDR_OK) list_each_once(made);
     return status;
-}
-
-void ndr_event_abandon(ndr_event *made)
-{
-    if (made && made->is_tracked) ndr_mutex_unlock(&made->context->fail_lock);
-    ndr_event_release(made);
 }
 
 /* ---- the events that a queue keeps, with the lock held ---- */
@@ -279,14 +294,25 @@ static bool can_go(const ndr_event *event, bool is_oldest)
     return true;
 }
 
-static void let_go(ndr_event *event)
+/* Its references, and the queue's, are returned by ndr_events_release(), which may call the driver. */
+static void let_go(ndr_event *event, ndr_event **gone)
 {
-    for (size_t i = 0; i < event->wait_count; ++i) ndr_event_release(event->waits[i]);
+    event->gone_count = event->wait_count;
     event->wait_count = event->waits_in_order = 0;
-    ndr_event_release(event);
+    event->next = *gone;
+    *gone = event;
 }
 
-static void sweep(ndr_queue *queue)
+void ndr_events_release(ndr_event *gone)
+{
+    for (ndr_event *event = gone, *next; event; event = next) {
+        next = event->next;
+        for (size_t i = 0; i < event->gone_count; ++i) ndr_event_release(event->waits[i]);
+        ndr_event_release(event);
+    }
+}
+
+static void sweep(ndr_queue *queue, ndr_event **gone)
 {
     unsigned left = 0;
     ndr_event *last = NULL, **link = &queue->tracked;
@@ -296,7 +322,7 @@ static void sweep(ndr_queue *queue)
         if (is_over) note_failure(queue, event);
         if (is_over && can_go(event, left == 0)) {
             *link = event->next;
-            let_go(event);
+            let_go(event, gone);
             continue;
         }
         last = event;
@@ -309,7 +335,7 @@ static void sweep(ndr_queue *queue)
 }
 
 /* The list is swept when it has doubled, so that each event costs a constant time. */
-void ndr_queue_track(ndr_queue *queue, ndr_event *event)
+void ndr_queue_track(ndr_queue *queue, ndr_event *event, ndr_event **gone)
 {
     enum { FEWEST = 16 };
     ndr_mutex_lock(&queue->context->order_lock);
@@ -318,23 +344,116 @@ void ndr_queue_track(ndr_queue *queue, ndr_event *event)
     queue->last_tracked = event;
     if (event->is_barrier) queue->has_barrier = true;
     if (atomic_fetch_add(&queue->tracked_count, 1) >= queue->sweep_at) {
-        sweep(queue);
+        sweep(queue, gone);
         queue->sweep_at = FEWEST + 2 * atomic_load(&queue->tracked_count);
     }
     ndr_mutex_unlock(&queue->context->order_lock);
-    ndr_mutex_unlock(&queue->context->fail_lock);
+}
+
+ndr_event *ndr_queue_find_unfinished(ndr_queue *queue)
+{
+    ndr_mutex_lock(&queue->context->order_lock);
+    ndr_event *event = queue->tracked;
+    while (event && settle(event)) event = event->next;
+    if (event) ndr_event_keep(event);
+    ndr_mutex_unlock(&queue->context->order_lock);
+    return event;
+}
+
+/* With the lock held. */
+static ndr_event *take_failed(ndr_queue *queue)
+{
+    ndr_event *const failed = queue->failed;
+    queue->failed = NULL;
+    return failed;
 }
 
 ndr_status ndr_queue_take_failure(ndr_queue *queue)
 {
-    ndr_status status = NDR_OK;
+    ndr_event *gone = NULL;
     ndr_mutex_lock(&queue->context->order_lock);
-    sweep(queue);
-    if (queue->failed) status = fail_with(queue->failed);
-    ndr_event_release(queue->failed);
-    queue->failed = NULL;
+    sweep(queue, &gone);
+    ndr_event *const failed = take_failed(queue);
+    const ndr_status status = failed ? fail_with(failed) : NDR_OK;
     ndr_mutex_unlock(&queue->context->order_lock);
+    ndr_events_release(gone);
+    ndr_event_release(failed);
     return status;
+}
+
+/* ---- work under way, with the lock held ---- */
+
+static bool is_unfinished(const ndr_event *event) { return !event->is_settled && ndr_event_code(event) > CL_COMPLETE; }
+
+/* Of the events before one. */
+typedef struct held_back {
+    bool is_held_back, is_behind;
+} held_back;
+
+static void add_held_back(held_back *sum, const ndr_event *event, const ndr_event *failing)
+{
+    if (!is_unfinished(event)) return;
+    sum->is_held_back = sum->is_held_back || event->is_users || event->is_held_back;
+    sum->is_behind = sum->is_behind || event == failing || event->is_behind;
+}
+
+/* Go through a queue's events once. Returns whether one of them was found to be held back or behind. */
+static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
+{
+    bool has_changed = false;
+    held_back all = { false, false };
+    for (ndr_event *event = queue->tracked; event; event = event->next) {
+        held_back own = event->waits_for_all ? all : (held_back){ false, false };
+        for (size_t i = 0; i < event->wait_count; ++i) add_held_back(&own, event->waits[i], failing);
+        has_changed = has_changed || own.is_held_back != event->is_held_back || own.is_behind != event->is_behind;
+        event->is_held_back = own.is_held_back;
+        event->is_behind = own.is_behind;
+        add_held_back(&all, event, failing);
+    }
+    return has_changed;
+}
+
+static bool spread(const ndr_context *context, const ndr_event *failing)
+{
+    bool has_changed = false;
+    for (const ndr_queue *queue = context->queues; queue; queue = queue->next)
+        has_changed = spread_in_queue(queue, failing) || has_changed;
+    return has_changed;
+}
+
+static bool is_under_way(const ndr_event *event)
+{
+    return !event->is_users && !event->is_held_back && is_unfinished(event);
+}
+
+/* Among what the event waits for. */
+static ndr_event *find_before(const ndr_queue *queue, const ndr_event *event)
+{
+    for (size_t i = 0; i < event->wait_count; ++i)
+        if (is_under_way(event->waits[i])) return event->waits[i];
+    for (ndr_event *before = queue->tracked; event->waits_for_all && before != event; before = before->next)
+        if (is_under_way(before)) return before;
+    return NULL;
+}
+
+static ndr_event *find_under_way(const ndr_context *context)
+{
+    ndr_event *found = NULL;
+    for (const ndr_queue *queue = context->queues; queue && !found; queue = queue->next)
+        for (const ndr_event *event = queue->tracked; event && !found; event = event->next)
+            if (event->is_behind && is_unfinished(event)) found = find_before(queue, event);
+    return found;
+}
+
+ndr_event *ndr_event_find_under_way(const ndr_event *failing)
+{
+    ndr_context *const context = failing->context;
+    ndr_mutex_lock(&context->order_lock);
+    while (spread(context, failing)) {}
+    ndr_event *const found = find_under_way(context);
+    if (found) ndr_event_keep(found);
+    ndr_mutex_unlock(&context->order_lock);
+    return found;
 }
 
 /* ---- what is left of destroyed queues ----
@@ -349,7 +468,7 @@ struct ndr_orphan {
 
 static void adopt(ndr_context *context, cl_event event)
 {
-    ndr_orphan *made = event ? malloc(sizeof *made) : NULL;
+    ndr_orphan *made = malloc(sizeof *made);
     if (!made) return;
     *made = (ndr_orphan){ context->orphans, event };
     if (ndr_cl.clRetainEvent(event) == CL_SUCCESS) context->orphans = made;
@@ -370,18 +489,44 @@ void ndr_orphans_release(ndr_context *context, bool only_complete)
     }
 }
 
-void ndr_queue_forget_events(ndr_queue *queue)
+/* With the lock held. */
+static void let_all_go(ndr_queue *queue, ndr_event **gone)
 {
-    ndr_mutex_lock(&queue->context->order_lock);
-    sweep(queue);
-    ndr_orphans_release(queue->context, true);
     for (ndr_event *event = queue->tracked, *next; event; event = next) {
         next = event->next;
-        adopt(queue->context, event->first);
-        adopt(queue->context, event->last);
-        for (size_t i = 0; i < NDR_MAX_PIECES - 2; ++i) adopt(queue->context, event->inner[i]);
-        ndr_event_release(event);
+        for (unsigned i = 0; i < event->piece_count; ++i) adopt(queue->context, event->pieces[i]);
+        event->next = *gone;
+        *gone = event;
     }
-    ndr_event_release(queue->failed);
+    queue->tracked = queue->last_tracked = NULL;
+}
+
+void ndr_queue_list(ndr_queue *queue)
+{
+    ndr_mutex_lock(&queue->context->order_lock);
+    queue->next = queue->context->queues;
+    queue->context->queues = queue;
     ndr_mutex_unlock(&queue->context->order_lock);
+}
+
+/* With the lock held. */
+static void list_no_longer(ndr_queue *queue)
+{
+    ndr_queue **link = &queue->context->queues;
+    while (*link != queue) link = &(*link)->next;
+    *link = queue->next;
+}
+
+void ndr_queue_forget_events(ndr_queue *queue)
+{
+    ndr_event *gone = NULL;
+    ndr_mutex_lock(&queue->context->order_lock);
+    sweep(queue, &gone);
+    ndr_orphans_release(queue->context, true);
+    let_all_go(queue, &gone);
+    list_no_longer(queue);
+    ndr_event *const failed = take_failed(queue);
+    ndr_mutex_unlock(&queue->context->order_lock);
+    ndr_events_release(gone);
+    ndr_event_release(failed);
 }

@@ -27,6 +27,8 @@ static ndr_status new_queue(ndr_context *context, cl_command_queue cl, ndr_queue
         ndr_trace_remove_queue(context, cl);
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
     }
+    atomic_init(&made->references, 1);
+    ndr_mutex_init(&made->lock);
     made->cl = cl;
     made->context = ndr_context_keep(context);
     *queue = made;
@@ -48,6 +50,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
     (*queue)->is_out_of_order = is_out_of_order;
     if (is_out_of_order && context->caps.wait_helps) atomic_store(&ndr_waits_in_turn, true);
     (*queue)->no_op_memory = memory;
+    ndr_queue_list(*queue);
     return NDR_OK;
 }
 
@@ -85,6 +88,23 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
     return NDR_OK;
 }
 
+ndr_queue *ndr_queue_keep(ndr_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+    return queue;
+}
+
+void ndr_queue_release(ndr_queue *queue)
+{
+    if (atomic_fetch_sub_explicit(&queue->references, 1, memory_order_acq_rel) > 1) return;
+    ndr_cl.clReleaseCommandQueue(queue->cl);
+    free_no_op_memory(queue->no_op_memory);
+    ndr_mutex_destroy(&queue->lock);
+    ndr_context_release(queue->context);
+    ndr_handle_free(queue);
+}
+
+/* Events of its commands keep the queue, and who waits for one of them does not flush a queue that was destroyed. */
 void ndr_queue_destroy(ndr_queue *queue)
 {
     if (!ndr_handle_retire(NDR_HANDLE_QUEUE, queue, __func__)) return;
@@ -92,10 +112,8 @@ void ndr_queue_destroy(ndr_queue *queue)
     ndr_queue_forget_events(queue);
     ndr_attachments_free(&queue->attachments);
     ndr_trace_remove_queue(queue->context, queue->cl);
-    ndr_cl.clReleaseCommandQueue(queue->cl);
-    free_no_op_memory(queue->no_op_memory);
-    ndr_context_release(queue->context);
-    ndr_handle_free(queue);
+    if (atomic_load(&queue->references) > 1) (void)ndr_cl.clFlush(queue->cl);
+    ndr_queue_release(queue);
 }
 
 /* ---- waiting ---- */
@@ -134,11 +152,21 @@ static ndr_status wait_for_mark(ndr_queue *queue)
     return ndr_event_wait_and_destroy(mark, queue);
 }
 
+/* A mark behind failed work may fail before work ahead of that has ended. */
+static void wait_for_kept(ndr_queue *queue)
+{
+    for (ndr_event *event; (event = ndr_queue_find_unfinished(queue)); ndr_event_release(event)) {
+        (void)ndr_cl.clFlush(queue->cl);
+        (void)ndr_wait_for_event(queue->context, ndr_event_end(event));
+    }
+}
+
 /* Oclgrind's marks do not wait for all work of an out-of-order queue; clFinish() does. */
 static ndr_status wait_for_all(ndr_queue *queue)
 {
     const bool has_user_events = atomic_load(&queue->context->has_user_events);
     const ndr_status status = has_user_events ? wait_for_mark(queue) : NDR_OK;
+    if (status != NDR_OK) wait_for_kept(queue);
     if (has_user_events && !queue->is_out_of_order) return status;
     const char *call;
     const cl_int error = ndr_wait_for_queue(queue->context, queue->cl, &call);
@@ -185,9 +213,16 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 
 /* ---- commands without work ---- */
 
-static ndr_status submit_mark(const ndr_submission *s, ndr_queue *queue)
+/* Each fills another byte, because two may run at the same time. */
+ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue)
 {
-    return queue->no_op_memory && s->waits.count > 0 ? ndr_submit_no_op(s, queue) : ndr_submit_marker(s);
+    return ndr_submit_no_op(s, queue->no_op_memory, atomic_fetch_add(&queue->no_ops, 1) % NDR_NO_OP_BYTES);
+}
+
+static ndr_status submit_mark(ndr_submission *s, const void *queue_)
+{
+    ndr_queue *const queue = (ndr_queue *)(uintptr_t)queue_;
+    return queue->no_op_memory && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
@@ -195,7 +230,7 @@ ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
     if (!event && order->count == 0 && !order->also) return NDR_OK;
     ndr_order fence = *order;
     fence.is_fence = true;
-    NDR_SUBMIT_AND_RETURN(&fence, event, s, submit_mark(&s, fence.queue));
+    return ndr_command_run(&(ndr_command){ &fence, submit_mark, fence.queue, NULL }, event);
 }
 
 ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
@@ -205,10 +240,16 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
     return ndr_queue_mark_in(&order, event);
 }
 
+static ndr_status submit_barrier(ndr_submission *s, const void *nothing)
+{
+    (void)nothing;
+    return ndr_submit_barrier(s);
+}
+
 ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event)
 {
     ndr_order order = ndr_order_of(queue);
     NDR_TRY(ndr_order_check_queue(__func__, &order));
     order.is_fence = order.is_barrier = true;
-    NDR_SUBMIT_AND_RETURN(&order, event, s, ndr_submit_barrier(&s));
+    return ndr_command_run(&(ndr_command){ &order, submit_barrier, NULL, NULL }, event);
 }

@@ -22,6 +22,7 @@ typedef struct rect {
     char *host; /* a write leaves its memory unchanged */
     unsigned dims;
     size_t extent[3]; /* in OpenCL's order, padded with 1; the first one in bytes once the sides are known */
+    bool *submitted; /* set when one of its commands is enqueued */
 } rect;
 
 /* ---- where the sides are ---- */
@@ -36,8 +37,7 @@ static size_t element_bytes(const rect *r) { return r->desc->element_bytes ? r->
 static ndr_status refuse_end(const rect *r, const side *s, unsigned k)
 {
     if (!s->buffer)
-        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "need more bytes of the host's memory than there can be: %s",
-                          "compare the pitches");
+        return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k, "exceed the host's address space: %s", "reduce the pitches");
     return REFUSE_DIM(NDR_OUT_OF_BOUNDS, r, s, k,
                       "reach past the end of a buffer of %zu bytes, with offset_bytes %zu, row_pitch_bytes %zu and "
                       "plane_pitch_bytes %zu",
@@ -156,13 +156,12 @@ static ndr_status check_apart(const rect *r)
     const bool is_plain = r->dims == 1;
     NDR_REQUIRE(
         a->pitch[0] == b->pitch[0] && a->pitch[1] == b->pitch[1],
-        "%s: from and to lie in one memory and need the same pitches, but rows are %zu and %zu bytes apart, planes "
-        "%zu and %zu",
+        "%s: from and to are in the same memory and need the same pitches, but rows are %zu and %zu bytes apart, "
+        "planes %zu and %zu",
         r->call, a->pitch[0], b->pitch[0], a->pitch[1], b->pitch[1]);
     NDR_REQUIRE(
         !(is_plain ? intersect(a->start, b->start, r->extent[0]) : overlap(r)),
-        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy by way of another "
-        "buffer",
+        "%s: the rectangles at byte %zu of from and at byte %zu of to overlap in memory; copy via another buffer",
         r->call, offset_in_buffer(a), offset_in_buffer(b));
     return NDR_OK;
 }
@@ -170,26 +169,28 @@ static ndr_status check_apart(const rect *r)
 /* ---- submitting ---- */
 
 /* The command for a rectangle that is contiguous. */
-static ndr_status submit_plain(const ndr_submission *s, const rect *r, bool blocks)
+static ndr_status submit_plain(ndr_submission *s, const rect *r)
 {
     const ndr_buffer *from = r->from.buffer, *to = r->to.buffer;
     const size_t bytes = r->extent[0];
-    if (!from) return ndr_submit_write(s, to->cl, blocks, offset_in_buffer(&r->to), bytes, r->host + r->from.start);
-    if (!to) return ndr_submit_read(s, from->cl, blocks, offset_in_buffer(&r->from), bytes, r->host + r->to.start);
-    return ndr_submit_copy(s, from, offset_in_buffer(&r->from), to, offset_in_buffer(&r->to), bytes);
+    if (!from) return ndr_submit_write(s, to->cl, offset_in_buffer(&r->to), bytes, r->host + r->from.start);
+    if (!to) return ndr_submit_read(s, from->cl, offset_in_buffer(&r->from), bytes, r->host + r->to.start);
+    return ndr_buffer_submit_copy(s, from, offset_in_buffer(&r->from), to, offset_in_buffer(&r->to), bytes);
 }
 
-static ndr_status submit_rows(const ndr_submission *s, const rect *r, bool blocks)
+static ndr_status submit_rows(ndr_submission *s, const rect *r)
 {
     const ndr_cl_rect_side from = describe(r, &r->from), to = describe(r, &r->to);
-    if (!from.cl) return ndr_submit_write_rect(s, &to, &from, r->extent, blocks, r->host + r->from.start);
-    if (!to.cl) return ndr_submit_read_rect(s, &from, &to, r->extent, blocks, r->host + r->to.start);
+    if (!from.cl) return ndr_submit_write_rect(s, &to, &from, r->extent, r->host + r->from.start);
+    if (!to.cl) return ndr_submit_read_rect(s, &from, &to, r->extent, r->host + r->to.start);
     return ndr_submit_copy_rect(s, &from, &to, r->extent);
 }
 
-static ndr_status submit_command(const rect *r, bool blocks, ndr_event **event)
+static ndr_status submit_command(ndr_submission *s, const rect *r)
 {
-    NDR_SUBMIT_AND_RETURN(&r->order, event, s, (r->dims == 1 ? submit_plain : submit_rows)(&s, r, blocks));
+    NDR_TRY((r->dims == 1 ? submit_plain : submit_rows)(s, r));
+    *r->submitted = true;
+    return NDR_OK;
 }
 
 /* Whether the whole pitch of the last row (of two dimensions) or of the last plane (of three) is in the memory. */
@@ -214,18 +215,23 @@ static rect part_of(const rect *r, size_t first, size_t count)
 
 /* Some drivers refuse a rectangle if the whole pitch of its last row or plane passes the end of the buffer (NVIDIA
  * 580). Then that row or plane has a command of its own, after one for the others. */
-static ndr_status submit(const rect *r, bool blocks, ndr_event **event)
+static ndr_status submit_parts(ndr_submission *s, const void *rect_)
 {
-    if (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to)) return submit_command(r, blocks, event);
+    const rect *r = rect_;
+    if (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to)) return submit_command(s, r);
     const size_t others = r->extent[r->dims - 1] - 1;
-    const rect start = part_of(r, 0, others);
-    rect end = part_of(r, others, 1);
-    ndr_event *after = NULL;
-    NDR_TRY(submit_command(&start, false, &end.order.also));
-    const ndr_status status = submit(&end, blocks, event ? &after : NULL);
-    if (status == NDR_OK && event) *event = ndr_event_join(end.order.also, after);
-    else ndr_event_destroy(end.order.also);
-    return status == NDR_OK ? NDR_OK : ndr_queue_end(r->order.queue, status);
+    const rect start = part_of(r, 0, others), end = part_of(r, others, 1);
+    NDR_TRY(submit_command(s, &start));
+    return submit_parts(s, &end);
+}
+
+/* If a part was refused, the others may still use the host's memory. */
+static ndr_status submit(rect *r, ndr_event **event)
+{
+    bool submitted = false;
+    r->submitted = &submitted;
+    const ndr_status status = ndr_command_run(&(ndr_command){ &r->order, submit_parts, r, NULL }, event);
+    return status != NDR_OK && submitted ? ndr_queue_end(r->order.queue, status) : status;
 }
 
 /* ---- the calls ---- */
@@ -240,7 +246,7 @@ static ndr_status read_desc(rect *r)
 {
     NDR_REQUIRE_SET_IN(r->call, r->desc);
     const ndr_range *extent = &r->desc->extent;
-    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; it is 1, 2 or 3", r->call,
+    NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; make it 1, 2 or 3", r->call,
                 extent->dims);
     r->dims = extent->dims;
     r->from.name = "from", r->from.given = &r->desc->from;
@@ -253,7 +259,7 @@ static ndr_status read_desc(rect *r)
 static bool is_empty(const rect *r) { return r->extent[0] == 0 || r->extent[1] == 0 || r->extent[2] == 0; }
 
 /* With its buffers checked. */
-static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
+static ndr_status transfer(rect *r, ndr_event **event)
 {
     if (is_empty(r)) return ndr_queue_mark_in(&r->order, event);
     NDR_TRY(place(r, &r->from));
@@ -261,7 +267,7 @@ static ndr_status transfer(rect *r, bool blocks, ndr_event **event)
     r->extent[0] *= element_bytes(r);
     join(r);
     NDR_TRY(check_apart(r));
-    return submit(r, blocks, event);
+    return submit(r, event);
 }
 
 ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to, const ndr_rect_desc *desc,
@@ -271,7 +277,7 @@ ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *
     NDR_TRY(read_desc(&r));
     NDR_TRY(check_buffer(&r, &r.from, false));
     NDR_TRY(check_buffer(&r, &r.to, true));
-    return transfer(&r, false, event);
+    return transfer(&r, event);
 }
 
 static ndr_status check_with_host(rect *r)
@@ -286,22 +292,19 @@ static ndr_status check_with_host(rect *r)
     return NDR_OK;
 }
 
-static ndr_status submit_again(const void *checked, bool blocks, ndr_event **event)
-{
-    rect r = *(const rect *)checked;
-    return transfer(&r, blocks, event);
-}
-
 static ndr_status transfer_and_wait(rect *r)
 {
+    ndr_event *done;
     NDR_TRY(check_with_host(r));
-    return is_empty(r) ? NDR_OK : ndr_transfer_and_wait(&r->order, r->to.buffer != NULL, submit_again, r);
+    if (is_empty(r)) return ndr_queue_mark_in(&r->order, NULL);
+    NDR_TRY(transfer(r, &done));
+    return ndr_event_wait_and_destroy(done, r->order.queue);
 }
 
 static ndr_status transfer_async(rect *r, ndr_event **event)
 {
     NDR_TRY(check_with_host(r));
-    return transfer(r, false, event);
+    return transfer(r, event);
 }
 
 #define WRITE_RECT                                                                       \

@@ -186,8 +186,9 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     if (!info.is_available) return refuse_kind(context, kind);
     const size_t limit = context->caps.info.max_buffer_bytes;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, size_bytes <= limit,
-                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes", size_bytes,
-                   context->caps.info.name, limit);
+                   "ndr_shared_create: %zu bytes exceed the largest allocation of device \"%s\", %zu bytes: use "
+                   "several allocations",
+                   size_bytes, context->caps.info.name, limit);
     ndr_shared *made = ndr_handle_new(NDR_HANDLE_SHARED, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a shared allocation");
     atomic_init(&made->references, 1);
@@ -220,11 +221,21 @@ void ndr_users_finish(ndr_context *context, ndr_user *users)
     }
 }
 
+static ndr_status submit_unmap(ndr_submission *s, const void *start)
+{
+    return ndr_submit_shared_unmap(s, (void *)(uintptr_t)start);
+}
+
+static ndr_status unmap_alone(const ndr_context *context, cl_command_queue queue, void *start)
+{
+    return ndr_command_run_alone(context, queue, submit_unmap, start, NULL);
+}
+
 void ndr_shared_release(ndr_shared *shared)
 {
     if (atomic_fetch_sub(&shared->references, 1) > 1) return;
     if (shared->map_start && is_of_opencl_2(shared->kind))
-        NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = shared->map_queue }, shared->map_start));
+        NDR_IGNORE(unmap_alone(shared->context, shared->map_queue, shared->map_start));
     ndr_users_finish(shared->context, shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
@@ -329,7 +340,7 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const spa
     const ndr_shared *shared = s->shared;
     NDR_REQUIRE_SET_IN(call, queue, shared);
     NDR_REQUIRE(queue->context == shared->context,
-                "%s: queue and shared allocation belong to different contexts; make both in one", call);
+                "%s: queue and shared allocation belong to different contexts; create both in one", call);
     NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
                    s->offset_bytes <= shared->size_bytes && s->size_bytes <= shared->size_bytes - s->offset_bytes,
                    "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes; at most %zu "
@@ -362,17 +373,27 @@ static cl_map_flags map_flags_of(const span *s, ndr_map_access access)
     return ndr_map_flags(s->shared->zones && access == NDR_MAP_WRITE ? NDR_MAP_READ_WRITE : access);
 }
 
-static ndr_status submit_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
+typedef struct mapping {
+    const span *span;
+    ndr_map_access access;
+} mapping;
+
+static ndr_status submit_map(ndr_submission *s, const void *mapping_)
 {
-    if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
-    NDR_SUBMIT_AND_RETURN(order, event, to,
-                          ndr_submit_shared_map(&to, map_start_of(s), map_flags_of(s, access), map_bytes_of(s)));
+    const mapping *m = mapping_;
+    return ndr_submit_shared_map(s, map_start_of(m->span), map_flags_of(m->span, m->access), map_bytes_of(m->span));
 }
 
-static ndr_status submit_unmap(const ndr_order *order, const ndr_shared *shared, ndr_event **event)
+static ndr_status enqueue_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
+{
+    if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
+    return ndr_command_run(&(ndr_command){ order, submit_map, &(mapping){ s, access }, NULL }, event);
+}
+
+static ndr_status enqueue_unmap(const ndr_order *order, const ndr_shared *shared, ndr_event **event)
 {
     if (!is_of_opencl_2(shared->kind)) return ndr_queue_mark_in(order, event);
-    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_shared_unmap(&s, shared->map_start));
+    return ndr_command_run(&(ndr_command){ order, submit_unmap, shared->map_start, NULL }, event);
 }
 
 /* With the lock held. */
@@ -382,11 +403,11 @@ static ndr_status map_locked(const ndr_order *order, ndr_map_access access, cons
     ndr_event *done;
     NDR_REQUIRE(!shared->map_start, "ndr_shared_map: the allocation is mapped already; unmap it first");
     NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    NDR_TRY(submit_map(order, access, s, &done));
+    NDR_TRY(enqueue_map(order, access, s, &done));
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     if (status != NDR_OK) {
         if (is_of_opencl_2(shared->kind))
-            NDR_IGNORE(ndr_submit_shared_unmap(&(ndr_submission){ .queue = order->queue->cl }, map_start_of(s)));
+            NDR_IGNORE(unmap_alone(shared->context, order->queue->cl, map_start_of(s)));
         return status;
     }
     shared->map_start = map_start_of(s);
@@ -406,7 +427,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
     NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
                 "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
                 "and ndr_shared_write()");
-    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map one byte at least");
+    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
     ndr_mutex_lock(&shared->lock);
     const ndr_status status = map_locked(&order, access, &s);
     ndr_mutex_unlock(&shared->lock);
@@ -418,7 +439,7 @@ static ndr_status unmap_locked(const ndr_order *order, ndr_shared *shared, ndr_e
 {
     NDR_REQUIRE(shared->map_start, "ndr_shared_unmap: the allocation is not mapped; map it first");
     NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    NDR_TRY(submit_unmap(order, shared, event));
+    NDR_TRY(enqueue_unmap(order, shared, event));
     shared->map_start = NULL;
     atomic_store(&shared->mapped, 0);
     atomic_store(&shared->mapped_for_writing, 0);
@@ -439,6 +460,12 @@ ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, ndr_event **ev
 
 /* ---- copies and hints ---- */
 
+static ndr_status submit_migration(ndr_submission *to, const void *span_)
+{
+    const span *s = span_;
+    return ndr_submit_shared_migrate(to, start_of(s), s->size_bytes);
+}
+
 /* Allocations of the extension's kinds are not prefetched: its call is a hint, and some drivers lack it. */
 ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
                                ndr_event **event)
@@ -449,26 +476,30 @@ ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offs
     const bool migrates = is_of_opencl_2(shared->kind) && shared->context->caps.cl_version >= 210
                           && ndr_submit_knows_migration();
     if (!migrates || size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    NDR_SUBMIT_AND_RETURN(&order, event, to, ndr_submit_shared_migrate(&to, start_of(&s), size_bytes));
+    return ndr_command_run(&(ndr_command){ &order, submit_migration, &s, NULL }, event);
 }
 
-static ndr_status submit_copy(const ndr_order *order, ndr_shared_copier copy, void *to, const void *from,
-                              size_t size_bytes, ndr_event **event)
+typedef struct copying {
+    ndr_shared_copier copy;
+    void *to;
+    const void *from;
+    size_t size_bytes;
+} copying;
+
+static ndr_status submit_copy(ndr_submission *s, const void *copying_)
 {
-    if (size_bytes == 0) return ndr_queue_mark_in(order, event);
-    NDR_SUBMIT_AND_RETURN(order, event, s, ndr_submit_shared_copy(&s, copy, false, to, from, size_bytes));
+    const copying *c = copying_;
+    return ndr_submit_shared_copy(s, c->copy, c->to, c->from, c->size_bytes);
 }
 
 static ndr_status copy_and_wait(const char *call, const ndr_order *order, const span *s, bool writes, void *host)
 {
-    ndr_event *done = NULL;
     NDR_TRY(check_use(call, order->queue, s, writes));
     NDR_REQUIRE(host || s->size_bytes == 0, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call,
                 s->size_bytes);
-    if (s->size_bytes == 0) return NDR_OK;
-    NDR_TRY(submit_copy(order, s->shared->copy, writes ? start_of(s) : host, writes ? host : start_of(s),
-                        s->size_bytes, &done));
-    return ndr_event_wait_and_destroy(done, order->queue);
+    if (s->size_bytes == 0) return ndr_queue_mark_in(order, NULL);
+    const copying c = { s->shared->copy, writes ? start_of(s) : host, writes ? host : start_of(s), s->size_bytes };
+    return ndr_command_run_and_wait(&(ndr_command){ order, submit_copy, &c, NULL });
 }
 
 ndr_status ndr_shared_write(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
@@ -498,6 +529,8 @@ ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offse
                 "of another one",
                 size_bytes, from_offset_bytes, to_offset_bytes);
     /* The extension's call also accepts addresses of OpenCL 2.0's shared memory. */
-    const ndr_shared_copier copy = is_of_opencl_2(from->kind) ? to->copy : from->copy;
-    return submit_copy(&order, copy, start_of(&target), start_of(&source), size_bytes, event);
+    const copying c = { is_of_opencl_2(from->kind) ? to->copy : from->copy, start_of(&target), start_of(&source),
+                        size_bytes };
+    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
+    return ndr_command_run(&(ndr_command){ &order, submit_copy, &c, NULL }, event);
 }

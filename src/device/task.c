@@ -14,7 +14,10 @@ typedef struct task {
     ndr_host_function *function;
     ndr_event_callback *callback;
     void *user;
+    const ndr_queue *queue; /* of a task; only compared */
 } task;
+
+_Thread_local const ndr_queue *ndr_task_queue;
 
 /* If the task was given up, its end is a user's event that has not ended: see ndr_event_destroy(). */
 static void free_task(task *t)
@@ -29,12 +32,13 @@ static void free_task(task *t)
 static void end_task(task *t, ndr_status status)
 {
     const ndr_cause *cause = status == NDR_OK ? NULL : ndr_cause_new(status, ndr_last_cl_error(), ndr_last_error());
-    NDR_IGNORE(ndr_event_set_end("ndr_host_task", t->end, cause));
+    NDR_IGNORE(ndr_command_end_event("ndr_host_task", t->end, cause));
 }
 
 static ndr_status run_task(const task *t)
 {
     NDR_TRY(ndr_event_wait(t->before));
+    ndr_task_queue = t->queue;
     const ndr_status status = t->function(t->user);
     if (status == NDR_OK) return NDR_OK;
     return ndr_fail(status, "a function of ndr_host_task() failed: %s",
@@ -69,7 +73,7 @@ static ndr_status start(task *t)
     }
     ndr_mutex_unlock(&t->lock);
     free_task(t);
-    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a thread");
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "the system cannot start another thread");
 }
 
 /* From now on the thread owns the task. */
@@ -120,6 +124,7 @@ ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *us
     NDR_REQUIRE(function, "ndr_host_task: function is NULL");
     NDR_TRY(new_task(&t));
     t->function = function;
+    t->queue = order.queue;
     t->user = user;
     const ndr_status status = ndr_event_create(order.queue->context, &t->end);
     if (status != NDR_OK) free_task(t);

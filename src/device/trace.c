@@ -1,7 +1,8 @@
 /* trace.c - records what traced contexts do: a table of their commands, and a timeline.
  *
  * Each command has an event. Events that have ended are read at later commands and at waits, in batches; libndr waits
- * for them only when the context ends. A process has one trace at a time, and one lock guards all of it. */
+ * for them only when the context ends. If the process ends first, the trace has what was read until then. A process has
+ * one trace at a time, and one lock guards all of it. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -291,6 +292,13 @@ static bool make_room(traced_queue *queue)
     return true;
 }
 
+/* A transfer that has ended, as a blocking one: then what the queue had before it has ended, too, unless the queue is
+ * out-of-order. */
+static bool has_waited(const ndr_traced_command *command, cl_event event)
+{
+    return command->dims == 0 && ndr_cl_event_code(event, CL_COMPLETE) <= CL_COMPLETE;
+}
+
 /* Whether the queue now has the event's reference. */
 static bool keep_event(traced_queue *queue, const ndr_traced_command *command, cl_event event)
 {
@@ -303,7 +311,7 @@ static bool keep_event(traced_queue *queue, const ndr_traced_command *command, c
     region *in = here.innermost;
     if (in) in->has_commands = true, ++in->left;
     queue->ring[(queue->first + queue->count++) & (queue->capacity - 1)] = (pending){ event, what, in, command->bytes };
-    if (++queue->since >= BATCH) collect(queue);
+    if (++queue->since >= BATCH || has_waited(command, event)) collect(queue);
     return true;
 }
 
@@ -373,8 +381,8 @@ void ndr_trace_wait(ndr_context *context, cl_command_queue cl, int64_t start_ns,
     if (!context->traced) return;
     ndr_trace_call(context, start_ns, "wait", name, NULL, NULL);
     ndr_mutex_lock(&lock);
-    traced_queue *queue = cl ? find_queue(cl) : NULL;
-    if (queue) collect(queue);
+    for (traced_queue *queue = trace.queues; queue; queue = queue->next)
+        if (cl ? queue->cl == cl : queue->context == context->traced) collect(queue);
     const bool is_due = start_ns - context->traced->mapped_ns > REFRESH_NS;
     if (start_ns - trace.flushed_ns > REFRESH_NS) {
         trace.flushed_ns = start_ns;
@@ -438,7 +446,7 @@ static ndr_status open_timeline(const char *call, const char *file)
     const int error = has_path ? ndr_timeline_open(&trace.timeline, path.chars) : 0;
     ndr_text_free(&path);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, has_path, "%s: no memory for the path of the file", call);
-    NDR_REQUIRE(!error, "%s: the file \"%s\" cannot be made: %s; name a file in a folder that you may write to", call,
+    NDR_REQUIRE(!error, "%s: the file \"%s\" cannot be created: %s; choose a folder that this user can write to", call,
                 file, ndr_errno_print(error).chars);
     return NDR_OK;
 }
@@ -470,7 +478,7 @@ ndr_status ndr_trace_start(const ndr_trace_desc *desc)
     ndr_mutex_lock(&lock);
     const ndr_status status =
         ndr_is_traced()
-            ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace runs already; it ends with the last context "
+            ? ndr_fail(NDR_BAD_ARGUMENT, "ndr_trace_start: a trace is already running; it ends with the last context "
                                          "that it traces")
             : start(__func__, desc);
     ndr_mutex_unlock(&lock);
@@ -487,7 +495,7 @@ ndr_status ndr_trace_parse(const char *words, ndr_trace_desc *desc)
     if (*file) desc->file = file;
     const bool is_path = length > strlen(".json") && strcmp(words + length - strlen(".json"), ".json") == 0;
     NDR_REQUIRE(desc->file ? is_path : length == table,
-                "NDR_TRACE is \"%s\"; it takes table, a path that ends in .json, or both: table,PATH.json", words);
+                "NDR_TRACE is \"%s\"; set it to table, a path that ends in .json, or both: table,PATH.json", words);
     return NDR_OK;
 }
 
@@ -544,17 +552,29 @@ static void print_notes(ndr_text *out)
         ndr_text_add(out, "%llu records are not in the file.\n", (unsigned long long)trace.timeline.lost);
 }
 
-/* The errors of the clocks are known at the end; they are slices without length on the queues' groups of rows. */
+/* Begin a label of a group of rows, with the quote of its text. */
+static void begin_label(ndr_json *json, unsigned group)
+{
+    add_field(json, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":", group);
+    ndr_json_add(json, ",\"args\":{\"labels\":\"");
+}
+
+static void end_label(ndr_json *json)
+{
+    ndr_json_add(json, "\"}}");
+    ndr_timeline_add(&trace.timeline, json);
+}
+
+/* The errors of the clocks are known at the end. */
 static void write_clocks(void)
 {
     for (const traced_context *c = trace.contexts; c; c = c->next) {
         ndr_json json = { 0 };
-        add_field(&json, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":", rows_of(c));
-        ndr_json_add(&json, ",\"args\":{\"labels\":\"");
+        begin_label(&json, rows_of(c));
         ndr_json_add(&json, c->clock.is_known ? "times within " : "no times: the clocks could not be compared");
         if (c->clock.is_known) ndr_json_add_us(&json, c->clock.error_ns);
-        ndr_json_add(&json, c->clock.is_known ? " us of the host's\"}}" : "\"}}");
-        ndr_timeline_add(&trace.timeline, &json);
+        if (c->clock.is_known) ndr_json_add(&json, " us of the host's");
+        end_label(&json);
     }
 }
 
@@ -565,8 +585,8 @@ static void free_all(void)
     for (traced_context *c = trace.contexts, *next; c; c = next) next = c->next, free(c);
 }
 
-/* With the lock held. `table` receives the text if the trace has one. */
-static void end(ndr_text *table)
+/* Complete the file and write the table to `table`, as far as the trace has them; then it has neither. */
+static void write_results(ndr_text *table)
 {
     if (trace.desc.file) {
         write_clocks();
@@ -577,6 +597,14 @@ static void end(ndr_text *table)
         ndr_tallies_print(trace.tallies, table);
         print_notes(table);
     }
+    trace.desc.file = NULL;
+    trace.desc.table = false;
+}
+
+/* With the lock held. */
+static void end(ndr_text *table)
+{
+    write_results(table);
     free_all();
     atomic_store(&ndr_trace_is_on, false);
 }
@@ -637,4 +665,59 @@ void ndr_trace_remove_context(ndr_context *context)
     ndr_mutex_unlock(&lock);
     if (is_last && desc.table) deliver(&desc, &table);
     ndr_text_free(&table);
+}
+
+/* ---- a process that ends first ---- */
+
+static uint64_t count_pending(void)
+{
+    uint64_t count = 0;
+    for (const traced_queue *queue = trace.queues; queue; queue = queue->next) count += queue->count;
+    return count;
+}
+
+static void label_unfinished(uint64_t missing)
+{
+    ndr_json json = { 0 };
+    begin_label(&json, HOST_ROWS);
+    add_field(&json, "the process ended first; commands that are missing: ", missing);
+    end_label(&json);
+}
+
+/* Another thread may hold the lock for ever, in a driver that has shut down. */
+static bool lock_soon(void)
+{
+    enum { TRIES = 100, PAUSE_NS = 1000000 };
+    for (int i = 0; i < TRIES; ++i) {
+        if (ndr_mutex_try_lock(&lock)) return true;
+        ndr_thread_sleep_ns(PAUSE_NS);
+    }
+    return false;
+}
+
+/* With the lock held. */
+static void write_unfinished(ndr_text *text)
+{
+    const uint64_t missing = count_pending();
+    if (trace.desc.file) label_unfinished(missing);
+    write_results(text);
+    if (trace.contexts_left == 0) return;
+    ndr_text_add(text,
+                 "libndr trace: the process ended before the traced contexts were destroyed; "
+                 "%llu commands are missing; destroy the contexts and all their objects\n",
+                 (unsigned long long)missing);
+}
+
+/* Write what the trace has when the process ends, or the library is unloaded, before the traced contexts are destroyed.
+ * Nothing here calls OpenCL, so commands that were not read are missing. Nothing is freed, because other threads and
+ * later destructors may still use the contexts. The callback is not called: what its `user` points to may be gone. */
+__attribute__((destructor)) static void end_with_the_process(void)
+{
+    if (!ndr_is_traced() || trace.process != ndr_process_id() || !lock_soon()) return;
+    const ndr_trace_desc desc = trace.desc;
+    ndr_text text = { 0 };
+    write_unfinished(&text);
+    ndr_mutex_unlock(&lock);
+    if (!desc.callback && text.length) deliver(&desc, &text);
+    ndr_text_free(&text);
 }

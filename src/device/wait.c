@@ -95,11 +95,11 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
         ndr_wait_leave(context);
         return error;
     }
-    cl_int error = ndr_submit_last_marker(queue, &mark, call);
+    cl_int error = ndr_command_last_marker(context, queue, &mark, call);
     if (error != CL_SUCCESS) return error;
-    (void)ndr_cl.clFlush(queue);
-    *call = "clWaitForEvents";
-    error = ndr_wait_for_event(context, mark);
+    *call = "clFlush"; /* without it, polling in ndr_wait_for_event() may never end */
+    error = ndr_cl.clFlush(queue);
+    if (error == CL_SUCCESS) *call = "clWaitForEvents", error = ndr_wait_for_event(context, mark);
     ndr_cl.clReleaseEvent(mark);
     return error;
 }

@@ -45,9 +45,23 @@ static const char *kind_name(const ndr_arg *arg)
     return names[arg->kind];
 }
 
+/* "x (float*), a (float)": the parameters. */
+static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
+{
+    for (unsigned i = 0; i < kernel->info.arg_count; ++i)
+        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, ndr_param_shown_type(&kernel->params[i]));
+}
+
+/* Arguments in another order are the usual cause, so the sentence has the parameters. */
 static ndr_status refuse_kind(const arg_check *p, const char *wanted)
 {
-    return REFUSE(p, " takes %s, but %s is given", wanted, kind_name(p->arg));
+    ndr_text list = { 0 };
+    if (p->kernel->info.arg_count > 1) ndr_text_add(&list, "; the parameters in order are ");
+    if (p->kernel->info.arg_count > 1) add_parameters(p->kernel, &list);
+    const ndr_status status =
+        REFUSE(p, " takes %s, but %s is given%s", wanted, kind_name(p->arg), list.chars ? list.chars : "");
+    ndr_text_free(&list);
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -60,10 +74,13 @@ static ndr_status check_access(const arg_check *p, ndr_access access)
     if (access == NDR_ACCESS_READ_WRITE || p->param->kind == NDR_PARAM_ANY) return NDR_OK;
     const bool writes = writes_through(p->param);
     if (writes && access == NDR_ACCESS_READ)
-        return refuse(p, "is a buffer made for kernels to read (ndr_buffer_desc.kernels), but this one may write "
-                         "through it; declare it const");
+        return refuse(p,
+                      "is a buffer that was created read-only for kernels (ndr_buffer_desc.kernels), but this kernel "
+                      "may write to it; declare the parameter const");
     if (!writes && access == NDR_ACCESS_WRITE)
-        return refuse(p, "is a buffer made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
+        return refuse(p,
+                      "is a buffer that was created write-only for kernels (ndr_buffer_desc.kernels), but this kernel "
+                      "reads it; change that field");
     return NDR_OK;
 }
 
@@ -73,7 +90,7 @@ static ndr_status convert_shared(const arg_check *p, ndr_bound *out)
     const unsigned char *pointer = p->arg->as.shared.pointer;
     if (!shared) return refuse(p, "is a NULL shared allocation; write ndr_null if that is meant");
     if (shared->context != p->kernel->context)
-        return refuse(p, "is a shared allocation of another context than the kernel's; make it in that one");
+        return refuse(p, "is a shared allocation of another context than the kernel's; create it in that one");
     if (!pointer) pointer = shared->start;
     if ((uintptr_t)pointer - (uintptr_t)shared->start > shared->size_bytes)
         return REFUSE(p, " is given the address %p, which is not in the shared allocation of %zu bytes at %p; pass an "
@@ -96,7 +113,8 @@ static ndr_status convert_buffer(const arg_check *p, ndr_bound *out)
     if (p->arg->kind != NDR_ARG_BUFFER) return refuse_kind(p, "a buffer");
     if (!buffer) return refuse(p, "is a NULL buffer; write ndr_null if that is meant");
     if (buffer->context != p->kernel->context)
-        return refuse(p, "is a buffer of another context than the kernel's; make it in that one");
+        return REFUSE(p, " is a buffer of another context than the kernel's%s; create it in that one",
+                      ndr_handle_or_destroyed());
     out->value = &buffer->cl;
     return check_access(p, buffer->kernel_access);
 }
@@ -177,11 +195,13 @@ size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count)
 
 static ndr_status check_reached_buffer(const ndr_kernel *kernel, const ndr_buffer *buffer, size_t index)
 {
-    const char *const wrong =
-        !buffer                              ? "is NULL"
-        : buffer->context != kernel->context ? "belongs to another context; make it in the kernel's"
-        : !buffer->address                   ? "was made without an address; make it with ndr_buffer_desc.has_address"
-                                             : NULL;
+    const char *const wrong = !buffer            ? "is NULL"
+                              : !buffer->address ? "was created without an address; set ndr_buffer_desc.has_address"
+                                                 : NULL;
+    NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !buffer || buffer->context == kernel->context,
+                   "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu belongs to another context%s; create it in "
+                   "the kernel's",
+                   kernel->name, index, ndr_handle_or_destroyed());
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !wrong, "kernel \"%s\": the buffer of ndr_reaches_buffer() %zu %s",
                    kernel->name, index, wrong);
     return NDR_OK;
@@ -195,11 +215,13 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reach
             continue;
         }
         const ndr_shared *shared = reached[i].as.shared.allocation;
-        NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared, "kernel \"%s\": ndr_reaches() %zu is a NULL shared allocation",
-                       kernel->name, i);
+        NDR_REQUIRE_AS(
+            NDR_BAD_KERNEL_ARGUMENT, shared,
+            "kernel \"%s\": ndr_reaches() %zu is a NULL shared allocation; pass one made by ndr_shared_create()",
+            kernel->name, i);
         NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, shared->context == kernel->context,
-                       "kernel \"%s\": the allocation of ndr_reaches() %zu belongs to another context; make it in the "
-                       "kernel's",
+                       "kernel \"%s\": the allocation of ndr_reaches() %zu belongs to another context; create it in "
+                       "the kernel's",
                        kernel->name, i);
     }
     return NDR_OK;
@@ -210,9 +232,9 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reach
 static ndr_status pass_image(const arg_check *p, ndr_bound *out)
 {
     const ndr_image *image = p->arg->as.image;
-    if (!image) return refuse(p, "is a NULL image");
+    if (!image) return refuse(p, "is a NULL image; pass one made by ndr_image_create()");
     if (image->context != p->kernel->context)
-        return refuse(p, "is an image of another context than the kernel's; make it in that one");
+        return refuse(p, "is an image of another context than the kernel's; create it in that one");
     out->size_bytes = sizeof image->cl;
     out->value = &image->cl;
     return check_image_use(p);
@@ -221,8 +243,8 @@ static ndr_status pass_image(const arg_check *p, ndr_bound *out)
 static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_bound *out)
 {
     static const char *const uses[] = { "reads and writes", "reads", "writes" };
-    static const char *const made_for[] = { "", "a kernel that only reads it", "a kernel that only writes it",
-                                            "no kernel" };
+    static const char *const created[] = { "", "read-only for kernels", "write-only for kernels",
+                                           "without kernel access" };
     const ndr_image *image = p->arg->as.image;
     if (p->arg->kind != NDR_ARG_IMAGE) return refuse_kind(p, "an image");
     NDR_TRY(pass_image(p, out));
@@ -230,8 +252,9 @@ static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_b
         return REFUSE(p, " is given an %s; compare the dimensions and ndr_image_desc.is_array, buffer and format",
                       image->type_name);
     if (image->kernel_access != NDR_ACCESS_READ_WRITE && image->kernel_access != p->param->access)
-        return REFUSE(p, " is an image made for %s (ndr_image_desc.kernels), but this one %s it",
-                      made_for[image->kernel_access], uses[p->param->access]);
+        return REFUSE(
+            p, " is an image that was created %s (ndr_image_desc.kernels), but this kernel %s it; change that field",
+            created[image->kernel_access], uses[p->param->access]);
     if (p->param->access == NDR_ACCESS_READ_WRITE && !image->is_read_write)
         return refuse_as(NDR_UNSUPPORTED, p,
                          "is an image of a format that the device does not have for read_write parameters; "
@@ -242,9 +265,9 @@ static ndr_status convert_image(const arg_check *p, const char *type_name, ndr_b
 static ndr_status pass_sampler(const arg_check *p, ndr_bound *out)
 {
     const ndr_sampler *sampler = p->arg->as.sampler;
-    if (!sampler) return refuse(p, "is a NULL sampler");
+    if (!sampler) return refuse(p, "is a NULL sampler; pass one made by ndr_sampler_create()");
     if (sampler->context != p->kernel->context)
-        return refuse(p, "is a sampler of another context than the kernel's; make it in that one");
+        return refuse(p, "is a sampler of another context than the kernel's; create it in that one");
     out->size_bytes = sizeof sampler->cl;
     out->value = &sampler->cl;
     return NDR_OK;
@@ -255,7 +278,8 @@ static ndr_status convert_object(const arg_check *p, ndr_bound *out)
 {
     const char *space = strrchr(p->param->type_name, ' '), *name = space ? space + 1 : p->param->type_name;
     if (strncmp(name, "image", 5) == 0) return convert_image(p, name, out);
-    if (strcmp(name, "sampler_t") != 0) return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass");
+    if (strcmp(name, "sampler_t") != 0)
+        return refuse_as(NDR_UNSUPPORTED, p, "is of a type that libndr cannot pass; pass its data in a buffer");
     return p->arg->kind == NDR_ARG_SAMPLER ? pass_sampler(p, out) : refuse_kind(p, "a sampler");
 }
 
@@ -332,7 +356,8 @@ static ndr_status check_element(const arg_check *p)
     if (p->param->kind == NDR_PARAM_ANY || ndr_points_to_void(p->param->type_name)) return NDR_OK;
     if (is_flat ? element.dtype != type.dtype : !is_element_of(p->param, arg))
         return REFUSE(p, " points to another type than the %s given to ndr_local%s", element_name(arg),
-                      p->param->type.lanes ? "" : "; name the same type on both sides");
+                      p->param->type.lanes ? "; give ndr_local the kernel's type"
+                                           : "; name the same type on both sides");
     const size_t wanted = p->param->size_bytes;
     if (wanted && (is_flat ? arg->size_bytes % wanted != 0 : arg->size_bytes != wanted))
         return REFUSE(
@@ -353,9 +378,10 @@ static ndr_status convert_local(const arg_check *p, ndr_bound *out, size_t *loca
     size_t bytes = arg->size_bytes;
     for (unsigned d = 0; d < 3; ++d)
         if (!ndr_mul_fits(bytes, arg->as.extent[d], &bytes))
-            return REFUSE_AS(NDR_LIMIT_EXCEEDED, p, " asks for local memory of %s elements: more than can be counted",
+            return REFUSE_AS(NDR_LIMIT_EXCEEDED, p,
+                             " asks for local memory of %s elements, which exceeds the address space",
                              ndr_sizes_print(3, arg->as.extent).chars);
-    if (bytes == 0) return refuse(p, "asks for no local memory; ask for one element at least");
+    if (bytes == 0) return refuse(p, "asks for no local memory; ask for at least one element");
     out->size_bytes = bytes;
     out->value = NULL;
     if (!ndr_add_fits(*local_bytes, bytes, local_bytes)) *local_bytes = SIZE_MAX;
@@ -373,28 +399,73 @@ static bool fits_bits(const ndr_arg *arg, unsigned bits, bool is_signed)
     return is_signed && arg->as.i >= -(int64_t)highest - 1;
 }
 
+static bool is_integer(const ndr_arg *arg) { return arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED; }
+static bool is_real(const ndr_arg *arg) { return arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE; }
+
+typedef struct number_text {
+    char chars[80];
+} number_text;
+
+static number_text print_number(const ndr_arg *arg)
+{
+    number_text out;
+    if (arg->kind == NDR_ARG_SIGNED) snprintf(out.chars, sizeof out.chars, "%lld", (long long)arg->as.i);
+    else if (arg->kind == NDR_ARG_UNSIGNED)
+        snprintf(out.chars, sizeof out.chars, "%llu", (unsigned long long)arg->as.u);
+    else snprintf(out.chars, sizeof out.chars, "%g", arg->kind == NDR_ARG_FLOAT ? (double)arg->as.f : arg->as.d);
+    return out;
+}
+
+/* "int holds -2147483648 to 2147483647" */
+static number_text print_limits(const ndr_dtype_info *type)
+{
+    const unsigned bits = (unsigned)type->size_bytes * 8;
+    const uint64_t highest = UINT64_MAX >> (64 - bits + type->is_signed);
+    number_text out;
+    if (type->is_signed)
+        snprintf(out.chars, sizeof out.chars, "%s holds %lld to %llu", type->cl_name, -(long long)highest - 1,
+                 (unsigned long long)highest);
+    else snprintf(out.chars, sizeof out.chars, "%s holds 0 to %llu", type->cl_name, (unsigned long long)highest);
+    return out;
+}
+
 /* If the value fits the same width with the other signedness, suggest a cast. */
 static ndr_status refuse_value(const arg_check *p, const ndr_dtype_info *type)
 {
     const unsigned bits = (unsigned)type->size_bytes * 8;
-    char value[32], cast[96] = "";
-    if (p->arg->kind == NDR_ARG_SIGNED) snprintf(value, sizeof value, "%lld", (long long)p->arg->as.i);
-    else snprintf(value, sizeof value, "%llu", (unsigned long long)p->arg->as.u);
+    const bool is_large = p->arg->kind == NDR_ARG_UNSIGNED && p->arg->as.u > INT64_MAX;
+    char fix[96];
     if (fits_bits(p->arg, bits, !type->is_signed))
-        snprintf(cast, sizeof cast, "; if the bit pattern is meant, cast it: (%sint%u_t)value",
-                 type->is_signed ? "" : "u", bits);
-    return REFUSE(p, " cannot hold %s%s", value, cast);
+        snprintf(fix, sizeof fix, "if the bit pattern is meant, cast it: (%sint%u_t)value", type->is_signed ? "" : "u",
+                 bits);
+    else
+        snprintf(fix, sizeof fix, "declare the parameter %s in the kernel, or pass such a value",
+                 is_large ? "ulong" : "long");
+    return REFUSE(p, " cannot hold %s, because %s; %s", print_number(p->arg).chars, print_limits(type).chars, fix);
 }
 
-static bool is_integer(const ndr_arg *arg) { return arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED; }
-static bool is_real(const ndr_arg *arg) { return arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE; }
+/* A cast of a value that does not fit is undefined in C. */
+static ndr_status refuse_real(const arg_check *p, const ndr_dtype_info *type)
+{
+    const double value = p->arg->kind == NDR_ARG_FLOAT ? (double)p->arg->as.f : p->arg->as.d;
+    const double end = (double)(UINT64_C(1) << (type->size_bytes * 8 - 1)) * (type->is_signed ? 1 : 2);
+    const bool fits = value < end && (type->is_signed ? value >= -end : value > -1);
+    const char *const kind = p->arg->kind == NDR_ARG_FLOAT ? "float" : "double";
+    if (fits)
+        return REFUSE(p, " takes an integer, but the %s %s is given; cast it: (%sint%zu_t)value", kind,
+                      print_number(p->arg).chars, type->is_signed ? "" : "u", type->size_bytes * 8);
+    return REFUSE(p,
+                  " takes an integer, but the %s %s is given, and %s; declare the parameter %s in the kernel, or pass "
+                  "an integer that fits",
+                  kind, print_number(p->arg).chars, print_limits(type).chars, type->size_bytes < 8 ? "long" : kind);
+}
 
 static ndr_status convert_integer(const arg_check *p, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
-    if (is_real(arg)) return REFUSE(p, " takes an integer, but %s is given; cast it", kind_name(arg));
-    if (!is_integer(arg)) return refuse_kind(p, "an integer");
     const ndr_dtype_info *type = ndr_dtype_describe(p->param->type.dtype);
+    if (is_real(arg)) return refuse_real(p, type);
+    if (!is_integer(arg)) return refuse_kind(p, "an integer");
     if (!fits_bits(arg, (unsigned)type->size_bytes * 8, type->is_signed)) return refuse_value(p, type);
     out->size_bytes = type->size_bytes;
     out->value = &out->copy;
@@ -413,7 +484,10 @@ static ndr_status convert_float(const arg_check *p, ndr_bound *out)
     if (arg->kind == NDR_ARG_DOUBLE)
         return REFUSE(p, " takes a float, but the double %g is given; write it as in 2.0f or cast it to float",
                       arg->as.d);
-    if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, is_integer(arg) ? "a float, as in 2.0f" : "a float");
+    if (is_integer(arg))
+        return REFUSE(p, " takes a float, but the integer %s is given; write it as in 2.0f or cast it to float",
+                      print_number(arg).chars);
+    if (arg->kind != NDR_ARG_FLOAT) return refuse_kind(p, "a float");
     out->size_bytes = sizeof arg->as.f;
     out->value = &arg->as.f;
     return NDR_OK;
@@ -424,7 +498,10 @@ static ndr_status convert_double(const arg_check *p, ndr_bound *out)
     const ndr_arg *arg = p->arg;
     if (arg->kind == NDR_ARG_FLOAT)
         return REFUSE(p, " takes a double, but the float %g is given; cast it to double", (double)arg->as.f);
-    if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, is_integer(arg) ? "a double, as in 2.0" : "a double");
+    if (is_integer(arg))
+        return REFUSE(p, " takes a double, but the integer %s is given; write it as in 2.0 or cast it to double",
+                      print_number(arg).chars);
+    if (arg->kind != NDR_ARG_DOUBLE) return refuse_kind(p, "a double");
     out->size_bytes = sizeof arg->as.d;
     out->value = &arg->as.d;
     return NDR_OK;
@@ -491,11 +568,11 @@ static ndr_status convert_initial(const arg_check *p, ndr_bound *out)
     if (initial.kind == NDR_ARG_NONE)
         return refuse(p, "is a reducer whose initial value is not a number; set ndr_arg.dtype");
     if (op != ndr_reducer_op(p->param))
-        return REFUSE(p, " is given %s, but the kernel's reducer has %s; name the same operator in both", op_name(op),
+        return REFUSE(p, " is given %s, but the kernel's reducer has %s; use the same operator in both", op_name(op),
                       op_name(ndr_reducer_op(p->param)));
     NDR_TRY(convert_number(&(arg_check){ p->kernel, p->index, p->param, &initial }, out));
     if ((op == NDR_OP_MIN || op == NDR_OP_MAX) && is_nan(&initial))
-        return refuse(p, "has NaN as its initial value, which a minimum or maximum leaves out; give an infinity");
+        return refuse(p, "has NaN as its initial value, which a minimum or maximum ignores; use an infinity");
     memcpy(&bits, out->value, out->size_bytes);
     out->copy.u64 = bits;
     return NDR_OK;
@@ -507,14 +584,16 @@ static ndr_status convert_reducer(const arg_check *p, ndr_bound *out)
     const size_t element = p->arg->as.reducer.element;
     if (p->arg->kind != NDR_ARG_REDUCER) return refuse_kind(p, "a reducer (ndr_reducer)");
     NDR_TRY(convert_initial(p, out));
-    if (!buffer) return refuse(p, "is a reducer without a buffer; pass the one that gets the result");
+    if (!buffer) return refuse(p, "is a reducer without a buffer; pass the buffer that receives the result");
     if (buffer->context != p->kernel->context)
-        return refuse(p, "has a buffer of another context than the kernel's; make it in that one");
+        return REFUSE(p, " has a buffer of another context than the kernel's%s; create it in that one",
+                      ndr_handle_or_destroyed());
     NDR_TRY(check_access(p, buffer->kernel_access));
     if (element >= buffer->size_bytes / p->param->size_bytes)
-        return REFUSE_AS(NDR_OUT_OF_BOUNDS, p,
-                         " goes to element %zu, but its buffer holds %zu of %zu bytes; they count from 0", element,
-                         buffer->size_bytes / p->param->size_bytes, p->param->size_bytes);
+        return REFUSE_AS(
+            NDR_OUT_OF_BOUNDS, p,
+            " goes to element %zu, but its buffer holds %zu elements of %zu bytes, counted from 0; lower it", element,
+            buffer->size_bytes / p->param->size_bytes, p->param->size_bytes);
     out->size_bytes = sizeof buffer->cl;
     out->value = &buffer->cl;
     return NDR_OK;
@@ -536,12 +615,12 @@ static ndr_status convert_vector(const arg_check *p, ndr_builtin wanted, ndr_bou
 {
     const ndr_arg *arg = p->arg;
     const ndr_dtype_info *element = ndr_dtype_describe(arg->dtype), *type = ndr_dtype_describe(wanted.dtype);
-    if (!element) return refuse(p, "is a vector of elements that are not numbers");
-    if (!arg->as.value.bytes) return refuse(p, "is a vector at NULL");
+    if (!element) return refuse(p, "is a vector of elements that are not numbers; set ndr_arg.dtype");
+    if (!arg->as.value.bytes) return refuse(p, "is a vector at NULL; pass the address of its elements");
     const bool is_rounded = wanted.dtype == NDR_DTYPE_F16 && arg->dtype == NDR_DTYPE_F32;
     if ((arg->dtype != wanted.dtype && !is_rounded) || arg->size_bytes != wanted.lanes * element->size_bytes)
-        return REFUSE(p, " takes a vector of %u %s, but one of %zu %s is given", wanted.lanes, type->cl_name,
-                      arg->size_bytes / element->size_bytes, element->cl_name);
+        return REFUSE(p, " takes a vector of %u %s, but one of %zu %s is given; pass %u of that type", wanted.lanes,
+                      type->cl_name, arg->size_bytes / element->size_bytes, element->cl_name, wanted.lanes);
     out->size_bytes = ndr_builtin_bytes(wanted);
     out->value = arg->as.value.bytes;
     if (is_rounded || wanted.lanes == 3) copy_lanes(arg, wanted, out);
@@ -559,7 +638,7 @@ static ndr_status refuse_name(const arg_check *p, const char *given)
 
 static ndr_status convert_struct_bytes(const arg_check *p, ndr_bound *out)
 {
-    if (!p->arg->as.value.bytes) return refuse(p, "is a struct at NULL");
+    if (!p->arg->as.value.bytes) return refuse(p, "is a struct at NULL; pass its address");
     out->size_bytes = p->arg->size_bytes;
     out->value = p->arg->as.value.bytes;
     return NDR_OK;
@@ -623,12 +702,12 @@ static ndr_status convert_as_given(const arg_check *p, ndr_bound *out, size_t *l
 static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_bytes)
 {
     if (p->arg->kind == NDR_ARG_NONE)
-        return refuse(p, "is not set: an ndr_arg of all zeros is no argument (and ndr_local takes 1 to 3 extents, "
+        return refuse(p, "was never set: make it with ndr_arg_of() (ndr_local takes 1 to 3 extents, "
                          "ndr_reducer a number)");
     if (is_reached(p->arg))
-        return refuse(p, "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
+        return refuse(p, "is given ndr_reaches(), which is not an argument; put it after the last argument");
     if ((unsigned)p->arg->kind > NDR_ARG_REACHED_BUFFER)
-        return REFUSE(p, ": %d is not an ndr_arg_kind", (int)p->arg->kind);
+        return REFUSE(p, ": %d is not an ndr_arg_kind; make the argument with ndr_arg_of()", (int)p->arg->kind);
     switch (p->param->kind) {
     case NDR_PARAM_GLOBAL:
     case NDR_PARAM_CONSTANT: return convert_buffer(p, out);
@@ -640,24 +719,6 @@ static ndr_status convert_arg(const arg_check *p, ndr_bound *out, size_t *local_
     case NDR_PARAM_OPAQUE: break;
     }
     return convert_object(p, out);
-}
-
-/* "x (float*), a (float)": the parameters. */
-static void add_parameters(const ndr_kernel *kernel, ndr_text *out)
-{
-    for (unsigned i = 0; i < kernel->info.arg_count; ++i)
-        ndr_text_add(out, "%s%s (%s)", i ? ", " : "", kernel->params[i].name, ndr_param_shown_type(&kernel->params[i]));
-}
-
-/* Some drivers accept more than the device can pass. */
-static ndr_status check_argument_bytes(const ndr_kernel *kernel)
-{
-    const size_t limit = kernel->context->caps.info.max_argument_bytes;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, kernel->argument_bytes <= limit,
-                   "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device accepts at "
-                   "most %zu: put large arguments in a buffer",
-                   kernel->name, kernel->argument_bytes, limit);
-    return NDR_OK;
 }
 
 static bool has_reached(const ndr_arg *args, size_t count)
@@ -689,9 +750,9 @@ static ndr_status check_count(const ndr_kernel *kernel, const ndr_arg *args, siz
         ndr_text_free(&list);
         return status;
     }
-    NDR_TRY(check_argument_bytes(kernel));
-    NDR_REQUIRE(args || arg_count == 0, "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of as many",
-                kernel->name, arg_count);
+    NDR_REQUIRE(args || arg_count == 0,
+                "kernel \"%s\": args is NULL, but arg_count is %zu; pass an array of that length", kernel->name,
+                arg_count);
     return NDR_OK;
 }
 
@@ -758,6 +819,16 @@ static bool is_about_the_argument(cl_int error)
            || error == CL_MAX_SIZE_RESTRICTION_EXCEEDED;
 }
 
+ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status)
+{
+    const size_t limit = kernel->context->caps.info.max_argument_bytes;
+    if (kernel->argument_bytes <= limit) return status;
+    return ndr_fail_with_code(NDR_LIMIT_EXCEEDED, ndr_last_cl_error(),
+                              "kernel \"%s\" has arguments of %zu bytes together, hidden ones included; the device "
+                              "supports %zu: put large arguments in a buffer; the driver refused them: %s",
+                              kernel->name, kernel->argument_bytes, limit, ndr_last_error());
+}
+
 static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int error, const ndr_bound *bound)
 {
     const ndr_param *param = &kernel->params[index];
@@ -765,10 +836,12 @@ static ndr_status fail_to_set(const ndr_kernel *kernel, size_t index, cl_int err
                        : bound->shared->free ? "clSetKernelArgMemPointerINTEL"
                                              : "clSetKernelArgSVMPointer";
     const ndr_status driver = ndr_fail_cl(error, call);
-    return ndr_fail_with_code(is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
-                              "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index,
-                              param->name, ndr_param_shown_type(param), bound->size_bytes, ndr_last_error(),
-                              param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
+    const ndr_status status = ndr_fail_with_code(
+        is_about_the_argument(error) ? NDR_BAD_KERNEL_ARGUMENT : driver, error,
+        "kernel \"%s\", argument %zu \"%s\" (%s), of %zu bytes: %s%s", kernel->name, index, param->name,
+        ndr_param_shown_type(param), bound->size_bytes, ndr_last_error(),
+        param->kind == NDR_PARAM_ANY ? "; give it the type that the kernel declares" : "");
+    return ndr_args_fail_for_bytes(kernel, status);
 }
 
 ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound)

@@ -84,15 +84,23 @@ static range_text print_range(const ndr_nd_range *range)
     return out;
 }
 
-static ndr_status fail_with_damage(const ndr_launch_request *r, uint64_t number, const char *who, const char *damage)
+/* What inspecting the zones after a launch has found. */
+typedef struct inspection {
+    uint64_t launch, damaged; /* the numbers of the launch and of a buffer; 0: none is damaged */
+    ndr_damage_text damage;
+    ndr_overlap_text overlap;
+} inspection;
+
+static ndr_status fail_with_damage(const ndr_launch_request *r, const inspection *found, const char *who,
+                                   const char *damage)
 {
     return ndr_fail(NDR_OUT_OF_BOUNDS,
                     "%s: launch %llu of this context %s; compare the kernel's indices and the range, %s, with the "
-                    "buffer's size",
-                    who, (unsigned long long)number, damage, print_range(r->range).chars);
+                    "buffer's size%s",
+                    who, (unsigned long long)found->launch, damage, print_range(r->range).chars, found->overlap.chars);
 }
 
-static ndr_status fail_for_arg(const ndr_launch_request *r, uint64_t number, size_t index)
+static ndr_status fail_for_arg(const ndr_launch_request *r, const inspection *found, size_t index)
 {
     const size_t element_bytes = ndr_builtin_bytes(r->kernel->params[index].type);
     const ndr_arg *arg = &r->args[index];
@@ -100,50 +108,85 @@ static ndr_status fail_for_arg(const ndr_launch_request *r, uint64_t number, siz
     const char *whose = arg->kind == NDR_ARG_SHARED ? "its shared allocation"
                         : is_view                   ? "the whole buffer of its view"
                                                     : "its buffer";
-    return fail_with_damage(r, number, print_arg(r->kernel, index).chars,
+    return fail_with_damage(r, found, print_arg(r->kernel, index).chars,
                             ndr_zones_print(zones_of(arg), whose, element_bytes).chars);
 }
 
-static ndr_status fail_for_other_buffer(const ndr_launch_request *r, uint64_t number, const ndr_zones *damaged)
+static ndr_status fail_for_other_buffer(const ndr_launch_request *r, const inspection *found)
 {
-    char who[128], whose[96];
+    char who[128];
     snprintf(who, sizeof who, "kernel \"%.80s\"", r->kernel->name);
-    snprintf(whose, sizeof whose, "a buffer that is not among its arguments, number %llu of this context",
-             (unsigned long long)ndr_zones_number(damaged));
-    return fail_with_damage(r, number, who, ndr_zones_print(damaged, whose, 0).chars);
+    return fail_with_damage(r, found, who, found->damage.chars);
 }
 
 /* ---- launching ---- */
 
-static ndr_status inspect_launch(const ndr_launch_request *r)
+/* With a turn. */
+static ndr_status inspect(const ndr_launch_request *r, uint64_t launch)
 {
-    uint64_t number;
-    const ndr_zones *damaged;
-    NDR_TRY(ndr_check_inspect(r->order->queue, &number, &damaged));
-    if (!damaged) return NDR_OK;
+    inspection found = { .launch = launch };
+    ndr_context *context = r->kernel->context;
+    NDR_TRY(ndr_check_inspect(context, &found.damaged, &found.damage));
+    found.overlap = ndr_turns_take_overlap(ndr_check_turns(context), launch);
+    if (!found.damaged) return NDR_OK;
     const size_t arg = find_damaged_arg(r);
-    return arg < r->arg_count ? fail_for_arg(r, number, arg) : fail_for_other_buffer(r, number, damaged);
+    return arg < r->arg_count ? fail_for_arg(r, &found, arg) : fail_for_other_buffer(r, &found);
 }
 
-static ndr_status launch_and_inspect(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
+/* `kept` is what a prepared launch ran with; NULL: another launch. */
+static ndr_status enqueue(const ndr_launch_request *r, ndr_arg *kept, ndr_event **done)
 {
-    ndr_event *done = NULL, **const wanted = event ? &done : NULL;
+    return kept ? ndr_prepared_run_plain(r, kept, done) : ndr_launch_plain(r, done);
+}
+
+/* With a turn. A launch that failed is inspected, too. */
+static ndr_status launch_and_inspect(const ndr_launch_request *r, ndr_arg *kept, ndr_event **done)
+{
+    ndr_turns *turns = ndr_check_turns(r->order->queue->context);
     ndr_launch_request ran = *r;
     if (kept) ran.args = kept;
-    NDR_TRY(kept ? ndr_prepared_run_plain(r, kept, wanted) : ndr_launch_plain(r, wanted));
-    const ndr_status status = inspect_launch(&ran);
-    if (status != NDR_OK) ndr_event_destroy(done);
-    else if (event) *event = done;
+    NDR_TRY(enqueue(r, kept, done));
+    const uint64_t launch = ndr_turns_count(turns);
+    NDR_TRY(ndr_turn_wait(turns, *done, launch, r->kernel->name));
+    const ndr_status inspected = inspect(&ran, launch);
+    NDR_TRY(ndr_event_wait(*done));
+    return inspected;
+}
+
+static ndr_status launch_in_turn(const ndr_launch_request *r, ndr_arg *kept, ndr_event **done)
+{
+    ndr_turns *turns = ndr_check_turns(r->order->queue->context);
+    NDR_TRY(ndr_turns_wait_before(r->order, r->kernel->name));
+    ndr_turn_take(turns);
+    const ndr_status status = launch_and_inspect(r, kept, done);
+    ndr_turn_pass(turns);
     return status;
 }
 
-/* A workspace is borrowed before ndr_check_begin(), as operations do, so the launch comes back with it. */
+/* By a host task, behind its own end. */
+static ndr_status launch_unwaited(const ndr_launch_request *r, ndr_arg *kept, ndr_event **done)
+{
+    ndr_turns *turns = ndr_check_turns(r->order->queue->context);
+    NDR_TRY(enqueue(r, kept, done));
+    ndr_turns_add_overlap(turns, *done, ndr_turns_count(turns), r->kernel->name);
+    return NDR_OK;
+}
+
+static ndr_status launch_with_event(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
+{
+    ndr_event *done = NULL;
+    const ndr_status status = (ndr_waits_for_own_task(r->order) ? launch_unwaited : launch_in_turn)(r, kept, &done);
+    if (status == NDR_OK && event) *event = done;
+    else ndr_event_destroy(done);
+    return status;
+}
+
+/* It borrows a workspace first, as operations do, and comes back with it. */
 static bool will_come_back(const ndr_launch_request *r)
 {
     return r->kernel && r->kernel->form == NDR_FORM_REDUCTION && !r->workspace;
 }
 
-/* The objects are released without the checker's lock, which the last reference takes. */
 static void release_kept(ndr_arg *kept, size_t count)
 {
     for (size_t i = 0; kept && i < count; ++i) ndr_prepared_release_object(&kept[i]);
@@ -155,12 +198,14 @@ ndr_status ndr_launch_checked(const ndr_launch_request *r, ndr_event **event)
 {
     NDR_TRY(check_handles(r));
     const ndr_queue *queue = r->order->queue;
-    if (!queue || !queue->context->checker || will_come_back(r)) return ndr_launch_plain(r, event);
+    if (!queue || !queue->context->checker || !r->kernel) return ndr_launch_plain(r, event);
+    if (will_come_back(r)) {
+        NDR_TRY(ndr_turns_wait_before(r->order, r->kernel->name)); /* without the workspace */
+        return ndr_launch_plain(r, event);
+    }
     ndr_arg *kept = r->prepared ? calloc(r->arg_count + 1, sizeof *kept) : NULL;
     if (r->prepared && !kept) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a checked launch");
-    ndr_check_begin(queue->context);
-    const ndr_status status = launch_and_inspect(r, kept, event);
-    ndr_check_end(queue->context);
+    const ndr_status status = launch_with_event(r, kept, event);
     release_kept(kept, r->arg_count);
     return status;
 }

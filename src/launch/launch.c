@@ -113,7 +113,7 @@ ndr_status ndr_launch_check_local(const ndr_kernel *kernel, size_t arguments, si
     NDR_REQUIRE_AS(
         NDR_LIMIT_EXCEEDED, fits,
         "kernel \"%s\" would need %zu bytes of local memory in arguments, %zu declared inside it and %zu for "
-        "group functions; the device has %zu for a group: make what the arguments ask for, or the group, smaller",
+        "group functions; the device has %zu for a group: reduce the ndr_local() arguments or the group size",
         kernel->name, arguments, declared, scratch, limit);
     return NDR_OK;
 }
@@ -126,7 +126,8 @@ static ndr_status check_objects(const ndr_launch_request *r)
     NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL; get one with ndr_kernel_get()");
     NDR_REQUIRE(r->range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(kernel->context == queue->context,
-                "kernel \"%s\" and the queue belong to different contexts; get both from one", kernel->name);
+                "kernel \"%s\" and the queue belong to different contexts; get the kernel from the queue's context",
+                kernel->name);
     return NDR_OK;
 }
 
@@ -178,23 +179,23 @@ ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece)
 
 /* ---- enqueueing ---- */
 
-static ndr_status enqueue_piece(const ndr_launch_state *l, unsigned i, cl_event *done)
+static ndr_status enqueue_piece(ndr_submission *s, const ndr_launch_state *l, unsigned i)
 {
     const ndr_cl_piece *piece = &l->planned->pieces[i];
     const cl_kernel cl = l->clones ? l->clones[i] : ndr_launch_kernel_of(l->kernel);
     if (!l->clones) NDR_TRY(bind_record(l, cl, &piece->record));
-    return ndr_submit_kernel(&(ndr_submission){ l->queue->cl, l->waits, done }, cl, l->kernel->name,
-                             l->planned->plan.dims, piece->offset, piece->global, piece->local);
+    return ndr_submit_kernel(s, cl, l->kernel->name, l->planned->plan.dims, piece->offset, piece->global, piece->local);
 }
 
 /* The driver rejected a piece; report how many were enqueued. */
 static ndr_status fail_at_piece(const ndr_launch_state *l, unsigned piece, ndr_status status)
 {
     const ndr_range_plan *plan = &l->planned->plan;
-    return ndr_fail_with_code(
+    const ndr_status said = ndr_fail_with_code(
         status, ndr_last_cl_error(), "kernel \"%s\", global %s, local %s: %s; %u of its %u pieces are enqueued",
         l->kernel->name, ndr_sizes_print(plan->dims, plan->global_range).chars,
         ndr_sizes_print(plan->dims, plan->pieces[piece].local).chars, ndr_last_error(), piece, plan->piece_count);
+    return ndr_args_fail_for_bytes(l->kernel, said);
 }
 
 __attribute__((cold)) static void log_launch(const ndr_launch_state *l)
@@ -205,89 +206,53 @@ __attribute__((cold)) static void log_launch(const ndr_launch_state *l)
             ndr_sizes_print(plan->dims, plan->local_range).chars, plan->piece_count);
 }
 
-/* Where the event of a piece goes; NULL: it needs none. PoCL 3.1 aborts if a command fails whose event nobody holds. */
-static cl_event *find_place(ndr_launch_state *l, unsigned piece)
+static ndr_status enqueue_pieces(ndr_submission *s, const void *launch)
 {
-    if (!l->made && !l->is_kept) return NULL;
-    if (piece == 0) return &l->first_event;
-    if (piece + 1 == l->planned->plan.piece_count) return &l->last_event;
-    const bool is_held = l->made && (l->made->is_tracked || l->queue->is_out_of_order);
-    return is_held ? &l->made->inner[piece - 1] : NULL;
-}
-
-/* Out of order, each piece waits for the one before it, so that the last one ends last. A marker behind all of them
- * would let them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
-static ndr_status enqueue_pieces(ndr_launch_state *l)
-{
+    const ndr_launch_state *l = launch;
     for (unsigned i = 0; i < l->planned->plan.piece_count; ++i) {
-        cl_event *const done = find_place(l, i);
-        const ndr_status status = enqueue_piece(l, i, done);
+        const ndr_status status = enqueue_piece(s, l, i);
         if (status != NDR_OK) return fail_at_piece(l, i, status);
-        if (l->made && l->queue->is_out_of_order) l->waits = (ndr_wait_list){ 1, done };
     }
+    if (ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
     return NDR_OK;
 }
 
-ndr_status ndr_launch_enqueue(ndr_launch_state *l)
+ndr_status ndr_launch_enqueue(const ndr_launch_state *l, ndr_event **event)
 {
-    NDR_TRY(enqueue_pieces(l));
-    l->is_empty = l->planned->plan.piece_count == 0;
-    if (!l->is_empty && ndr_logs(NDR_LOG_DEBUG)) log_launch(l);
-    return NDR_OK;
+    if (l->planned->plan.piece_count == 0) return ndr_queue_mark_in(l->order, event);
+    return ndr_command_run_checked(&(ndr_command){ l->order, enqueue_pieces, l, l->kernel->name }, event);
 }
 
 /* ---- launching ---- */
 
-ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_launch_request *r, ndr_event **event)
+ndr_launch_state ndr_launch_state_of(const ndr_launch_request *r)
 {
-    l->queue = r->order->queue;
-    l->order = r->order;
-    l->kernel = r->kernel;
-    l->workspace = r->workspace;
-    l->clones = NULL;
-    l->first_event = l->last_event = NULL;
-    l->is_empty = false;
-    NDR_TRY(ndr_event_prepare(r->order, event, &l->made));
-    l->waits = ndr_event_list(l->made);
-    l->is_kept = ndr_queue_wants_last_event(l->queue);
-    return NDR_OK;
-}
-
-ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event)
-{
-    if (status != NDR_OK || l->is_empty) {
-        if (l->first_event) ndr_cl.clReleaseEvent(l->first_event);
-        ndr_event_abandon(l->made);
-        return status != NDR_OK ? status : ndr_queue_mark_in(l->order, event);
-    }
-    if (l->is_kept) ndr_queue_set_last_event(l->queue, l->last_event ? l->last_event : l->first_event);
-    if (l->made) l->made->kernel = l->kernel->name;
-    ndr_event_return(l->queue, l->made, l->first_event, l->last_event, event);
-    return NDR_OK;
+    return (ndr_launch_state){
+        .queue = r->order->queue, .order = r->order, .kernel = r->kernel, .workspace = r->workspace
+    };
 }
 
 /* The caller holds the kernel's lock. */
-static ndr_status launch_locked(ndr_launch_state *l, const ndr_launch_request *r)
+static ndr_status launch_locked(const ndr_launch_request *r, ndr_event **event)
 {
-    NDR_TRY(get_last_launch(l->kernel, &l->planned));
-    if (r->arg_count == l->kernel->info.arg_count
-        && ndr_args_need_new_kernel(l->planned->bound, r->args, r->arg_count))
-        NDR_TRY(renew_kernel(l->kernel, l->planned));
-    NDR_TRY(ndr_launch_plan(l, r));
-    NDR_TRY(ndr_args_check_use(l->kernel, l->queue, r->args, r->arg_count));
-    if (l->planned->plan.piece_count > 0) NDR_TRY(bind(l, ndr_launch_kernel_of(l->kernel)));
-    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, r->args));
-    return ndr_launch_enqueue(l);
+    ndr_launch_state l = ndr_launch_state_of(r);
+    NDR_TRY(get_last_launch(l.kernel, &l.planned));
+    if (r->arg_count == l.kernel->info.arg_count && ndr_args_need_new_kernel(l.planned->bound, r->args, r->arg_count))
+        NDR_TRY(renew_kernel(l.kernel, l.planned));
+    NDR_TRY(ndr_launch_plan(&l, r));
+    NDR_TRY(ndr_args_check_use(l.kernel, l.queue, r->args, r->arg_count));
+    if (l.planned->plan.piece_count > 0) NDR_TRY(bind(&l, ndr_launch_kernel_of(l.kernel)));
+    if (l.workspace) NDR_TRY(ndr_reduction_bind(&l, r->args));
+    return ndr_launch_enqueue(&l, event);
 }
 
 static ndr_status launch(const ndr_launch_request *r, ndr_event **event)
 {
-    ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, r, event));
+    NDR_TRY(ndr_order_check(r->order));
     ndr_mutex_lock(&r->kernel->lock);
-    const ndr_status status = launch_locked(&l, r);
+    const ndr_status status = launch_locked(r, event);
     ndr_mutex_unlock(&r->kernel->lock);
-    return ndr_launch_end(&l, status, event);
+    return status;
 }
 
 /* OpenCL keeps what a kernel reaches in the kernel and cannot clear it, so the launch has a kernel of its own. */

@@ -79,6 +79,10 @@ ndr_status ndr_args_check(const ndr_kernel *kernel, const ndr_arg *args, size_t 
 ndr_status ndr_args_check_one(const ndr_kernel *kernel, size_t index, const ndr_arg *arg, ndr_bound *bound,
                               size_t *local_bytes);
 
+/* After the driver has refused an argument or a launch with `status`: if the arguments exceed the device's limit, say so.
+ * Most drivers accept more than they promise, so nothing is refused before. Returns the status. */
+ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status) __attribute__((cold));
+
 /* Whether as.buffer is a buffer of a parameter, or NULL. as.reducer begins with it, too. */
 static inline bool ndr_arg_has_buffer(const ndr_arg *arg)
 {
@@ -172,22 +176,17 @@ typedef struct ndr_launch_state {
     size_t arg_count;
     size_t scratch_bytes; /* of the hidden local argument; 0 where the kernel has none */
     const ndr_order *order;
-    ndr_wait_list waits;
-    ndr_event *made;                  /* NULL if neither the caller nor the order needs it */
-    bool is_kept;                     /* the queue keeps the last piece's event */
-    bool is_empty;                    /* there was nothing to enqueue */
-    cl_event first_event, last_event; /* of the first and the last piece; NULL if not requested */
 } ndr_launch_state;
 
 /* The kernel in which launches set arguments. The caller holds the kernel's lock. */
 cl_kernel ndr_launch_kernel_of(const ndr_kernel *kernel);
 
-/* The steps of a launch. begin() sets the members that the others need, except `planned` and `clones`; end() is called
- * after it in every case. plan() and enqueue() are called with the lock of `planned` held. */
-ndr_status ndr_launch_begin(ndr_launch_state *l, const ndr_launch_request *request, ndr_event **event);
+/* The state of a launch, without `planned` and `clones`. */
+ndr_launch_state ndr_launch_state_of(const ndr_launch_request *request);
+
+/* The steps of a launch, with the lock of `planned` held. */
 ndr_status ndr_launch_plan(ndr_launch_state *l, const ndr_launch_request *request);
-ndr_status ndr_launch_enqueue(ndr_launch_state *l);
-ndr_status ndr_launch_end(ndr_launch_state *l, ndr_status status, ndr_event **event);
+ndr_status ndr_launch_enqueue(const ndr_launch_state *l, ndr_event **event);
 
 /* Set all arguments of a planned piece in its clone. */
 ndr_status ndr_launch_bind_clone(const ndr_launch_state *l, unsigned piece);

@@ -133,8 +133,8 @@ static ndr_status check_kind(const ndr_prepared *p, size_t index, const ndr_arg 
 {
     const ndr_kernel *kernel = p->kernel;
     NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT, !p->planned->bound[index].shared || arg->kind == NDR_ARG_SHARED,
-                   "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is shared memory in this prepared "
-                   "launch, and some drivers take nothing else there afterwards; prepare another launch",
+                   "ndr_prepared_set: kernel \"%s\", argument %zu \"%s\" (%s) is a shared allocation in this "
+                   "prepared launch, and some drivers then accept nothing else there; prepare another launch",
                    kernel->name, index, kernel->params[index].name, ndr_param_shown_type(&kernel->params[index]));
     return NDR_OK;
 }
@@ -160,7 +160,7 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     NDR_REQUIRE_SET(prepared);
     const ndr_kernel *kernel = prepared->kernel;
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, which count from 0", index,
+                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, counted from 0", index,
                 kernel->name, kernel->info.arg_count);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffer(kernel, index, &arg));
     ndr_arg before = { .kind = NDR_ARG_NONE };
@@ -173,13 +173,16 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
 
 /* ---- running ---- */
 
-static ndr_status run(ndr_prepared *p, ndr_launch_state *l)
+/* With the lock held. */
+static ndr_status run(const ndr_launch_request *r, ndr_event **event)
 {
-    l->clones = p->clones;
-    l->planned = p->planned;
-    NDR_TRY(ndr_args_check_use(p->kernel, l->queue, p->args, p->arg_count));
-    if (l->workspace) NDR_TRY(ndr_reduction_bind(l, p->args));
-    return ndr_launch_enqueue(l);
+    ndr_prepared *const p = r->prepared;
+    ndr_launch_state l = ndr_launch_state_of(r);
+    l.clones = p->clones;
+    l.planned = p->planned;
+    NDR_TRY(ndr_args_check_use(p->kernel, l.queue, p->args, p->arg_count));
+    if (l.workspace) NDR_TRY(ndr_reduction_bind(&l, p->args));
+    return ndr_launch_enqueue(&l, event);
 }
 
 static void keep_args(const ndr_prepared *p, ndr_arg *kept)
@@ -189,13 +192,12 @@ static void keep_args(const ndr_prepared *p, ndr_arg *kept)
 
 ndr_status ndr_prepared_run_plain(const ndr_launch_request *r, ndr_arg *kept, ndr_event **event)
 {
-    ndr_launch_state l; /* members that are not set here are set before use */
-    NDR_TRY(ndr_launch_begin(&l, r, event));
+    NDR_TRY(ndr_order_check(r->order));
     ndr_mutex_lock(&r->prepared->lock);
     if (kept) keep_args(r->prepared, kept);
-    const ndr_status status = run(r->prepared, &l);
+    const ndr_status status = run(r, event);
     ndr_mutex_unlock(&r->prepared->lock);
-    return ndr_launch_end(&l, status, event);
+    return status;
 }
 
 ndr_status ndr_prepared_run(ndr_queue *queue, ndr_prepared *prepared, ndr_event **event)

@@ -66,7 +66,8 @@ static ndr_status check_dims(const planner *p)
                    "kernel \"%s\": a range has 1 to 3 dimensions, not %u: make it with ndr_range_1d(), _2d() or _3d()",
                    kernel, range->global.dims);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, range->local.dims == 0 || range->local.dims == range->global.dims,
-                   "kernel \"%s\": the global range has %u dimension%s, but the local one %u: give both as many",
+                   "kernel \"%s\": the global range has %u dimension%s, but the local range has %u: give both "
+                   "the same number",
                    kernel, range->global.dims, range->global.dims == 1 ? "" : "s", range->local.dims);
     NDR_REQUIRE_AS(
         NDR_BAD_RANGE, p->rules->dims == 0 || p->rules->dims == range->global.dims,
@@ -100,7 +101,7 @@ static ndr_status check_not_negative(const planner *p, const char *what, const s
 {
     for (unsigned d = 0; d < dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE, sizes[d] <= MAX_SIZE,
-                       "kernel \"%s\": %s %zu in dimension %u is too large; it is the negative number %td as a size_t",
+                       "kernel \"%s\": %s %zu in dimension %u is the negative number %td as a size_t; use 0 or more",
                        p->rules->kernel, what, sizes[d], d, (ptrdiff_t)sizes[d]);
     return NDR_OK;
 }
@@ -133,15 +134,24 @@ static ndr_status check_sizes(const planner *p)
     return NDR_OK;
 }
 
+/* Of a local size that is not all zeros. */
+static ndr_status check_no_zero(const planner *p, const size_t local[3])
+{
+    for (unsigned d = 0; d < p->dims; ++d)
+        NDR_REQUIRE_AS(NDR_BAD_RANGE, local[d] > 0,
+                       "kernel \"%s\": local size %s is 0 in dimension %u; set every dimension, or leave all 0 to "
+                       "let the library choose",
+                       p->rules->kernel, ndr_sizes_print(p->dims, local).chars, d);
+    return NDR_OK;
+}
+
 static ndr_status check_given_local(const planner *p)
 {
     const char *kernel = p->rules->kernel;
     const size_t items = ndr_sizes_product(p->dims, p->local);
+    NDR_TRY(check_no_zero(p, p->local));
     for (unsigned d = 0; d < p->dims; ++d) {
         const size_t device_limit = p->rules->max_local_size[3 - p->dims + d];
-        NDR_REQUIRE_AS(NDR_BAD_RANGE, p->local[d] > 0,
-                       "kernel \"%s\": local size %s is 0 in dimension %u; all zeros let the library choose", kernel,
-                       ndr_sizes_print(p->dims, p->local).chars, d);
         NDR_REQUIRE_AS(
             NDR_LIMIT_EXCEEDED, p->local[d] <= device_limit,
             "kernel \"%s\": local size %s; the device takes at most %zu in dimension %u: make it smaller, or all zeros "
@@ -314,16 +324,16 @@ static ndr_status check_edges(const planner *p, bool automatic)
     const char *guard = p->rules->form == NDR_FORM_PLAIN ? "get_global_id(0) < n" : "ndr_in_range(it)";
     NDR_REQUIRE_AS(NDR_BAD_RANGE, !has_required(p->rules),
                    "kernel \"%s\": global size %s is not a multiple of the required local size %s in dimension %u, and "
-                   "such a kernel cannot have smaller groups; make it one, or set edge to NDR_EDGE_ROUND_UP and "
+                   "such a kernel cannot have smaller groups; make it a multiple, or set edge to NDR_EDGE_ROUND_UP and "
                    "guard with %s",
                    kernel, global.chars, local.chars, d, guard);
     if (p->rules->form != NDR_FORM_PLAIN && automatic) return NDR_OK;
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, p->range->edge == NDR_EDGE_SPLIT,
-                   "kernel \"%s\": global size %s is not a multiple of local size %s in dimension %u; make it one, or "
-                   "set edge to NDR_EDGE_ROUND_UP and guard with %s%s",
-                   kernel, global.chars, local.chars, d, guard,
-                   p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller"
-                                                       : "");
+    NDR_REQUIRE_AS(
+        NDR_BAD_RANGE, p->range->edge == NDR_EDGE_SPLIT,
+        "kernel \"%s\": global size %s is not a multiple of local size %s in dimension %u; make it a multiple, or "
+        "set edge to NDR_EDGE_ROUND_UP and guard with %s%s",
+        kernel, global.chars, local.chars, d, guard,
+        p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller" : "");
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->form != NDR_FORM_PLAIN,
                    "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would get "
                    "wrong ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP and guard with %s",
@@ -358,8 +368,8 @@ static ndr_status check_rounded(const planner *p)
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
                        ndr_mul_fits(ndr_ceil_div(p->range->global.size[d], p->local[d]), p->local[d], &rounded)
                            && rounded <= largest && p->range->offset[d] <= largest - rounded,
-                       "kernel \"%s\": global size %zu rounded up to a multiple of %zu in dimension %u passes the "
-                       "device's largest id, %zu",
+                       "kernel \"%s\": global size %zu rounded up to a multiple of %zu in dimension %u exceeds the "
+                       "device's largest id, %zu: reduce the global size",
                        p->rules->kernel, p->range->global.size[d], p->local[d], d, largest);
     }
     return NDR_OK;
@@ -414,15 +424,17 @@ static ndr_status count_items(const planner *p, ndr_nd_range *items)
 {
     const ndr_nd_range *range = p->range;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, has_groups(range),
-                   "kernel \"%s\": counts_groups is set, but local has no dimensions; zeros let the library choose",
+                   "kernel \"%s\": counts_groups is set, but local has no dimensions; set local.dims, with sizes of 0 "
+                   "to let the library choose",
                    p->rules->kernel);
     ndr_nd_range counted = *range;
     counted.counts_groups = false;
     if (is_automatic(range)) choose_group(p, counted.local.size);
+    NDR_TRY(check_no_zero(p, counted.local.size));
     for (unsigned d = 0; d < p->dims; ++d)
         NDR_REQUIRE_AS(NDR_BAD_RANGE,
                        ndr_mul_fits(range->global.size[d], counted.local.size[d], &counted.global.size[d]),
-                       "kernel \"%s\": %zu groups of %zu work-items in dimension %u are more than can be counted",
+                       "kernel \"%s\": %zu groups of %zu work-items in dimension %u exceed size_t: launch fewer groups",
                        p->rules->kernel, range->global.size[d], counted.local.size[d], d);
     *items = counted;
     return NDR_OK;

@@ -100,8 +100,8 @@ ndr_status ndr_reduction_check_one(const ndr_kernel *kernel, const ndr_arg *args
         NDR_REQUIRE_AS(NDR_BAD_KERNEL_ARGUMENT,
                        i == index || args[i].kind != NDR_ARG_REDUCER
                            || !ndr_bytes_overlap(mine, destination_of(kernel, &args[i], i)),
-                       "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each one of "
-                       "its own",
+                       "kernel \"%s\": the reducers \"%s\" and \"%s\" go to the same element, %zu; give each its own "
+                       "element",
                        kernel->name, kernel->params[ndr_min_size(i, index)].name,
                        kernel->params[ndr_max_size(i, index)].name, arg->as.reducer.element);
     return NDR_OK;

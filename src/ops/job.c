@@ -33,6 +33,7 @@ ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
 
 ndr_status ndr_op_borrow(ndr_op_job *job)
 {
+    if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->row->kernel)); /* without the workspace */
     return ndr_workspace_borrow(job->queue, job->plan.workspace_bytes, &job->workspace);
 }
 

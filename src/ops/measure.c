@@ -118,12 +118,13 @@ static size_t runs_for(double seconds)
     return seconds * MAX_RUNS > measurement ? (size_t)(measurement / seconds) + 1 : MAX_RUNS;
 }
 
+/* The list's row is measured once at least: its time is reported. */
 static ndr_status measure(tuning *t, size_t runs)
 {
     for (size_t round = 0; round < ROUNDS; ++round)
         for (size_t i = 0; i < t->count; ++i) {
             candidate *c = &t->candidates[i];
-            if (is_over(t)) return NDR_OK;
+            if (is_over(t) && t->candidates[0].rounds > 0) return NDR_OK;
             NDR_TRY(time_runs(t, c->row, t->sample->whole, runs, &c->seconds[c->rounds]));
             ++c->rounds;
         }
@@ -147,7 +148,7 @@ static void choose(tuning *t, ndr_op_winner *winner)
 {
     const double margin = 0.97; /* smaller differences are noise */
     *winner = (ndr_op_winner){ .row = t->candidates[0].row, .listed = t->candidates[0].row };
-    if (t->candidates[0].rounds) winner->seconds = winner->listed_seconds = median(&t->candidates[0]);
+    winner->seconds = winner->listed_seconds = median(&t->candidates[0]);
     for (size_t i = 1; i < t->count && t->candidates[i].rounds >= MIN_ROUNDS; ++i) {
         const double seconds = median(&t->candidates[i]);
         if (seconds > margin * winner->listed_seconds || seconds > winner->seconds) continue;

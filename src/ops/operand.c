@@ -15,13 +15,14 @@ static bool find_end(const ndr_operand *operand, size_t *end)
 ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
 {
     NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols,
-                "%s: %s has %zu columns, but a pitch of only %zu; make the pitch as large, or 0 for just that", o->call,
-                o->name, o->cols, o->pitch);
+                "%s: %s has %zu columns, but its pitch is %zu; use at least %zu, or 0 for no padding", o->call, o->name,
+                o->cols, o->pitch, o->cols);
     if (is_empty(o)) return NDR_OK;
     NDR_REQUIRE(o->buffer, "%s: %s has no buffer; set %s.buffer", o->call, o->name, o->name);
     NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);
     NDR_REQUIRE(o->buffer->context == queue->context,
-                "%s: %s and the queue belong to different contexts; make both in one", o->call, o->name);
+                "%s: %s and the queue belong to different contexts%s; create both in one", o->call, o->name,
+                ndr_handle_or_destroyed());
     const size_t held = o->buffer->size_bytes / o->element_bytes;
     size_t end;
     const bool fits = find_end(o, &end) && end <= held;
@@ -56,7 +57,7 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
     (void)find_end(output, &output_end);
     (void)find_end(input, &input_end);
     NDR_REQUIRE(!ndr_bytes_overlap(bytes_of(output, output_end), bytes_of(input, input_end)),
-                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of %s: put them apart", output->call,
+                "%s: %s, elements %zu to %zu, overlaps %s, elements %zu to %zu of %s: move one of them", output->call,
                 output->name, output->offset, output_end - 1, input->name, input->offset, input_end - 1,
                 output->buffer == input->buffer ? "the same buffer" : "another buffer over the same memory");
     return NDR_OK;

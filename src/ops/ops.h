@@ -172,7 +172,8 @@ const char *ndr_op_forced(ndr_context *context, const ndr_operation *operation);
 /* ---- prove.c ---- */
 
 /* Whether the row computes what it should on the context's device. A row that uses more than OpenCL C is tried once on
- * each driver, and the answer is kept on disk; if it fails, its needs count as lacking. */
+ * each driver, and the answer is kept on disk; if it fails, its needs count as lacking, unless the device had no memory
+ * for the trial: then it is tried again by the next call. */
 ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row, bool *is_right);
 
 /* ---- measure.c ---- */

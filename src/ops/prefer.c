@@ -18,7 +18,8 @@ typedef struct choices {
     ndr_attachment base; /* of the context; its lock is held while preferences are added, and not to read them */
     atomic_uint needs[NDR_NEEDS_KINDS];
     preference preferences[MAX_PREFERENCES];
-    atomic_size_t count;
+    size_t used;         /* guarded by the lock */
+    atomic_size_t count; /* of them, to be read without it */
 } choices;
 
 static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
@@ -49,12 +50,17 @@ ndr_status ndr_op_add_needs(ndr_context *context, ndr_needs_kind which, unsigned
 
 /* ---- preferences ---- */
 
-static preference *find_preference(choices *c, const ndr_operation *operation, uint32_t request_class)
+/* Among the first `count`. */
+static preference *find_among(choices *c, size_t count, const ndr_operation *operation, uint32_t request_class)
 {
-    const size_t count = atomic_load_explicit(&c->count, memory_order_acquire);
     for (preference *p = c->preferences; p < c->preferences + count; ++p)
         if (p->operation == operation && p->request_class == request_class) return p;
     return NULL;
+}
+
+static preference *find_preference(choices *c, const ndr_operation *operation, uint32_t request_class)
+{
+    return find_among(c, atomic_load_explicit(&c->count, memory_order_acquire), operation, request_class);
 }
 
 static const ndr_op_row *preferred_for(choices *c, const ndr_operation *operation, uint32_t request_class)
@@ -63,23 +69,24 @@ static const ndr_op_row *preferred_for(choices *c, const ndr_operation *operatio
     return found ? atomic_load(&found->row) : NULL;
 }
 
+/* With the lock held. Others see a new preference after publish(). */
 static ndr_status set_preference(choices *c, const ndr_operation *operation, uint32_t request_class,
                                  const ndr_op_row *row)
 {
-    preference *p = find_preference(c, operation, request_class);
-    const size_t count = atomic_load(&c->count);
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || count < MAX_PREFERENCES,
-                   "%s: the context keeps %d tuned shapes already; tune more in another context", operation->name,
+    preference *p = find_among(c, c->used, operation, request_class);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || c->used < MAX_PREFERENCES,
+                   "%s: the context already keeps %d tuned shapes, which is the limit; tune more in another context", operation->name,
                    MAX_PREFERENCES);
     if (!p) {
-        p = &c->preferences[count];
+        p = &c->preferences[c->used++];
         p->operation = operation;
         p->request_class = request_class;
     }
     atomic_store(&p->row, row);
-    if (p == &c->preferences[count]) atomic_store_explicit(&c->count, count + 1, memory_order_release);
     return NDR_OK;
 }
+
+static void publish(choices *c) { atomic_store_explicit(&c->count, c->used, memory_order_release); }
 
 ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
                          const ndr_op_row *row)
@@ -88,6 +95,7 @@ ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, u
     NDR_TRY(get_choices(context, &c));
     ndr_mutex_lock(&c->base.lock);
     const ndr_status status = set_preference(c, operation, request_class, row);
+    publish(c);
     ndr_mutex_unlock(&c->base.lock);
     return status;
 }
@@ -125,7 +133,8 @@ static void add_lines(choices *c, const ndr_operation *operation, char *text)
     }
 }
 
-/* Read what earlier processes have tuned. The preference for every class marks that this was done. */
+/* Read what earlier processes have tuned. The preference for every class marks that this was done; it is published
+ * together with them. */
 static ndr_status load(ndr_context *context, choices *c, const ndr_operation *operation)
 {
     char question[QUESTION_SIZE];
@@ -136,6 +145,7 @@ static ndr_status load(ndr_context *context, choices *c, const ndr_operation *op
     if (!find_preference(c, operation, NDR_EVERY_CLASS)) {
         status = set_preference(c, operation, NDR_EVERY_CLASS, NULL);
         if (operation->class_of && ndr_cache_get(context, question, &text)) add_lines(c, operation, text.chars);
+        publish(c);
     }
     ndr_mutex_unlock(&c->base.lock);
     ndr_text_free(&text);

@@ -21,9 +21,12 @@ static void log_refusal(const ndr_operation *operation, const ndr_op_row *row, c
             context->caps.info.name, why);
 }
 
-/* A failure of the driver is not kept: it may not happen again. */
-static ndr_status find_out(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row, bool *is_right)
+/* `*is_final` false: there was no memory on the device, so the row may be tried again. Another failure of the driver is
+ * not kept on disk: it may not happen again. */
+static ndr_status find_out(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row, bool *is_right,
+                           bool *is_final)
 {
+    *is_final = true;
     char question[64];
     ndr_text kept = { 0 };
     snprintf(question, sizeof question, "%s: row %s is right", operation->name, row->name);
@@ -34,6 +37,7 @@ static ndr_status find_out(const ndr_operation *operation, ndr_context *context,
     if (is_kept) return NDR_OK;
     const ndr_status status = try_row(context, row, is_right);
     if (status == NDR_OUT_OF_HOST_MEMORY) return status;
+    *is_final = status != NDR_OUT_OF_DEVICE_MEMORY;
     if (status != NDR_OK) *is_right = false;
     if (!*is_right) log_refusal(operation, row, context, status == NDR_OK ? "its results are wrong" : ndr_last_error());
     if (status == NDR_OK || status == NDR_BUILD_FAILED)
@@ -45,10 +49,12 @@ static ndr_status find_out(const ndr_operation *operation, ndr_context *context,
 ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_row *row, bool *is_right)
 {
     unsigned proved;
+    bool is_final;
     *is_right = true;
     if (!row->prove) return NDR_OK;
     NDR_TRY(ndr_op_get_needs(context, NDR_NEEDS_PROVED, &proved));
     if ((proved & row->needs) == row->needs) return NDR_OK;
-    NDR_TRY(find_out(operation, context, row, is_right));
+    NDR_TRY(find_out(operation, context, row, is_right, &is_final));
+    if (!is_final) return NDR_OK;
     return ndr_op_add_needs(context, *is_right ? NDR_NEEDS_PROVED : NDR_NEEDS_LACKING, row->needs);
 }

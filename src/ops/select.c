@@ -144,17 +144,19 @@ static ndr_status run_traced(const ndr_operation *operation, const ndr_op_row *r
     return status;
 }
 
-/* A row whose results are wrong is recorded, and another is selected. */
+/* A row whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now. */
 static ndr_status select_row(const ndr_operation *operation, ndr_context *context, const void *request,
                              const ndr_op_row **row)
 {
-    unsigned lacks;
+    unsigned lacks, left_out = 0;
     const ndr_op_row *preferred;
     bool is_right;
     do {
         NDR_TRY(ndr_op_get_preferred(context, operation, request, &preferred, &lacks));
+        lacks |= left_out;
         *row = ndr_op_select(operation, &context->caps, lacks, preferred, request);
         NDR_TRY(ndr_op_prove(operation, context, *row, &is_right));
+        if (!is_right) left_out |= (*row)->needs;
     } while (!is_right);
     if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, &context->caps, lacks, preferred, request);
     return NDR_OK;

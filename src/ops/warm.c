@@ -42,7 +42,8 @@ static size_t take_key(warming *w)
 static ndr_status build(ndr_context *context, const ndr_warm_desc *desc, ndr_kernel **kernel)
 {
     const int given = (desc->kernel != NULL) + (desc->reduce != NULL) + (desc->matmul != NULL);
-    NDR_REQUIRE(given == 1, "%s of kernel, reduce and matmul is set; set just one", given ? "more than one" : "none");
+    NDR_REQUIRE(given == 1, "%s of kernel, reduce and matmul is set; set exactly one",
+                given ? "more than one" : "none");
     if (desc->reduce) return ndr_reduce_build(context, desc->reduce, kernel);
     if (desc->matmul) return ndr_matmul_build(context, desc->matmul, kernel);
     return ndr_kernel_get(context, desc->kernel, kernel);
@@ -154,7 +155,8 @@ ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size
                           void *user)
 {
     NDR_REQUIRE_SET(context);
-    NDR_REQUIRE(descs || count == 0, "ndr_cache_warm: descs is NULL, but count is %zu", count);
+    NDR_REQUIRE(descs || count == 0, "ndr_cache_warm: descs is NULL, but count is %zu; pass an array of that length",
+                count);
     NDR_REQUIRE_AS(
         NDR_NOT_KEPT, context->disk.folder.chars,
         "ndr_cache_warm: this context has no store to put kernels into; unset NDR_CACHE, or set it to a folder "

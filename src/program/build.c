@@ -223,8 +223,7 @@ ndr_status ndr_build_check_options(const char *title, const char *options)
     bool may_be_value = false, is_open = false;
     for (const char *word = options + strspn(options, BLANKS), *end; *word; word = end + strspn(end, BLANKS)) {
         end = end_of_word(word);
-        NDR_REQUIRE(end,
-                    "\"%s\": options \"%s\" have a quote without its end: add that, or write \\\" for the character",
+        NDR_REQUIRE(end, "\"%s\": options \"%s\" have an unterminated quote: close it, or write \\\" for the character",
                     title, options);
         const char *first = word + (*word == '"');
         const bool is_option = *first == '-' && end > first + 1;

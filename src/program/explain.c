@@ -64,13 +64,13 @@ static bool text_uses(const char *text, const char *word)
 
 #define FORMS                                                                                                      \
     "NDR_ITEM belongs to a kernel that ends its parameters with NDR_RANGE, NDR_ND_ITEM to one with NDR_ND_RANGE: " \
-    "write the two of one form"
+    "use a matching pair"
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
 #define REDUCTIONS                                                                                             \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
-    "NDR_ND_ITEM to one with NDR_ND_RANGE: write the two of one form"
+    "NDR_ND_ITEM to one with NDR_ND_RANGE: use a matching pair"
 #define ONE_LEVEL                                                                                                 \
     "NDR_REDUCE and variables in local memory stand in the body of a kernel, outside of branches, loops and blocks: " \
     "move them there"

@@ -292,7 +292,7 @@ bool ndr_branch_close(ndr_macros *macros, ndr_branch *branch, bool is_file);
  * argument info (launches are checked against it), macros for NDR_DISABLE, and the user's `options`. */
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out);
 
-/* Pure: refuse a word that is no option and no option's value, -D or -I without one, and a quote without its end. Some
+/* Pure: refuse a word that is no option and no option's value, -D or -I without one, and an unterminated quote. Some
  * drivers crash on them. */
 ndr_status ndr_build_check_options(const char *title, const char *options);
 

@@ -25,7 +25,7 @@ static struct {
     bool also[CALLS];
     size_t passing;
     cl_int code;
-    bool afterwards, has_refused;
+    bool has_refused;
 } plan;
 
 void refuse(call kind, size_t passing, cl_int code)
@@ -34,12 +34,6 @@ void refuse(call kind, size_t passing, cl_int code)
     plan.kind = kind;
     plan.passing = passing;
     plan.code = code;
-}
-
-void refuse_afterwards(call kind, size_t passing, cl_int code)
-{
-    refuse(kind, passing, code);
-    plan.afterwards = true;
 }
 
 void refuse_also(call kind) { plan.also[kind] = true; }
@@ -306,7 +300,6 @@ REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, 
     HOOK(cl_int, name,                                                                                          \
          (cl_command_queue q, cl_mem m, cl_bool waits, size_t offset, size_t bytes, host_type host, LIST),      \
          const bool is_refused_now = is_refused(CALL_##name);                                                   \
-         if (is_refused_now && plan.afterwards) NEXT(q, m, CL_FALSE, offset, bytes, host, count, list, NULL);   \
          if (is_refused_now) return plan.code;                                                                  \
          return enqueued(NEXT(q, m, waits, offset, bytes, host, count, list, event), count, list, event);)
 

@@ -28,9 +28,6 @@ extern const char *const call_names[CALLS];
 /* Refuse one call, the one after `passing` others of its kind, with the code. */
 void refuse(call kind, size_t passing, cl_int code);
 
-/* Like refuse(), for a transfer: the transfer is still enqueued, but the call does not wait for it. */
-void refuse_afterwards(call kind, size_t passing, cl_int code);
-
 /* In addition to the one call, refuse all calls of this kind with the same code. May be called for several kinds. */
 void refuse_also(call kind);
 

@@ -119,10 +119,8 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, "{device}\" with \"", "\"", "{options}");
     replace_span(out, "working directory, \"", "\"", "{folder}");
     replace_span(out, "in arguments, ", " ", "{few}"); /* some drivers declare a byte in a kernel that declares none */
-    replace_span(out, " NDR_OPENCL names does not open: ", ";", "{reason}");
-    replace_span(out, "; there is ", "", "{devices}");
-    replace_span(out, "; there are ", "", "{devices}");
-    replace(out, "; there are {", "; there is {");
+    replace_span(out, " NDR_OPENCL names cannot be opened: ", ";", "{reason}");
+    replace_span(out, "; choose from ", "", "{devices}");
     replace_span(out, "something wrote to ", ".", "{address}");
     for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
     replace(out, device.name, "{device}");
@@ -274,11 +272,20 @@ static ndr_status read_foreign(ndr_buffer *foreign)
 MISTAKE(other_context, with_foreign(launch_foreign))
 MISTAKE(buffer_of_another_context, with_foreign(read_foreign))
 
+/* As a driver that takes no more than the device promises. */
+static __typeof__(clSetKernelArg) *real_set_arg;
+
+static cl_int CL_API_CALL refuse_large(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    return size > device.max_argument_bytes ? CL_INVALID_ARG_SIZE : real_set_arg(kernel, index, size, value);
+}
+
 static ndr_status too_many_bytes(void)
 {
     char options[64];
     const size_t most = limit(device.max_argument_bytes, "{most}"), pointer = device.address_bits / 8;
     limit(most + 16 + pointer, "{bytes}");
+    limit(most + 16, "{of it}");
     snprintf(options, sizeof options, "-DBYTES=%zu", most + 16);
     const ndr_kernel_desc desc = {
         .name = "k",
@@ -291,7 +298,11 @@ static ndr_status too_many_bytes(void)
     static char bytes[(1 << 14) + 16];
     const ndr_arg args[] = { ndr_arg_of(x),
                              { .kind = NDR_ARG_STRUCT, .size_bytes = most + 16, .as.value = { bytes, NULL } } };
-    return ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
+    real_set_arg = ndr_cl.clSetKernelArg;
+    ndr_cl.clSetKernelArg = refuse_large;
+    const ndr_status status = ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
+    ndr_cl.clSetKernelArg = real_set_arg;
+    return status;
 }
 
 /* ---- buffers ---- */
@@ -687,6 +698,8 @@ static ndr_status with_env(const char *name, const char *value)
 MISTAKE(unknown_device_by_env, with_env("NDR_DEVICE", "rocket"))
 MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
 MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
+MISTAKE(relative_store, with_env("NDR_CACHE", "kernels"))
+MISTAKE(unknown_limit, with_env("NDR_CACHE_MIB", "big"))
 MISTAKE(unknown_level, with_env("NDR_LOG", "loud"))
 MISTAKE(level_past_end, ndr_log_set((ndr_log_level)9, NULL, NULL))
 
@@ -714,7 +727,9 @@ static struct machine {
                  { .variable = "NDR_STUB_ERROR", .value = "-6" },
                  { .variable = "OCL_ICD_VENDORS", .value = "" },
                  { .variable = "NDR_OPENCL", .value = "no-such-library" },
-                 { .variable = "NDR_OPENCL", .value = OLD_LOADER } };
+                 { .variable = "NDR_OPENCL", .value = OLD_LOADER },
+                 { .variable = "OCL_ICD_VENDORS", .value = "broken-drivers" },
+                 { .variable = "POCL_CACHE_DIR", .value = "/dev/null/cache" } };
 
 static void ask_in_child(struct machine *m, int out)
 {
@@ -732,6 +747,8 @@ static void ask_in_child(struct machine *m, int out)
 static void ask_machines(void)
 {
     (void)mkdir("no-drivers", 0777); /* may exist from an earlier run */
+    (void)mkdir("broken-drivers", 0777);
+    write_file("broken-drivers/gone.icd", "libgone.so.1\n");
     for (size_t i = 0; i < COUNT_OF(machines); ++i) {
         int ends[2];
         if (pipe(ends) != 0) abort();
@@ -750,6 +767,8 @@ static ndr_status on_machine(const struct machine *m, ndr_status wanted)
 }
 MISTAKE(vendors_without_driver, on_machine(&machines[0], NDR_NO_DRIVER))
 MISTAKE(driver_without_device, on_machine(&machines[1], NDR_NO_DEVICE))
+MISTAKE(driver_without_library, on_machine(&machines[6], NDR_NO_DRIVER))
+MISTAKE(driver_without_folder, on_machine(&machines[7], NDR_NO_DEVICE))
 MISTAKE(driver_that_fails, on_machine(&machines[2], NDR_NO_DEVICE))
 MISTAKE(no_loader, on_machine(&machines[4], NDR_NO_DRIVER))
 
@@ -827,20 +846,20 @@ static const row rows[] = {
     CALL("dimension 0", "ndr_range_1d()", no_dimension),
     CALL("dimension 4", "ndr_range_1d()", four_dimensions),
     CALL("not the kernel's dimensions", "launch it over ndr_range_1d()", other_dimensions),
-    CALL("global and local of different dimensions", "give both as many", mixed_dimensions),
+    CALL("global and local of different dimensions", "give both the same number", mixed_dimensions),
     CALL("no range", NULL, no_range),
-    CALL("local size 0", "all zeros let the library choose", local_zero),
+    CALL("local size 0", "set every dimension, or leave all 0", local_zero),
     CALL("larger than the device allows in a dimension", "make it smaller", local_too_long),
     CALL("larger than the kernel allows", "make it smaller", group_too_large),
     CALL("not the `reqd_work_group_size`", "give that one", not_required),
-    CALL("a size that the required one does not divide", "make it one, or set edge to", ragged_required),
-    CALL("a size that does not divide", "make it one, or set edge to", ragged),
+    CALL("a size that the required one does not divide", "make it a multiple, or set edge to", ragged_required),
+    CALL("a size that does not divide", "make it a multiple, or set edge to", ragged),
     CALL("a range for a kernel that works in groups", "launch it over an ndr_nd_range", range_for_groups),
     CALL("groups for a kernel that has none", "launch it over an ndr_range", groups_for_range),
     CALL("splitting a plain kernel", "use a multiple of local size", split_plain),
     CALL("an edge that is none", "use NDR_EDGE_REJECT", unknown_edge),
     CALL("more items than can be counted", "launch parts of it", too_many_items),
-    CALL("a negative number", NULL, negative),
+    CALL("a negative number", "use 0 or more", negative),
     CALL("too many groups", "make groups larger", too_many_groups),
     CALL("offset and size past the end", "make one of them smaller", past_largest_id),
 
@@ -849,26 +868,26 @@ static const row rows[] = {
     CALL("extra", "its parameters are x (float", extra),
     CALL("unset", NULL, unset),
     CALL("a double for a float", "write it as in 2.0f", double_for_float),
-    CALL("an integer for a float", "as in 2.0f", integer_for_float),
+    CALL("an integer for a float", "write it as in 2.0f", integer_for_float),
     CALL("a float for an integer", "cast it", float_for_integer),
     CALL("a value that does not fit", "cast it", does_not_fit),
-    CALL("a number for a buffer", NULL, number_for_buffer),
+    CALL("a number for a buffer", "the parameters in order are", number_for_buffer),
     CALL("a buffer for local memory", "(ndr_local)", buffer_for_local),
     CALL("a NULL buffer", "write ndr_null", null_buffer),
-    CALL("another context's buffer", "make it in that one", other_context),
+    CALL("another context's buffer", "NDR_CHECK=1 tells which", other_context),
     CALL("a mapped buffer", "unmap it first", mapped_buffer),
     CALL("a struct of another name", "name the same type on both sides", other_struct),
     CALL("a struct of another size", "declare the same members", struct_of_another_size),
     CALL("a vector of another type", "pass a cl_float3", other_vector),
-    CALL("more bytes than the device passes", "put large arguments in a buffer", too_many_bytes),
+    CALL("more bytes than the driver passes", "put large arguments in a buffer", too_many_bytes),
     CALL("no kernel", "get one with ndr_kernel_get()", no_kernel),
     CALL("no queue", "make one with ndr_queue_create()", no_queue),
 
     SECTION("Local memory"),
-    CALL("over the limit", "smaller", local_too_large),
+    CALL("over the limit", "reduce the ndr_local() arguments or the group size", local_too_large),
     CALL("more than can be counted", NULL, local_uncountable),
-    CALL("none at all", "ask for one element at least", local_of_nothing),
-    CALL("of another type", NULL, local_of_another_type),
+    CALL("none at all", "ask for at least one element", local_of_nothing),
+    CALL("of another type", "give ndr_local the kernel's type", local_of_another_type),
     CALL("of another struct", "name the same type on both sides", local_of_another_struct),
     CALL("of a struct of another size", "declare the same members", local_cell_of_another_size),
 
@@ -879,38 +898,38 @@ static const row rows[] = {
     CALL("larger than the device gives", "use several", too_large),
     CALL("a pattern of 3 bytes", "has 1, 2, 4", odd_pattern),
     CALL("a pattern that does not divide", "must both be multiples", ragged_fill),
-    CALL("copying onto itself", "by way of another buffer", overlap),
+    CALL("copying onto itself", "via another buffer", overlap),
     CALL("no host memory", "pass memory of that size", no_host),
     CALL("nothing to start from", "call ndr_buffer_create()", no_contents),
     CALL("nothing to lie over", "call ndr_buffer_create()", nothing_to_lie_over),
-    CALL("another context's queue", "make both in one", buffer_of_another_context),
+    CALL("another context's queue", "or the buffer has been destroyed", buffer_of_another_context),
     CALL("no buffer", NULL, no_buffer),
     CALL("nowhere to put the result", NULL, no_output),
-    CALL("mapping nothing", "map one byte at least", map_nothing),
+    CALL("mapping nothing", "map at least one byte", map_nothing),
     CALL("mapping for nothing", "use NDR_MAP_READ", unknown_access),
     CALL("mapping twice, once for writing", "unmap the earlier one first", mapped_twice),
     CALL("writing while it is mapped", "unmap it first", written_while_mapped),
-    CALL("unmapping another address", "pass what ndr_buffer_map() gave", unmap_elsewhere),
+    CALL("unmapping another address", "pass the address that ndr_buffer_map() returned", unmap_elsewhere),
 
     CALL("a view that starts between two multiples", "start it at", ragged_view),
     CALL("a view past the end", "at most 4000 fit there", view_past_end),
     CALL("a row pitch below the row", "increase it", rect_pitch_too_small),
     CALL("a rectangle past the end", "row_pitch_bytes", rect_past_end),
     CALL("reading a buffer that is not for the host", "change ndr_buffer_desc.host", not_for_the_host),
-    CALL("writing a buffer that kernels only read", "declare it const", not_for_kernels),
+    CALL("writing a buffer that kernels only read", "declare the parameter const", not_for_kernels),
 
     SECTION("Reducers"),
-    CALL("another operator", "name the same operator in both", reducer_of_another_op),
-    CALL("an initial value of another type", NULL, reducer_of_another_type),
-    CALL("no buffer for the result", "pass the one that gets the result", reducer_without_buffer),
-    CALL("an element past the end", NULL, reducer_past_end),
-    CALL("two reducers of one element", "give each one of its own", two_reducers_one_element),
+    CALL("another operator", "use the same operator in both", reducer_of_another_op),
+    CALL("an initial value of another type", "cast it: (int32_t)value", reducer_of_another_type),
+    CALL("no buffer for the result", "pass the buffer that receives the result", reducer_without_buffer),
+    CALL("an element past the end", "lower it", reducer_past_end),
+    CALL("two reducers of one element", "give each its own element", two_reducers_one_element),
     CALL("a buffer for a reducer", "(ndr_reducer)", buffer_for_reducer),
 
     SECTION("Shared allocations"),
     CALL("a buffer in place of a shared allocation, in a prepared launch", "prepare", buffer_for_shared),
     CALL("reading past its end", "at most 4 fit there", read_past_shared),
-    CALL("ndr_reaches() in place of an argument", "move", reaches_for_argument),
+    CALL("ndr_reaches() in place of an argument", "put it after the last argument", reaches_for_argument),
     CALL("a NULL allocation", "write ndr_null", null_shared),
 
     SECTION("Images"),
@@ -920,10 +939,10 @@ static const row rows[] = {
 
     SECTION("Events and order"),
     CALL("a wait that reaches its limit", "wait again", not_ended),
-    CALL("ending an event twice", NULL, ended_twice),
+    CALL("ending an event twice", "end it only once", ended_twice),
     CALL("ending an event of enqueued work", "pass an event of ndr_event_create()", complete_work),
     CALL("a command after work that failed", NULL, after_failed),
-    CALL("waiting for one of no events", "wait for one event at least", wait_for_any_of_none),
+    CALL("waiting for one of no events", "pass at least one event", wait_for_any_of_none),
     CALL("a host task without a function", NULL, task_without_function),
 
     SECTION("Kernels and files"),
@@ -961,11 +980,11 @@ static const row rows[] = {
         "NDR_ND_ITEM of other dimensions", "write the same number in both",
         ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(2)", "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
     BUILD("four dimensions", "1 to 3", ITEMS KERNEL("global float *x, NDR_RANGE(4)", "x[0] = 1;")),
-    BUILD("NDR_ITEM in a kernel with NDR_ND_RANGE", "write the two of one form",
+    BUILD("NDR_ITEM in a kernel with NDR_ND_RANGE", "use a matching pair",
           ND_ITEMS KERNEL("global float *x, NDR_ND_RANGE(1)", "const ndr_item it = NDR_ITEM(1); x[0] = it.dims;")),
-    BUILD("NDR_ND_ITEM in a kernel with NDR_RANGE", "write the two of one form",
+    BUILD("NDR_ND_ITEM in a kernel with NDR_RANGE", "use a matching pair",
           ND_ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
-    BUILD("the same where group functions are included", "write the two of one form",
+    BUILD("the same where group functions are included", "use a matching pair",
           "#include <ndr/group.clh>\n" KERNEL("global float *x, NDR_RANGE(1)",
                                               "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = it.dims;")),
     BUILD("ndr_nd_item for NDR_ITEM", "name that type",
@@ -1032,7 +1051,7 @@ static const row rows[] = {
       "-w -DN=1 TILE=16" },
     { NULL, "an option without its macro or folder", "add a macro to -D", NULL, KERNEL("global float *x", "x[0] = 1;"),
       "-D N=1 -I " },
-    { NULL, "a quote in the options without its end", "add that", NULL, KERNEL("global float *x", "x[0] = 1;"),
+    { NULL, "an unterminated quote in the options", "close it", NULL, KERNEL("global float *x", "x[0] = 1;"),
       "-DNAME=\"n" },
     { NULL, "a macro in the options with a name that the vocabulary uses", "define it behind the #include", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = n;"), "-D n=17" },
@@ -1047,39 +1066,43 @@ static const row rows[] = {
 
     SECTION("Operations"),
     CALL("more elements than the buffer holds", "lower the count or the offset", reduce_past_end),
-    CALL("output inside the input", "put them apart", reduce_into_itself),
+    CALL("output inside the input", "move one of them", reduce_into_itself),
     CALL("no element type", "use i32, u32", reduce_no_dtype),
     CALL("a type it does not take", "use i32, u32", reduce_bad_dtype),
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),
     CALL("no descriptor", NULL, reduce_no_desc),
-    CALL("inner sizes disagree", "the columns of a must be the rows of b", inner_sizes),
-    CALL("outer sizes disagree", "make c of that size", outer_sizes),
-    CALL("c overlaps a", "put them apart", c_overlaps_a),
+    CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
+    CALL("outer sizes disagree", "make c that size", outer_sizes),
+    CALL("c overlaps a", "move one of them", c_overlaps_a),
     CALL("c past the end", "make the matrix or its offset smaller", c_past_end),
-    CALL("a pitch below the width", "make the pitch as large", pitch_too_small),
+    CALL("a pitch below the width", "use at least 10", pitch_too_small),
     CALL("factors that are not set", "write .scaling = ndr_scaling_of(2, 0)", forgotten_scaling),
     CALL("f64 where there is none", "use f32", no_f64),
-    CALL("64-bit atomics where there are none", "use the tree", no_int64_atomics),
+    CALL("64-bit atomics where there are none", "use NDR_REDUCE_TREE", no_int64_atomics),
 
     SECTION("Drivers, devices and events"),
     CALL("NDR_OPENCL naming no library", "unset NDR_OPENCL", no_loader),
     CALL("an OpenCL library without OpenCL 1.2's functions", "install a newer ICD loader", old_loader),
     CALL("OCL_ICD_VENDORS naming a folder without drivers", "unset it", vendors_without_driver),
+    CALL("an .icd file whose library is missing", "reinstall that driver", driver_without_library),
     CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
+    CALL("the same for a user without a folder to write to", "set POCL_CACHE_DIR or HOME", driver_without_folder),
     CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),
-    CALL("a name that no device has", "there is {devices}", unknown_device),
-    CALL("a type that is not there", "there is {devices}", no_accelerator),
-    CALL("an index that is not there", "there is {devices}", index_past_end),
-    CALL("a name in the environment", "there is {devices}", unknown_device_by_env),
-    CALL("a word that NDR_DISABLE does not know", "it takes fp64", unknown_word),
-    CALL("a word that NDR_CHECK does not know", "it takes 1 or 0", unknown_switch),
-    CALL("a word that NDR_LOG does not know", "it takes error", unknown_level),
+    CALL("a name that no device has", "choose from {devices}", unknown_device),
+    CALL("a type that is not there", "choose from {devices}", no_accelerator),
+    CALL("an index that is not there", "choose from {devices}", index_past_end),
+    CALL("a name in the environment", "choose from {devices}", unknown_device_by_env),
+    CALL("a word that NDR_DISABLE does not know", "use fp64", unknown_word),
+    CALL("a word that NDR_CHECK does not know", "set it to 1 or 0", unknown_switch),
+    CALL("a relative path as the store", "which begins with /", relative_store),
+    CALL("a limit of the store that is no number", "set it to a number of MiB", unknown_limit),
+    CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
     CALL("no context", NULL, no_context),
-    CALL("nowhere to put devices", "pass memory for as many", no_devices),
+    CALL("nowhere to put devices", "pass an array of that many elements", no_devices),
     CALL("a time that was not kept", "create it with ndr_queue_desc.profiling", no_times),
 
     SECTION("With NDR_CHECK=1"),
@@ -1218,8 +1241,8 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
     } cases[] = {
         { "error: t.cl:2:54: use of undeclared identifier 'ndr_record_'\n", "add that to the kernel" },
         { "<kernel>:2:54: error: identifier \"ndr_record_\" is undefined\n  x\n", "add that to the kernel" },
-        { "t.cl:2:5: warning: unused ndr_record_\nt.cl:3:5: error: ndr_scratch_ unknown\n", "the two of one form" },
-        { "1:1: error: no way from ndr_range_record_1 to ndr_nd_range_record_1\n", "the two of one form" },
+        { "t.cl:2:5: warning: unused ndr_record_\nt.cl:3:5: error: ndr_scratch_ unknown\n", "a matching pair" },
+        { "1:1: error: no way from ndr_range_record_1 to ndr_nd_range_record_1\n", "a matching pair" },
         { "1:1: error: no way from ndr_range_record_1 to ndr_range_record_2\n", "the same number in both" },
         { "1:1: fatal error: ndr_reduce_over_group?\n", "is declared in ndr/group.clh: #include \"ndr/group.clh\"" },
         { "1:1: error: no b\n1:2: error: no NDR_FOR_LOCAL\n", "NDR_FOR_LOCAL is declared in ndr/loops.clh" },

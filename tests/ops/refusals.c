@@ -135,7 +135,7 @@ static void with_low_pitch(request *r)
         restore(r);
         set_size(r, o->pitch, o->cols - 1);
         assert_request_refused(NDR_BAD_ARGUMENT, r, part("%s has %zu columns", o->name, o->cols),
-                               part("pitch of only %zu", o->cols - 1));
+                               part("its pitch is %zu; use at least", o->cols - 1));
     }
 }
 

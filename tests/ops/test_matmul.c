@@ -934,7 +934,7 @@ static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
     bench b = bench_of();
     ndr_matmul_desc desc = b.desc;
     desc.a.cols = 2;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 2 and b is 3 x 2", "columns of a");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 2 and b is 3 x 2; a needs as many columns as b has rows");
     desc = b.desc;
     desc.b.rows = 2;
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 3 and b is 2 x 2");

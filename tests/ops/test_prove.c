@@ -172,6 +172,25 @@ static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
 }
 
+/* Another row does it meanwhile. */
+static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
+{
+    (void)state;
+    expect_proof(NDR_OUT_OF_DEVICE_MEMORY, true);
+    bench b = open_bench(folder, 0);
+    const ndr_order order = { .queue = b.queue };
+    assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
+    assert_int_equal(seen.plain, 1);
+    assert_non_null(strstr(logged, "op.refused counting: row special is not used on device \""));
+    proof_status = NDR_OK;
+    assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
+    assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
+    assert_int_equal(seen.plain, 1);
+    assert_int_equal(seen.special, 2);
+    assert_int_equal(seen.proofs, 2);
+    close_bench(&b);
+}
+
 static void test_prove__asks_no_row_that_is_turned_off(void **state)
 {
     (void)state;
@@ -338,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_prove__replaces_a_row_that_is_wrong_and_keeps_that),
         cmocka_unit_test(test_prove__replaces_a_row_that_does_not_build_and_keeps_that),
         cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
+        cmocka_unit_test(test_prove__asks_a_row_again_that_had_no_memory),
         cmocka_unit_test(test_prove__asks_no_row_that_is_turned_off),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build),

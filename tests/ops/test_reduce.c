@@ -755,7 +755,7 @@ static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(voi
     for (size_t t = 0; t < (device.has_f64 ? 3 : 2); ++t) {
         limited_device p = limited_device_of("int64_atomics", wide[t], NDR_REDUCE_ATOMIC);
         assert_refused(NDR_UNSUPPORTED, ndr_reduce(p.queue, &p.desc, NULL), device.name, "no 64-bit atomics",
-                       ndr_dtype_name(wide[t]), "the tree");
+                       ndr_dtype_name(wide[t]), "use NDR_REDUCE_TREE");
         check_limited_buffer(&p, -5);
         p.desc.dtype = NDR_DTYPE_I64;
         p.desc.method = NDR_REDUCE_RECURSIVE; /* this method does not need it, nor does the tree */

@@ -4,6 +4,8 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 static const ndr_op_row *other_row; /* tiled, which runs anywhere */
@@ -33,10 +35,10 @@ static void test_tune__refuses_what_is_too_large(void **state)
 {
     (void)state;
     ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 1, .n = 1, .k = (1 << 22) + 1 };
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; the most is 4194304");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; use at most 4194304");
     desc = (ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = SIZE_MAX / 16, .n = 3, .k = 1 };
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: a product of ",
-                   " x 3 x 1 has more bytes");
+                   " x 3 x 1 exceeds the address space");
 }
 
 /* ---- which rows products take ---- */
@@ -158,6 +160,51 @@ static void test_tune__is_kept_for_later_contexts(void **state)
     ndr_context_destroy(first);
 }
 
+typedef struct reader {
+    ndr_context *context;
+    const ndr_matmul_request *request;
+    atomic_int *ready;
+} reader;
+
+static void *read_preferred(void *reader_)
+{
+    reader *r = reader_;
+    const ndr_op_row *row = NULL;
+    unsigned lacks;
+    atomic_fetch_add(r->ready, 1);
+    while (atomic_load(r->ready) < 2) {}
+    return ndr_op_get_preferred(r->context, &ndr_matmul_operation, r->request, &row, &lacks) == NDR_OK && row ? r : NULL;
+}
+
+/* The first request of two threads at the same time: one reads the file, and the other must not go without it. */
+static void test_tune__is_read_by_all_threads(void **state)
+{
+    (void)state;
+    enum { CONTEXTS = 200, CLASSES = 60 };
+    char folder[512];
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    strcat(folder, "/tuned_rows");
+    const ndr_matmul_request request = { .dtype = NDR_DTYPE_F32, .c = { .rows = 3, .cols = 4 }, .depth = 3 };
+    const uint32_t request_class = ndr_matmul_class_of(&request);
+    ndr_context *first = context_with_folder(folder);
+    for (uint32_t i = 1; i < CLASSES; ++i)
+        assert_ok(ndr_op_prefer(first, &ndr_matmul_operation, request_class + i, other_row));
+    assert_ok(ndr_op_prefer(first, &ndr_matmul_operation, request_class, other_row));
+    assert_ok(ndr_op_keep_tuned(first, &ndr_matmul_operation));
+    for (int i = 0; i < CONTEXTS; ++i) {
+        pthread_t thread;
+        void *right;
+        atomic_int ready = 0;
+        reader r = { context_with_folder(folder), &request, &ready };
+        assert_int_equal(pthread_create(&thread, NULL, read_preferred, &r), 0);
+        assert_ptr_equal(read_preferred(&r), &r);
+        pthread_join(thread, &right);
+        assert_ptr_equal(right, &r);
+        ndr_context_destroy(r.context);
+    }
+    ndr_context_destroy(first);
+}
+
 static void test_tune__keeps_a_limited_number_of_classes(void **state)
 {
     (void)state;
@@ -165,8 +212,9 @@ static void test_tune__keeps_a_limited_number_of_classes(void **state)
     assert_ok(ndr_context_create(NULL, &own));
     for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
     assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, 63, NULL));
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_op_prefer(own, &ndr_matmul_operation, 64, other_row),
-                   "matmul: the context keeps 64 tuned shapes already; tune more in another context");
+    assert_refused(
+        NDR_LIMIT_EXCEEDED, ndr_op_prefer(own, &ndr_matmul_operation, 64, other_row),
+        "matmul: the context already keeps 64 tuned shapes, which is the limit; tune more in another context");
     ndr_context_destroy(own);
 }
 
@@ -180,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_tune__prefers_a_row_for_its_class_alone),
         cmocka_unit_test(test_tune__classes_end_at_powers_of_two),
         cmocka_unit_test(test_tune__is_kept_for_later_contexts),
+        cmocka_unit_test(test_tune__is_read_by_all_threads),
         cmocka_unit_test(test_tune__keeps_a_limited_number_of_classes),
     };
     return cmocka_run_group_tests_name("tune", tests, open_device, close_device);

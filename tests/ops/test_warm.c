@@ -305,11 +305,11 @@ static void test_warm__refuses_an_element_that_is_not_one_thing(void **state)
     record progress = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(made, descs, 5, note, &progress), "5 of 5 elements", "descs[0]: none of kernel");
     assert_one_call_each(&progress, 5);
-    assert_non_null(strstr(progress.errors[1], "more than one of kernel, reduce and matmul is set; set just one"));
+    assert_non_null(strstr(progress.errors[1], "more than one of kernel, reduce and matmul is set; set exactly one"));
     assert_non_null(strstr(progress.errors[2], "ndr_reduce: dtype is not set"));
     assert_non_null(strstr(progress.errors[3], "c is 0 x 0; a product without elements runs no kernel"));
     assert_non_null(strstr(progress.errors[4], "ndr_cache_warm: a product of "));
-    assert_non_null(strstr(progress.errors[4], " x 32 x 32 has more bytes than fit in memory"));
+    assert_non_null(strstr(progress.errors[4], " x 32 x 32 exceeds the address space"));
 }
 
 static ndr_warm_desc all[KERNELS];

@@ -5,10 +5,11 @@
 #
 # A block is a test if the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
 # two files if there are two names. All blocks of a page are in one folder.
-#     NAME.out    what the program NAME prints
-#     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr
+#     NAME.out    what the program NAME prints, or the commands NAME.sh
+#     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr. They run as on a machine that
+#                 setup/examples has prepared: with Ninja, without make
 #     NAME.cl, CMakeLists.txt    for the others
-#     any other   a whole C program, compiled without a warning and run
+#     any other   a whole C program, compiled without a warning and run; if there is a NAME.sh for it, only by that
 # README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
 set -eu
 page=$1 compiler=$2 include=$3 library=$4 prefix=${5:-} libdir=${6:-}
@@ -30,6 +31,11 @@ awk '
     END { exit failed || inside }' "$page"
 
 cd blocks
+mkdir ../no_make 2>/dev/null || true
+for name in make gmake smake; do
+    printf '#!/bin/sh\nexit 127\n' >../no_make/$name
+    chmod +x ../no_make/$name
+done
 programs=0 scripts=0
 for block in *; do
     name=${block%.*}
@@ -40,11 +46,14 @@ for block in *; do
     *.sh)
         [ -n "$prefix" ] || { echo "blocks.sh: no installed libndr to run it with"; continue; }
         sed "s|/opt/ndr/lib\>|$libdir|g; s|/opt/ndr\>|$prefix|g" "$block" >"$name.run"
-        sh -eux "$name.run"
+        PATH=$PWD/../no_make:$PATH sh -eux "$name.run" >"$name.said" || { cat "$name.said"; exit 1; }
+        cat "$name.said"
+        if [ -f "$name.out" ]; then diff "$name.out" "$name.said"; fi
         scripts=$((scripts + 1))
         continue
         ;;
     esac
+    [ ! -f "$name.sh" ] || continue
     raw=
     if grep -q '[^[:alnum:]_]cl[A-Z][[:alnum:]]*(' "$block"; then raw=-lOpenCL; fi
     "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr $raw -lm \

@@ -19,6 +19,11 @@ if(WAY MATCHES "^pkg_config")
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "pkg-config says: ${flags}")
+  execute_process(COMMAND ${PKG_CONFIG} --variable=kernelsdir ${package}
+    OUTPUT_VARIABLE kernels OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT EXISTS ${kernels}/ndr/item.clh)
+    message(FATAL_ERROR "pkg-config's variable kernelsdir is \"${kernels}\", which has no ndr/item.clh.")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
   execute_process(
     COMMAND ${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${consumer}/main.c ${flags}
@@ -55,4 +60,4 @@ endfunction()
 file(WRITE ${build}/broken/libOpenCL.so.1 "no library")
 file(COPY_FILE ${build}/broken/libOpenCL.so.1 ${build}/broken/libOpenCL.so)
 expect_without_opencl("no OpenCL library is found: [^\n]*; install an ICD loader" LD_LIBRARY_PATH=${build}/broken)
-expect_without_opencl("the OpenCL library that NDR_OPENCL names does not open: " NDR_OPENCL=${build}/broken/none)
+expect_without_opencl("the OpenCL library that NDR_OPENCL names cannot be opened: " NDR_OPENCL=${build}/broken/none)

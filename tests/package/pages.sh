@@ -45,7 +45,7 @@ while read -r page link; do
     esac
     [ "$file" = "$page" ] || echo "$file" >>"$found/linked"
 done <"$found/links"
-for page in $(find docs -name '*.md'); do
+for page in $(find docs examples -name '*.md'); do
     grep -qxF "$page" "$found/linked" || { echo "pages.sh: no page links $page"; failed=yes; }
 done
 

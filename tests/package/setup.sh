@@ -2,12 +2,12 @@
 # setup.sh - setup/check and setup/examples print what they do and how long it takes, and distinguish a slow machine
 # from a failure.
 #
-#     setup.sh <sources> <ctest>
+#     setup.sh <sources> <ctest> <build>
 #
 # Stubs that print their arguments replace the commands that they call. A real ctest writes the log of a test that is
 # too slow and of one that fails.
 set -eu
-root=$1 ctest=$2
+root=$1 ctest=$2 build=$3
 here=$PWD
 
 fail() {
@@ -41,6 +41,8 @@ step_before 2 'ran: cmake --preset dev'
 step_before 2 'ran: cmake --build --preset dev'
 step_before 3 'ran: ctest --preset dev'
 says 'setup: every package is there: .* doxygen$' # which a default test needs
+says 'setup: the longest take half a minute on 2 quiet cores, and minutes without a line on a busy machine;'
+says 'setup: a test that has not ended after 15 minutes is stopped'
 says 'setup: the tests passed'
 
 PATH=$here/stubs:$PATH "$root/setup/examples" >said 2>&1
@@ -48,6 +50,11 @@ head -n 1 said | grep -q '^setup: .* minutes on 2 quiet cores' || fail "examples
 step_before 1 'setup: every package is there'
 step_before 2 'ran: cmake --preset release'
 step_before 3 'ran: cmake --build --preset examples'
+
+# No test of the suite has a longer limit than setup/check says.
+longest=$("$ctest" --test-dir "$build" --show-only=json-v1 |
+    grep -A1 '"TIMEOUT"' | sed -n 's/.*"value" : \([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+[ "$longest" -eq 900 ] || fail "the longest time limit of a test is $longest s, and setup/check says 15 minutes"
 
 cat >logs/CTestTestfile.cmake <<'END'
 add_test(endless sleep 60)

@@ -10,6 +10,7 @@ set(covered
   "device/caps: catalog context"    # what NDR_DISABLE disables; what a device reports
   "device/clock: trace"
   "device/cl_error: status failures"
+  "device/drivers: catalog"         # why there is no driver or device
   "device/map: buffer view image"
   "launch/args: launch"
   "launch/reduction: reducer"

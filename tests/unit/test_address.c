@@ -83,7 +83,7 @@ static void test_address__of_a_buffer_without_one_is_refused(void **state)
     (void)state;
     ndr_buffer *plain = buffer_of(8, NULL);
     uint64_t address = 7;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_get_address(plain, &address), "made without an address",
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_get_address(plain, &address), "created without an address",
                    "ndr_buffer_desc.has_address");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_get_address(NULL, &address), "buffer is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_get_address(plain, NULL), "address is NULL");
@@ -180,14 +180,14 @@ static void test_address__declarations_are_checked(void **state)
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_OFF }, &other));
     assert_ok(ndr_buffer_create(other, 8, &foreign));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches_buffer(plain)),
-                   "kernel \"open_box\"", "the buffer of ndr_reaches_buffer() 0 was made without an address");
+                   "kernel \"open_box\"", "the buffer of ndr_reaches_buffer() 0 was created without an address");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches_buffer(NULL)),
                    "ndr_reaches_buffer() 0 is NULL");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches_buffer(foreign)),
                    "ndr_reaches_buffer() 0 belongs to another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_reaches_buffer(plain), ndr_struct(box, b)),
-                   "takes 1 argument, but 2 are given", "move ndr_reaches() behind them");
+                   "takes 1 argument, but 2 are given", "put ndr_reaches() after them");
     ndr_buffer_destroy(plain);
     ndr_buffer_destroy(foreign);
     ndr_context_destroy(other);

@@ -190,8 +190,9 @@ static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
     ndr_buffer *to_read = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_READ }),
                *to_write = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_WRITE }),
                *not = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .host = NDR_ACCESS_NONE }), *view;
-    const char *const reads = "made for the host to write, not to read it; change ndr_buffer_desc.host";
-    const char *const writes = "made for the host to read, not to write it";
+    const char *const reads =
+        "created with write-only host access, so the host cannot read it; change ndr_buffer_desc.host";
+    const char *const writes = "created with read-only host access, so the host cannot write it";
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, to_write, 0, 4, bytes), "ndr_buffer_read: ", reads);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, to_write, &four, bytes), "ndr_buffer_read_rect: ", reads);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, to_write, NDR_MAP_READ, 0, 4, &mapped), reads);
@@ -199,7 +200,8 @@ static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_async(queue, to_read, 0, 4, bytes, NULL), writes);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, to_read, &four, bytes), writes);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, to_read, NDR_MAP_WRITE, 0, 4, &mapped), writes);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, not, 0, 4, bytes), "not to use, not to write it");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, not, 0, 4, bytes),
+                   "without host access, so the host cannot write it");
     assert_ok(ndr_buffer_map(queue, to_write, NDR_MAP_WRITE, 0, 4, &mapped));
     assert_ok(ndr_buffer_unmap(queue, to_write, mapped));
     assert_ok(ndr_buffer_map(queue, to_read, NDR_MAP_READ, 0, 4, &mapped));
@@ -219,9 +221,11 @@ static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
     ndr_buffer *to_read = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_READ }),
                *to_write = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_WRITE });
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), to_read, to_read),
-                   "argument 0 \"to\"", "made for kernels to read (ndr_buffer_desc.kernels)", "declare it const");
+                   "argument 0 \"to\"", "created read-only for kernels (ndr_buffer_desc.kernels)",
+                   "declare the parameter const");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), to_write, to_write),
-                   "argument 1 \"from\"", "made for kernels to write (ndr_buffer_desc.kernels), but this one reads it");
+                   "argument 1 \"from\"",
+                   "created write-only for kernels (ndr_buffer_desc.kernels), but this kernel reads it");
     ndr_buffer_destroy(to_read);
     ndr_buffer_destroy(to_write);
 }

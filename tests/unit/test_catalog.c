@@ -79,7 +79,7 @@ static void test_catalog__refuses_an_index_past_the_end(void **state)
     (void)state;
     size_t index = 999;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("5", "test", machine, COUNT, &index),
-                   "test asks for \"5\", but there is no device of that index");
+                   "test asks for \"5\", but there is no device with that index");
     assert_refused(NDR_NO_MATCHING_DEVICE,
                    ndr_catalog_choose("99999999999999999999999999", "test", machine, COUNT, &index),
                    "99999999999");
@@ -107,11 +107,10 @@ static void test_catalog__refuses_a_name_that_nobody_has(void **state)
 {
     (void)state;
     size_t index = 999;
-    assert_refused(
-        NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("radeon", "NDR_DEVICE", machine, COUNT, &index),
-        "NDR_DEVICE asks for \"radeon\"", "no device's or platform's name contains that",
-        "there are 0: cpu \"pthread-AMD EPYC\" (Portable Computing Language); 1: gpu \"NVIDIA H200\"",
-        "4: other \"A tool that likes the gpu\"");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("radeon", "NDR_DEVICE", machine, COUNT, &index),
+                   "NDR_DEVICE asks for \"radeon\"", "no device's or platform's name contains that",
+                   "choose from 0: cpu \"pthread-AMD EPYC\" (Portable Computing Language); 1: gpu \"NVIDIA H200\"",
+                   "4: other \"A tool that likes the gpu\"");
     assert_int_equal(index, 999);
 }
 
@@ -119,9 +118,8 @@ static void test_catalog__says_whose_words_were_refused(void **state)
 {
     (void)state;
     size_t index;
-    assert_refused(NDR_NO_MATCHING_DEVICE,
-                   ndr_catalog_choose("x86", "ndr_context_create", machine, 1, &index),
-                   "ndr_context_create asks for \"x86\"", "there is 0: cpu");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("x86", "ndr_context_create", machine, 1, &index),
+                   "ndr_context_create asks for \"x86\"", "choose from 0: cpu");
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("x86", "NDR_DEVICE", machine, 1, &index),
                    "NDR_DEVICE asks for \"x86\"");
 }
@@ -205,6 +203,19 @@ static answer ask(void)
     return report;
 }
 
+/* If it has a name, the only variable that gives drivers a folder. */
+static struct {
+    const char *name, *value;
+} cache;
+
+static void set_cache(void)
+{
+    unsetenv("POCL_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    setenv(cache.name, cache.value, 1);
+}
+
 static void become(const char *vendors, const char *files, const char *platforms, const char *error)
 {
     unsetenv("OPENCL_LAYERS");
@@ -214,6 +225,7 @@ static void become(const char *vendors, const char *files, const char *platforms
     setenv("OCL_ICD_VENDORS", vendors, 1);
     if (platforms) setenv("NDR_STUB_PLATFORMS", platforms, 1);
     if (error) setenv("NDR_STUB_ERROR", error, 1);
+    if (cache.name) set_cache();
 }
 
 static answer ask_machine(const char *vendors, const char *files, const char *platforms, const char *error)
@@ -263,6 +275,34 @@ static void test_catalog__without_a_driver_says_where_the_loader_looked(void **s
     assert_true(report.untouched);
 }
 
+/* A machine whose only .icd file has `line`. */
+static answer ask_machine_with_icd(const char *line, const char *vendors)
+{
+    (void)mkdir("broken-drivers", 0777); /* may exist from an earlier run */
+    FILE *icd = fopen("broken-drivers/gone.icd", "w");
+    assert_non_null(icd);
+    fputs(line, icd);
+    assert_int_equal(fclose(icd), 0);
+    return ask_machine(vendors, NULL, NULL, NULL);
+}
+
+static void test_catalog__names_a_driver_s_library_that_is_missing(void **state)
+{
+    (void)state;
+    static const char *const vendors[] = { "broken-drivers", "broken-drivers/gone.icd" };
+    for (size_t i = 0; i < NDR_COUNT_OF(vendors); ++i) {
+        const answer report = ask_machine_with_icd("libgone.so.1\n", vendors[i]);
+        assert_int_equal(report.status, NDR_NO_DRIVER);
+        assert_non_null(strstr(report.sentence, "no OpenCL driver could be loaded: \"broken-drivers/gone.icd\" names a "
+                                                "library that cannot be opened (libgone.so.1"));
+        assert_non_null(strstr(report.sentence, "); reinstall that driver, or correct or remove its .icd file"));
+        assert_string_equal(report.create_sentence, report.sentence);
+        assert_true(report.untouched);
+    }
+    assert_non_null(strstr(ask_machine_with_icd("\n", vendors[0]).sentence,
+                           "could be loaded: \"broken-drivers/gone.icd\" names no library; reinstall"));
+}
+
 static void test_catalog__without_a_driver_no_context_is_made(void **state)
 {
     (void)state;
@@ -286,6 +326,27 @@ static void test_catalog__without_a_device_says_what_to_check(void **state)
     assert_non_null(strstr(report.sentence, "this user may open it"));
     assert_int_equal(report.create_status, NDR_NO_DEVICE);
     assert_true(report.untouched);
+}
+
+/* PoCL has no device without a folder for its files. */
+static void test_catalog__without_a_device_names_a_folder_that_cannot_be_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *value, *named;
+    } rows[] = {
+        { "POCL_CACHE_DIR", "/dev/null/cache", "write to \"/dev/null/cache\" (from POCL_CACHE_DIR)" },
+        { "XDG_CACHE_HOME", "/dev/null", "write to \"/dev/null\" (from XDG_CACHE_HOME)" },
+        { "HOME", "/dev/null", "write to \"/dev/null/.cache\" (from HOME)" },
+    };
+    for (size_t i = 0; i < NDR_COUNT_OF(rows); ++i) {
+        cache.name = rows[i].variable, cache.value = rows[i].value;
+        const answer report = ask_stub_machine(NULL, NULL);
+        cache.name = NULL;
+        assert_int_equal(report.status, NDR_NO_DEVICE);
+        assert_non_null(strstr(report.sentence, rows[i].named));
+        assert_non_null(strstr(report.sentence, "set POCL_CACHE_DIR or HOME to one that this user can write to"));
+    }
 }
 
 static void test_catalog__counts_the_drivers_without_a_device(void **state)
@@ -347,9 +408,11 @@ int main(void)
         cmocka_unit_test(test_disable__knows_its_words),
         cmocka_unit_test(test_disable__refuses_a_word_it_does_not_know),
         cmocka_unit_test(test_catalog__without_a_driver_says_where_the_loader_looked),
+        cmocka_unit_test(test_catalog__names_a_driver_s_library_that_is_missing),
         cmocka_unit_test(test_catalog__without_a_driver_no_context_is_made),
         cmocka_unit_test(test_catalog__without_a_driver_keeps_the_loader_s_code),
         cmocka_unit_test(test_catalog__without_a_device_says_what_to_check),
+        cmocka_unit_test(test_catalog__without_a_device_names_a_folder_that_cannot_be_written),
         cmocka_unit_test(test_catalog__counts_the_drivers_without_a_device),
         cmocka_unit_test(test_catalog__takes_an_empty_list_for_no_device),
         cmocka_unit_test(test_catalog__says_why_a_driver_cannot_list),

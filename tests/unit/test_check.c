@@ -5,6 +5,7 @@
  * of its handles. */
 #include "support.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -221,6 +222,97 @@ static void test_check__names_the_element(void **state)
     ndr_buffer_destroy(x);
 }
 
+/* ---- what kernels do to the element past the end ---- */
+
+/* The half is that of OpenCL C without cl_khr_fp16, rounded to the nearest. */
+#define ADD(T, of)                                                                  \
+    "kernel void add_" #T "(global " of " *y, " of " a, global const " of " *x) {\n" \
+    "    const size_t i = get_global_id(0); y[i + 1] += a * x[i]; }\n"
+static const char additions[] = ADD(float, "float") ADD(int, "int")
+    "kernel void add_half(global half *y, float a, global const half *x) {\n"
+    "    const size_t i = get_global_id(0); vstore_half(vload_half(i + 1, y) + a * vload_half(i, x), i + 1, y); }\n"
+    "kernel void store_1(global uchar *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_2(global ushort *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_4(global uint *y, ulong at, ulong v) { y[at] = v; }\n"
+    "kernel void store_8(global ulong *y, ulong at, ulong v) { y[at] = v; }\n";
+
+static const char double_additions[] = ADD(double, "double");
+
+typedef struct misses {
+    unsigned tried, missed;
+} misses;
+
+static void count_launch(misses *c, ndr_status status)
+{
+    ++c->tried;
+    c->missed += status == NDR_OK;
+    if (status != NDR_OK) assert_int_equal(status, NDR_OUT_OF_BOUNDS);
+}
+
+/* `one` is 1 in the element type. 10 to the powers from `least` to `most`, times +-2.5. */
+static void add_past_the_end(ndr_kernel *kernel, ndr_dtype dtype, const void *one, int least, int most, misses *c)
+{
+    const size_t bytes = ndr_dtype_size(dtype);
+    for (size_t n = 1; n <= 8; ++n) {
+        ndr_buffer *y = buffer_of(n * bytes, NULL), *x = buffer_of(n * bytes, NULL);
+        assert_ok(ndr_buffer_fill(queue, y, 0, n * bytes, one, bytes, NULL));
+        assert_ok(ndr_buffer_fill(queue, x, 0, n * bytes, one, bytes, NULL));
+        for (int e = least; e <= most; ++e)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                const double a = sign * 2.5 * pow(10, e);
+                const ndr_arg given = dtype == NDR_DTYPE_F64   ? ndr_arg_of(a)
+                                      : dtype == NDR_DTYPE_I32 ? ndr_arg_of((int)a)
+                                                               : ndr_arg_of((float)a);
+                const ndr_arg args[] = { ndr_arg_of(y), given, ndr_arg_of(x) };
+                const ndr_nd_range range = no_groups(ndr_range_1d(n));
+                count_launch(c, ndr_launch_v(queue, kernel, &range, args, 3, NULL));
+            }
+        ndr_buffer_destroy(y);
+        ndr_buffer_destroy(x);
+    }
+}
+
+static void test_check__finds_what_is_added_past_the_end(void **state)
+{
+    (void)state;
+    misses c = { 0, 0 };
+    add_past_the_end(kernel_of(additions, "add_float"), NDR_DTYPE_F32, &(float){ 1 }, -9, 9, &c);
+    if (device.has_f64)
+        add_past_the_end(kernel_of(double_additions, "add_double"), NDR_DTYPE_F64, &(double){ 1 }, -12, 12, &c);
+    add_past_the_end(kernel_of(additions, "add_half"), NDR_DTYPE_F16, &(uint16_t){ 0x3c00 }, -4, 3, &c);
+    add_past_the_end(kernel_of(additions, "add_int"), NDR_DTYPE_I32, &(int32_t){ 1 }, 0, 8, &c);
+    print_message("additions: %u of %u are missed\n", c.missed, c.tried);
+    assert_true(c.tried >= 500);
+    assert_int_equal(c.missed, 0);
+}
+
+static void test_check__finds_what_is_often_stored_past_the_end(void **state)
+{
+    (void)state;
+    static const float floats[] = { 0, 1, -1, 0.5f, 2, 3, 10, 100, 1e-3f, 1e6f, (float)INFINITY, (float)NAN };
+    static const double doubles[] = { 0, 1, -1, 0.5, 2, 3, 10, 100, 1e-3, 1e6, (double)INFINITY, (double)NAN };
+    static const int64_t integers[] = { 0, 1, -1, 2, 3, 4, 5, 7, 8, 10, 16, 42, 64, 100, 127, -128, 'A', 'z', ' ', '\n' };
+    misses c = { 0, 0 };
+    for (size_t n = 1; n <= 8; ++n)
+        for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
+            char name[16];
+            ndr_buffer *y = buffer_of(n * bytes, NULL);
+            snprintf(name, sizeof name, "store_%zu", bytes);
+            ndr_kernel *store = kernel_of(additions, name);
+            for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i)
+                count_launch(&c, ndr_launch(queue, store, ndr_range_1d(1), y, (cl_ulong)n, (cl_ulong)integers[i]));
+            for (size_t i = 0; bytes >= 4 && i < sizeof floats / sizeof *floats; ++i) {
+                cl_ulong bits = 0;
+                if (bytes == 4) memcpy(&bits, &floats[i], 4);
+                else memcpy(&bits, &doubles[i], 8);
+                count_launch(&c, ndr_launch(queue, store, ndr_range_1d(1), y, (cl_ulong)n, bits));
+            }
+            ndr_buffer_destroy(y);
+        }
+    print_message("stores: %u of %u are missed\n", c.missed, c.tried);
+    assert_int_equal(c.missed, 0);
+}
+
 /* Both buffers' zones are read and written at the same place. */
 static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **state)
 {
@@ -328,7 +420,8 @@ static void test_check__finds_every_write_at_the_byte(void **state)
     for (int i = 0; i < (quick() ? 20 : 300); ++i) {
         const size_t size = below(&seed, 100000), out = below(&seed, 65536), count = 1 + below(&seed, 65536 - out);
         const bool is_behind = below(&seed, 2);
-        const unsigned value = (unsigned)below(&seed, 0xc0); /* zones hold c0 to df */
+        const unsigned any = (unsigned)below(&seed, 0xc0);
+        const unsigned value = (any & 0x7c) == 0x1c ? 0 : any; /* zones hold 1c to 1f, 9c to 9f and c0 to df */
         const int64_t first = is_behind ? (int64_t)(size + out) : -(int64_t)(out + count);
         ndr_buffer *buffer = buffer_as(size ? size : 1, below(&seed, 2));
         const size_t held = ndr_buffer_size(buffer);
@@ -568,7 +661,7 @@ static void leave_what_is_mapped(ndr_buffer *mapped)
     if (device.shares_host_memory) host[4097] = 7;
     const ndr_status status = ndr_buffer_unmap(queue, mapped, host);
     if (device.shares_host_memory)
-        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped the host, or a launch",
+        assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped, the host or a launch",
                        "wrote past the end of the buffer (4097 bytes)", "byte 4097, 1 byte is changed");
     else assert_ok(status);
     assert_ok(put(mapped, 0, 4097, 1));
@@ -799,11 +892,11 @@ static void test_check__refuses_what_was_destroyed(void **state)
     char host[64];
     ndr_buffer_destroy(buffer);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host),
-                   "ndr_buffer_read: buffer is a buffer that was destroyed");
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, live, 0, buffer, 0, 1, NULL),
-                   "a buffer that was destroyed");
+                   "a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
-                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that was destroyed");
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
     assert_refused(
         NDR_BAD_ARGUMENT,
         ndr_reduce(
@@ -811,7 +904,7 @@ static void test_check__refuses_what_was_destroyed(void **state)
             &(ndr_reduce_desc){
                 .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1, .input = { buffer, 0 }, .output = { live, 0 } },
             NULL),
-        "ndr_reduce: input is a buffer that was destroyed");
+        "ndr_reduce: input is a buffer that has been destroyed");
     assert_int_equal(ndr_buffer_size(buffer), 0);
     assert_null(ndr_buffer_cl(buffer));
     ndr_event *event;
@@ -820,11 +913,53 @@ static void test_check__refuses_what_was_destroyed(void **state)
     assert_ok(ndr_launch_event(line, kernel, &event, ndr_range_1d(1), live, (int64_t)0, 1u));
     ndr_event_destroy(event);
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event), "ndr_event_wait: event is an event that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line), "ndr_queue_finish: queue is a queue that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_wait(event),
+                   "ndr_event_wait: event is an event that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(line),
+                   "ndr_queue_finish: queue is a queue that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(line, kernel, ndr_range_1d(1), live, (int64_t)0, 1u),
-                   "ndr_launch: queue is a queue that was destroyed");
+                   "ndr_launch: queue is a queue that has been destroyed");
     ndr_buffer_destroy(live);
+}
+
+/* A view and a prepared launch keep the memory, but not the handle. */
+static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
+{
+    (void)state;
+    ndr_buffer *buffer = buffer_of(8192, NULL), *view;
+    ndr_kernel *kernel = get("put");
+    ndr_prepared *prepared;
+    unsigned char byte = 0;
+    assert_ok(ndr_buffer_create_view(buffer, 0, 64, &view));
+    assert_ok(ndr_prepare(kernel, &prepared, ndr_range_1d(1), buffer, (int64_t)0, 7u));
+    ndr_buffer_destroy(buffer);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+                   "ndr_buffer_read: buffer is a buffer that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
+                   "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
+    assert_int_equal(ndr_buffer_size(buffer), 0);
+    assert_ok(ndr_prepared_run(queue, prepared, NULL));
+    assert_ok(ndr_buffer_read(queue, view, 0, 1, &byte));
+    assert_int_equal(byte, 7);
+    ndr_prepared_destroy(prepared);
+    ndr_buffer_destroy(view);
+}
+
+/* Every handle is known here, so a buffer of another context is not said to be perhaps a destroyed one. */
+static void test_check__tells_another_context_from_destruction(void **state)
+{
+    (void)state;
+    ndr_context *other;
+    ndr_buffer *buffer;
+    char byte;
+    assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &other));
+    assert_ok(ndr_buffer_create(other, 64, &buffer));
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, put(buffer, 0, 1, 7),
+                   "is a buffer of another context than the kernel's; create it in that one");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+                   "queue and buffer belong to different contexts; create both in one");
+    ndr_buffer_destroy(buffer);
+    ndr_context_destroy(other);
 }
 
 /* Destroying the last object of a context frees the context and its kernels. */
@@ -841,11 +976,12 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     ndr_context_destroy(made);
     ndr_context_destroy(made);
     assert_string_equal(ndr_last_error(),
-                        "ndr_context_destroy: the handle to destroy is a context that was destroyed");
+                        "ndr_context_destroy: the handle to destroy is a context that has been destroyed");
     assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps the kernels alive */
     ndr_queue_destroy(line);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line), "context is a context that was destroyed");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line),
+                   "context is a context that has been destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_info(kernel, &info), "kernel is a kernel that has been destroyed");
 }
 
 static void test_check__destroys_nothing_twice(void **state)
@@ -854,7 +990,8 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
-    assert_string_equal(ndr_last_error(), "ndr_buffer_destroy: the handle to destroy is a buffer that was destroyed");
+    assert_string_equal(ndr_last_error(),
+                        "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
     ndr_buffer *other = buffer_of(64, NULL); /* at another address */
     assert_ptr_not_equal(other, buffer);
@@ -901,7 +1038,7 @@ static void test_check__remembers_a_thousand_destroyed_handles(void **state)
         assert_ok(ndr_queue_mark(queue, &event));
         ndr_event_destroy(event);
     }
-    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, put(first, 0, 1, 7), "is a buffer that has been destroyed");
 }
 
 /* ---- on and off ---- */
@@ -963,7 +1100,7 @@ static void test_check__refuses_words_it_does_not_know(void **state)
     (void)state;
     ndr_context *made = NULL;
     set_env("NDR_CHECK", "yes");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; it takes 1 or 0");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; set it to 1 or 0");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)3 }, &made),
                    "check is 3, not an ndr_check_mode");
     assert_null(made);
@@ -1017,6 +1154,8 @@ int main(void)
         cmocka_unit_test(test_check__looks_as_far_as_its_zones_reach),
         cmocka_unit_test(test_check__finds_a_range_larger_than_the_buffer_in_each_form),
         cmocka_unit_test(test_check__names_the_element),
+        cmocka_unit_test(test_check__finds_what_is_added_past_the_end),
+        cmocka_unit_test(test_check__finds_what_is_often_stored_past_the_end),
         cmocka_unit_test(test_check__finds_a_copy_that_passes_the_end_of_both_buffers),
         cmocka_unit_test(test_check__says_it_word_for_word),
         cmocka_unit_test(test_check__names_a_buffer_that_was_not_given),
@@ -1042,6 +1181,8 @@ int main(void)
         cmocka_unit_test(test_check__leaves_a_handed_out_buffer_alone),
         cmocka_unit_test(test_check__makes_do_with_smaller_zones),
         cmocka_unit_test(test_check__refuses_what_was_destroyed),
+        cmocka_unit_test(test_check__refuses_a_destroyed_buffer_that_is_kept),
+        cmocka_unit_test(test_check__tells_another_context_from_destruction),
         cmocka_unit_test(test_check__refuses_a_context_and_kernels_that_are_gone),
         cmocka_unit_test(test_check__destroys_nothing_twice),
         cmocka_unit_test(test_check__refuses_a_smashed_handle),

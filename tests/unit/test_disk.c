@@ -125,6 +125,24 @@ static void write_bytes(const char *path, const unsigned char *bytes, size_t cou
     fclose(file);
 }
 
+/* Root's tests run in a folder that run_without_rights() can enter, because the build may be in one that only root can,
+ * such as /root. */
+static char open_to_all[] = "/tmp/ndr-test-disk-XXXXXX";
+
+static int enter_open_folder(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) return 0;
+    return !mkdtemp(open_to_all) || chmod(open_to_all, 0755) != 0 || chdir(open_to_all) != 0;
+}
+
+static int leave_open_folder(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) remove_folder(open_to_all);
+    return 0;
+}
+
 /* Run in a child process, as an ordinary user if this user is root. A failure in the child fails this test. */
 static void run_without_rights(void (*run)(void))
 {
@@ -824,8 +842,8 @@ static void test_disk__keeps_its_limit_in_the_environment(void **state)
     static const struct {
         const char *words;
         uint64_t mib;
-    } rows[] = { { "1", 1 }, { "1000", 1000 }, { "", 256 }, { "many", 256 }, { "0", 256 }, { "-1", 256 },
-                 { "17592186044416", INT64_MAX >> 20 }, { "99999999999999999999", INT64_MAX >> 20 } };
+    } rows[] = { { "1", 1 }, { "1000", 1000 }, { "", 256 }, { "0012", 12 }, { "17592186044416", INT64_MAX >> 20 },
+                 { "99999999999999999999", INT64_MAX >> 20 } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         setenv("NDR_CACHE_MIB", rows[i].words, 1);
         open_store(folder);
@@ -875,11 +893,26 @@ static void test_disk__has_its_folder_from_the_environment(void **state)
     check_folder(NULL, NULL, NULL, NULL, "neither NDR_CACHE, XDG_CACHE_HOME nor HOME gives a folder");
     check_folder(NULL, NULL, "", NULL, "neither NDR_CACHE");
     check_folder("off", "/c", "/h", NULL, "NDR_CACHE is off");
-    check_folder("here", "/c", "/h", NULL, "NDR_CACHE takes off, or a path that begins with /");
     if (home) setenv("HOME", home, 1);
     if (caches) setenv("XDG_CACHE_HOME", caches, 1);
     free(home);
     free(caches);
+}
+
+static void test_disk__refuses_words_that_it_does_not_know(void **state)
+{
+    (void)state;
+    static const char *const folders[] = { "relative", "./here", "OFF", " /a" };
+    static const char *const limits[] = { "big", "0", "00", "-1", "1.5", "12 MiB", " 3" };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
+        assert_refused(NDR_BAD_ARGUMENT, ndr_disk_check(folders[i], NULL), "NDR_CACHE is \"", folders[i],
+                       "\"; it takes off, or the path of a folder, which begins with /");
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i)
+        assert_refused(NDR_BAD_ARGUMENT, ndr_disk_check("/a", limits[i]), "NDR_CACHE_MIB is \"", limits[i],
+                       "\"; it takes a number of MiB, 1 or more; NDR_CACHE=off keeps nothing");
+    assert_ok(ndr_disk_check(NULL, NULL));
+    assert_ok(ndr_disk_check("", ""));
+    assert_ok(ndr_disk_check("off", "1"));
 }
 
 static void test_disk__makes_the_folders_above_its_own(void **state)
@@ -928,7 +961,8 @@ int main(void)
         TEST(test_disk__removes_what_was_not_used_for_longest),
         TEST(test_disk__keeps_its_limit_in_the_environment),
         TEST(test_disk__has_its_folder_from_the_environment),
+        TEST(test_disk__refuses_words_that_it_does_not_know),
         TEST(test_disk__makes_the_folders_above_its_own),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_open_folder, leave_open_folder);
 }

@@ -749,12 +749,12 @@ static void test_image__refuses_maps_that_are_not_valid(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(NULL, image, NDR_MAP_READ, NULL, &mapped), "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, NULL, NDR_MAP_READ, NULL, &mapped), "image is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, closed, NDR_MAP_READ, NULL, &mapped),
-                   "the image was made for the host not to use, not to read it; change ndr_image_desc.host");
+                   "the image was created without host access, so the host cannot read it; change ndr_image_desc.host");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, to_read, NDR_MAP_WRITE, NULL, &mapped),
-                   "the image was made for the host to read, not to write it");
+                   "the image was created with read-only host access, so the host cannot write it");
     assert_null(mapped.host);
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, model), "is not where this image is mapped",
-                   "pass what ndr_image_map() gave");
+                   "pass the address that ndr_image_map() returned");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, NULL), "is not where this image is mapped");
     assert_ok(ndr_image_map(queue, to_read, NDR_MAP_READ, NULL, &mapped));
     assert_memory_equal(mapped.host, model, 16);
@@ -790,8 +790,9 @@ static void test_image__of_no_kernel_is_not_an_argument(void **state)
     (void)state;
     skip_without_images();
     ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(4, 4), .kernels = NDR_ACCESS_NONE });
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(1, 1), image, image),
-                   "argument 0 \"from\"", "made for no kernel (ndr_image_desc.kernels), but this one reads it");
+    assert_refused(
+        NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(1, 1), image, image),
+        "argument 0 \"from\"", "created without kernel access (ndr_image_desc.kernels), but this kernel reads it");
     ndr_image_destroy(image);
 }
 
@@ -917,9 +918,11 @@ static void test_image_from_cl__has_the_accesses_of_the_object(void **state)
     ndr_image *image, *other = image_with(1, floats4, NULL);
     assert_ok(ndr_image_from_cl(context, cl, &image));
     clReleaseMemObject(cl);
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), image, other),
-                   "made for a kernel that only writes it (ndr_image_desc.kernels), but this one reads it");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, image, NULL, host), "for the host to read, not to write it");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), image, other),
+                   "created write-only for kernels (ndr_image_desc.kernels), but this kernel reads it");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, image, NULL, host),
+                   "with read-only host access, so the host cannot write it");
     assert_ok(ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), other, image));
     assert_ok(ndr_queue_finish(queue));
     ndr_image_destroy(image);
@@ -1050,9 +1053,9 @@ static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
                    "dimension 1: 4 elements take 16 bytes, but row_pitch_bytes is 15");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host),
                    "plane_pitch_bytes is 312; it must be a multiple of row_pitch_bytes, 44");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3; use images");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, floats, NULL, NULL),
-                   "from has elements RGBA of U8, to RGBA of F32");
+                   "from has elements RGBA of U8, but to has RGBA of F32; use images of the same format");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, NULL, NULL), "host is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(NULL, image, NULL, got), "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, NULL, NULL, got), "image is NULL");
@@ -1078,9 +1081,9 @@ static void test_image__arguments_are_checked_against_the_kernel(void **state)
                    "kernel \"turn\", argument 0 \"from\"", "takes an image, but a buffer is given");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, array, image), "is given an image1d_array_t");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, to_write, image),
-                   "made for a kernel that only writes it (ndr_image_desc.kernels), but this one reads it");
+                   "created write-only for kernels (ndr_image_desc.kernels), but this kernel reads it");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, image, to_read), "argument 1 \"to\"",
-                   "that only reads it (ndr_image_desc.kernels), but this one writes it");
+                   "read-only for kernels (ndr_image_desc.kernels), but this kernel writes it");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, (ndr_image *)NULL, image), "is a NULL image");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, read_2d, one, image, 1, buffer),
                    "takes a sampler, but an integer is given");

@@ -121,7 +121,7 @@ static void test_log__refuses_a_word_that_is_no_level(void **state)
     set_env("NDR_LOG", "loud");
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     assert_refused(NDR_BAD_ARGUMENT, ndr_log_check("loud"),
-                   "NDR_LOG is \"loud\"; it takes error, warn, info, debug or off");
+                   "NDR_LOG is \"loud\"; set it to error, warn, info, debug or off");
     assert_refused(NDR_BAD_ARGUMENT, ndr_log_check("Info"), "NDR_LOG is \"Info\"");
     assert_string_equal(printed_by(talk), "");
     size_t count = 77;

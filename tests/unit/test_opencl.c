@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "ndr/ndr_cl.h"
@@ -30,7 +32,7 @@ static void test_opencl__without_a_loader_names_the_one_chosen(void **state)
     (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     assert_list_is_refused((const char *const[]){
-        "the OpenCL library that NDR_OPENCL names does not open: /no-such-folder/libOpenCL.so: ",
+        "the OpenCL library that NDR_OPENCL names cannot be opened: /no-such-folder/libOpenCL.so: ",
         "unset NDR_OPENCL to use the installed one", "set it to the path of an ICD loader" });
     restore_env();
 }
@@ -40,8 +42,8 @@ static void test_opencl__without_a_loader_no_context_is_made(void **state)
     (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     ndr_context *made = (ndr_context *)&made;
-    assert_refused(NDR_NO_DRIVER, ndr_context_create("cpu", &made), "does not open");
-    assert_refused(NDR_NO_DRIVER, ndr_context_from_cl((cl_context)&made, (cl_device_id)&made, &made), "does not open");
+    assert_refused(NDR_NO_DRIVER, ndr_context_create("cpu", &made), "cannot be opened");
+    assert_refused(NDR_NO_DRIVER, ndr_context_from_cl((cl_context)&made, (cl_device_id)&made, &made), "cannot be opened");
     assert_ptr_equal(made, &made);
     assert_nothing_is_open();
     restore_env();
@@ -103,6 +105,32 @@ static void test_opencl__is_the_loader_that_the_program_is_linked_with(void **st
     assert_string_equal(ours.dli_fname, theirs.dli_fname);
 }
 
+/* Run in a process of its own, with a library preloaded: whether libndr uses that one. */
+static int use_what_is_preloaded(const char *preloaded)
+{
+    size_t count;
+    return ndr_device_list(0, NULL, &count) == NDR_NO_DRIVER && strstr(ndr_last_error(), preloaded) ? 0 : 10;
+}
+
+static void test_opencl__is_the_library_that_is_preloaded(void **state)
+{
+    (void)state;
+    set_env("NDR_OPENCL", "");
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("LD_PRELOAD", OLD_LOADER, 1);
+        setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+        execl("/proc/self/exe", "test_opencl", "preloaded", (char *)NULL);
+        _exit(1);
+    }
+    restore_env();
+    int ended = -1;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
+}
+
 static void *open_in_thread(void *unused)
 {
     (void)unused;
@@ -144,8 +172,9 @@ static void test_opencl__does_without_a_function_newer_than_1_2(void **state)
     assert_int_equal(without, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "preloaded") == 0) return use_what_is_preloaded(OLD_LOADER " is too old");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_opencl__without_a_loader_names_the_one_chosen),
         cmocka_unit_test(test_opencl__without_a_loader_no_context_is_made),
@@ -153,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_opencl__opens_after_it_was_refused),
         cmocka_unit_test(test_opencl__keeps_the_loader_that_it_has),
         cmocka_unit_test(test_opencl__is_the_loader_that_the_program_is_linked_with),
+        cmocka_unit_test(test_opencl__is_the_library_that_is_preloaded),
         cmocka_unit_test(test_opencl__opens_for_several_threads),
         cmocka_unit_test(test_opencl__does_without_a_function_newer_than_1_2),
     };

@@ -442,7 +442,7 @@ static void test_order__refuses_what_is_not_right(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(NULL, &made), "ndr_queue_barrier", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(NULL, own), add_one, ndr_range_1d(1), x), "queue is NULL");
     ndr_event *const others[] = { own };
-    static const char nested[] = "the queue is what another ndr_after() made; name all events in one";
+    static const char nested[] = "the queue comes from another ndr_after(); pass all events to one ndr_after()";
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(ndr_after(queue, own), own), add_one, ndr_range_1d(1), x),
                    nested);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(ndr_after(queue, own), own), &made), nested);
@@ -674,7 +674,7 @@ static void test_order__tells_the_drivers_first_code(void **state)
     ndr_queue *second = new_queue(), *third = new_queue();
     assert_ok(ndr_launch_event(ndr_after(second, gate), add_one, &b, ndr_range_1d(INTS), x));
     assert_ok(ndr_launch_event(ndr_after(third, b), add_one, &c, ndr_range_1d(INTS), y));
-    assert_int_equal(clSetUserEventStatus(gate->first, CL_OUT_OF_RESOURCES), CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(ndr_event_end(gate), CL_OUT_OF_RESOURCES), CL_SUCCESS);
     assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(c), "because work before it did: the work was enqueued, but failed: "
                    "CL_OUT_OF_RESOURCES (-5)");
     assert_int_equal(ndr_last_cl_error(), -5);
@@ -726,7 +726,7 @@ static void test_order__names_the_kernel_that_failed_first(void **state)
     assert_ok(ndr_launch_event(ndr_after(line, first), copy_ints, &second, ndr_range_1d(INTS), y, x));
     assert_ok(ndr_event_complete(gate));
     assert_int_equal(clFinish(line->cl), CL_SUCCESS);
-    failing = first->first;
+    failing = ndr_event_end(first);
     real_info = ndr_cl.clGetEventInfo;
     ndr_cl.clGetEventInfo = report_failure;
     const ndr_status status = ndr_event_wait(second);
@@ -750,8 +750,8 @@ static void test_order__user_events_end_once(void **state)
     assert_int_not_equal(state_of(event), NDR_EVENT_COMPLETE);
     assert_ok(ndr_event_complete(event));
     assert_ok(ndr_event_wait(event));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(event), "ndr_event_complete: the event has ended already");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, "no"), "has ended already");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_complete(event), "ndr_event_complete: the event has already ended; end it only once");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_event_fail(event, NDR_NOT_FOUND, "no"), "has already ended");
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
     assert_ok(ndr_queue_mark(queue, &mark_event));

@@ -1,5 +1,5 @@
 /* test_os.c - the operating system: the environment, which is ignored in a program with more rights than its
- * caller; the text of an errno, from any thread. */
+ * caller; folders that can be written; the text of an errno, from any thread. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -121,6 +121,11 @@ static void test_os__tells_why_a_folder_cannot_be_written(void **state)
     assert_int_equal(ndr_folder_check_write("file/in/it"), ENOTDIR);
     assert_int_equal(ndr_folder_check_write("/"), access("/", W_OK) == 0 ? 0 : errno);
     assert_int_equal(ndr_folder_check_write("/none"), access("/", W_OK) == 0 ? 0 : errno);
+    (void)mkdir("closed", 0777); /* may exist from an earlier run; root may write to it all the same */
+    assert_int_equal(chmod("closed", 0555), 0);
+    const int error = access("closed", W_OK) == 0 ? 0 : EACCES;
+    assert_int_equal(ndr_folder_check_write("closed"), error);
+    assert_int_equal(ndr_folder_check_write("closed/not/there"), error);
 }
 
 int main(int argc, char **argv)

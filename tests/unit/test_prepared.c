@@ -245,7 +245,8 @@ static void test_prepared__counts_all_local_memory_when_one_argument_changes(voi
                           ndr_vector(float, 0, 0, 0), 0, ndr_local(int, 10), ndr_null));
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_prepared_set(prepared, 4, ndr_local(int, device.local_memory_bytes / 4 + 1)),
                    "kernel \"put\" would need", "of local memory");
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_prepared_set(prepared, 4, ndr_local(int, SIZE_MAX / 2, 4)), "more than can be counted");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_prepared_set(prepared, 4, ndr_local(int, SIZE_MAX / 2, 4)),
+                   "exceeds the address space");
     run(prepared);
     assert_int_equal(first_of(out), 1);
     ndr_prepared_destroy(prepared);
@@ -365,9 +366,10 @@ static void test_prepared__is_checked_in_a_checked_context(void **state)
                    "wrote past the end of its buffer", "byte 40 (of element 10)", "global 1");
     ndr_buffer_destroy(gone);
     assert_refused(NDR_BAD_ARGUMENT, ndr_prepared_set(prepared, 0, ndr_arg_of(gone)), "argument 0 \"seen\"",
-                   "is a buffer that was destroyed");
+                   "is a buffer that has been destroyed");
     ndr_prepared_destroy(prepared);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_prepared_run(line, prepared, NULL), "is a prepared launch that was destroyed");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_prepared_run(line, prepared, NULL),
+                   "is a prepared launch that has been destroyed");
     ndr_buffer_destroy(seen);
     ndr_queue_destroy(line);
     ndr_context_destroy(checked);

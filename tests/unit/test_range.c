@@ -154,10 +154,10 @@ static void test_range__has_one_to_three_dimensions(void **state)
 static void test_range__has_as_many_dimensions_as_its_groups(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)),
-            rules_for(NDR_FORM_ND_RANGE), "the global range has 2 dimensions, but the local one 1");
+    refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)), rules_for(NDR_FORM_ND_RANGE),
+            "the global range has 2 dimensions, but the local range has 1");
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_1d(8), (ndr_range){ 9, { 1, 1, 1 } }),
-            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimension, but the local one 9");
+            rules_for(NDR_FORM_ND_RANGE), "the global range has 1 dimension, but the local range has 9");
 }
 
 static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
@@ -219,7 +219,7 @@ static void test_range__refuses_a_local_size_that_is_0_in_one_dimension(void **s
 {
     (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 4, 0), rules_for(NDR_FORM_ND_RANGE), "local size (4, 0)",
-            "is 0 in dimension 1", "all zeros let the library choose");
+            "is 0 in dimension 1", "set every dimension, or leave all 0");
     refused(NDR_BAD_RANGE, ndr_nd_range_3d(8, 8, 8, 0, 2, 2), rules_for(NDR_FORM_ND_RANGE),
             "is 0 in dimension 0");
 }
@@ -363,7 +363,7 @@ static void test_range__refuses_negative_numbers_in_every_place(void **state)
     const size_t minus_1 = (size_t)-1, lowest = SIZE_MAX / 2 + 1;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     refused(NDR_BAD_RANGE, only(ndr_range_1d(minus_1)), rules_for(NDR_FORM_RANGE),
-            "kernel \"k\": global size 18446744073709551615 in dimension 0 is too large; it is the negative number -1 as "
+            "kernel \"k\": global size 18446744073709551615 in dimension 0 is the negative number -1 as "
             "a size_t");
     refused(NDR_BAD_RANGE, only(ndr_range_3d(1, 1, lowest)), rules_for(NDR_FORM_RANGE),
             "global size 9223372036854775808 in dimension 2", "-9223372036854775808");
@@ -409,7 +409,7 @@ static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
     (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(SIZE_MAX / 2, 256), NDR_EDGE_ROUND_UP), rules,
-            "global size 9223372036854775807 rounded up to a multiple of 256 in dimension 0 passes");
+            "global size 9223372036854775807 rounded up to a multiple of 256 in dimension 0 exceeds");
     refused(NDR_BAD_RANGE,
             with_offset(with_edge(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP), SIZE_MAX / 2 - 110, 0, 0),
             rules, "global size 100 rounded up to a multiple of 64");
@@ -473,9 +473,10 @@ static void test_range__of_nothing_takes_any_local_size(void **state)
 static void test_range__refuses_a_ragged_global_unless_told_otherwise(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, ndr_nd_range_1d(1000, 256), rules_for(NDR_FORM_ND_RANGE),
-            "global size 1000 is not a multiple of local size 256 in dimension 0",
-            "make it one, or set edge to NDR_EDGE_ROUND_UP and guard with ndr_in_range(it), or to NDR_EDGE_SPLIT");
+    refused(
+        NDR_BAD_RANGE, ndr_nd_range_1d(1000, 256), rules_for(NDR_FORM_ND_RANGE),
+        "global size 1000 is not a multiple of local size 256 in dimension 0",
+        "make it a multiple, or set edge to NDR_EDGE_ROUND_UP and guard with ndr_in_range(it), or to NDR_EDGE_SPLIT");
     refused(NDR_BAD_RANGE, ndr_nd_range_3d(4, 6, 7, 2, 3, 2), rules_for(NDR_FORM_PLAIN),
             "global size (4, 6, 7) is not a multiple of local size (2, 3, 2) in dimension 2");
 }
@@ -599,9 +600,17 @@ static void test_groups__need_a_local_size_with_dimensions(void **state)
 static void test_groups__may_not_be_more_than_can_be_counted(void **state)
 {
     (void)state;
-    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(SIZE_MAX / 2), ndr_range_1d(4)),
-            rules_for(NDR_FORM_ND_RANGE),
-            "groups of 4 work-items in dimension 0 are more than can be counted");
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(SIZE_MAX / 2), ndr_range_1d(4)), rules_for(NDR_FORM_ND_RANGE),
+            "groups of 4 work-items in dimension 0 exceed size_t");
+}
+
+static void test_groups__of_no_items_are_refused(void **state)
+{
+    (void)state;
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_2d(2, 3), ndr_range_2d(4, 0)), rules_for(NDR_FORM_ND_RANGE),
+            "local size (4, 0) is 0 in dimension 1; all zeros let the library choose");
+    refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_3d(2, 3, 1), ndr_range_3d(0, 4, 4)), rules_for(NDR_FORM_PLAIN),
+            "local size (0, 4, 4) is 0 in dimension 0");
 }
 
 static void test_groups__of_no_number_have_no_pieces(void **state)
@@ -960,6 +969,7 @@ int main(void)
         cmocka_unit_test(test_groups__of_no_given_size_get_the_required_one),
         cmocka_unit_test(test_groups__need_a_local_size_with_dimensions),
         cmocka_unit_test(test_groups__may_not_be_more_than_can_be_counted),
+        cmocka_unit_test(test_groups__of_no_items_are_refused),
         cmocka_unit_test(test_groups__of_no_number_have_no_pieces),
         cmocka_unit_test(test_automatic__sizes_cover_every_length_once),
         cmocka_unit_test(test_automatic__groups_have_at_most_256_items),

@@ -187,10 +187,10 @@ static void test_shared__wrong_arguments_are_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, foreign, 1), "of another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, x),
                    "takes an integer, but a shared allocation is given");
-    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x)),
-                   "argument 1", "is given ndr_reaches(), which fills no parameter; move it behind the arguments");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x)), "argument 1",
+                   "is given ndr_reaches(), which is not an argument; put it after the last argument");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), 1),
-                   "takes 2 arguments, but 3 are given", "; move ndr_reaches() behind them");
+                   "takes 2 arguments, but 3 are given", "; put ndr_reaches() after them");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(NULL)),
                    "ndr_reaches() 0 is a NULL shared allocation");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(x), ndr_reaches(foreign)),
@@ -314,7 +314,8 @@ static void test_shared__prepared_launches_keep_it(void **state)
         assert_ok(ndr_prepared_run(queue, copy, NULL));
         assert_ok(ndr_prepared_set(by_argument, 0, ndr_arg_of(y)));
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(by_argument, 0, ndr_null),
-                       "argument 0 \"x\" (int*) is shared memory in this prepared launch", "prepare another launch");
+                       "argument 0 \"x\" (int*) is a shared allocation in this prepared launch",
+                       "prepare another launch");
         assert_ok(ndr_prepared_run(queue, by_argument, NULL));
         assert_ok(ndr_shared_read(queue, out, 0, sizeof got, got));
         for (int i = 0; i < 2; ++i) assert_int_equal(got[i], 11 + i);

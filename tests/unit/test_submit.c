@@ -12,52 +12,51 @@ static void *mapped;
 
 /* ---- each command, with the list and the event of the test ---- */
 
-typedef ndr_status submit(const ndr_submission *s);
+typedef ndr_status submit(ndr_submission *s);
 
-static ndr_status submit_kernel(const ndr_submission *s)
+static ndr_status submit_kernel(ndr_submission *s)
 {
     static const size_t offset[1] = { 0 }, global[1] = { INTS }, local[1] = { 1 };
     return ndr_submit_kernel(s, kernel->cl, kernel->name, 1, offset, global, local);
 }
 
-static ndr_status submit_marker(const ndr_submission *s)
+static ndr_status submit_marker(ndr_submission *s)
 {
     return ndr_submit_marker(s);
 }
 
-static ndr_status submit_nothing(const ndr_submission *s)
+static ndr_status submit_nothing(ndr_submission *s)
 {
-    ndr_queue line = { .no_op_memory = unused->cl };
-    return ndr_submit_no_op(s, &line);
+    return ndr_submit_no_op(s, unused->cl, 0);
 }
 
-static ndr_status submit_read(const ndr_submission *s)
+static ndr_status submit_read(ndr_submission *s)
 {
-    return ndr_submit_read(s, from->cl, false, 0, BYTES, host);
+    return ndr_submit_read(s, from->cl, 0, BYTES, host);
 }
 
-static ndr_status submit_write(const ndr_submission *s)
+static ndr_status submit_write(ndr_submission *s)
 {
-    return ndr_submit_write(s, to->cl, false, 0, BYTES, host);
+    return ndr_submit_write(s, to->cl, 0, BYTES, host);
 }
 
-static ndr_status submit_copy(const ndr_submission *s)
+static ndr_status submit_copy(ndr_submission *s)
 {
-    return ndr_submit_copy(s, from, 0, to, 0, BYTES);
+    return ndr_submit_copy(s, from->cl, 0, to->cl, 0, BYTES);
 }
 
-static ndr_status submit_fill(const ndr_submission *s)
+static ndr_status submit_fill(ndr_submission *s)
 {
     static const cl_int pattern = 3;
     return ndr_submit_fill(s, to->cl, &pattern, sizeof pattern, 0, BYTES);
 }
 
-static ndr_status submit_map(const ndr_submission *s)
+static ndr_status submit_map(ndr_submission *s)
 {
     return ndr_submit_map(s, to->cl, CL_MAP_READ, 0, BYTES, &mapped);
 }
 
-static ndr_status submit_unmap(const ndr_submission *s)
+static ndr_status submit_unmap(ndr_submission *s)
 {
     return ndr_submit_unmap(s, to->cl, mapped);
 }
@@ -110,7 +109,7 @@ static void test_submit__waits_for_each_event_of_the_list(void **state)
         const cl_event gates[2] = { clCreateUserEvent(context->cl, &error), clCreateUserEvent(context->cl, &error) };
         assert_int_equal(error, CL_SUCCESS);
         cl_event done = NULL;
-        assert_ok(commands[i].submit(&(ndr_submission){ queue->cl, { 2, gates }, &done }));
+        assert_ok(commands[i].submit(&(ndr_submission){ queue->cl, { 2, gates }, &done, false }));
         assert_int_equal(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
         const cl_int before = state_of(done);
         assert_int_equal(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
@@ -126,119 +125,16 @@ static void test_submit__needs_neither_list_nor_event(void **state)
 {
     (void)state;
     static const cl_int zeros[INTS];
-    assert_ok(ndr_submit_write(&(ndr_submission){ .queue = queue->cl }, to->cl, true, 0, BYTES, zeros));
+    assert_ok(ndr_submit_write(&(ndr_submission){ .queue = queue->cl }, to->cl, 0, BYTES, zeros));
     for (size_t i = 0; i < COMMANDS; ++i) {
         assert_ok(commands[i].submit(&(ndr_submission){ .queue = queue->cl }));
         if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* to get a pointer */
     }
     assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     cl_int got[INTS];
-    assert_ok(ndr_submit_read(&(ndr_submission){ .queue = queue->cl }, to->cl, true, 0, BYTES, got));
+    assert_ok(ndr_submit_read(&(ndr_submission){ .queue = queue->cl }, to->cl, 0, BYTES, got));
+    assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
-}
-
-/* ---- large fills: recorded, not done ---- */
-
-static struct {
-    size_t next, commands; /* the byte that the next command must begin at */
-    size_t pattern_bytes;
-    const unsigned char *pattern;
-} filling;
-
-static void expect_bytes(const unsigned char *bytes, size_t count, size_t offset, size_t size)
-{
-    assert_true(offset == filling.next);
-    for (size_t i = 0; i < count; ++i)
-        assert_int_equal(bytes[i], filling.pattern[(offset + i) % filling.pattern_bytes]);
-    filling.next += size;
-    ++filling.commands;
-}
-
-static cl_int CL_API_CALL record_fill(cl_command_queue on, cl_mem buffer, const void *pattern, size_t pattern_bytes,
-                                      size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
-{
-    (void)on, (void)buffer, (void)count, (void)waits;
-    assert_true(offset % pattern_bytes == 0 && size % pattern_bytes == 0 && size > 0);
-    assert_true((offset + size) / pattern_bytes <= INT32_MAX);
-    expect_bytes(pattern, pattern_bytes, offset, size);
-    if (done) *done = NULL;
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL record_write(cl_command_queue on, cl_mem buffer, cl_bool blocks, size_t offset, size_t size,
-                                       const void *bytes, cl_uint count, const cl_event *waits, cl_event *done)
-{
-    (void)on, (void)buffer, (void)count, (void)waits;
-    assert_true(blocks);
-    assert_in_range(size, 1, 255);
-    expect_bytes(bytes, size, offset, size);
-    if (done) *done = NULL;
-    return CL_SUCCESS;
-}
-
-static void test_submit__fill_counts_patterns_in_31_bits(void **state)
-{
-    (void)state;
-    if (sizeof(size_t) < 8) skip();
-    unsigned char pattern[128];
-    for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = (unsigned char)(i * 37 + 1);
-    __typeof__(clEnqueueFillBuffer) *const real_fill = ndr_cl.clEnqueueFillBuffer;
-    __typeof__(clEnqueueWriteBuffer) *const real_write = ndr_cl.clEnqueueWriteBuffer;
-    ndr_cl.clEnqueueFillBuffer = record_fill;
-    ndr_cl.clEnqueueWriteBuffer = record_write;
-    for (size_t bytes = 1; bytes <= 32; bytes *= 2) {
-        const size_t most = (size_t)INT32_MAX * bytes;
-        const size_t offsets[] = { 0, bytes, 3 * bytes, 128, most - bytes, most, most + bytes, most + 128 };
-        const size_t sizes[] = { bytes, 2 * bytes, 128, 192, 256, 320, most - bytes, most, most + bytes, 2 * most };
-        for (size_t o = 0; o < sizeof offsets / sizeof offsets[0]; ++o)
-            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
-                filling.next = offsets[o];
-                filling.commands = 0;
-                filling.pattern = pattern;
-                filling.pattern_bytes = bytes;
-                assert_ok(ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, pattern, bytes, offsets[o],
-                                          sizes[s]));
-                assert_true(filling.next == offsets[o] + sizes[s]);
-                if (filling.next <= most) assert_int_equal(filling.commands, 1);
-            }
-    }
-    ndr_cl.clEnqueueFillBuffer = real_fill;
-    ndr_cl.clEnqueueWriteBuffer = real_write;
-}
-
-static cl_int CL_API_CALL refuse_fill(cl_command_queue on, cl_mem buffer, const void *pattern, size_t pattern_bytes,
-                                      size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
-{
-    (void)on, (void)buffer, (void)pattern, (void)pattern_bytes, (void)offset, (void)size, (void)count, (void)waits;
-    (void)done;
-    return CL_INVALID_VALUE;
-}
-
-/* Of the large fill, the bytes before the first multiple of 128 are written before the driver refuses the rest. */
-static void test_submit__fill_says_that_some_bytes_may_be_filled(void **state)
-{
-    (void)state;
-    if (sizeof(size_t) < 8) skip();
-    static const unsigned char one = 1;
-    __typeof__(clEnqueueFillBuffer) *const real_fill = ndr_cl.clEnqueueFillBuffer;
-    __typeof__(clEnqueueWriteBuffer) *const real_write = ndr_cl.clEnqueueWriteBuffer;
-    const size_t most = INT32_MAX;
-    ndr_cl.clEnqueueFillBuffer = refuse_fill;
-    ndr_cl.clEnqueueWriteBuffer = record_write;
-    filling.next = 3;
-    filling.pattern = &one;
-    filling.pattern_bytes = 1;
-    const ndr_status in_parts = ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, &one, 1, 3, most);
-    const bool says_so = strstr(ndr_last_error(), "clEnqueueFillBuffer gave CL_INVALID_VALUE (-30); some of the bytes may");
-    const ndr_status at_once = ndr_submit_fill(&(ndr_submission){ .queue = queue->cl }, to->cl, &one, 1, 0, most + 1);
-    const bool says_no_more = !strstr(ndr_last_error(), "some of the bytes");
-    ndr_cl.clEnqueueFillBuffer = real_fill;
-    ndr_cl.clEnqueueWriteBuffer = real_write;
-    assert_int_equal(in_parts, NDR_DRIVER_ERROR);
-    assert_int_equal(at_once, NDR_DRIVER_ERROR);
-    assert_true(filling.next == 128);
-    assert_true(says_so);
-    assert_true(says_no_more);
 }
 
 static void submit_each(ndr_wait_list waits)
@@ -270,7 +166,7 @@ static void test_submit__names_the_call_that_a_driver_refused(void **state)
     for (size_t i = 0; i < COMMANDS; ++i) {
         cl_event done = (cl_event)&done;
         refuse(commands[i].call, 0, CL_OUT_OF_RESOURCES);
-        const ndr_submission refused = { .queue = queue->cl, .done = &done };
+        ndr_submission refused = { .queue = queue->cl, .done = &done };
         assert_refused(NDR_DRIVER_ERROR, commands[i].submit(&refused), call_names[commands[i].call],
                        " gave CL_OUT_OF_RESOURCES (-5)");
         assert_true(refuse_none());
@@ -279,13 +175,33 @@ static void test_submit__names_the_call_that_a_driver_refused(void **state)
     assert_ptr_equal(mapped, before);
 }
 
+/* Each command but the first waits for the one before it, and no longer for the list. */
+static void test_submit__chains_the_commands_of_one_submission(void **state)
+{
+    (void)state;
+    cl_int error;
+    cl_event gate = clCreateUserEvent(context->cl, &error), done[COMMANDS];
+    assert_int_equal(error, CL_SUCCESS);
+    ndr_submission s = { queue->cl, { 1, &gate }, done, true };
+    for (size_t i = 0; i < COMMANDS; ++i) {
+        if (commands[i].submit == submit_unmap) assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        if (commands[i].submit == submit_unmap) assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+        assert_ok(commands[i].submit(&s));
+        assert_int_equal(waits_enqueued.count, 1);
+        assert_ptr_equal(waits_enqueued.events, i == 0 ? &gate : &done[i - 1]);
+        assert_ptr_equal(s.done, done + i + 1);
+    }
+    assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
+    for (size_t i = 0; i < COMMANDS; ++i) clReleaseEvent(done[i]);
+    clReleaseEvent(gate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_submit__waits_for_each_event_of_the_list),
         cmocka_unit_test(test_submit__gives_the_driver_its_list),
-        cmocka_unit_test(test_submit__fill_counts_patterns_in_31_bits),
-        cmocka_unit_test(test_submit__fill_says_that_some_bytes_may_be_filled),
+        cmocka_unit_test(test_submit__chains_the_commands_of_one_submission),
         cmocka_unit_test(test_submit__needs_neither_list_nor_event),
         cmocka_unit_test(test_submit__names_the_call_that_a_driver_refused),
     };

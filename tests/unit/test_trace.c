@@ -169,8 +169,9 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
     assert_ok(ndr_buffer_create_from(traced, BYTES, host, &x));
     const ndr_cl_rect_side side = { .cl = x->cl, .pitch = { 16, 64 } };
     assert_memory_equal(side.origin, at, sizeof at);
-    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, true, host));
-    assert_ok(ndr_submit_read_rect(&(ndr_submission){ line->cl, { 0 }, &done }, &side, &side, extent, true, host));
+    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, host));
+    assert_ok(ndr_submit_read_rect(&(ndr_submission){ .queue = line->cl, .done = &done }, &side, &side, extent, host));
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     ndr_buffer_destroy(x);
     close_traced();
@@ -388,10 +389,10 @@ static void test_trace__refuses_what_it_cannot_start(void **state)
                    "neither desc->table nor desc->file is set");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "" }), "desc->file is \"\"");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .table = true }),
-                   "ndr_trace_start: the file \"nowhere/a.json\" cannot be made: No such file or directory",
-                   "name a file in a folder that you may write to");
+                   "ndr_trace_start: the file \"nowhere/a.json\" cannot be created: No such file or directory",
+                   "choose a folder that this user can write to");
     open_traced(NULL);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace runs already");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace is already running");
     close_traced();
     open_traced(NULL);
     close_traced();
@@ -423,7 +424,7 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         char quoted[64];
-        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; it takes table, a path", wrong[i]);
+        snprintf(quoted, sizeof quoted, "NDR_TRACE is \"%s\"; set it to table, a path", wrong[i]);
         assert_refused(NDR_BAD_ARGUMENT, ndr_trace_parse(wrong[i], &desc), quoted, "table,PATH.json");
     }
 }
@@ -448,7 +449,7 @@ static void test_trace__is_started_by_the_environment(void **state)
     traced = NULL;
     set_env("NDR_TRACE", "nowhere/a.json");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced),
-                   "NDR_TRACE: the file \"nowhere/a.json\" cannot be made");
+                   "NDR_TRACE: the file \"nowhere/a.json\" cannot be created");
     set_env("NDR_TRACE", "tabel");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &traced), "NDR_TRACE is \"tabel\"");
     assert_null(traced);
@@ -508,7 +509,7 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_int_equal(error, CL_SUCCESS);
     const ndr_wait_list waits = { 1, &gate };
     for (int i = 0; i < LIMIT + OVER; ++i)
-        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL }));
+        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL, false }));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
@@ -559,6 +560,104 @@ static void test_trace__is_valid_after_a_kill(void **state)
     assert_true(count_slices("wait", "finish") > 20);
 }
 
+/* Run in a process of its own: does known work and returns without destroying anything. */
+static int leave(void)
+{
+    assert_ok(ndr_context_create_with(&unchecked, &traced));
+    assert_ok(ndr_queue_create(traced, NULL, &line));
+    do_known_work();
+    return 0;
+}
+
+/* The same, with a trace of its own whose callback must not be called, and with a command that never ends. */
+static void abort_instead(const char *text, void *user)
+{
+    (void)text, (void)user;
+    abort();
+}
+
+static int leave_a_callback(void)
+{
+    const ndr_trace_desc desc = { .file = "callback.json", .table = true, .callback = abort_instead };
+    ndr_event *event, *mark;
+    assert_ok(ndr_trace_start(&desc));
+    (void)leave();
+    assert_ok(ndr_event_create(traced, &event));
+    assert_ok(ndr_queue_mark(ndr_after(line, event), &mark));
+    return 0;
+}
+
+/* A trace without a context. */
+static int leave_nothing(void) { return ndr_trace_start(&(ndr_trace_desc){ .file = "nothing.json", .table = false }); }
+
+/* Run this program as `what`, and write its stderr to the file `said`. */
+static void run_itself(const char *what, const char *said)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!freopen(said, "w", stderr)) _exit(1);
+        execl("/proc/self/exe", "test_trace", what, (char *)NULL);
+        _exit(1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void read_table(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    const size_t length = fread(table, 1, sizeof table - 1, file);
+    table[length] = '\0';
+    fclose(file);
+}
+
+static void test_trace__has_what_was_read_if_the_process_ends_first(void **state)
+{
+    (void)state;
+    set_env("NDR_TRACE", "table,left.json");
+    run_itself("leave", "left.txt");
+    restore_env();
+    read_slices("left.json", "");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    assert_int_equal(count_slices("transfer", NULL), 3);
+    read_table("left.txt");
+    check_row("add_one", LAUNCHES);
+    check_row("read", 1);
+    assert_non_null(strstr(table, "libndr trace: the process ended before the traced contexts were destroyed; "
+                                  "0 commands are missing; destroy the contexts and all their objects\n"));
+}
+
+static void test_trace__does_not_call_back_when_the_process_ends(void **state)
+{
+    (void)state;
+    run_itself("leave a callback", "callback.txt");
+    read_slices("callback.json", "");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    read_table("callback.txt");
+    assert_string_equal(table, "");
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = fopen("callback.json", "r");
+    assert_non_null(file);
+    assert_true(getdelim(&text, &length, '\0', file) > 0);
+    fclose(file);
+    assert_non_null(strstr(text, "the process ended first; commands that are missing: 1\""));
+    free(text);
+}
+
+static void test_trace__without_a_context_says_nothing(void **state)
+{
+    (void)state;
+    run_itself("leave nothing", "nothing.txt");
+    read_slices("nothing.json", "");
+    assert_int_equal(slice_count, 0);
+    read_table("nothing.txt");
+    assert_string_equal(table, "");
+}
+
 /* What a child made by fork() does with an inherited context changes nothing in its parent's file. */
 static void test_trace__ignores_a_child_made_by_fork(void **state)
 {
@@ -583,7 +682,11 @@ static void test_trace__ignores_a_child_made_by_fork(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "mark") == 0) return mark_until_killed();
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "mark") == 0) return mark_until_killed();
+    if (strcmp(what, "leave") == 0) return leave();
+    if (strcmp(what, "leave a callback") == 0) return leave_a_callback();
+    if (strcmp(what, "leave nothing") == 0) return leave_nothing();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace__counts_commands_in_a_table),
         cmocka_unit_test(test_trace__writes_a_timeline),
@@ -604,6 +707,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__takes_many_threads),
         cmocka_unit_test(test_trace__keeps_a_limited_number_of_commands),
         cmocka_unit_test(test_trace__is_valid_after_a_kill),
+        cmocka_unit_test(test_trace__has_what_was_read_if_the_process_ends_first),
+        cmocka_unit_test(test_trace__does_not_call_back_when_the_process_ends),
+        cmocka_unit_test(test_trace__without_a_context_says_nothing),
         cmocka_unit_test(test_trace__ignores_a_child_made_by_fork),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

@@ -252,7 +252,7 @@ static void test_view__operations_refuse_views_that_overlap(void **state)
     ndr_buffer *whole = buffer_of(4 * align, zeros);
     ndr_buffer *low = view_of(whole, 0, 3 * align), *high = view_of(whole, align, 3 * align);
     const size_t ints = align / sizeof(int);
-    const char *const why = "of another buffer over the same memory: put them apart";
+    const char *const why = "of another buffer over the same memory: move one of them";
     assert_refused(NDR_BAD_ARGUMENT, sum_into(low, 3 * ints, high, 0), "output, elements 0 to 0", why);
     assert_refused(NDR_BAD_ARGUMENT, sum_into(low, 3 * ints, whole, 3 * ints - 1), why);
     assert_refused(NDR_BAD_ARGUMENT, sum_into(whole, ints + 1, high, 0), why);

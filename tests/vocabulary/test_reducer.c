@@ -622,18 +622,18 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     const ndr_arg sum = ndr_reducer(NDR_OP_SUM, 0.0f, r, 0), least = ndr_reducer(NDR_OP_MIN, 0.0f, r, 1),
                   most = ndr_reducer(NDR_OP_MAX, 0.0f, r, 2);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, most, least), "argument 2", "\"least\"",
-                   "is given NDR_OP_MAX, but the kernel's reducer has NDR_OP_MIN; name the same operator in both");
+                   "is given NDR_OP_MAX, but the kernel's reducer has NDR_OP_MIN; use the same operator in both");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0, r, 0), least, most), "argument 1",
                    "takes a float", "double");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0, r, 0), least, most),
-                   "a float, as in 2.0f");
+                   "takes a float, but the integer ");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, k, n, r, sum, ndr_reducer(NDR_OP_MIN, NAN, r, 1), most), "NaN", "infinity");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, NULL, 0), least, most),
-                   "without a buffer; pass the one");
+                   "without a buffer; pass the buffer that receives");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 3), least, most),
-                   "element 3", "holds 3 of 4 bytes; they count from 0");
+                   "element 3", "holds 3 elements of 4 bytes, counted from 0; lower it");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, 0.0f, r, 2), least, most),
                    "\"sum\"", "\"most\"", "same element, 2");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, r, least, most), "takes a reducer", "a buffer");

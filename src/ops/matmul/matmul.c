@@ -163,7 +163,7 @@ ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
                    ndr_mul_fits(m, n, &elements) && ndr_mul_fits(elements, 8, &bytes)
                        && ndr_mul_fits(k, ndr_max_size(m, n), &elements) && ndr_mul_fits(elements, 8, &bytes),
-                   "%s: a product of %zu x %zu x %zu has more bytes than fit in memory", call, m, n, k);
+                   "%s: a product of %zu x %zu x %zu exceeds the address space", call, m, n, k);
     return NDR_OK;
 }
 
@@ -178,11 +178,11 @@ static ndr_status check_shapes(const ndr_matmul_request *r)
 {
     const ndr_operand *a = &r->a, *b = &r->b, *c = &r->c;
     NDR_REQUIRE(a->cols == b->rows,
-                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; the columns of a must be the rows "
-                "of b",
+                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has "
+                "rows",
                 a->rows, a->cols, b->rows, b->cols);
     NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols,
-                "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c of that size", c->rows, c->cols, a->rows,
+                "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c that size", c->rows, c->cols, a->rows,
                 b->cols);
     return NDR_OK;
 }

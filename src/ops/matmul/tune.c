@@ -111,7 +111,7 @@ static ndr_status check_desc(const ndr_context *context, const ndr_tune_desc *de
     NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype, desc->accuracy));
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
                 desc->m, desc->n, desc->k);
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; the most is %d", desc->k, MAX_DEPTH);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; use at most %d", desc->k, MAX_DEPTH);
     NDR_TRY(ndr_matmul_check_size("ndr_tune", desc->m, desc->n, desc->k));
     NDR_REQUIRE(desc->max_seconds >= 0, "ndr_tune: max_seconds is %g; use 0 or more", desc->max_seconds);
     return NDR_OK;

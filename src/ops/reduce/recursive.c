@@ -54,8 +54,8 @@ static ndr_status run(ndr_op_job *job)
     NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
     const size_t group_size = job->plan.range.local.size[0];
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, group_size > 1 || r->input.cols <= 1,
-                   "ndr_reduce: device \"%s\" has groups of one item, which the recursive method cannot use; use the "
-                   "tree",
+                   "ndr_reduce: device \"%s\" has groups of one item, which the recursive method cannot use; use "
+                   "NDR_REDUCE_TREE",
                    job->caps->info.name);
     if (job->plan.workspace_bytes) NDR_TRY(ndr_op_borrow(job));
     ndr_operand input = r->input;

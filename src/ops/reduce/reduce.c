@@ -113,8 +113,8 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
                    "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,
                    desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,
-                   "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use the "
-                   "tree",
+                   "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use "
+                   "NDR_REDUCE_TREE",
                    device->name, ndr_dtype_name(desc->dtype));
     *request = (ndr_reduce_request){
         .dtype = desc->dtype,

@@ -1,0 +1,244 @@
+/* command.c - enqueues all work, and lets users' events end.
+ *
+ * Each command goes through run_locked(). Under its queue's lock it reads what the command must wait for, calls the
+ * driver by forms that do not block, and records the event; so no other command of the queue comes between. A call that
+ * blocks waits for its event afterwards, without a lock.
+ *
+ * A second lock, of the context, keeps commands with a wait list and failures of users' events apart: PoCL 3.1 never
+ * ends a command if an event of its wait list fails while it is enqueued. Only this file takes the two locks, the
+ * queue's before the context's, and each function that takes a lock also returns it. */
+#include "device/device.h"
+
+/* ---- turns ----
+ *
+ * Intel's runtime crashes if one thread enqueues a marker or a barrier in an out-of-order queue while another enqueues
+ * there. So where threads wait in turn, they also enqueue in turn. */
+static ndr_mutex turn = NDR_MUTEX_INITIALIZER;
+
+static bool takes_turns(const ndr_context *context)
+{
+    return context->caps.wait_helps && atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed);
+}
+
+static ndr_status enqueue_in_turn(const ndr_context *context, ndr_submission *s, ndr_enqueue *enqueue, const void *what)
+{
+    if (!takes_turns(context)) return enqueue(s, what);
+    ndr_mutex_lock(&turn);
+    const ndr_status status = enqueue(s, what);
+    ndr_mutex_unlock(&turn);
+    return status;
+}
+
+/* ---- commands ---- */
+
+static void release_pieces(const cl_event *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) ndr_cl.clReleaseEvent(pieces[i]);
+}
+
+/* PoCL 3.1 aborts if a command fails whose event nobody holds, so an event that is made has those of all pieces. Out of
+ * order, each piece waits for the one before it, so that the last one ends last: a marker behind all of them would let
+ * them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
+static ndr_status enqueue(const ndr_command *c, ndr_event *made)
+{
+    ndr_queue *const queue = c->order->queue;
+    const bool is_kept = c->kernel && ndr_queue_wants_last_event(queue);
+    cl_event own[NDR_MAX_PIECES], *const pieces = made ? made->pieces : own;
+    ndr_submission s = { .queue = queue->cl,
+                         .waits = made ? (ndr_wait_list){ made->list_count, made->list } : (ndr_wait_list){ 0, NULL },
+                         .done = made || is_kept ? pieces : NULL,
+                         .is_chain = made && queue->is_out_of_order };
+    const ndr_status status = enqueue_in_turn(queue->context, &s, c->enqueue, c->what);
+    const size_t count = s.done ? (size_t)(s.done - pieces) : 0;
+    if (is_kept && status == NDR_OK && count > 0) ndr_queue_set_last_event(queue, pieces[count - 1]);
+    if (!made) release_pieces(own, count);
+    else made->piece_count = (unsigned)count, made->kernel = c->kernel;
+    return status;
+}
+
+/* With the context's lock, too. If the driver refused a later piece, the earlier ones still run. */
+static ndr_status enqueue_behind(const ndr_command *c, ndr_event *made, ndr_event **gone)
+{
+    NDR_TRY(ndr_order_add_waits(c->order, made));
+    const ndr_status status = enqueue(c, made);
+    if (made->piece_count > 0) ndr_queue_track(c->order->queue, made, gone);
+    return status;
+}
+
+static ndr_status submit_marker(ndr_submission *s, const void *nothing)
+{
+    (void)nothing;
+    return ndr_submit_marker(s);
+}
+
+/* PoCL 3.1 fails a command as soon as an event of its list fails, and accesses its event once more when earlier work of
+ * the queue ends, which it also waits for. Nobody holds events of that work, so a marker in front of the first command
+ * that may fail tells when it has ended. */
+static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
+{
+    ndr_event *mark;
+    const ndr_order order = { .queue = queue };
+    NDR_TRY(ndr_event_new(queue->context, queue, &mark));
+    const ndr_status status = enqueue_behind(&(ndr_command){ &order, submit_marker, NULL, NULL }, mark, gone);
+    ndr_event_release(mark);
+    return status;
+}
+
+static bool needs_mark(const ndr_order *order)
+{
+    const ndr_queue *const queue = order->queue;
+    return (order->count > 0 || order->also) && atomic_load(&queue->tracked_count) == 0
+           && atomic_load(&queue->context->has_user_events);
+}
+
+static ndr_status run_behind(const ndr_command *c, ndr_event *made, ndr_event **gone)
+{
+    ndr_queue *const queue = c->order->queue;
+    ndr_mutex_lock(&queue->context->fail_lock);
+    ndr_status status = needs_mark(c->order) ? mark_earlier_work(queue, gone) : NDR_OK;
+    if (status == NDR_OK) status = enqueue_behind(c, made, gone);
+    ndr_mutex_unlock(&queue->context->fail_lock);
+    return status;
+}
+
+/* With the queue's lock. */
+static ndr_status run_locked(const ndr_command *c, bool is_wanted, ndr_event **made, ndr_event **gone)
+{
+    ndr_queue *const queue = c->order->queue;
+    const bool waits = ndr_order_waits(c->order);
+    if (!waits && !is_wanted) return enqueue(c, NULL);
+    NDR_TRY(ndr_event_new(queue->context, queue, made));
+    return waits ? run_behind(c, *made, gone) : enqueue(c, *made);
+}
+
+ndr_status ndr_command_run_checked(const ndr_command *c, ndr_event **event)
+{
+    ndr_queue *const queue = c->order->queue;
+    ndr_event *made = NULL, *gone = NULL;
+    ndr_mutex_lock(&queue->lock);
+    const ndr_status status = run_locked(c, event != NULL, &made, &gone);
+    ndr_mutex_unlock(&queue->lock);
+    ndr_events_release(gone);
+    if (status == NDR_OK && event) *event = made;
+    else ndr_event_release(made);
+    return status;
+}
+
+ndr_status ndr_command_run(const ndr_command *c, ndr_event **event)
+{
+    NDR_TRY(ndr_order_check(c->order));
+    return ndr_command_run_checked(c, event);
+}
+
+ndr_status ndr_command_run_and_wait(const ndr_command *c)
+{
+    ndr_event *done;
+    NDR_TRY(ndr_command_run(c, &done));
+    return ndr_event_wait_and_destroy(done, c->order->queue);
+}
+
+/* ---- alone ---- */
+
+ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, ndr_enqueue *enqueue_one,
+                                 const void *what, cl_event *done)
+{
+    ndr_submission s = { .queue = queue, .done = done };
+    return enqueue_in_turn(context, &s, enqueue_one, what);
+}
+
+typedef struct last_command {
+    cl_command_queue queue;
+    cl_event *done; /* of a marker; NULL: an unmapping */
+    const char **call;
+    cl_mem memory;
+    void *host;
+} last_command;
+
+static cl_int submit_last(const last_command *l)
+{
+    return l->done ? ndr_submit_last_marker(l->queue, l->done, l->call)
+                   : ndr_submit_last_unmap(l->queue, l->memory, l->host);
+}
+
+static cl_int run_last(const ndr_context *context, const last_command *l)
+{
+    if (!takes_turns(context)) return submit_last(l);
+    ndr_mutex_lock(&turn);
+    const cl_int error = submit_last(l);
+    ndr_mutex_unlock(&turn);
+    return error;
+}
+
+cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call)
+{
+    return run_last(context, &(last_command){ .queue = queue, .done = done, .call = call });
+}
+
+void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem memory, void *host)
+{
+    (void)run_last(context, &(last_command){ .queue = queue, .memory = memory, .host = host });
+}
+
+/* ---- the end of a user's event ----
+ *
+ * In PoCL 3.1 to 7.0 a command that waits for two events crashes if one of them fails while the other one ends. So ends of
+ * users' events exclude each other, and an event fails once the work has ended that is under way and that the commands
+ * behind it wait for, too. Until then a thread waits. */
+
+static cl_int set_status(const ndr_event *event, bool has_failed)
+{
+    return ndr_cl.clSetUserEventStatus(event->pieces[0],
+                                       has_failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE);
+}
+
+/* What must end first, with a reference; or NULL, and the driver was called. */
+static ndr_event *try_to_end(const ndr_event *event, bool has_failed, cl_int *error)
+{
+    ndr_mutex_lock(&event->context->fail_lock);
+    ndr_event *const before = has_failed ? ndr_event_find_under_way(event) : NULL;
+    if (!before) *error = set_status(event, has_failed);
+    ndr_mutex_unlock(&event->context->fail_lock);
+    return before;
+}
+
+static void wait_and_release(ndr_event *before)
+{
+    NDR_IGNORE(ndr_event_flush(before, NULL));
+    (void)ndr_wait_for_event(before->context, ndr_event_end(before));
+    ndr_event_release(before);
+}
+
+static void *fail_later(void *event_)
+{
+    ndr_event *const event = event_;
+    cl_int error = CL_SUCCESS;
+    for (ndr_event *before; (before = try_to_end(event, true, &error));) wait_and_release(before);
+    ndr_event_release(event);
+    return NULL;
+}
+
+static cl_int end_event(ndr_event *event, bool has_failed)
+{
+    cl_int error = CL_SUCCESS;
+    ndr_thread thread;
+    ndr_event *const before = try_to_end(event, has_failed, &error);
+    if (!before) return error;
+    ndr_event_release(before);
+    if (ndr_thread_start(&thread, fail_later, ndr_event_keep(event))) ndr_thread_detach(thread);
+    else fail_later(event);
+    return CL_SUCCESS;
+}
+
+/* Who waits for this event may destroy it before the driver's call returns, hence the reference. */
+ndr_status ndr_command_end_event(const char *call, ndr_event *event, const ndr_cause *cause)
+{
+    const ndr_status status = ndr_event_begin_end(call, event, cause);
+    if (status != NDR_OK) ndr_cause_free(cause);
+    NDR_TRY(status);
+    ndr_event_keep(event);
+    const cl_int error = end_event(event, cause != NULL);
+    if (error != CL_SUCCESS) ndr_event_take_back_end(event);
+    ndr_event_release(event);
+    NDR_TRY_CL_AS("clSetUserEventStatus", error);
+    return NDR_OK;
+}
