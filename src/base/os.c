@@ -191,8 +191,8 @@ static bool is_full(const char *folder)
 {
     struct statvfs about;
     if (statvfs(folder, &about) != 0) return false;
-    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
-    return (about.f_blocks > 0 && blocks < FEW_BYTES / about.f_frsize + 1) || (about.f_files > 0 && about.f_ffree == 0);
+    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail, bytes = blocks * about.f_frsize;
+    return (about.f_blocks > 0 && bytes <= FEW_BYTES) || (about.f_files > 0 && about.f_ffree == 0);
 }
 #endif
 

@@ -103,7 +103,7 @@ void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char 
 void ndr_folder_create(const char *path);
 
 /* Why this process cannot make a file in a folder: 0, or an errno. If the folder is not there, the nearest one above it
- * decides. A disk that is full counts (less than 64 KiB are left), a quota does not. */
+ * decides. A disk that is full counts (at most 64 KiB are left), a quota does not. */
 int ndr_folder_check_write(const char *path);
 
 /* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,

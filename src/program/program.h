@@ -457,7 +457,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program 
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 
 /* Whether the driver tells the name and type of a parameter. */
-bool ndr_signature_is_told(cl_kernel kernel, cl_uint index);
+ndr_status ndr_signature_is_told(cl_kernel kernel, cl_uint index, bool *is_told);
 
 /* Pure: whether compilers get vector instructions out of the loop of one item: on CPUs, if a register does not hold
  * several items. */
