@@ -61,7 +61,7 @@ ndr_status ndr_checker_create(ndr_checker **checker)
     ndr_checker *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for NDR_CHECK's records");
     ndr_turns_init(&made->turns);
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_CHECKER);
     ndr_condition_init(&made->is_read);
     *checker = made;
     return NDR_OK;

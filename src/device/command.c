@@ -13,7 +13,7 @@
  *
  * Intel's runtime crashes if one thread enqueues a marker or a barrier in an out-of-order queue while another enqueues
  * there. So where threads wait in turn, they also enqueue in turn. */
-static ndr_mutex turn = NDR_MUTEX_INITIALIZER;
+static ndr_mutex turn = NDR_MUTEX_INITIALIZER(NDR_LOCK_ENQUEUE);
 
 static bool takes_turns(const ndr_context *context)
 {

@@ -343,6 +343,7 @@ typedef struct ndr_attachment ndr_attachment;
 typedef struct ndr_attachment_kind {
     const char *name;                    /* for out-of-memory sentences: "a kernel store" */
     size_t size_bytes;                   /* of the struct, whose first member is an ndr_attachment */
+    ndr_lock_kind lock;                  /* of its lock */
     void (*open)(ndr_attachment *made);  /* initialises the other members; NULL: zeros are enough */
     void (*close)(ndr_attachment *gone); /* releases its resources; NULL: it has none */
 } ndr_attachment_kind;

@@ -9,8 +9,8 @@
 
 void ndr_mappings_init(ndr_mappings *mappings)
 {
-    ndr_mutex_init(&mappings->lock);
-    ndr_mutex_init(&mappings->list_lock);
+    ndr_mutex_init(&mappings->lock, NDR_LOCK_MAPPINGS);
+    ndr_mutex_init(&mappings->list_lock, NDR_LOCK_LIST);
 }
 
 void ndr_mappings_destroy(ndr_mappings *mappings)

@@ -28,7 +28,7 @@ static ndr_status new_queue(ndr_context *context, cl_command_queue cl, ndr_queue
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
     }
     atomic_init(&made->references, 1);
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_QUEUE);
     made->cl = cl;
     made->context = ndr_context_keep(context);
     *queue = made;

@@ -195,8 +195,8 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     made->context = ndr_context_keep(context);
     made->kind = info.kind;
     made->size_bytes = size_bytes;
-    ndr_mutex_init(&made->lock);
-    ndr_mutex_init(&made->list_lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_SHARED);
+    ndr_mutex_init(&made->list_lock, NDR_LOCK_LIST);
     const ndr_status status = allocate(made, info.has_atomics);
     if (status == NDR_OK) *shared = made;
     else ndr_shared_release(made);

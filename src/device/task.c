@@ -88,7 +88,7 @@ static ndr_status new_task(task **made)
 {
     *made = calloc(1, sizeof **made);
     if (!*made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a task");
-    ndr_mutex_init(&(*made)->lock);
+    ndr_mutex_init(&(*made)->lock, NDR_LOCK_TASK);
     return NDR_OK;
 }
 

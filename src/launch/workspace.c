@@ -2,11 +2,13 @@
 #include "launch/launch.h"
 
 struct ndr_workspace {
-    ndr_attachment base;  /* of the queue; the borrower holds its lock */
-    ndr_buffer *buffer;   /* NULL until the first use */
-    unsigned slot;        /* the next slot; wraps around */
-    unsigned number;      /* the last one that was taken */
-    ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
+    ndr_attachment base;   /* of the queue; its lock guards the next one */
+    bool is_lent;          /* the rest belongs to the borrower */
+    ndr_condition is_back;
+    ndr_buffer *buffer;    /* NULL until the first use */
+    unsigned slot;         /* the next slot; wraps around */
+    unsigned number;       /* the last one that was taken */
+    ndr_event *last;       /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
 
 static void release_last(ndr_workspace *workspace)
@@ -15,14 +17,21 @@ static void release_last(ndr_workspace *workspace)
     workspace->last = NULL;
 }
 
+static void open_workspace(ndr_attachment *made)
+{
+    ndr_condition_init(&((ndr_workspace *)made)->is_back);
+}
+
 static void close_workspace(ndr_attachment *gone)
 {
     ndr_workspace *workspace = (ndr_workspace *)gone;
     release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
+    ndr_condition_destroy(&workspace->is_back);
 }
 
-static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), NULL, close_workspace };
+static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), NDR_LOCK_WORKSPACE, open_workspace,
+                                         close_workspace };
 
 /* What waits for failed work is refused: release its event. */
 static void release_ended(ndr_workspace *workspace)
@@ -52,16 +61,33 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
     return NDR_OK;
 }
 
+/* One thread has the workspace at a time, without a lock. */
+static void take(ndr_workspace *workspace)
+{
+    ndr_mutex_lock(&workspace->base.lock);
+    while (workspace->is_lent) ndr_condition_wait(&workspace->is_back, &workspace->base.lock);
+    workspace->is_lent = true;
+    ndr_mutex_unlock(&workspace->base.lock);
+}
+
+static void give_back(ndr_workspace *workspace)
+{
+    ndr_mutex_lock(&workspace->base.lock);
+    workspace->is_lent = false;
+    ndr_condition_wake_all(&workspace->is_back);
+    ndr_mutex_unlock(&workspace->base.lock);
+}
+
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
 {
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
-    ndr_mutex_lock(&borrowed->base.lock);
+    take(borrowed);
     release_ended(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
-    else ndr_mutex_unlock(&borrowed->base.lock);
+    else give_back(borrowed);
     return status;
 }
 
@@ -71,7 +97,7 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
         release_last(workspace);
         workspace->last = ndr_event_keep(last);
     }
-    ndr_mutex_unlock(&workspace->base.lock);
+    give_back(workspace);
 }
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }
