@@ -335,6 +335,10 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
 ndr_status ndr_fail_without_driver(cl_int error);
 ndr_status ndr_fail_without_device(unsigned drivers, const ndr_catalog *catalog);
 
+/* Drivers that compile on the host keep files in a folder. Why this process cannot make one there: 0, or an errno; then
+ * the folder, and the variable that it comes from. */
+int ndr_drivers_check_folder(ndr_text *folder, const char **variable);
+
 /* ---- attachment.c ---- */
 
 typedef struct ndr_attachment ndr_attachment;

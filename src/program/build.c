@@ -70,38 +70,24 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static bool is_set(const char *variable)
+static void explain_folder(const char *folder, const char *variable, int error, ndr_text *out)
 {
-    const char *value = ndr_environment(variable);
-    return value && *value;
-}
-
-/* Whether a compiler cannot write to the folder `inner` of that variable's; without the variable, to `inner` itself. */
-static bool add_folder(const char *variable, const char *inner, ndr_text *out)
-{
-    ndr_text path = { 0 };
-    ndr_text_add(&path, "%s%s", is_set(variable) ? ndr_environment(variable) : "", inner);
-    const int error = path.failed ? 0 : ndr_folder_check_write(path.chars);
-    if (error)
-        ndr_text_add(out,
-                     "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
-                     "fails: %s; correct that, or set %s to another folder",
-                     path.chars, variable, ndr_errno_print(error).chars, variable);
-    ndr_text_free(&path);
-    return error != 0;
+    ndr_text_add(out,
+                 "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
+                 "fails: %s; correct that, or set %s to another folder",
+                 folder, variable, ndr_errno_print(error).chars, variable);
 }
 
 /* Drivers do not tell that a folder of theirs cannot be written or is on a full disk: look. Compilers on the host write
- * to two: that of the first of these variables, and that of temporary files. */
+ * to two: that for what they keep, and that for temporary files. */
 static void explain_folders(ndr_text *out)
 {
-    static const char *const folders[][2] = { { "POCL_CACHE_DIR", "" },
-                                              { "XDG_CACHE_HOME", "" },
-                                              { "HOME", "/.cache" } };
-    size_t i = 0;
-    while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
-    const bool is_explained = i < NDR_COUNT_OF(folders) && add_folder(folders[i][0], folders[i][1], out);
-    if (!is_explained) (void)add_folder("TMPDIR", is_set("TMPDIR") ? "" : "/tmp", out);
+    ndr_text kept = { 0 };
+    const char *variable, *const set = ndr_environment("TMPDIR"), *const temporary = set && *set ? set : "/tmp";
+    const int error = ndr_drivers_check_folder(&kept, &variable), other = ndr_folder_check_write(temporary);
+    if (error) explain_folder(kept.chars, variable, error, out);
+    else if (other) explain_folder(temporary, "TMPDIR", other, out);
+    ndr_text_free(&kept);
 }
 
 static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device, const char *log,
