@@ -724,14 +724,16 @@ typedef struct ndr_mapping {
     void *host;
     ndr_map_access access;
     cl_command_queue queue; /* retained: an object destroyed while it is mapped is unmapped on it */
+    ndr_event *done;        /* of the command, while it is unfinished */
 } ndr_mapping;
 
 /* The mappings of a buffer and its views, or of an image. Those of an image over a buffer are the buffer's. */
 typedef struct ndr_mappings {
-    ndr_mutex lock;      /* held while the driver maps and unmaps */
-    ndr_mutex list_lock; /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
-    ndr_mapping *first;
-    bool was_unmapped; /* once, with `lock` */
+    ndr_mutex lock;          /* held while a mapping or unmapping is enqueued; guards the next two */
+    ndr_mapping *unfinished; /* those whose thread waits for them */
+    uint64_t unmapped;       /* unmappings so far */
+    ndr_mutex list_lock;     /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
+    ndr_mapping *first;      /* the complete ones */
     atomic_uint count, count_for_writing; /* read without a lock */
 } ndr_mappings;
 
@@ -924,8 +926,9 @@ struct ndr_shared {
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
     ndr_mutex list_lock;                           /* guards `users`; launches take it, so no wait holds it */
     ndr_user *users;
-    ndr_mutex lock;                         /* held while the driver maps and unmaps; guards the next two */
-    void *map_start;                        /* of the mapping; NULL: none */
+    ndr_mutex lock;                         /* held while one is enqueued; guards the next three */
+    bool is_mapping;                        /* a thread waits for a mapping */
+    void *map_start;                        /* of the complete mapping; NULL: none */
     cl_command_queue map_queue;             /* one of `users` */
     atomic_uint mapped, mapped_for_writing; /* 0 or 1; read without a lock */
     ndr_zones *zones;                       /* NULL: none */
@@ -1014,6 +1017,9 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, const ndr_buffer_desc *de
 /* The same for a shared allocation, whose `base`, `start` and calls are set. */
 ndr_status ndr_zones_add_shared(ndr_shared *shared);
 void ndr_zones_release(ndr_context *context, ndr_zones *zones); /* NULL is fine */
+
+/* Whether the driver may still copy zones because waiting for a copy failed. Then shared memory is not freed. */
+bool ndr_zones_are_copied(const ndr_context *context);
 
 /* Why a buffer in a checked context is not checked. */
 typedef enum ndr_unchecked {

@@ -1,8 +1,8 @@
 /* map.c - mappings of buffers and images.
  *
  * A buffer also has the mappings of its views and of images over it. A driver keeps them in a list, and distinguishes
- * mappings at the same address only by their order. The lock is held until a mapping is complete: PoCL 3.1 could
- * otherwise free the unfinished mapping of another thread. */
+ * mappings at the same address only by their order. So a lock is held while the driver enqueues one, but not while a
+ * thread waits for it: what it waits for may be ended by a thread that maps or unmaps the same buffer first. */
 #include "device/device.h"
 
 #include <stdlib.h>
@@ -104,10 +104,10 @@ static ndr_status submit_map(ndr_submission *s, const void *command_)
 
 /* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
  * loses one of them. `bytes` are unset only if all mappings are of an image. */
-static ndr_status check_overlap(const ndr_map_request *request)
+static ndr_status check_overlap(const ndr_map_request *request, const ndr_mapping *first)
 {
     const ndr_bytes bytes = request->bytes;
-    for (const ndr_mapping *m = request->mappings->first; m && bytes.buffer; m = m->next)
+    for (const ndr_mapping *m = first; m && bytes.buffer; m = m->next)
         NDR_REQUIRE((m->access == NDR_MAP_READ && request->access == NDR_MAP_READ)
                         || !ndr_bytes_overlap(m->bytes, bytes),
                     "the mapping of %zu bytes from byte %zu of the buffer overlaps an earlier one, and one of the two "
@@ -128,28 +128,64 @@ static ndr_status enqueue_nothing(const ndr_order *order, ndr_event **event)
     return ndr_command_run(&(ndr_command){ order, submit_nothing, order->queue, NULL }, event);
 }
 
-/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
- * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host waits for all that the
- * mapping waits for. */
-static ndr_status wait_for_unmapping(const ndr_order *order, const ndr_mappings *mappings)
+static ndr_status wait_for_nothing(const ndr_order *order)
 {
     ndr_event *before;
-    if (!mappings->was_unmapped || order->queue->context->caps.info.shares_host_memory) return NDR_OK;
     NDR_TRY(enqueue_nothing(order, &before));
     return ndr_event_wait_and_destroy(before, order->queue);
 }
 
 /* With the lock held. */
-static ndr_status map_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
 {
-    ndr_event *done;
-    NDR_TRY(check_overlap(request));
-    NDR_TRY(wait_for_unmapping(order, request->mappings));
+    ndr_mappings *const mappings = request->mappings;
     const map_command command = { request, &mapping->host };
-    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_map, &command, NULL }, &done));
-    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
-    if (status == NDR_OK) add_mapping(request->mappings, mapping);
+    NDR_TRY(ndr_command_run_checked(&(ndr_command){ order, submit_map, &command, NULL }, &mapping->done));
+    mapping->next = mappings->unfinished;
+    mappings->unfinished = mapping;
+    return NDR_OK;
+}
+
+/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
+ * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host first waits for all that
+ * the mapping waits for, and again if a thread has unmapped meanwhile. */
+static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+{
+    ndr_mappings *const mappings = request->mappings;
+    const bool is_copy = !order->queue->context->caps.info.shares_host_memory;
+    NDR_TRY(ndr_order_check(order));
+    for (uint64_t waited_for = 0;;) {
+        ndr_mutex_lock(&mappings->lock);
+        const bool is_ready = !is_copy || waited_for == mappings->unmapped;
+        ndr_status status = check_overlap(request, mappings->first);
+        if (status == NDR_OK) status = check_overlap(request, mappings->unfinished);
+        if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping);
+        waited_for = mappings->unmapped;
+        ndr_mutex_unlock(&mappings->lock);
+        if (status != NDR_OK || is_ready) return status;
+        NDR_TRY(wait_for_nothing(order));
+    }
+}
+
+/* With the lock held. */
+static void finish_locked(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping, bool is_mapped)
+{
+    ndr_mapping **link = &mappings->unfinished;
+    while (*link != mapping) link = &(*link)->next;
+    *link = mapping->next;
+    if (is_mapped) add_mapping(mappings, mapping);
     else ndr_command_last_unmap(order->queue->context, order->queue->cl, mapping->cl, mapping->host);
+}
+
+/* The mapping must not be used after this if it is complete: another thread may unmap it. */
+static ndr_status finish(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping)
+{
+    ndr_event *const done = mapping->done;
+    const ndr_status status = ndr_event_wait_and_destroy(ndr_event_keep(done), order->queue);
+    ndr_mutex_lock(&mappings->lock);
+    finish_locked(order, mappings, mapping, status == NDR_OK);
+    ndr_mutex_unlock(&mappings->lock);
+    ndr_event_release(done);
     return status;
 }
 
@@ -157,11 +193,11 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 {
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(order->queue, request, &mapping));
-    ndr_mutex_lock(&request->mappings->lock);
-    const ndr_status status = map_locked(order, request, mapping);
-    if (status == NDR_OK) *host = mapping->host;
-    ndr_mutex_unlock(&request->mappings->lock);
-    if (status != NDR_OK) free_mapping(mapping);
+    ndr_status status = enqueue(order, request, mapping);
+    void *const mapped = mapping->host;
+    if (status == NDR_OK) status = finish(order, request->mappings, mapping);
+    if (status == NDR_OK) *host = mapped;
+    else free_mapping(mapping);
     return status;
 }
 
@@ -173,6 +209,15 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
     return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
+/* With the lock held. An unfinished mapping of `cl` at the same address: a driver may unmap that instead, which PoCL 3.1
+ * would free while it is mapped. So the unmapping waits for it. */
+static ndr_event *find_unfinished(const ndr_mappings *mappings, cl_mem cl, const void *host)
+{
+    for (const ndr_mapping *m = mappings->unfinished; m; m = m->next)
+        if (m->cl == cl && m->host == host && ndr_event_code(m->done) > CL_COMPLETE) return m->done;
+    return NULL;
+}
+
 /* With the lock held. */
 static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
                                ndr_event **event)
@@ -181,8 +226,10 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
     NDR_REQUIRE(host && *link,
                 "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
-    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_unmap, *link, NULL }, event));
-    mappings->was_unmapped = true;
+    ndr_order behind = *order;
+    behind.also = find_unfinished(mappings, cl, host);
+    NDR_TRY(ndr_command_run_checked(&(ndr_command){ &behind, submit_unmap, *link, NULL }, event));
+    ++mappings->unmapped;
     remove_mapping(mappings, link);
     return NDR_OK;
 }
@@ -190,6 +237,7 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
 ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
                      ndr_event **event)
 {
+    NDR_TRY(ndr_order_check(order));
     ndr_mutex_lock(&mappings->lock);
     const ndr_status status = unmap_locked(order, what, mappings, cl, host, event);
     ndr_mutex_unlock(&mappings->lock);
@@ -203,7 +251,7 @@ void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
         ndr_command_last_unmap(context, (*link)->queue, cl, (*link)->host);
-        mappings->was_unmapped = true;
+        ++mappings->unmapped;
         remove_mapping(mappings, link);
     }
     ndr_mutex_unlock(&mappings->lock);
