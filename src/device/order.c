@@ -421,9 +421,22 @@ static bool spread(const ndr_context *context, const ndr_event *failing)
     return has_changed;
 }
 
+/* PoCL sets the state of ended work before it looks at the commands that wait for it, and drops its reference after. */
+bool ndr_event_is_left(const ndr_event *event)
+{
+    cl_uint references = 0;
+    const cl_event end = ndr_event_end(event);
+    const cl_uint own = atomic_load(&event->queue->last) == end ? 2 : 1;
+    const cl_int error =
+        ndr_cl.clGetEventInfo(end, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL);
+    return error != CL_SUCCESS || references <= own;
+}
+
 static bool is_under_way(const ndr_event *event)
 {
-    return !event->is_users && !event->is_held_back && is_unfinished(event);
+    if (event->is_users || event->is_held_back || atomic_load(&event->is_left)) return false;
+    const cl_int code = ndr_event_code(event);
+    return code > CL_COMPLETE || (code == CL_COMPLETE && !ndr_event_is_left(event));
 }
 
 /* Among what the event waits for. */
@@ -475,8 +488,45 @@ static void adopt(ndr_context *context, cl_event event)
     else free(made);
 }
 
+/* ---- events of failed commands ----
+ *
+ * While PoCL 3.1 fails the commands behind a failed event, and while it ends other work that one of them waits for, it
+ * accesses their events without references, also after their states have changed. So the context keeps the latest. */
+
+void ndr_failed_keep(ndr_context *context, cl_event event)
+{
+    ndr_orphan *made = malloc(sizeof *made);
+    if (!made) return; /* the event is never released */
+    *made = (ndr_orphan){ NULL, event };
+    ndr_mutex_lock(&context->order_lock);
+    *(context->last_failed ? &context->last_failed->next : &context->failed) = made;
+    context->last_failed = made;
+    ++context->failed_count;
+    ndr_mutex_unlock(&context->order_lock);
+}
+
+static void release_failed(ndr_context *context, unsigned most)
+{
+    for (ndr_orphan *oldest; context->failed_count > most; --context->failed_count) {
+        oldest = context->failed;
+        context->failed = oldest->next;
+        if (!context->failed) context->last_failed = NULL;
+        ndr_cl.clReleaseEvent(oldest->event);
+        free(oldest);
+    }
+}
+
+void ndr_failed_trim(ndr_context *context)
+{
+    enum { MOST = 1024 };
+    ndr_mutex_lock(&context->order_lock);
+    release_failed(context, MOST);
+    ndr_mutex_unlock(&context->order_lock);
+}
+
 void ndr_orphans_release(ndr_context *context, bool only_complete)
 {
+    if (!only_complete) release_failed(context, 0);
     for (ndr_orphan **link = &context->orphans; *link;) {
         ndr_orphan *const orphan = *link;
         if (only_complete && ndr_cl_event_code(orphan->event, CL_QUEUED) != CL_COMPLETE) {
