@@ -228,18 +228,42 @@ static void list_each_once(ndr_event *made)
     made->list_count = kept;
 }
 
-/* With the lock held. In order, a command also waits for the one before it, which OpenCL ensures. */
+/* The latest event of the queue that has not ended; out of order the latest barrier. `*is_last`: none comes after. */
+static ndr_event *find_latest(const ndr_queue *queue, bool *is_last)
+{
+    ndr_event *latest = NULL;
+    *is_last = true;
+    for (ndr_event *event = queue->tracked; event; event = event->next) {
+        if (queue->is_out_of_order && !event->is_barrier) continue;
+        *is_last = !settle(event);
+        if (*is_last) latest = event;
+    }
+    return latest;
+}
+
+/* In order, a command also waits for the one before it, which OpenCL ensures, and out of order for the latest barrier. If
+ * that has failed, earlier work may not have ended, and PoCL would not wait for it. */
+static void add_wait_in_queue(const ndr_queue *queue, ndr_event *made)
+{
+    bool is_last = true;
+    ndr_event *before = queue->last_tracked;
+    if (queue->is_out_of_order && !queue->has_barrier) return;
+    if (queue->is_out_of_order || (before && settle(before))) before = find_latest(queue, &is_last);
+    if (!before) return;
+    made->waits[made->wait_count++] = ndr_event_keep(before);
+    made->waits_in_order = 1;
+    if (!is_last) made->list[made->list_count++] = ndr_event_end(before);
+}
+
+/* With the lock held. */
 static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(order, made, order->events[i], i));
     NDR_TRY(add_wait(order, made, order->also, order->count));
     ndr_queue *const queue = order->queue;
-    made->waits_for_all = queue->is_out_of_order && (queue->has_barrier || (order->is_fence && made->list_count == 0));
+    made->waits_for_all = queue->is_out_of_order && order->is_fence && made->list_count == 0;
     made->is_barrier = queue->is_out_of_order && order->is_barrier;
-    ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
-    if (!before || settle(before)) return NDR_OK;
-    made->waits[made->wait_count++] = ndr_event_keep(before);
-    made->waits_in_order = 1;
+    if (!made->waits_for_all) add_wait_in_queue(queue, made);
     return NDR_OK;
 }
 
@@ -284,8 +308,7 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
 }
 
 /* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still accesses its event
- * when the others end. Out of order, what waits for a barrier, or as one for all work, also stays in the list until all
- * before it are gone. */
+ * when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
