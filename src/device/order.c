@@ -307,13 +307,18 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
     if (!queue->failed) queue->failed = ndr_event_keep(event);
 }
 
-/* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still accesses its event
- * when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
+static bool is_in_queue(const ndr_event *event, size_t wait) { return wait >= event->wait_count - event->waits_in_order; }
+
+/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail before
+ * that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
-    for (size_t i = 0; i < event->wait_count; ++i)
-        if (!event->waits[i]->is_settled && ndr_event_code(event->waits[i]) > CL_COMPLETE) return false;
+    for (size_t i = 0; i < event->wait_count; ++i) {
+        const ndr_event *const before = event->waits[i];
+        if (is_in_queue(event, i) && before->wait_count > 0) return false;
+        if (!before->is_settled && ndr_event_code(before) > CL_COMPLETE) return false;
+    }
     return true;
 }
 
@@ -322,6 +327,7 @@ static void let_go(ndr_event *event, ndr_event **gone)
 {
     event->gone_count = event->wait_count;
     event->wait_count = event->waits_in_order = 0;
+    event->is_held_back = event->is_behind = false;
     event->next = *gone;
     *gone = event;
 }
@@ -420,6 +426,14 @@ static void add_held_back(held_back *sum, const ndr_event *event, const ndr_even
     sum->is_behind = sum->is_behind || event == failing || event->is_behind;
 }
 
+/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind it wait for that. */
+static void add_held_back_before(held_back *sum, const ndr_event *event)
+{
+    if (is_unfinished(event)) return;
+    sum->is_held_back = sum->is_held_back || event->is_held_back;
+    sum->is_behind = sum->is_behind || event->is_behind;
+}
+
 /* Go through a queue's events once. Returns whether one of them was found to be held back or behind. */
 static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
 {
@@ -427,7 +441,10 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
     held_back all = { false, false };
     for (ndr_event *event = queue->tracked; event; event = event->next) {
         held_back own = event->waits_for_all ? all : (held_back){ false, false };
-        for (size_t i = 0; i < event->wait_count; ++i) add_held_back(&own, event->waits[i], failing);
+        for (size_t i = 0; i < event->wait_count; ++i) {
+            add_held_back(&own, event->waits[i], failing);
+            if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
+        }
         has_changed = has_changed || own.is_held_back != event->is_held_back || own.is_behind != event->is_behind;
         event->is_held_back = own.is_held_back;
         event->is_behind = own.is_behind;
