@@ -183,7 +183,8 @@ void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, 
  *
  * In PoCL 3.1 to 7.0 a command that waits for two events crashes if one of them fails while the other one ends. So ends of
  * users' events exclude each other, and an event fails once the work has ended that is under way and that the commands
- * behind it wait for, too. Until then a thread waits. */
+ * behind it wait for, too. Until then a thread waits. Work has ended once the driver has released its event: its state
+ * changes earlier. */
 
 static cl_int set_status(const ndr_event *event, bool has_failed)
 {
@@ -196,15 +197,22 @@ static ndr_event *try_to_end(const ndr_event *event, bool has_failed, cl_int *er
 {
     ndr_mutex_lock(&event->context->fail_lock);
     ndr_event *const before = has_failed ? ndr_event_find_under_way(event) : NULL;
+    if (!before) ndr_failed_trim(event->context);
     if (!before) *error = set_status(event, has_failed);
     ndr_mutex_unlock(&event->context->fail_lock);
     return before;
 }
 
+static bool is_left(void *event) { return ndr_event_is_left(event); }
+
+/* The program, a trace or the driver itself may hold references as long as they like, hence the limit. */
 static void wait_and_release(ndr_event *before)
 {
+    enum { LONGEST_NS = 1000000 };
     NDR_IGNORE(ndr_event_flush(before, NULL));
     (void)ndr_wait_for_event(before->context, ndr_event_end(before));
+    (void)ndr_wait_until(is_left, before, LONGEST_NS);
+    atomic_store(&before->is_left, true);
     ndr_event_release(before);
 }
 
@@ -221,7 +229,9 @@ static cl_int end_event(ndr_event *event, bool has_failed)
 {
     cl_int error = CL_SUCCESS;
     ndr_thread thread;
-    ndr_event *const before = try_to_end(event, has_failed, &error);
+    ndr_event *before;
+    while ((before = try_to_end(event, has_failed, &error)) && ndr_event_code(before) <= CL_COMPLETE)
+        wait_and_release(before);
     if (!before) return error;
     ndr_event_release(before);
     if (ndr_thread_start(&thread, fail_later, ndr_event_keep(event))) ndr_thread_detach(thread);

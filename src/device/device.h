@@ -488,6 +488,8 @@ struct ndr_context {
     ndr_mutex order_lock;       /* guards what order.c keeps of events and queues */
     ndr_queue *queues;          /* with order_lock */
     ndr_orphan *orphans;        /* events of destroyed queues, with order_lock */
+    ndr_orphan *failed, *last_failed; /* events of failed commands, oldest first, with order_lock */
+    unsigned failed_count;            /* of these */
     ndr_mutex fail_lock;        /* of command.c: while a command with a wait list is enqueued, or a user's event fails */
     ndr_disk disk;
     ndr_text cache_key;
@@ -573,8 +575,8 @@ void ndr_events_release(ndr_event *gone);
 ndr_status ndr_event_begin_end(const char *call, ndr_event *event, const ndr_cause *cause);
 void ndr_event_take_back_end(ndr_event *event);
 
-/* Of a user's event that is to fail: work that has not ended, that no user's event holds back, and that commands behind
- * this event also wait for. With a reference; NULL: there is none. */
+/* Of a user's event that is to fail: work that has not ended, or that the driver has not left, that no user's event holds
+ * back, and that commands behind this event also wait for. With a reference; NULL: there is none. */
 ndr_event *ndr_event_find_under_way(const ndr_event *failing);
 
 /* Fail with the first cause if the work has failed; NDR_OK also if it has not ended. */
@@ -592,7 +594,17 @@ void ndr_queue_list(ndr_queue *queue);
 /* The queue is destroyed: return its references, and list it no longer. */
 void ndr_queue_forget_events(ndr_queue *queue);
 
-/* Release what is left of destroyed queues; `only_complete`: that whose work ended with success. */
+/* Keep an OpenCL event of a failed command, whose reference this takes over. */
+void ndr_failed_keep(ndr_context *context, cl_event event);
+
+/* Release the oldest of those if they are many. Not while the driver fails commands. */
+void ndr_failed_trim(ndr_context *context);
+
+/* Whether the driver has released the event of work that has ended. Until then it may access the commands behind. */
+bool ndr_event_is_left(const ndr_event *event);
+
+/* Release what is left of destroyed queues; `only_complete`: that whose work ended with success; otherwise also all of
+ * ndr_failed_keep(). */
 void ndr_orphans_release(ndr_context *context, bool only_complete);
 
 /* ---- queue.c ---- */
@@ -653,6 +665,7 @@ struct ndr_event {
     bool is_barrier;    /* out of order: later commands wait for it */
     bool waits_for_all; /* out of order: for events before it in the queue's list that are not in `waits` */
     bool is_users;      /* made by ndr_event_create() */
+    atomic_bool is_left; /* the driver has released it, or was given the time to */
     /* Guarded by the context's order_lock: */
     ndr_event *next;   /* of those that its queue keeps, or that are to be released */
     ndr_event *parent; /* during the search for causes: the one that waits for this one */

@@ -42,9 +42,20 @@ ndr_event *ndr_event_join(ndr_event *first, ndr_event *last)
     return last;
 }
 
+/* A command that waits for nothing does not fail by another's failure. */
+static bool has_failed_behind(const ndr_event *event)
+{
+    if (!event->waits || event->piece_count == 0) return false;
+    return event->is_settled ? event->cause != NULL : ndr_event_code(event) < CL_COMPLETE;
+}
+
 void ndr_event_free(ndr_event *event)
 {
-    for (unsigned i = 0; i < event->piece_count; ++i) ndr_cl.clReleaseEvent(event->pieces[i]);
+    const bool is_kept = has_failed_behind(event);
+    for (unsigned i = 0; i < event->piece_count; ++i) {
+        if (is_kept) ndr_failed_keep(event->context, event->pieces[i]);
+        else ndr_cl.clReleaseEvent(event->pieces[i]);
+    }
     if (event->queue) ndr_queue_release(event->queue);
     ndr_cause_free(event->cause);
     free(event->waits);

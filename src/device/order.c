@@ -228,18 +228,42 @@ static void list_each_once(ndr_event *made)
     made->list_count = kept;
 }
 
-/* With the lock held. In order, a command also waits for the one before it, which OpenCL ensures. */
+/* The latest event of the queue that has not ended; out of order the latest barrier. `*is_last`: none comes after. */
+static ndr_event *find_latest(const ndr_queue *queue, bool *is_last)
+{
+    ndr_event *latest = NULL;
+    *is_last = true;
+    for (ndr_event *event = queue->tracked; event; event = event->next) {
+        if (queue->is_out_of_order && !event->is_barrier) continue;
+        *is_last = !settle(event);
+        if (*is_last) latest = event;
+    }
+    return latest;
+}
+
+/* In order, a command also waits for the one before it, which OpenCL ensures, and out of order for the latest barrier. If
+ * that has failed, earlier work may not have ended, and PoCL would not wait for it. */
+static void add_wait_in_queue(const ndr_queue *queue, ndr_event *made)
+{
+    bool is_last = true;
+    ndr_event *before = queue->last_tracked;
+    if (queue->is_out_of_order && !queue->has_barrier) return;
+    if (queue->is_out_of_order || (before && settle(before))) before = find_latest(queue, &is_last);
+    if (!before) return;
+    made->waits[made->wait_count++] = ndr_event_keep(before);
+    made->waits_in_order = 1;
+    if (!is_last) made->list[made->list_count++] = ndr_event_end(before);
+}
+
+/* With the lock held. */
 static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(add_wait(order, made, order->events[i], i));
     NDR_TRY(add_wait(order, made, order->also, order->count));
     ndr_queue *const queue = order->queue;
-    made->waits_for_all = queue->is_out_of_order && (queue->has_barrier || (order->is_fence && made->list_count == 0));
+    made->waits_for_all = queue->is_out_of_order && order->is_fence && made->list_count == 0;
     made->is_barrier = queue->is_out_of_order && order->is_barrier;
-    ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
-    if (!before || settle(before)) return NDR_OK;
-    made->waits[made->wait_count++] = ndr_event_keep(before);
-    made->waits_in_order = 1;
+    if (!made->waits_for_all) add_wait_in_queue(queue, made);
     return NDR_OK;
 }
 
@@ -283,14 +307,18 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
     if (!queue->failed) queue->failed = ndr_event_keep(event);
 }
 
-/* Whether all that it waits for has ended, too. A command may fail before that, and PoCL 3.1 still accesses its event
- * when the others end. Out of order, what waits for a barrier, or as one for all work, also stays in the list until all
- * before it are gone. */
+static bool is_in_queue(const ndr_event *event, size_t wait) { return wait >= event->wait_count - event->waits_in_order; }
+
+/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail before
+ * that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
-    for (size_t i = 0; i < event->wait_count; ++i)
-        if (!event->waits[i]->is_settled && ndr_event_code(event->waits[i]) > CL_COMPLETE) return false;
+    for (size_t i = 0; i < event->wait_count; ++i) {
+        const ndr_event *const before = event->waits[i];
+        if (is_in_queue(event, i) && before->wait_count > 0) return false;
+        if (!before->is_settled && ndr_event_code(before) > CL_COMPLETE) return false;
+    }
     return true;
 }
 
@@ -299,6 +327,7 @@ static void let_go(ndr_event *event, ndr_event **gone)
 {
     event->gone_count = event->wait_count;
     event->wait_count = event->waits_in_order = 0;
+    event->is_held_back = event->is_behind = false;
     event->next = *gone;
     *gone = event;
 }
@@ -397,6 +426,14 @@ static void add_held_back(held_back *sum, const ndr_event *event, const ndr_even
     sum->is_behind = sum->is_behind || event == failing || event->is_behind;
 }
 
+/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind it wait for that. */
+static void add_held_back_before(held_back *sum, const ndr_event *event)
+{
+    if (is_unfinished(event)) return;
+    sum->is_held_back = sum->is_held_back || event->is_held_back;
+    sum->is_behind = sum->is_behind || event->is_behind;
+}
+
 /* Go through a queue's events once. Returns whether one of them was found to be held back or behind. */
 static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
 {
@@ -404,7 +441,10 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
     held_back all = { false, false };
     for (ndr_event *event = queue->tracked; event; event = event->next) {
         held_back own = event->waits_for_all ? all : (held_back){ false, false };
-        for (size_t i = 0; i < event->wait_count; ++i) add_held_back(&own, event->waits[i], failing);
+        for (size_t i = 0; i < event->wait_count; ++i) {
+            add_held_back(&own, event->waits[i], failing);
+            if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
+        }
         has_changed = has_changed || own.is_held_back != event->is_held_back || own.is_behind != event->is_behind;
         event->is_held_back = own.is_held_back;
         event->is_behind = own.is_behind;
@@ -421,9 +461,22 @@ static bool spread(const ndr_context *context, const ndr_event *failing)
     return has_changed;
 }
 
+/* PoCL sets the state of ended work before it looks at the commands that wait for it, and drops its reference after. */
+bool ndr_event_is_left(const ndr_event *event)
+{
+    cl_uint references = 0;
+    const cl_event end = ndr_event_end(event);
+    const cl_uint own = atomic_load(&event->queue->last) == end ? 2 : 1;
+    const cl_int error =
+        ndr_cl.clGetEventInfo(end, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL);
+    return error != CL_SUCCESS || references <= own;
+}
+
 static bool is_under_way(const ndr_event *event)
 {
-    return !event->is_users && !event->is_held_back && is_unfinished(event);
+    if (event->is_users || event->is_held_back || atomic_load(&event->is_left)) return false;
+    const cl_int code = ndr_event_code(event);
+    return code > CL_COMPLETE || (code == CL_COMPLETE && !ndr_event_is_left(event));
 }
 
 /* Among what the event waits for. */
@@ -475,8 +528,45 @@ static void adopt(ndr_context *context, cl_event event)
     else free(made);
 }
 
+/* ---- events of failed commands ----
+ *
+ * While PoCL 3.1 fails the commands behind a failed event, and while it ends other work that one of them waits for, it
+ * accesses their events without references, also after their states have changed. So the context keeps the latest. */
+
+void ndr_failed_keep(ndr_context *context, cl_event event)
+{
+    ndr_orphan *made = malloc(sizeof *made);
+    if (!made) return; /* the event is never released */
+    *made = (ndr_orphan){ NULL, event };
+    ndr_mutex_lock(&context->order_lock);
+    *(context->last_failed ? &context->last_failed->next : &context->failed) = made;
+    context->last_failed = made;
+    ++context->failed_count;
+    ndr_mutex_unlock(&context->order_lock);
+}
+
+static void release_failed(ndr_context *context, unsigned most)
+{
+    for (ndr_orphan *oldest; context->failed_count > most; --context->failed_count) {
+        oldest = context->failed;
+        context->failed = oldest->next;
+        if (!context->failed) context->last_failed = NULL;
+        ndr_cl.clReleaseEvent(oldest->event);
+        free(oldest);
+    }
+}
+
+void ndr_failed_trim(ndr_context *context)
+{
+    enum { MOST = 1024 };
+    ndr_mutex_lock(&context->order_lock);
+    release_failed(context, MOST);
+    ndr_mutex_unlock(&context->order_lock);
+}
+
 void ndr_orphans_release(ndr_context *context, bool only_complete)
 {
+    if (!only_complete) release_failed(context, 0);
     for (ndr_orphan **link = &context->orphans; *link;) {
         ndr_orphan *const orphan = *link;
         if (only_complete && ndr_cl_event_code(orphan->event, CL_QUEUED) != CL_COMPLETE) {
