@@ -597,7 +597,8 @@ void ndr_queue_forget_events(ndr_queue *queue);
 /* Keep an OpenCL event of a failed command, whose reference this takes over. */
 void ndr_failed_keep(ndr_context *context, cl_event event);
 
-/* Release the oldest of those if they are many. Not while the driver fails commands. */
+/* Release the oldest of those if they are more than this many. Not while the driver fails commands. */
+extern unsigned ndr_max_failed_events;
 void ndr_failed_trim(ndr_context *context);
 
 /* Whether the driver has released the event of work that has ended. Until then it may access the commands behind. */
@@ -737,13 +738,13 @@ typedef struct ndr_mapping {
     void *host;
     ndr_map_access access;
     cl_command_queue queue; /* retained: an object destroyed while it is mapped is unmapped on it */
-    ndr_event *done;        /* of the command, while it is unfinished */
 } ndr_mapping;
 
 /* The mappings of a buffer and its views, or of an image. Those of an image over a buffer are the buffer's. */
 typedef struct ndr_mappings {
-    ndr_mutex lock;          /* held while a mapping or unmapping is enqueued; guards the next two */
+    ndr_mutex lock;          /* held while a mapping or unmapping is enqueued; guards the next three */
     ndr_mapping *unfinished; /* those whose thread waits for them */
+    ndr_mapping *postponed;  /* ended by the caller, to be unmapped after unfinished ones at the same address */
     uint64_t unmapped;       /* unmappings so far */
     ndr_mutex list_lock;     /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
     ndr_mapping *first;      /* the complete ones */

@@ -45,15 +45,14 @@ static void free_mapping(ndr_mapping *mapping)
     free(mapping);
 }
 
-static void remove_mapping(ndr_mappings *mappings, ndr_mapping **link)
+static void unlist_mapping(ndr_mappings *mappings, ndr_mapping **link)
 {
-    ndr_mapping *found = *link;
+    const ndr_mapping *found = *link;
     ndr_mutex_lock(&mappings->list_lock);
     *link = found->next;
     atomic_fetch_sub(&mappings->count, 1);
     if (found->access != NDR_MAP_READ) atomic_fetch_sub(&mappings->count_for_writing, 1);
     ndr_mutex_unlock(&mappings->list_lock);
-    free_mapping(found);
 }
 
 /* ---- mapping ---- */
@@ -136,11 +135,12 @@ static ndr_status wait_for_nothing(const ndr_order *order)
 }
 
 /* With the lock held. */
-static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+                                 ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
     const map_command command = { request, &mapping->host };
-    NDR_TRY(ndr_command_run_checked(&(ndr_command){ order, submit_map, &command, NULL }, &mapping->done));
+    NDR_TRY(ndr_command_run_checked(&(ndr_command){ order, submit_map, &command, NULL }, done));
     mapping->next = mappings->unfinished;
     mappings->unfinished = mapping;
     return NDR_OK;
@@ -149,7 +149,8 @@ static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *
 /* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
  * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host first waits for all that
  * the mapping waits for, and again if a thread has unmapped meanwhile. */
-static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+                          ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
     const bool is_copy = !order->queue->context->caps.info.shares_host_memory;
@@ -159,7 +160,7 @@ static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request
         const bool is_ready = !is_copy || waited_for == mappings->unmapped;
         ndr_status status = check_overlap(request, mappings->first);
         if (status == NDR_OK) status = check_overlap(request, mappings->unfinished);
-        if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping);
+        if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping, done);
         waited_for = mappings->unmapped;
         ndr_mutex_unlock(&mappings->lock);
         if (status != NDR_OK || is_ready) return status;
@@ -167,25 +168,55 @@ static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request
     }
 }
 
+/* With the lock held. An unfinished mapping at that address, of a buffer or any of its views. */
+static bool has_unfinished(const ndr_mappings *mappings, const void *host)
+{
+    const ndr_mapping *m = mappings->unfinished;
+    while (m && m->host != host) m = m->next;
+    return m;
+}
+
+/* With the lock held. */
+static void postpone(ndr_mappings *mappings, ndr_mapping *mapping)
+{
+    mapping->next = mappings->postponed;
+    mappings->postponed = mapping;
+}
+
+/* With the lock held. */
+static void unmap_postponed(const ndr_context *context, ndr_mappings *mappings, const void *host)
+{
+    for (ndr_mapping **link = &mappings->postponed; *link;) {
+        ndr_mapping *const mapping = *link;
+        if (mapping->host != host) {
+            link = &mapping->next;
+            continue;
+        }
+        *link = mapping->next;
+        ndr_command_last_unmap(context, mapping->queue, mapping->cl, mapping->host);
+        free_mapping(mapping);
+    }
+}
+
 /* With the lock held. */
 static void finish_locked(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping, bool is_mapped)
 {
+    const void *const host = mapping->host;
     ndr_mapping **link = &mappings->unfinished;
     while (*link != mapping) link = &(*link)->next;
     *link = mapping->next;
     if (is_mapped) add_mapping(mappings, mapping);
-    else ndr_command_last_unmap(order->queue->context, order->queue->cl, mapping->cl, mapping->host);
+    else postpone(mappings, mapping);
+    if (!has_unfinished(mappings, host)) unmap_postponed(order->queue->context, mappings, host);
 }
 
-/* The mapping must not be used after this if it is complete: another thread may unmap it. */
-static ndr_status finish(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping)
+/* The mapping must not be used after this: another thread may unmap it. */
+static ndr_status finish(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping, ndr_event *done)
 {
-    ndr_event *const done = mapping->done;
-    const ndr_status status = ndr_event_wait_and_destroy(ndr_event_keep(done), order->queue);
+    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
     ndr_mutex_lock(&mappings->lock);
     finish_locked(order, mappings, mapping, status == NDR_OK);
     ndr_mutex_unlock(&mappings->lock);
-    ndr_event_release(done);
     return status;
 }
 
@@ -193,12 +224,14 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 {
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(order->queue, request, &mapping));
-    ndr_status status = enqueue(order, request, mapping);
+    ndr_event *done;
+    const ndr_status status = enqueue(order, request, mapping, &done);
+    if (status != NDR_OK) free_mapping(mapping);
+    NDR_TRY(status);
     void *const mapped = mapping->host;
-    if (status == NDR_OK) status = finish(order, request->mappings, mapping);
-    if (status == NDR_OK) *host = mapped;
-    else free_mapping(mapping);
-    return status;
+    NDR_TRY(finish(order, request->mappings, mapping, done));
+    *host = mapped;
+    return NDR_OK;
 }
 
 /* ---- unmapping ---- */
@@ -209,13 +242,20 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
     return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
-/* With the lock held. An unfinished mapping of `cl` at the same address: a driver may unmap that instead, which PoCL 3.1
- * would free while it is mapped. So the unmapping waits for it. */
-static ndr_event *find_unfinished(const ndr_mappings *mappings, cl_mem cl, const void *host)
+/* With the lock held. If another mapping at the same address is unfinished, PoCL 3.1 may unmap that instead, and free what
+ * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other one
+ * unmaps this one, too. */
+static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappings, ndr_mapping **link,
+                                     ndr_event **event)
 {
-    for (const ndr_mapping *m = mappings->unfinished; m; m = m->next)
-        if (m->cl == cl && m->host == host && ndr_event_code(m->done) > CL_COMPLETE) return m->done;
-    return NULL;
+    ndr_mapping *const mapping = *link;
+    const bool is_later = has_unfinished(mappings, mapping->host);
+    NDR_TRY(is_later ? ndr_queue_mark_in(order, event)
+                     : ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event));
+    unlist_mapping(mappings, link);
+    if (is_later) postpone(mappings, mapping);
+    else free_mapping(mapping);
+    return NDR_OK;
 }
 
 /* With the lock held. */
@@ -226,11 +266,8 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
     NDR_REQUIRE(host && *link,
                 "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
-    ndr_order behind = *order;
-    behind.also = find_unfinished(mappings, cl, host);
-    NDR_TRY(ndr_command_run_checked(&(ndr_command){ &behind, submit_unmap, *link, NULL }, event));
+    NDR_TRY(unmap_now_or_later(order, mappings, link, event));
     ++mappings->unmapped;
-    remove_mapping(mappings, link);
     return NDR_OK;
 }
 
@@ -250,9 +287,11 @@ void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl
     if (ndr_mappings_allow(mappings, true)) return;
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
-        ndr_command_last_unmap(context, (*link)->queue, cl, (*link)->host);
+        ndr_mapping *const mapping = *link;
+        ndr_command_last_unmap(context, mapping->queue, cl, mapping->host);
         ++mappings->unmapped;
-        remove_mapping(mappings, link);
+        unlist_mapping(mappings, link);
+        free_mapping(mapping);
     }
     ndr_mutex_unlock(&mappings->lock);
 }

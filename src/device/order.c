@@ -556,11 +556,12 @@ static void release_failed(ndr_context *context, unsigned most)
     }
 }
 
+unsigned ndr_max_failed_events = 1024;
+
 void ndr_failed_trim(ndr_context *context)
 {
-    enum { MOST = 1024 };
     ndr_mutex_lock(&context->order_lock);
-    release_failed(context, MOST);
+    release_failed(context, ndr_max_failed_events);
     ndr_mutex_unlock(&context->order_lock);
 }
 
