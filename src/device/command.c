@@ -203,8 +203,9 @@ static ndr_event *try_to_end(const ndr_event *event, bool has_failed, cl_int *er
 
 static void wait_and_release(ndr_event *before)
 {
+    enum { PAUSE_NS = 1000000 }; /* if the driver cannot wait */
     NDR_IGNORE(ndr_event_flush(before, NULL));
-    (void)ndr_wait_for_event(before->context, ndr_event_end(before));
+    if (ndr_wait_for_event(before->context, ndr_event_end(before)) != CL_SUCCESS) ndr_thread_sleep_ns(PAUSE_NS);
     ndr_event_release(before);
 }
 
@@ -213,6 +214,7 @@ static void *fail_later(void *event_)
     ndr_event *const event = event_;
     cl_int error = CL_SUCCESS;
     for (ndr_event *before; (before = try_to_end(event, true, &error));) wait_and_release(before);
+    if (error != CL_SUCCESS) ndr_event_take_back_end(event);
     ndr_event_release(event);
     return NULL;
 }
