@@ -209,13 +209,34 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
     return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
-/* With the lock held. An unfinished mapping of `cl` at the same address: a driver may unmap that instead, which PoCL 3.1
- * would free while it is mapped. So the unmapping waits for it. */
-static ndr_event *find_unfinished(const ndr_mappings *mappings, cl_mem cl, const void *host)
+/* With the lock held. Unfinished mappings at that address; `events` may be NULL. */
+static size_t list_unfinished(const ndr_mappings *mappings, const void *host, ndr_event **events)
 {
-    for (const ndr_mapping *m = mappings->unfinished; m; m = m->next)
-        if (m->cl == cl && m->host == host && ndr_event_code(m->done) > CL_COMPLETE) return m->done;
-    return NULL;
+    size_t count = 0;
+    for (const ndr_mapping *m = mappings->unfinished; m; m = m->next) {
+        if (m->host != host || ndr_event_code(m->done) <= CL_COMPLETE) continue;
+        if (events) events[count] = m->done;
+        ++count;
+    }
+    return count;
+}
+
+/* With the lock held. A driver may unmap another mapping at the same address, and PoCL 3.1 frees one that is not complete.
+ * So the unmapping waits for those. */
+static ndr_status enqueue_unmapping(const ndr_order *order, ndr_mappings *mappings, const ndr_mapping *mapping,
+                                    ndr_event **event)
+{
+    const size_t unfinished = list_unfinished(mappings, mapping->host, NULL);
+    if (unfinished == 0) return ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event);
+    ndr_event **const events = malloc((order->count + unfinished) * sizeof *events);
+    if (!events) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a wait list");
+    for (size_t i = 0; i < order->count; ++i) events[i] = order->events[i];
+    ndr_order behind = *order;
+    behind.events = events;
+    behind.count = order->count + list_unfinished(mappings, mapping->host, events + order->count);
+    const ndr_status status = ndr_command_run_checked(&(ndr_command){ &behind, submit_unmap, mapping, NULL }, event);
+    free(events);
+    return status;
 }
 
 /* With the lock held. */
@@ -226,9 +247,7 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
     NDR_REQUIRE(host && *link,
                 "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
-    ndr_order behind = *order;
-    behind.also = find_unfinished(mappings, cl, host);
-    NDR_TRY(ndr_command_run_checked(&(ndr_command){ &behind, submit_unmap, *link, NULL }, event));
+    NDR_TRY(enqueue_unmapping(order, mappings, *link, event));
     ++mappings->unmapped;
     remove_mapping(mappings, link);
     return NDR_OK;

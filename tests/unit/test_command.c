@@ -438,7 +438,7 @@ static const struct {
     IN(clSetUserEventStatus, complete),
     IN(clSetUserEventStatus, fail_event),
     AT_LAST_IN(clSetUserEventStatus, host_task),
-    IN(clReleaseEvent, mark),
+    AT_LAST_IN(clReleaseEvent, mark),
     IN(clRetainEvent, spin),
     IN(clCreateUserEvent, create_event),
     IN(clCreateUserEvent, host_task),
