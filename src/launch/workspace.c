@@ -1,14 +1,17 @@
 /* workspace.c - temporary memory that the operations of a queue share. */
 #include "launch/launch.h"
 
+#include <stdlib.h>
+
 struct ndr_workspace {
-    ndr_attachment base;   /* of the queue; its lock guards the next one */
-    bool is_lent;          /* the rest belongs to the borrower */
+    ndr_attachment base; /* of the queue; its lock guards `is_lent` */
     ndr_condition is_back;
-    ndr_buffer *buffer;    /* NULL until the first use */
-    unsigned slot;         /* the next slot; wraps around */
-    unsigned number;       /* the last one that was taken */
-    ndr_event *last;       /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
+    bool is_lent;    /* to one thread, which alone uses the rest */
+    bool is_private; /* of one host task, without an attachment */
+    ndr_buffer *buffer;   /* NULL until the first use */
+    unsigned slot;        /* the next slot; wraps around */
+    unsigned number;      /* the last one that was taken */
+    ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
 };
 
 static void release_last(ndr_workspace *workspace)
@@ -17,10 +20,7 @@ static void release_last(ndr_workspace *workspace)
     workspace->last = NULL;
 }
 
-static void open_workspace(ndr_attachment *made)
-{
-    ndr_condition_init(&((ndr_workspace *)made)->is_back);
-}
+static void open_workspace(ndr_attachment *made) { ndr_condition_init(&((ndr_workspace *)made)->is_back); }
 
 static void close_workspace(ndr_attachment *gone)
 {
@@ -61,13 +61,17 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
     return NDR_OK;
 }
 
-/* One thread has the workspace at a time, without a lock. */
-static void take(ndr_workspace *workspace)
+/* Under NDR_CHECK the borrower waits for its launches, and these wait for a host task that another thread has enqueued
+ * just before them. So such a task does not wait for the borrower. Returns whether it got the queue's workspace. */
+static bool take(ndr_workspace *workspace, const ndr_queue *queue)
 {
+    const bool waits = !queue->context->checker || ndr_task_queue != queue;
     ndr_mutex_lock(&workspace->base.lock);
-    while (workspace->is_lent) ndr_condition_wait(&workspace->is_back, &workspace->base.lock);
+    while (workspace->is_lent && waits) ndr_condition_wait(&workspace->is_back, &workspace->base.lock);
+    const bool is_taken = !workspace->is_lent;
     workspace->is_lent = true;
     ndr_mutex_unlock(&workspace->base.lock);
+    return is_taken;
 }
 
 static void give_back(ndr_workspace *workspace)
@@ -78,16 +82,37 @@ static void give_back(ndr_workspace *workspace)
     ndr_mutex_unlock(&workspace->base.lock);
 }
 
+static ndr_status new_private(ndr_workspace **workspace)
+{
+    ndr_workspace *const made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a workspace");
+    open_workspace(&made->base);
+    made->is_private = true;
+    *workspace = made;
+    return NDR_OK;
+}
+
+/* OpenCL keeps the buffer of a private one until its work is done. */
+static void end_loan(ndr_workspace *workspace)
+{
+    if (!workspace->is_private) {
+        give_back(workspace);
+        return;
+    }
+    close_workspace(&workspace->base);
+    free(workspace);
+}
+
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
 {
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
-    take(borrowed);
+    if (!take(borrowed, queue)) NDR_TRY(new_private(&borrowed));
     release_ended(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
-    else give_back(borrowed);
+    else end_loan(borrowed);
     return status;
 }
 
@@ -97,7 +122,7 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
         release_last(workspace);
         workspace->last = ndr_event_keep(last);
     }
-    give_back(workspace);
+    end_loan(workspace);
 }
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }
