@@ -15,7 +15,7 @@ static const int32_t zeros[INTS];
 typedef enum call { NO_CALL, NDR_CL_FUNCTIONS(AS_CALL, AS_CALL) } call;
 
 static ndr_cl_functions real;
-static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_THREAD_END); /* the last kind: calls are paused with locks held */ /* guards what follows */
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_THREAD_END); /* guards what follows; the last kind, as calls pause under locks */
 static ndr_condition moved;
 static call paused; /* the next call of this kind waits inside */
 static bool is_inside, may_go_on, has_returned;
