@@ -371,11 +371,14 @@ static ndr_status ask(scene *s, ndr_queue *on)
     return ndr_event_get_state(s->gate, &state);
 }
 
+/* Such a queue keeps the event of each launch. */
 static ndr_status spin(scene *s, ndr_queue *on)
 {
-    s->line->spin_ns = 1;
-    const ndr_status status = launch(s, on);
-    s->line->spin_ns = 0;
+    ndr_queue *line;
+    (void)on;
+    NDR_TRY(ndr_queue_create(s->context, &(ndr_queue_desc){ .spin_ns = 1 }, &line));
+    const ndr_status status = launch(s, line);
+    ndr_queue_destroy(line);
     return status;
 }
 
