@@ -658,7 +658,7 @@ struct ndr_event {
     const char *kernel; /* its name, for sentences; NULL: another command */
     bool is_joined;     /* its first piece belongs to work before its own */
     bool is_barrier;    /* out of order: later commands wait for it */
-    bool waits_for_all; /* out of order: for events before it in the queue's list that are not in `waits` */
+    bool waits_for_all; /* out of order: for all events before it in the queue's list */
     bool is_users;      /* made by ndr_event_create() */
     atomic_bool is_left; /* the driver has released it, or was given the time to */
     /* Guarded by the context's order_lock: */
@@ -666,7 +666,7 @@ struct ndr_event {
     ndr_event *parent; /* during the search for causes: the one that waits for this one */
     ndr_event **waits; /* what its command waits for; none once its queue no longer keeps it */
     size_t wait_count;
-    size_t waits_in_order;  /* 1: the last of them is the command before it in the queue; 0 */
+    size_t waits_in_order;  /* so many of the last are commands before it in the queue that it did not name */
     size_t searched;        /* during the search: how many of `waits` were looked at */
     bool is_held_back;      /* during the search for work under way: a user's event that has not ended is before it */
     bool is_behind;         /* and so is the one that is to fail */

@@ -255,6 +255,16 @@ static void add_wait_in_queue(const ndr_queue *queue, ndr_event *made)
     if (!is_last) made->list[made->list_count++] = ndr_event_end(before);
 }
 
+/* Out of order, a mark or barrier without a list waits for all that has not ended. */
+static void add_waits_for_all(const ndr_queue *queue, ndr_event *made)
+{
+    for (ndr_event *event = queue->tracked; event; event = event->next) {
+        if (settle(event)) continue;
+        made->waits[made->wait_count++] = ndr_event_keep(event);
+        ++made->waits_in_order;
+    }
+}
+
 /* With the lock held. */
 static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 {
@@ -263,7 +273,8 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
     ndr_queue *const queue = order->queue;
     made->waits_for_all = queue->is_out_of_order && order->is_fence && made->list_count == 0;
     made->is_barrier = queue->is_out_of_order && order->is_barrier;
-    if (!made->waits_for_all) add_wait_in_queue(queue, made);
+    if (made->waits_for_all) add_waits_for_all(queue, made);
+    else add_wait_in_queue(queue, made);
     return NDR_OK;
 }
 
@@ -284,10 +295,13 @@ bool ndr_order_waits(const ndr_order *order)
            || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
 }
 
+/* Others may only make the queue's list shorter. */
 ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
 {
-    const size_t most = order->count + 2;
-    made->waits = calloc(most, sizeof *made->waits + sizeof *made->list);
+    const bool may_wait_for_all = order->is_fence && order->queue->is_out_of_order;
+    const size_t listed = order->count + 2;
+    const size_t most = listed + (may_wait_for_all ? atomic_load(&order->queue->tracked_count) : 0);
+    made->waits = calloc(1, most * sizeof *made->waits + listed * sizeof *made->list);
     if (!made->waits) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a wait list");
     made->list = (cl_event *)(made->waits + most);
     ndr_mutex_lock(&made->context->order_lock);
@@ -438,9 +452,8 @@ static void add_held_back_before(held_back *sum, const ndr_event *event)
 static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
 {
     bool has_changed = false;
-    held_back all = { false, false };
     for (ndr_event *event = queue->tracked; event; event = event->next) {
-        held_back own = event->waits_for_all ? all : (held_back){ false, false };
+        held_back own = { false, false };
         for (size_t i = 0; i < event->wait_count; ++i) {
             add_held_back(&own, event->waits[i], failing);
             if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
@@ -448,7 +461,6 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
         has_changed = has_changed || own.is_held_back != event->is_held_back || own.is_behind != event->is_behind;
         event->is_held_back = own.is_held_back;
         event->is_behind = own.is_behind;
-        add_held_back(&all, event, failing);
     }
     return has_changed;
 }
@@ -480,12 +492,10 @@ static bool is_under_way(const ndr_event *event)
 }
 
 /* Among what the event waits for. */
-static ndr_event *find_before(const ndr_queue *queue, const ndr_event *event)
+static ndr_event *find_before(const ndr_event *event)
 {
     for (size_t i = 0; i < event->wait_count; ++i)
         if (is_under_way(event->waits[i])) return event->waits[i];
-    for (ndr_event *before = queue->tracked; event->waits_for_all && before != event; before = before->next)
-        if (is_under_way(before)) return before;
     return NULL;
 }
 
@@ -494,7 +504,7 @@ static ndr_event *find_under_way(const ndr_context *context)
     ndr_event *found = NULL;
     for (const ndr_queue *queue = context->queues; queue && !found; queue = queue->next)
         for (const ndr_event *event = queue->tracked; event && !found; event = event->next)
-            if (event->is_behind && is_unfinished(event)) found = find_before(queue, event);
+            if (event->is_behind && is_unfinished(event)) found = find_before(event);
     return found;
 }
 
