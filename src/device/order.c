@@ -228,31 +228,37 @@ static void list_each_once(ndr_event *made)
     made->list_count = kept;
 }
 
-/* The latest event of the queue that has not ended; out of order the latest barrier. `*is_last`: none comes after. */
-static ndr_event *find_latest(const ndr_queue *queue, bool *is_last)
+/* The latest event of the queue, or the latest barrier, that has not ended. `*is_last`: none comes after. */
+static ndr_event *find_latest(const ndr_queue *queue, bool of_barriers, bool *is_last)
 {
     ndr_event *latest = NULL;
     *is_last = true;
     for (ndr_event *event = queue->tracked; event; event = event->next) {
-        if (queue->is_out_of_order && !event->is_barrier) continue;
+        if (of_barriers && !event->is_barrier) continue;
         *is_last = !settle(event);
         if (*is_last) latest = event;
     }
     return latest;
 }
 
-/* In order, a command also waits for the one before it, which OpenCL ensures, and out of order for the latest barrier. If
- * that has failed, earlier work may not have ended, and PoCL would not wait for it. */
-static void add_wait_in_queue(const ndr_queue *queue, ndr_event *made)
+static void add_wait_in_queue(ndr_event *made, ndr_event *before, bool has_to_name)
+{
+    made->waits[made->wait_count++] = ndr_event_keep(before);
+    ++made->waits_in_order;
+    if (has_to_name) made->list[made->list_count++] = ndr_event_end(before);
+}
+
+/* In order, a command also waits for the one before it, and in both kinds of queues PoCL lets it wait for the latest
+ * barrier. If what is before has failed, earlier work may not have ended, and PoCL would not wait for it. */
+static void add_waits_in_queue(const ndr_queue *queue, ndr_event *made)
 {
     bool is_last = true;
-    ndr_event *before = queue->last_tracked;
-    if (queue->is_out_of_order && !queue->has_barrier) return;
-    if (queue->is_out_of_order || (before && settle(before))) before = find_latest(queue, &is_last);
-    if (!before) return;
-    made->waits[made->wait_count++] = ndr_event_keep(before);
-    made->waits_in_order = 1;
-    if (!is_last) made->list[made->list_count++] = ndr_event_end(before);
+    ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
+    if (before && settle(before)) before = find_latest(queue, false, &is_last);
+    if (before) add_wait_in_queue(made, before, !is_last);
+    if (!queue->has_barrier) return;
+    ndr_event *const barrier = find_latest(queue, true, &is_last);
+    if (barrier && barrier != before) add_wait_in_queue(made, barrier, queue->is_out_of_order && !is_last);
 }
 
 /* Out of order, a mark or barrier without a list waits for all that has not ended. */
@@ -272,9 +278,9 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
     NDR_TRY(add_wait(order, made, order->also, order->count));
     ndr_queue *const queue = order->queue;
     made->waits_for_all = queue->is_out_of_order && order->is_fence && made->list_count == 0;
-    made->is_barrier = queue->is_out_of_order && order->is_barrier;
+    made->is_barrier = order->is_barrier;
     if (made->waits_for_all) add_waits_for_all(queue, made);
-    else add_wait_in_queue(queue, made);
+    else add_waits_in_queue(queue, made);
     return NDR_OK;
 }
 
@@ -299,7 +305,7 @@ bool ndr_order_waits(const ndr_order *order)
 ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
 {
     const bool may_wait_for_all = order->is_fence && order->queue->is_out_of_order;
-    const size_t listed = order->count + 2;
+    const size_t listed = order->count + 3;
     const size_t most = listed + (may_wait_for_all ? atomic_load(&order->queue->tracked_count) : 0);
     made->waits = calloc(1, most * sizeof *made->waits + listed * sizeof *made->list);
     if (!made->waits) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a wait list");
