@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- references ---- */
 
@@ -52,13 +53,22 @@ void ndr_cause_free(const ndr_cause *cause)
     if (cause != &lost) free((void *)(uintptr_t)cause);
 }
 
+static const char because[] = "the work was enqueued, but failed because work before it did: ";
+
+/* A chain of host tasks passes on the sentence of the first failure, not one that grows. */
+static const char *first_of(const char *sentence)
+{
+    while (strncmp(sentence, because, strlen(because)) == 0) sentence += strlen(because);
+    return sentence;
+}
+
 const ndr_cause *ndr_cause_new(ndr_status status, int32_t code, const char *sentence)
 {
     ndr_cause *made = malloc(sizeof *made);
     if (!made) return &lost;
     made->status = status;
     made->code = code;
-    snprintf(made->sentence, sizeof made->sentence, "%s", sentence);
+    snprintf(made->sentence, sizeof made->sentence, "%s", first_of(sentence));
     return made;
 }
 
@@ -133,8 +143,7 @@ static ndr_status fail_with(const ndr_event *event)
 {
     const ndr_cause *cause = event->cause;
     return ndr_fail_with_code(cause->status, cause->code, "%s%s",
-                              event->inherits ? "the work was enqueued, but failed because work before it did: " : "",
-                              cause->sentence);
+                              event->inherits ? because : "", cause->sentence);
 }
 
 ndr_status ndr_event_check(ndr_event *event)
