@@ -627,7 +627,7 @@ struct ndr_queue {
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
     /* Guarded by the context's order_lock: */
     ndr_queue *next;                   /* of the context's */
-    bool has_barrier;                  /* out of order: one is in the list below */
+    bool has_barrier;                  /* one is in the list below */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
     atomic_uint tracked_count;         /* of the list; grows with `lock` held, too, and is then read without order_lock */
     unsigned sweep_at;                 /* the count at which it is searched for work that has ended */
@@ -663,8 +663,8 @@ struct ndr_event {
     unsigned piece_count;
     const char *kernel; /* its name, for sentences; NULL: another command */
     bool is_joined;     /* its first piece belongs to work before its own */
-    bool is_barrier;    /* out of order: later commands wait for it */
-    bool waits_for_all; /* out of order: for events before it in the queue's list that are not in `waits` */
+    bool is_barrier;    /* later commands wait for it */
+    bool waits_for_all; /* out of order: for all events before it in the queue's list */
     bool is_users;      /* made by ndr_event_create() */
     atomic_bool is_left; /* the driver has released it, or was given the time to */
     /* Guarded by the context's order_lock: */
@@ -672,7 +672,7 @@ struct ndr_event {
     ndr_event *parent; /* during the search for causes: the one that waits for this one */
     ndr_event **waits; /* what its command waits for; none once its queue no longer keeps it */
     size_t wait_count;
-    size_t waits_in_order;  /* 1: the last of them is the command before it in the queue; 0 */
+    size_t waits_in_order;  /* so many of the last are commands before it in the queue that it did not name */
     size_t searched;        /* during the search: how many of `waits` were looked at */
     bool is_held_back;      /* during the search for work under way: a user's event that has not ended is before it */
     bool is_behind;         /* and so is the one that is to fail */

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- references ---- */
 
@@ -52,13 +53,22 @@ void ndr_cause_free(const ndr_cause *cause)
     if (cause != &lost) free((void *)(uintptr_t)cause);
 }
 
+static const char because[] = "the work was enqueued, but failed because work before it did: ";
+
+/* A chain of host tasks passes on the sentence of the first failure, not one that grows. */
+static const char *first_of(const char *sentence)
+{
+    while (strncmp(sentence, because, strlen(because)) == 0) sentence += strlen(because);
+    return sentence;
+}
+
 const ndr_cause *ndr_cause_new(ndr_status status, int32_t code, const char *sentence)
 {
     ndr_cause *made = malloc(sizeof *made);
     if (!made) return &lost;
     made->status = status;
     made->code = code;
-    snprintf(made->sentence, sizeof made->sentence, "%s", sentence);
+    snprintf(made->sentence, sizeof made->sentence, "%s", first_of(sentence));
     return made;
 }
 
@@ -133,8 +143,7 @@ static ndr_status fail_with(const ndr_event *event)
 {
     const ndr_cause *cause = event->cause;
     return ndr_fail_with_code(cause->status, cause->code, "%s%s",
-                              event->inherits ? "the work was enqueued, but failed because work before it did: " : "",
-                              cause->sentence);
+                              event->inherits ? because : "", cause->sentence);
 }
 
 ndr_status ndr_event_check(ndr_event *event)
@@ -242,31 +251,47 @@ static void list_each_once(ndr_event *made)
     made->list_count = kept;
 }
 
-/* The latest event of the queue that has not ended; out of order the latest barrier. `*is_last`: none comes after. */
-static ndr_event *find_latest(const ndr_queue *queue, bool *is_last)
+/* The latest event of the queue, or the latest barrier, that has not ended. `*is_last`: none comes after. */
+static ndr_event *find_latest(const ndr_queue *queue, bool of_barriers, bool *is_last)
 {
     ndr_event *latest = NULL;
     *is_last = true;
     for (ndr_event *event = queue->tracked; event; event = event->next) {
-        if (queue->is_out_of_order && !event->is_barrier) continue;
+        if (of_barriers && !event->is_barrier) continue;
         *is_last = !settle(event);
         if (*is_last) latest = event;
     }
     return latest;
 }
 
-/* In order, a command also waits for the one before it, which OpenCL ensures, and out of order for the latest barrier. If
- * that has failed, earlier work may not have ended, and PoCL would not wait for it. */
-static void add_wait_in_queue(const ndr_queue *queue, ndr_event *made)
+static void add_wait_in_queue(ndr_event *made, ndr_event *before, bool has_to_name)
+{
+    made->waits[made->wait_count++] = ndr_event_keep(before);
+    ++made->waits_in_order;
+    if (has_to_name) made->list[made->list_count++] = ndr_event_end(before);
+}
+
+/* In order, a command also waits for the one before it, and in both kinds of queues PoCL lets it wait for the latest
+ * barrier. If what is before has failed, earlier work may not have ended, and PoCL would not wait for it. */
+static void add_waits_in_queue(const ndr_queue *queue, ndr_event *made)
 {
     bool is_last = true;
-    ndr_event *before = queue->last_tracked;
-    if (queue->is_out_of_order && !queue->has_barrier) return;
-    if (queue->is_out_of_order || (before && settle(before))) before = find_latest(queue, &is_last);
-    if (!before) return;
-    made->waits[made->wait_count++] = ndr_event_keep(before);
-    made->waits_in_order = 1;
-    if (!is_last) made->list[made->list_count++] = ndr_event_end(before);
+    ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
+    if (before && settle(before)) before = find_latest(queue, false, &is_last);
+    if (before) add_wait_in_queue(made, before, !is_last);
+    if (!queue->has_barrier) return;
+    ndr_event *const barrier = find_latest(queue, true, &is_last);
+    if (barrier && barrier != before) add_wait_in_queue(made, barrier, queue->is_out_of_order && !is_last);
+}
+
+/* Out of order, a mark or barrier without a list waits for all that has not ended. */
+static void add_waits_for_all(const ndr_queue *queue, ndr_event *made)
+{
+    for (ndr_event *event = queue->tracked; event; event = event->next) {
+        if (settle(event)) continue;
+        made->waits[made->wait_count++] = ndr_event_keep(event);
+        ++made->waits_in_order;
+    }
 }
 
 /* With the lock held. */
@@ -276,8 +301,9 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
     NDR_TRY(add_wait(order, made, order->also, order->count));
     ndr_queue *const queue = order->queue;
     made->waits_for_all = queue->is_out_of_order && order->is_fence && made->list_count == 0;
-    made->is_barrier = queue->is_out_of_order && order->is_barrier;
-    if (!made->waits_for_all) add_wait_in_queue(queue, made);
+    made->is_barrier = order->is_barrier;
+    if (made->waits_for_all) add_waits_for_all(queue, made);
+    else add_waits_in_queue(queue, made);
     return NDR_OK;
 }
 
@@ -294,14 +320,18 @@ ndr_status ndr_order_check(const ndr_order *order)
 bool ndr_order_waits(const ndr_order *order)
 {
     const ndr_queue *const queue = order->queue;
-    return order->count > 0 || order->also || (order->is_fence && queue->is_out_of_order)
-           || atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
+    if (order->count > 0 || order->also) return true;
+    if (queue->is_out_of_order && (order->is_fence || atomic_load(&queue->context->has_user_events))) return true;
+    return atomic_load_explicit(&queue->tracked_count, memory_order_relaxed) > 0;
 }
 
+/* Others may only make the queue's list shorter. */
 ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made)
 {
-    const size_t most = order->count + 2;
-    made->waits = calloc(most, sizeof *made->waits + sizeof *made->list);
+    const bool may_wait_for_all = order->is_fence && order->queue->is_out_of_order;
+    const size_t listed = order->count + 3;
+    const size_t most = listed + (may_wait_for_all ? atomic_load(&order->queue->tracked_count) : 0);
+    made->waits = calloc(1, most * sizeof *made->waits + listed * sizeof *made->list);
     if (!made->waits) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a wait list");
     made->list = (cl_event *)(made->waits + most);
     ndr_mutex_lock(&made->context->order_lock);
@@ -452,10 +482,9 @@ static void add_held_back_before(held_back *sum, const ndr_event *event)
 static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
 {
     bool has_changed = false;
-    held_back all = { false, false };
     for (ndr_event *event = queue->tracked; event; event = event->next) {
-        if (!is_unfinished(event)) continue;
-        held_back own = event->waits_for_all ? all : (held_back){ false, false };
+        held_back own = { false, false };
+        (void)settle(event); /* then nothing that has ended is queried again */
         for (size_t i = 0; i < event->wait_count; ++i) {
             add_held_back(&own, event->waits[i], failing);
             if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
@@ -463,7 +492,6 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
         has_changed = has_changed || own.is_held_back != event->is_held_back || own.is_behind != event->is_behind;
         event->is_held_back = own.is_held_back;
         event->is_behind = own.is_behind;
-        add_held_back(&all, event, failing);
     }
     return has_changed;
 }
@@ -495,12 +523,10 @@ static bool is_under_way(const ndr_event *event)
 }
 
 /* Among what the event waits for. */
-static ndr_event *find_before(const ndr_queue *queue, const ndr_event *event)
+static ndr_event *find_before(const ndr_event *event)
 {
     for (size_t i = 0; i < event->wait_count; ++i)
         if (is_under_way(event->waits[i])) return event->waits[i];
-    for (ndr_event *before = queue->tracked; event->waits_for_all && before != event; before = before->next)
-        if (is_under_way(before)) return before;
     return NULL;
 }
 
@@ -509,7 +535,7 @@ static ndr_event *find_under_way(const ndr_context *context)
     ndr_event *found = NULL;
     for (const ndr_queue *queue = context->queues; queue && !found; queue = queue->next)
         for (const ndr_event *event = queue->tracked; event && !found; event = event->next)
-            if (event->is_behind && is_unfinished(event)) found = find_before(queue, event);
+            if (event->is_behind && is_unfinished(event)) found = find_before(event);
     return found;
 }
 

@@ -203,6 +203,28 @@ typedef struct ending {
     ndr_event *event; /* to destroy */
 } ending;
 
+static void test_task__a_chain_of_tasks_names_the_first_failure_once(void **state)
+{
+    (void)state;
+    enum { TASKS = 20 };
+    ndr_event *gate, *last = NULL;
+    skip_where_launches_are_waited_for();
+    assert_ok(ndr_event_create(context, &gate));
+    for (int i = 0; i < TASKS; ++i) {
+        ndr_event *const before = i == 0 ? gate : last;
+        ndr_queue *line;
+        assert_ok(ndr_queue_create(context, NULL, &line));
+        assert_ok(ndr_host_task(ndr_after(line, before), only_count, NULL, &last));
+        ndr_queue_destroy(line);
+        if (i > 0) ndr_event_destroy(before);
+    }
+    assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "lost"));
+    assert_refused(NDR_NOT_FOUND, ndr_event_wait(last), "lost");
+    assert_string_equal(ndr_last_error(), "the work was enqueued, but failed because work before it did: lost");
+    ndr_event_destroy(last);
+    ndr_event_destroy(gate);
+}
+
 static void note_end(ndr_status status, const char *sentence, void *ending_)
 {
     ending *e = ending_;
@@ -268,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_task__that_fails_without_a_sentence_has_its_status_named),
         cmocka_unit_test(test_task__that_fails_fails_what_is_behind_it),
         cmocka_unit_test(test_task__is_not_called_behind_failed_work),
+        cmocka_unit_test(test_task__a_chain_of_tasks_names_the_first_failure_once),
         cmocka_unit_test(test_task__callback_tells_how_work_ended),
         cmocka_unit_test(test_task__callback_of_work_that_has_ended_is_called_too),
         cmocka_unit_test(test_task__refuses_null),
