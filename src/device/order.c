@@ -484,7 +484,7 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
     bool has_changed = false;
     for (ndr_event *event = queue->tracked; event; event = event->next) {
         held_back own = { false, false };
-        (void)settle(event); /* then nothing that has ended is queried again */
+        if (settle(event) && !event->next) continue; /* no event of the queue asks for it */
         for (size_t i = 0; i < event->wait_count; ++i) {
             add_held_back(&own, event->waits[i], failing);
             if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);

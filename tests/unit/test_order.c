@@ -250,9 +250,7 @@ static void test_order__each_command_waits_for_its_events(void **state)
 /* The command fails with the first cause: not with the driver's code for commands whose events have failed. */
 static void each_fails(ndr_queue *line)
 {
-    const bool crashes_at_barriers = line->is_out_of_order && driver_completes_failed_work();
     for (size_t i = 0; i < COMMANDS; ++i) {
-        if (crashes_at_barriers && commands[i].enqueue == barrier) continue; /* the driver crashes */
         ndr_event *gate = new_gate(), *done = NULL, *next = NULL;
         assert_ok(commands[i].enqueue(ndr_after(line, gate), &done));
         assert_ok(ndr_launch_event(ndr_after(line, done), add_one, &next, ndr_range_1d(INTS), y));
@@ -273,7 +271,8 @@ static void test_order__each_command_fails_with_the_first_cause(void **state)
     ndr_queue *line = new_queue(), *unordered = new_unordered();
     clear(y);
     each_fails(line);
-    if (unordered) each_fails(unordered);
+    if (unordered && driver_completes_failed_work()) print_message("left out: that driver crashes after failures there\n");
+    else if (unordered) each_fails(unordered);
     ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
     clear(x); /* what failed disturbs nothing */
@@ -575,6 +574,7 @@ static ndr_status do_nothing(void *unused)
 static void test_order__marks_and_tasks_out_of_order_fail_only_with_their_events(void **state)
 {
     (void)state;
+    skip_for_fault(driver_completes_failed_work(), "it crashes when work fails out of order");
     ndr_queue *line = new_unordered();
     skip_without(line, "the device has no out-of-order queues");
     ndr_event *gate = new_gate(), *held, *done, *marks[2], *task;
