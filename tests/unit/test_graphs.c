@@ -480,11 +480,12 @@ static bool must_have_failed(const node *n)
     return n->fails && n->kind == GATE;
 }
 
-/* A sentence names the node that was to fail: "lost by <3>". */
+/* A sentence names the node that was to fail: "lost by <3>". Intel's runtime may report a failure of a wait only. */
 static bool has_reason(const node *n)
 {
     const char *const at = strstr(n->sentence, "lost by <");
-    return at && n->may >> strtoul(at + 9, NULL, 10) & 1;
+    if (!at) return is_fragile && n->may != 0;
+    return n->may >> strtoul(at + 9, NULL, 10) & 1;
 }
 
 /* The failure of a queue is reported once with its reason. Another ndr_queue_finish() may know only that the last launch
@@ -599,9 +600,15 @@ static void open_nodes(void)
     assert_ok(ndr_queue_finish(queue));
 }
 
+/* Intel's runtime hangs if an out-of-order queue is released when its work has just ended, unless clFinish() is called:
+ * faults/drivers/released_queue.c. */
 static void destroy_queues(void)
 {
-    for (unsigned q = 0; q < g.queues; ++q) ndr_queue_destroy(g.lines[q]), g.lines[q] = NULL;
+    for (unsigned q = 0; q < g.queues; ++q) {
+        if (is_fragile && g.lines[q] && g.lines[q]->is_out_of_order) assert_int_equal(clFinish(g.lines[q]->cl), CL_SUCCESS);
+        ndr_queue_destroy(g.lines[q]);
+        g.lines[q] = NULL;
+    }
 }
 
 static void close_nodes(void)
