@@ -455,7 +455,8 @@ NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **eve
 NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
 
 /** End an event of ndr_event_create() as failed. Work that waits for it does not run, and fails with `status`, which
- * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. */
+ * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. If that work also waits for work that is
+ * running, the event ends when that has ended; the call itself does not wait. */
 NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
 
 /** Receives how the work of an event ended: the status that ndr_event_wait() returns, and its sentence, "" on success,
@@ -783,7 +784,7 @@ typedef enum ndr_sub_group_kind {
 /** A kernel's sub-groups for one local size, as the kernel will see them. */
 typedef struct ndr_sub_group_info {
     ndr_sub_group_kind kind; /**< Where they come from. */
-    size_t max_size;         /**< Most work-items of a sub-group. The last may have fewer; if the driver divides
+    size_t max_size;         /**< Work-items of the largest sub-group. The last may have fewer; if the driver divides
                                   each row of a group separately, so may the last of each row. The kernel can
                                   query the true size. */
     size_t count;            /**< Sub-groups in one group. count * max_size may be more than the group has items. */

@@ -22,7 +22,7 @@ enum { BUCKETS = 4096, QUARANTINED = 1024 };
 atomic_bool ndr_handles_checked;
 static atomic_uint unchecked_contexts;
 
-static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* guards the rest */
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_HANDLE); /* guards the rest */
 static entry *buckets[BUCKETS];
 static entry *quarantine[QUARANTINED]; /* a ring */
 static size_t freed_so_far;

@@ -9,7 +9,7 @@
 enum { UNREAD = NDR_LOG_DEBUG + 1 };
 atomic_int ndr_log_limit = UNREAD;
 
-static ndr_mutex lock = NDR_MUTEX_INITIALIZER; /* held while a message is delivered; also guards the next two */
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_LOG); /* held while a message is delivered; also guards the next two */
 static ndr_log_callback *receiver;                       /* NULL: stderr */
 static void *receiver_user;
 

@@ -33,7 +33,26 @@ void ndr_thread_yield(void) { sched_yield(); }
 
 void ndr_thread_sleep_ns(int64_t time_ns) { (void)nanosleep(&(struct timespec){ .tv_nsec = (long)time_ns }, NULL); }
 
-static ndr_mutex key_lock = NDR_MUTEX_INITIALIZER;
+#ifdef NDR_CHECK_LOCKS
+/* How many locks of each kind this thread holds. */
+static _Thread_local unsigned char held[NDR_LOCK_KINDS];
+
+void ndr_lock_check(ndr_lock_kind kind)
+{
+#define NDR_LOCK_NAME(name) #name,
+    static const char *const names[] = { NDR_LOCKS(NDR_LOCK_NAME) };
+    for (unsigned k = kind; k < NDR_LOCK_KINDS; ++k)
+        if (held[k]) {
+            fprintf(stderr, "libndr: the lock %s is taken while %s is held\n", names[kind], names[k]);
+            abort();
+        }
+}
+
+void ndr_lock_taken(ndr_lock_kind kind) { ++held[kind]; }
+void ndr_lock_released(ndr_lock_kind kind) { --held[kind]; }
+#endif
+
+static ndr_mutex key_lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_THREAD_END);
 static pthread_key_t key;
 static bool key_exists;
 
@@ -191,8 +210,8 @@ static bool is_full(const char *folder)
 {
     struct statvfs about;
     if (statvfs(folder, &about) != 0) return false;
-    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
-    return (about.f_blocks > 0 && blocks < FEW_BYTES / about.f_frsize + 1) || (about.f_files > 0 && about.f_ffree == 0);
+    const uint64_t blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail, bytes = blocks * about.f_frsize;
+    return (about.f_blocks > 0 && bytes <= FEW_BYTES) || (about.f_files > 0 && about.f_ffree == 0);
 }
 #endif
 

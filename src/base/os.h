@@ -13,19 +13,60 @@ struct ndr_hash;
 
 /* ---- threads ---- */
 
-typedef pthread_mutex_t ndr_mutex;
-#define NDR_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
-static inline void ndr_mutex_init(ndr_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
-static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(mutex); }
-static inline void ndr_mutex_lock(ndr_mutex *mutex) { pthread_mutex_lock(mutex); }
-static inline bool ndr_mutex_try_lock(ndr_mutex *mutex) { return pthread_mutex_trylock(mutex) == 0; }
-static inline void ndr_mutex_unlock(ndr_mutex *mutex) { pthread_mutex_unlock(mutex); }
+/* The kinds of locks. A thread that holds one takes only kinds behind it; docs/architecture.md has the table. */
+#define NDR_LOCKS(LOCK)                                                                                               \
+    LOCK(CORE) LOCK(CHOICES) LOCK(WARM) LOCK(BUILD) LOCK(STORE) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) LOCK(TURNS) \
+    LOCK(CHECKER) LOCK(MAPPINGS) LOCK(SHARED) LOCK(TASK) LOCK(QUEUE) LOCK(FAIL) LOCK(ENQUEUE) LOCK(ORDER) LOCK(LIST)    \
+    LOCK(TRACE) LOCK(OPENCL) LOCK(HANDLE) LOCK(LOG) LOCK(THREAD_END)
+#define NDR_LOCK_RANK(name) NDR_LOCK_##name,
+typedef enum ndr_lock_kind { NDR_LOCKS(NDR_LOCK_RANK) NDR_LOCK_KINDS } ndr_lock_kind;
+
+typedef struct ndr_mutex {
+    pthread_mutex_t of;
+    ndr_lock_kind kind;
+} ndr_mutex;
+
+/* In debug builds, NDR_CHECK_LOCKS, a thread that takes locks in another order ends the process, with both names. */
+#ifdef NDR_CHECK_LOCKS
+void ndr_lock_check(ndr_lock_kind kind); /* before it is taken */
+void ndr_lock_taken(ndr_lock_kind kind);
+void ndr_lock_released(ndr_lock_kind kind);
+#else
+static inline void ndr_lock_check(ndr_lock_kind kind) { (void)kind; }
+static inline void ndr_lock_taken(ndr_lock_kind kind) { (void)kind; }
+static inline void ndr_lock_released(ndr_lock_kind kind) { (void)kind; }
+#endif
+
+#define NDR_MUTEX_INITIALIZER(kind) { PTHREAD_MUTEX_INITIALIZER, kind }
+static inline void ndr_mutex_init(ndr_mutex *mutex, ndr_lock_kind kind)
+{
+    pthread_mutex_init(&mutex->of, NULL);
+    mutex->kind = kind;
+}
+static inline void ndr_mutex_destroy(ndr_mutex *mutex) { pthread_mutex_destroy(&mutex->of); }
+static inline void ndr_mutex_lock(ndr_mutex *mutex)
+{
+    ndr_lock_check(mutex->kind);
+    pthread_mutex_lock(&mutex->of);
+    ndr_lock_taken(mutex->kind);
+}
+static inline bool ndr_mutex_try_lock(ndr_mutex *mutex)
+{
+    if (pthread_mutex_trylock(&mutex->of) != 0) return false;
+    ndr_lock_taken(mutex->kind);
+    return true;
+}
+static inline void ndr_mutex_unlock(ndr_mutex *mutex)
+{
+    ndr_lock_released(mutex->kind);
+    pthread_mutex_unlock(&mutex->of);
+}
 
 /* Waiting releases the mutex meanwhile, and may return early. */
 typedef pthread_cond_t ndr_condition;
 static inline void ndr_condition_init(ndr_condition *condition) { pthread_cond_init(condition, NULL); }
 static inline void ndr_condition_destroy(ndr_condition *condition) { pthread_cond_destroy(condition); }
-static inline void ndr_condition_wait(ndr_condition *c, ndr_mutex *mutex) { pthread_cond_wait(c, mutex); }
+static inline void ndr_condition_wait(ndr_condition *c, ndr_mutex *mutex) { pthread_cond_wait(c, &mutex->of); }
 static inline void ndr_condition_wake_all(ndr_condition *condition) { pthread_cond_broadcast(condition); }
 
 typedef pthread_t ndr_thread;
@@ -103,7 +144,7 @@ void ndr_folder_visit(const char *path, bool (*visit)(void *visitor, const char 
 void ndr_folder_create(const char *path);
 
 /* Why this process cannot make a file in a folder: 0, or an errno. If the folder is not there, the nearest one above it
- * decides. A disk that is full counts (less than 64 KiB are left), a quota does not. */
+ * decides. A disk that is full counts (at most 64 KiB are left), a quota does not. */
 int ndr_folder_check_write(const char *path);
 
 /* Write a file for this user alone: 0, or an errno. It is written beside `path`, under a longer name, and then renamed,

@@ -37,7 +37,7 @@ ndr_status ndr_attachment_get(ndr_attachments *list, const ndr_attachment_kind *
         ndr_attachment *made = calloc(1, kind->size_bytes);
         if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for %s", kind->name);
         made->kind = kind;
-        ndr_mutex_init(&made->lock);
+        ndr_mutex_init(&made->lock, kind->lock);
         if (kind->open) kind->open(made);
         found = insert_or_discard(list, made);
     }

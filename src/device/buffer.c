@@ -338,8 +338,11 @@ ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t of
 ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
                                   const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes)
 {
-    return ndr_submit_copy(s, from->memory, from->memory_offset + from_offset_bytes, to->memory,
-                           to->memory_offset + to_offset_bytes, size_bytes);
+    NDR_TRY(ndr_submit_copy(s, from->memory, from->memory_offset + from_offset_bytes, to->memory,
+                            to->memory_offset + to_offset_bytes, size_bytes));
+    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
+            to_offset_bytes);
+    return NDR_OK;
 }
 
 typedef struct copying {

@@ -43,6 +43,7 @@ struct ndr_checker {
         uint64_t count, first;
         size_t first_bytes;
     } unchecked[NDR_UNCHECKED_COUNT];
+    atomic_bool is_copying; /* a copy may still run for which the driver could not wait */
     unsigned char there[CHUNK_BYTES], pattern[CHUNK_BYTES]; /* used with a turn */
 };
 
@@ -61,7 +62,7 @@ ndr_status ndr_checker_create(ndr_checker **checker)
     ndr_checker *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for NDR_CHECK's records");
     ndr_turns_init(&made->turns);
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_CHECKER);
     ndr_condition_init(&made->is_read);
     *checker = made;
     return NDR_OK;
@@ -76,13 +77,13 @@ void ndr_checker_destroy(ndr_checker *checker)
     ndr_condition_destroy(&checker->is_read);
     ndr_mutex_destroy(&checker->lock);
     ndr_turns_destroy(&checker->turns);
-    free(checker);
+    if (!atomic_load(&checker->is_copying)) free(checker);
 }
 
 /* ---- patterns ---- */
 
 /* Eight bytes of a zone: random bits (splitmix64) in each 16 of a number that is normal and small in all types. Its
- * size is 2^-8 to 2^-7 as a half, 2^-70 to 2^-63 as a float, 2^-563 to 2^-513 as a double. A smaller half would have
+ * size is 2^-9 to 2^-7 as a half, 2^-78 to 2^-63 as a float, 2^-627 to 2^-513 as a double. A smaller half would have
  * the bytes 4 to 7, which are more frequent. Words are positive and negative in turn, for kernels that take a minimum or
  * maximum. */
 static uint64_t zone_word(uint64_t number, uint64_t index)
@@ -92,7 +93,7 @@ static uint64_t zone_word(uint64_t number, uint64_t index)
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     x ^= x >> 31;
-    return sign | UINT64_C(0x1cc01cc01cc01cc0) | (x & UINT64_C(0x031f031f031f031f));
+    return sign | UINT64_C(0x18c018c018c018c0) | (x & UINT64_C(0x071f071f071f071f));
 }
 
 /* Write the pattern of the bytes from `from` to `to` of a parent. */
@@ -175,6 +176,29 @@ static ndr_status submit_copy(ndr_submission *s, const void *copying_)
                    : ndr_submit_read(s, c->zones->parent, c->at, c->bytes, c->to);
 }
 
+/* The driver cannot wait for a copy that may still run. So the memory that it uses is never freed. */
+static ndr_status fail_still_copying(const ndr_context *context, ndr_status status)
+{
+    atomic_store(&context->checker->is_copying, true);
+    return ndr_fail_with_code(status, ndr_last_cl_error(),
+                              "%s; a copy of guard zones may still be running: its memory is kept until the process ends",
+                              ndr_last_error());
+}
+
+/* The code of the copy. If the driver cannot wait for its event, wait for the queue. */
+static ndr_status wait_for_copy(const ndr_context *context, cl_event done)
+{
+    cl_command_queue const queue = context->checker->queue;
+    const char *call;
+    const cl_int flushed = ndr_cl.clFlush(queue), waited = ndr_wait_for_event(context, done);
+    const cl_int code = waited == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : waited;
+    const bool has_ended = waited == CL_SUCCESS || ndr_wait_for_queue(context, queue, &call) == CL_SUCCESS;
+    if (!has_ended) return fail_still_copying(context, ndr_fail_cl(waited, "clWaitForEvents"));
+    NDR_TRY_CL_AS("clFlush", flushed);
+    NDR_TRY_CL_AS("clWaitForEvents", code);
+    return NDR_OK;
+}
+
 /* Write the parent's bytes if `from` is set, otherwise read them. No blocking call: threads may take turns in the
  * driver. */
 static ndr_status copy_and_wait(const ndr_context *context, const ndr_zones *zones, size_t at, size_t bytes,
@@ -183,12 +207,14 @@ static ndr_status copy_and_wait(const ndr_context *context, const ndr_zones *zon
     cl_event done;
     cl_command_queue const queue = context->checker->queue;
     NDR_TRY(ndr_command_run_alone(context, queue, submit_copy, &(copying){ zones, at, bytes, from, to }, &done));
-    const cl_int flushed = ndr_cl.clFlush(queue), waited = ndr_wait_for_event(context, done);
-    const cl_int code = waited == CL_SUCCESS ? ndr_cl_event_code(done, CL_COMPLETE) : waited;
+    const ndr_status status = wait_for_copy(context, done);
     ndr_cl.clReleaseEvent(done);
-    NDR_TRY_CL_AS("clFlush", flushed);
-    NDR_TRY_CL_AS("clWaitForEvents", code);
-    return NDR_OK;
+    return status;
+}
+
+bool ndr_zones_are_copied(const ndr_context *context)
+{
+    return context->checker && atomic_load(&context->checker->is_copying);
 }
 
 /* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
@@ -203,7 +229,7 @@ static ndr_status fill_parent(const ndr_context *context, const void *host, cons
     else if (size_bytes) memcpy(image + zones->start, host, size_bytes);
     write_pattern(zones->number, zones->end, zones->total, image + zones->end);
     const ndr_status status = copy_and_wait(context, zones, 0, zones->total, image, NULL);
-    free(image);
+    if (!ndr_zones_are_copied(context)) free(image);
     return status;
 }
 

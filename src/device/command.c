@@ -13,7 +13,7 @@
  *
  * Intel's runtime crashes if one thread enqueues a marker or a barrier in an out-of-order queue while another enqueues
  * there. So where threads wait in turn, they also enqueue in turn. */
-static ndr_mutex turn = NDR_MUTEX_INITIALIZER;
+static ndr_mutex turn = NDR_MUTEX_INITIALIZER(NDR_LOCK_ENQUEUE);
 
 static bool takes_turns(const ndr_context *context)
 {
@@ -208,11 +208,11 @@ static bool is_left(void *event) { return ndr_event_is_left(event); }
 /* The program, a trace or the driver itself may hold references as long as they like, hence the limit. */
 static void wait_and_release(ndr_event *before)
 {
-    enum { LONGEST_NS = 1000000 };
+    enum { PAUSE_NS = 1000000 }; /* also if the driver cannot wait */
     NDR_IGNORE(ndr_event_flush(before, NULL));
-    (void)ndr_wait_for_event(before->context, ndr_event_end(before));
-    (void)ndr_wait_until(is_left, before, LONGEST_NS);
-    atomic_store(&before->is_left, true);
+    if (ndr_wait_for_event(before->context, ndr_event_end(before)) != CL_SUCCESS) ndr_thread_sleep_ns(PAUSE_NS);
+    (void)ndr_wait_until(is_left, before, PAUSE_NS);
+    if (ndr_event_code(before) <= CL_COMPLETE) atomic_store(&before->is_left, true);
     ndr_event_release(before);
 }
 
@@ -221,6 +221,7 @@ static void *fail_later(void *event_)
     ndr_event *const event = event_;
     cl_int error = CL_SUCCESS;
     for (ndr_event *before; (before = try_to_end(event, true, &error));) wait_and_release(before);
+    if (error != CL_SUCCESS) ndr_event_take_back_end(event);
     ndr_event_release(event);
     return NULL;
 }

@@ -82,8 +82,8 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     }
     made->checker = checker;
     atomic_init(&made->references, 1);
-    ndr_mutex_init(&made->order_lock);
-    ndr_mutex_init(&made->fail_lock);
+    ndr_mutex_init(&made->order_lock, NDR_LOCK_ORDER);
+    ndr_mutex_init(&made->fail_lock, NDR_LOCK_FAIL);
     const ndr_status status = init_context(made, entry, cl);
     if (status == NDR_OK) *context = made;
     else ndr_context_release(made);

@@ -335,6 +335,10 @@ ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_d
 ndr_status ndr_fail_without_driver(cl_int error);
 ndr_status ndr_fail_without_device(unsigned drivers, const ndr_catalog *catalog);
 
+/* Drivers that compile on the host keep files in a folder. Why this process cannot make one there: 0, or an errno; then
+ * the folder, and the variable that it comes from. */
+int ndr_drivers_check_folder(ndr_text *folder, const char **variable);
+
 /* ---- attachment.c ---- */
 
 typedef struct ndr_attachment ndr_attachment;
@@ -343,6 +347,7 @@ typedef struct ndr_attachment ndr_attachment;
 typedef struct ndr_attachment_kind {
     const char *name;                    /* for out-of-memory sentences: "a kernel store" */
     size_t size_bytes;                   /* of the struct, whose first member is an ndr_attachment */
+    ndr_lock_kind lock;                  /* of its lock */
     void (*open)(ndr_attachment *made);  /* initialises the other members; NULL: zeros are enough */
     void (*close)(ndr_attachment *gone); /* releases its resources; NULL: it has none */
 } ndr_attachment_kind;
@@ -592,7 +597,8 @@ void ndr_queue_forget_events(ndr_queue *queue);
 /* Keep an OpenCL event of a failed command, whose reference this takes over. */
 void ndr_failed_keep(ndr_context *context, cl_event event);
 
-/* Release the oldest of those if they are many. Not while the driver fails commands. */
+/* Release the oldest of those if they are more than this many. Not while the driver fails commands. */
+extern unsigned ndr_max_failed_events;
 void ndr_failed_trim(ndr_context *context);
 
 /* Whether the driver has released the event of work that has ended. Until then it may access the commands behind. */
@@ -736,10 +742,12 @@ typedef struct ndr_mapping {
 
 /* The mappings of a buffer and its views, or of an image. Those of an image over a buffer are the buffer's. */
 typedef struct ndr_mappings {
-    ndr_mutex lock;      /* held while the driver maps and unmaps */
-    ndr_mutex list_lock; /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
-    ndr_mapping *first;
-    bool was_unmapped; /* once, with `lock` */
+    ndr_mutex lock;          /* held while a mapping or unmapping is enqueued; guards the next three */
+    ndr_mapping *unfinished; /* those whose thread waits for them */
+    ndr_mapping *postponed;  /* ended by the caller, to be unmapped after unfinished ones at the same address */
+    uint64_t unmapped;       /* unmappings so far */
+    ndr_mutex list_lock;     /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
+    ndr_mapping *first;      /* the complete ones */
     atomic_uint count, count_for_writing; /* read without a lock */
 } ndr_mappings;
 
@@ -932,8 +940,9 @@ struct ndr_shared {
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
     ndr_mutex list_lock;                           /* guards `users`; launches take it, so no wait holds it */
     ndr_user *users;
-    ndr_mutex lock;                         /* held while the driver maps and unmaps; guards the next two */
-    void *map_start;                        /* of the mapping; NULL: none */
+    ndr_mutex lock;                         /* held while one is enqueued; guards the next three */
+    bool is_mapping;                        /* a thread waits for a mapping */
+    void *map_start;                        /* of the complete mapping; NULL: none */
     cl_command_queue map_queue;             /* one of `users` */
     atomic_uint mapped, mapped_for_writing; /* 0 or 1; read without a lock */
     ndr_zones *zones;                       /* NULL: none */
@@ -1022,6 +1031,9 @@ ndr_status ndr_zones_make_buffer(ndr_context *context, const ndr_buffer_desc *de
 /* The same for a shared allocation, whose `base`, `start` and calls are set. */
 ndr_status ndr_zones_add_shared(ndr_shared *shared);
 void ndr_zones_release(ndr_context *context, ndr_zones *zones); /* NULL is fine */
+
+/* Whether the driver may still copy zones because waiting for a copy failed. Then shared memory is not freed. */
+bool ndr_zones_are_copied(const ndr_context *context);
 
 /* Why a buffer in a checked context is not checked. */
 typedef enum ndr_unchecked {

@@ -94,22 +94,35 @@ ndr_status ndr_fail_without_driver(cl_int error)
 
 /* ---- no device ---- */
 
-/* Drivers that build kernels on the host keep them in such a folder; PoCL has no device without one. */
+static bool is_set(const char *variable)
+{
+    const char *value = ndr_environment(variable);
+    return value && *value;
+}
+
+int ndr_drivers_check_folder(ndr_text *folder, const char **variable)
+{
+    static const char *const folders[][2] = { { "POCL_CACHE_DIR", "" },
+                                              { "XDG_CACHE_HOME", "" },
+                                              { "HOME", "/.cache" } };
+    size_t i = 0;
+    while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
+    if (i == NDR_COUNT_OF(folders)) return 0;
+    *variable = folders[i][0];
+    ndr_text_add(folder, "%s%s", ndr_environment(folders[i][0]), folders[i][1]);
+    return folder->failed ? 0 : ndr_folder_check_write(folder->chars);
+}
+
+/* PoCL has no device without such a folder. */
 static void add_folder_if_unwritable(ndr_text *causes)
 {
-    static const char *const variables[][2] = { { "POCL_CACHE_DIR", "" },
-                                                { "XDG_CACHE_HOME", "" },
-                                                { "HOME", "/.cache" } };
-    size_t i = 0;
-    while (i < NDR_COUNT_OF(variables) && !ndr_environment(variables[i][0])) ++i;
-    if (i == NDR_COUNT_OF(variables)) return;
     ndr_text folder = { 0 };
-    ndr_text_add(&folder, "%s%s", ndr_environment(variables[i][0]), variables[i][1]);
-    if (!folder.failed && ndr_folder_check_write(folder.chars))
+    const char *variable;
+    if (ndr_drivers_check_folder(&folder, &variable))
         ndr_text_add(causes,
                      "this user cannot write to \"%s\" (from %s), and drivers such as PoCL have no device without a "
                      "folder for their files: set POCL_CACHE_DIR or HOME to one that this user can write to; or ",
-                     folder.chars, variables[i][0]);
+                     folder.chars, variable);
     ndr_text_free(&folder);
 }
 

@@ -1,16 +1,16 @@
 /* map.c - mappings of buffers and images.
  *
  * A buffer also has the mappings of its views and of images over it. A driver keeps them in a list, and distinguishes
- * mappings at the same address only by their order. The lock is held until a mapping is complete: PoCL 3.1 could
- * otherwise free the unfinished mapping of another thread. */
+ * mappings at the same address only by their order. So a lock is held while the driver enqueues one, but not while a
+ * thread waits for it: what it waits for may be ended by a thread that maps or unmaps the same buffer first. */
 #include "device/device.h"
 
 #include <stdlib.h>
 
 void ndr_mappings_init(ndr_mappings *mappings)
 {
-    ndr_mutex_init(&mappings->lock);
-    ndr_mutex_init(&mappings->list_lock);
+    ndr_mutex_init(&mappings->lock, NDR_LOCK_MAPPINGS);
+    ndr_mutex_init(&mappings->list_lock, NDR_LOCK_LIST);
 }
 
 void ndr_mappings_destroy(ndr_mappings *mappings)
@@ -45,15 +45,14 @@ static void free_mapping(ndr_mapping *mapping)
     free(mapping);
 }
 
-static void remove_mapping(ndr_mappings *mappings, ndr_mapping **link)
+static void unlist_mapping(ndr_mappings *mappings, ndr_mapping **link)
 {
-    ndr_mapping *found = *link;
+    const ndr_mapping *found = *link;
     ndr_mutex_lock(&mappings->list_lock);
     *link = found->next;
     atomic_fetch_sub(&mappings->count, 1);
     if (found->access != NDR_MAP_READ) atomic_fetch_sub(&mappings->count_for_writing, 1);
     ndr_mutex_unlock(&mappings->list_lock);
-    free_mapping(found);
 }
 
 /* ---- mapping ---- */
@@ -104,10 +103,10 @@ static ndr_status submit_map(ndr_submission *s, const void *command_)
 
 /* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
  * loses one of them. `bytes` are unset only if all mappings are of an image. */
-static ndr_status check_overlap(const ndr_map_request *request)
+static ndr_status check_overlap(const ndr_map_request *request, const ndr_mapping *first)
 {
     const ndr_bytes bytes = request->bytes;
-    for (const ndr_mapping *m = request->mappings->first; m && bytes.buffer; m = m->next)
+    for (const ndr_mapping *m = first; m && bytes.buffer; m = m->next)
         NDR_REQUIRE((m->access == NDR_MAP_READ && request->access == NDR_MAP_READ)
                         || !ndr_bytes_overlap(m->bytes, bytes),
                     "the mapping of %zu bytes from byte %zu of the buffer overlaps an earlier one, and one of the two "
@@ -128,28 +127,96 @@ static ndr_status enqueue_nothing(const ndr_order *order, ndr_event **event)
     return ndr_command_run(&(ndr_command){ order, submit_nothing, order->queue, NULL }, event);
 }
 
-/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
- * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host waits for all that the
- * mapping waits for. */
-static ndr_status wait_for_unmapping(const ndr_order *order, const ndr_mappings *mappings)
+static ndr_status wait_for_nothing(const ndr_order *order)
 {
     ndr_event *before;
-    if (!mappings->was_unmapped || order->queue->context->caps.info.shares_host_memory) return NDR_OK;
     NDR_TRY(enqueue_nothing(order, &before));
     return ndr_event_wait_and_destroy(before, order->queue);
 }
 
 /* With the lock held. */
-static ndr_status map_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping)
+static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+                                 ndr_event **done)
 {
-    ndr_event *done;
-    NDR_TRY(check_overlap(request));
-    NDR_TRY(wait_for_unmapping(order, request->mappings));
+    ndr_mappings *const mappings = request->mappings;
     const map_command command = { request, &mapping->host };
-    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_map, &command, NULL }, &done));
+    NDR_TRY(ndr_command_run_checked(&(ndr_command){ order, submit_map, &command, NULL }, done));
+    mapping->next = mappings->unfinished;
+    mappings->unfinished = mapping;
+    return NDR_OK;
+}
+
+/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
+ * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host first waits for all that
+ * the mapping waits for, and again if a thread has unmapped meanwhile. */
+static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+                          ndr_event **done)
+{
+    ndr_mappings *const mappings = request->mappings;
+    const bool is_copy = !order->queue->context->caps.info.shares_host_memory;
+    NDR_TRY(ndr_order_check(order));
+    for (uint64_t waited_for = 0;;) {
+        ndr_mutex_lock(&mappings->lock);
+        const bool is_ready = !is_copy || waited_for == mappings->unmapped;
+        ndr_status status = check_overlap(request, mappings->first);
+        if (status == NDR_OK) status = check_overlap(request, mappings->unfinished);
+        if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping, done);
+        waited_for = mappings->unmapped;
+        ndr_mutex_unlock(&mappings->lock);
+        if (status != NDR_OK || is_ready) return status;
+        NDR_TRY(wait_for_nothing(order));
+    }
+}
+
+/* With the lock held. An unfinished mapping at that address, of a buffer or any of its views. */
+static bool has_unfinished(const ndr_mappings *mappings, const void *host)
+{
+    const ndr_mapping *m = mappings->unfinished;
+    while (m && m->host != host) m = m->next;
+    return m;
+}
+
+/* With the lock held. */
+static void postpone(ndr_mappings *mappings, ndr_mapping *mapping)
+{
+    mapping->next = mappings->postponed;
+    mappings->postponed = mapping;
+}
+
+/* With the lock held. */
+static void unmap_postponed(const ndr_context *context, ndr_mappings *mappings, const void *host)
+{
+    for (ndr_mapping **link = &mappings->postponed; *link;) {
+        ndr_mapping *const mapping = *link;
+        if (mapping->host != host) {
+            link = &mapping->next;
+            continue;
+        }
+        *link = mapping->next;
+        ndr_command_last_unmap(context, mapping->queue, mapping->cl, mapping->host);
+        free_mapping(mapping);
+    }
+}
+
+/* With the lock held. */
+static void finish_locked(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping, bool is_mapped)
+{
+    const void *const host = mapping->host;
+    ndr_mapping **link = &mappings->unfinished;
+    while (*link != mapping) link = &(*link)->next;
+    *link = mapping->next;
+    if (is_mapped) add_mapping(mappings, mapping);
+    else postpone(mappings, mapping);
+    if (!has_unfinished(mappings, host)) unmap_postponed(order->queue->context, mappings, host);
+}
+
+/* The mapping must not be used after this: another thread may unmap it. */
+static ndr_status finish(const ndr_order *order, ndr_mappings *mappings, ndr_mapping *mapping, ndr_event *done)
+{
     const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
-    if (status == NDR_OK) add_mapping(request->mappings, mapping);
-    else ndr_command_last_unmap(order->queue->context, order->queue->cl, mapping->cl, mapping->host);
+    ndr_mutex_lock(&mappings->lock);
+    finish_locked(order, mappings, mapping, status == NDR_OK);
+    ndr_mutex_unlock(&mappings->lock);
     return status;
 }
 
@@ -157,12 +224,14 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 {
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(order->queue, request, &mapping));
-    ndr_mutex_lock(&request->mappings->lock);
-    const ndr_status status = map_locked(order, request, mapping);
-    if (status == NDR_OK) *host = mapping->host;
-    ndr_mutex_unlock(&request->mappings->lock);
+    ndr_event *done;
+    const ndr_status status = enqueue(order, request, mapping, &done);
     if (status != NDR_OK) free_mapping(mapping);
-    return status;
+    NDR_TRY(status);
+    void *const mapped = mapping->host;
+    NDR_TRY(finish(order, request->mappings, mapping, done));
+    *host = mapped;
+    return NDR_OK;
 }
 
 /* ---- unmapping ---- */
@@ -173,6 +242,22 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
     return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
+/* With the lock held. If another mapping at the same address is unfinished, PoCL 3.1 may unmap that instead, and free what
+ * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other one
+ * unmaps this one, too. */
+static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappings, ndr_mapping **link,
+                                     ndr_event **event)
+{
+    ndr_mapping *const mapping = *link;
+    const bool is_later = has_unfinished(mappings, mapping->host);
+    NDR_TRY(is_later ? ndr_queue_mark_in(order, event)
+                     : ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event));
+    unlist_mapping(mappings, link);
+    if (is_later) postpone(mappings, mapping);
+    else free_mapping(mapping);
+    return NDR_OK;
+}
+
 /* With the lock held. */
 static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
                                ndr_event **event)
@@ -181,15 +266,15 @@ static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_map
     NDR_REQUIRE(host && *link,
                 "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
                 host, what, what);
-    NDR_TRY(ndr_command_run(&(ndr_command){ order, submit_unmap, *link, NULL }, event));
-    mappings->was_unmapped = true;
-    remove_mapping(mappings, link);
+    NDR_TRY(unmap_now_or_later(order, mappings, link, event));
+    ++mappings->unmapped;
     return NDR_OK;
 }
 
 ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
                      ndr_event **event)
 {
+    NDR_TRY(ndr_order_check(order));
     ndr_mutex_lock(&mappings->lock);
     const ndr_status status = unmap_locked(order, what, mappings, cl, host, event);
     ndr_mutex_unlock(&mappings->lock);
@@ -202,9 +287,11 @@ void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl
     if (ndr_mappings_allow(mappings, true)) return;
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
-        ndr_command_last_unmap(context, (*link)->queue, cl, (*link)->host);
-        mappings->was_unmapped = true;
-        remove_mapping(mappings, link);
+        ndr_mapping *const mapping = *link;
+        ndr_command_last_unmap(context, mapping->queue, cl, mapping->host);
+        ++mappings->unmapped;
+        unlist_mapping(mappings, link);
+        free_mapping(mapping);
     }
     ndr_mutex_unlock(&mappings->lock);
 }

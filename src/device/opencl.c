@@ -84,7 +84,7 @@ static ndr_status open_and_find(void)
 ndr_status ndr_cl_open(void)
 {
     NDR_TRY(ndr_log_check(ndr_environment("NDR_LOG")));
-    static ndr_mutex lock = NDR_MUTEX_INITIALIZER;
+    static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_OPENCL);
     static bool is_open;
     ndr_mutex_lock(&lock);
     const ndr_status status = is_open ? NDR_OK : open_and_find();

@@ -202,7 +202,21 @@ static ndr_status check_event(const ndr_order *order, size_t index)
                 "ndr_after: event %zu and the queue belong to different contexts; wait for it with ndr_event_wait() "
                 "instead",
                 index);
-    return ndr_event_flush(event, order->queue);
+    return NDR_OK;
+}
+
+/* Queues of events whose work has not ended: once each, if the events of a queue follow one another. */
+static ndr_status flush_queues(const ndr_order *order)
+{
+    const ndr_queue *flushed = NULL;
+    for (size_t i = 0; i < order->count; ++i) {
+        const ndr_event *event = order->events[i];
+        if (!event || !event->queue || event->queue == order->queue || event->queue == flushed) continue;
+        if (ndr_event_code(event) <= CL_COMPLETE) continue;
+        flushed = event->queue;
+        NDR_TRY_CL(clFlush(flushed->cl));
+    }
+    return NDR_OK;
 }
 
 /* With the lock held. Some drivers never run what waits for work that has failed. Work that has ended need not be
@@ -300,7 +314,7 @@ ndr_status ndr_order_check(const ndr_order *order)
     NDR_REQUIRE(order->events || order->count == 0,
                 "ndr_after_all: events is NULL, but count is %zu; pass an array of that length", order->count);
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(check_event(order, i));
-    return NDR_OK;
+    return flush_queues(order);
 }
 
 bool ndr_order_waits(const ndr_order *order)
@@ -463,13 +477,20 @@ static void add_held_back_before(held_back *sum, const ndr_event *event)
     sum->is_behind = sum->is_behind || event->is_behind;
 }
 
+/* Of work that has ended only what comes before it in its queue, in order. */
+static size_t find_first_wait(const ndr_queue *queue, const ndr_event *event)
+{
+    if (is_unfinished(event)) return 0;
+    return event->wait_count - (queue->is_out_of_order ? 0 : event->waits_in_order);
+}
+
 /* Go through a queue's events once. Returns whether one of them was found to be held back or behind. */
 static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
 {
     bool has_changed = false;
     for (ndr_event *event = queue->tracked; event; event = event->next) {
         held_back own = { false, false };
-        for (size_t i = 0; i < event->wait_count; ++i) {
+        for (size_t i = find_first_wait(queue, event); i < event->wait_count; ++i) {
             add_held_back(&own, event->waits[i], failing);
             if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
         }
@@ -581,11 +602,12 @@ static void release_failed(ndr_context *context, unsigned most)
     }
 }
 
+unsigned ndr_max_failed_events = 1024;
+
 void ndr_failed_trim(ndr_context *context)
 {
-    enum { MOST = 1024 };
     ndr_mutex_lock(&context->order_lock);
-    release_failed(context, MOST);
+    release_failed(context, ndr_max_failed_events);
     ndr_mutex_unlock(&context->order_lock);
 }
 
@@ -604,11 +626,13 @@ void ndr_orphans_release(ndr_context *context, bool only_complete)
     }
 }
 
-/* With the lock held. */
+/* With the lock held. Searches for work under way do not find these events any more. So they count as behind each
+ * event that is to fail, but are not waited for: what holds them back may be that event. */
 static void let_all_go(ndr_queue *queue, ndr_event **gone)
 {
     for (ndr_event *event = queue->tracked, *next; event; event = next) {
         next = event->next;
+        event->is_held_back = event->is_behind = true;
         for (unsigned i = 0; i < event->piece_count; ++i) adopt(queue->context, event->pieces[i]);
         event->next = *gone;
         *gone = event;

@@ -28,7 +28,7 @@ static ndr_status new_queue(ndr_context *context, cl_command_queue cl, ndr_queue
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue");
     }
     atomic_init(&made->references, 1);
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_QUEUE);
     made->cl = cl;
     made->context = ndr_context_keep(context);
     *queue = made;
@@ -152,13 +152,19 @@ static ndr_status wait_for_mark(ndr_queue *queue)
     return ndr_event_wait_and_destroy(mark, queue);
 }
 
-/* A mark behind failed work may fail before work ahead of that has ended. */
+/* A mark behind failed work may fail before work ahead of that has ended. If an event is found twice, the driver cannot
+ * wait for it. */
 static void wait_for_kept(ndr_queue *queue)
 {
-    for (ndr_event *event; (event = ndr_queue_find_unfinished(queue)); ndr_event_release(event)) {
+    ndr_event *before = NULL, *event;
+    while ((event = ndr_queue_find_unfinished(queue)) && event != before) {
         (void)ndr_cl.clFlush(queue->cl);
         (void)ndr_wait_for_event(queue->context, ndr_event_end(event));
+        ndr_event_release(before);
+        before = event;
     }
+    ndr_event_release(before);
+    ndr_event_release(event);
 }
 
 /* Oclgrind's marks do not wait for all work of an out-of-order queue; clFinish() does. */

@@ -195,8 +195,8 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     made->context = ndr_context_keep(context);
     made->kind = info.kind;
     made->size_bytes = size_bytes;
-    ndr_mutex_init(&made->lock);
-    ndr_mutex_init(&made->list_lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_SHARED);
+    ndr_mutex_init(&made->list_lock, NDR_LOCK_LIST);
     const ndr_status status = allocate(made, info.has_atomics);
     if (status == NDR_OK) *shared = made;
     else ndr_shared_release(made);
@@ -238,6 +238,7 @@ void ndr_shared_release(ndr_shared *shared)
         NDR_IGNORE(unmap_alone(shared->context, shared->map_queue, shared->map_start));
     ndr_users_finish(shared->context, shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
+    if (ndr_zones_are_copied(shared->context)) shared->base = NULL; /* the driver may still use it */
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
     else if (shared->base) ndr_cl.clSVMFree(shared->context->cl, shared->base);
     ndr_mutex_destroy(&shared->lock);
@@ -397,24 +398,52 @@ static ndr_status enqueue_unmap(const ndr_order *order, const ndr_shared *shared
 }
 
 /* With the lock held. */
-static ndr_status map_locked(const ndr_order *order, ndr_map_access access, const span *s)
+static ndr_status begin_locked(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **done)
 {
     ndr_shared *const shared = s->shared;
-    ndr_event *done;
+    NDR_REQUIRE(!shared->is_mapping,
+                "ndr_shared_map: another thread is mapping the allocation; map it when that thread has unmapped it");
     NDR_REQUIRE(!shared->map_start, "ndr_shared_map: the allocation is mapped already; unmap it first");
     NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    NDR_TRY(enqueue_map(order, access, s, &done));
-    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
-    if (status != NDR_OK) {
+    NDR_TRY(enqueue_map(order, access, s, done));
+    shared->is_mapping = true;
+    return NDR_OK;
+}
+
+static ndr_status begin(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **done)
+{
+    ndr_mutex_lock(&s->shared->lock);
+    const ndr_status status = begin_locked(order, access, s, done);
+    ndr_mutex_unlock(&s->shared->lock);
+    return status;
+}
+
+/* With the lock held. */
+static void finish_locked(const ndr_order *order, ndr_map_access access, const span *s, bool is_mapped)
+{
+    ndr_shared *const shared = s->shared;
+    shared->is_mapping = false;
+    if (!is_mapped) {
         if (is_of_opencl_2(shared->kind))
             NDR_IGNORE(unmap_alone(shared->context, order->queue->cl, map_start_of(s)));
-        return status;
+        return;
     }
     shared->map_start = map_start_of(s);
     shared->map_queue = order->queue->cl;
     atomic_store(&shared->mapped, 1);
     atomic_store(&shared->mapped_for_writing, access != NDR_MAP_READ);
-    return NDR_OK;
+}
+
+/* No lock is held while the thread waits: what it waits for may be ended by a thread that uses the allocation first. */
+static ndr_status map_and_wait(const ndr_order *order, ndr_map_access access, const span *s)
+{
+    ndr_event *done;
+    NDR_TRY(begin(order, access, s, &done));
+    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
+    ndr_mutex_lock(&s->shared->lock);
+    finish_locked(order, access, s, status == NDR_OK);
+    ndr_mutex_unlock(&s->shared->lock);
+    return status;
 }
 
 ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access, size_t offset_bytes,
@@ -428,10 +457,7 @@ ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access a
                 "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
                 "and ndr_shared_write()");
     NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
-    ndr_mutex_lock(&shared->lock);
-    const ndr_status status = map_locked(&order, access, &s);
-    ndr_mutex_unlock(&shared->lock);
-    return status;
+    return map_and_wait(&order, access, &s);
 }
 
 /* With the lock held. */

@@ -124,10 +124,7 @@ ndr_status ndr_submit_copy(ndr_submission *s, cl_mem from, size_t from_offset_by
     begin(&e, s, transfer("copy", size_bytes));
     const cl_int error = ndr_cl.clEnqueueCopyBuffer(s->queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes,
                                                     s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueCopyBuffer", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
-            to_offset_bytes);
-    return NDR_OK;
+    return end(&e, s, "clEnqueueCopyBuffer", error);
 }
 
 ndr_status ndr_submit_fill(ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes, size_t offset_bytes,

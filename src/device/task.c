@@ -6,9 +6,12 @@
 
 #include <stdlib.h>
 
+typedef enum progress { STARTED, ENQUEUED, GIVEN_UP } progress;
+
 typedef struct task {
-    ndr_mutex lock;    /* held until the task is enqueued, or given up */
-    bool is_given_up;
+    ndr_mutex lock; /* guards the next two */
+    ndr_condition has_moved;
+    progress progress;
     ndr_event *before; /* that it waits for; a reference */
     ndr_event *end;    /* a user's event, for the commands behind a task; NULL: a callback */
     ndr_host_function *function;
@@ -24,6 +27,7 @@ static void free_task(task *t)
 {
     ndr_event_release(t->before);
     ndr_event_destroy(t->end);
+    ndr_condition_destroy(&t->has_moved);
     ndr_mutex_destroy(&t->lock);
     free(t);
 }
@@ -51,35 +55,44 @@ static void run_callback(const task *t)
     t->callback(status, status == NDR_OK ? "" : ndr_last_error(), t->user);
 }
 
+/* Whether it is enqueued; otherwise it was given up. */
+static bool wait_until_enqueued(task *t)
+{
+    ndr_mutex_lock(&t->lock);
+    while (t->progress == STARTED) ndr_condition_wait(&t->has_moved, &t->lock);
+    const bool is_enqueued = t->progress == ENQUEUED;
+    ndr_mutex_unlock(&t->lock);
+    return is_enqueued;
+}
+
 static void *run(void *task_)
 {
     task *t = task_;
-    ndr_mutex_lock(&t->lock);
-    ndr_mutex_unlock(&t->lock);
-    if (!t->is_given_up && t->end) end_task(t, run_task(t));
-    if (!t->is_given_up && !t->end) run_callback(t);
+    const bool is_enqueued = wait_until_enqueued(t);
+    if (is_enqueued && t->end) end_task(t, run_task(t));
+    if (is_enqueued && !t->end) run_callback(t);
     free_task(t);
     return NULL;
 }
 
-/* Start the thread. It waits until the lock, which the caller then holds, is free. */
+/* Start the thread, which waits for hand_over(). It is started first, so that nothing is enqueued if that fails. */
 static ndr_status start(task *t)
 {
     ndr_thread thread;
-    ndr_mutex_lock(&t->lock);
     if (ndr_thread_start(&thread, run, t)) {
         ndr_thread_detach(thread);
         return NDR_OK;
     }
-    ndr_mutex_unlock(&t->lock);
     free_task(t);
     return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "the system cannot start another thread");
 }
 
-/* From now on the thread owns the task. */
-static ndr_status let_go(task *t, ndr_status status)
+/* From now on the thread owns the task, which is enqueued or, with a failure, given up. */
+static ndr_status hand_over(task *t, ndr_status status)
 {
-    t->is_given_up = status != NDR_OK;
+    ndr_mutex_lock(&t->lock);
+    t->progress = status == NDR_OK ? ENQUEUED : GIVEN_UP;
+    ndr_condition_wake_all(&t->has_moved);
     ndr_mutex_unlock(&t->lock);
     return status;
 }
@@ -88,7 +101,8 @@ static ndr_status new_task(task **made)
 {
     *made = calloc(1, sizeof **made);
     if (!*made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a task");
-    ndr_mutex_init(&(*made)->lock);
+    ndr_mutex_init(&(*made)->lock, NDR_LOCK_TASK);
+    ndr_condition_init(&(*made)->has_moved);
     return NDR_OK;
 }
 
@@ -104,7 +118,7 @@ ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback
     t->callback = callback;
     t->user = user;
     NDR_TRY(start(t));
-    return let_go(t, NDR_OK);
+    return hand_over(t, NDR_OK);
 }
 
 /* ---- tasks ---- */
@@ -130,5 +144,5 @@ ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *us
     if (status != NDR_OK) free_task(t);
     NDR_TRY(status);
     NDR_TRY(start(t));
-    return let_go(t, enqueue(&order, t, event));
+    return hand_over(t, enqueue(&order, t, event));
 }

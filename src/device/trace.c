@@ -57,7 +57,7 @@ typedef struct traced_queue {
 atomic_bool ndr_trace_is_on;
 size_t ndr_trace_max_pending = 1 << 18;
 
-static ndr_mutex lock = NDR_MUTEX_INITIALIZER;
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_TRACE);
 static uint64_t serial; /* of the trace, from 1 */
 static struct {
     ndr_trace_desc desc; /* `file` tells only whether there is one */

@@ -94,7 +94,7 @@ ndr_overlap_text ndr_turns_take_overlap(ndr_turns *turns, uint64_t number)
 
 void ndr_turns_init(ndr_turns *turns)
 {
-    ndr_mutex_init(&turns->lock);
+    ndr_mutex_init(&turns->lock, NDR_LOCK_TURNS);
     ndr_condition_init(&turns->passed);
 }
 

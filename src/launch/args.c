@@ -732,8 +732,8 @@ static const char *hint_for_count(const ndr_kernel *kernel, const ndr_arg *args,
 {
     if (has_reached(args, count)) return "; move ndr_reaches() behind them";
     return kernel->arg_count > 0 && kernel->params[0].kind == NDR_PARAM_ANY
-               ? "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: get a "
-                 "kernel that has one from its source"
+               ? "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: build "
+                 "the program with -cl-kernel-arg-info, or get a kernel that has one from its source"
                : "";
 }
 

@@ -114,7 +114,8 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
 /* ---- workspace.c ---- */
 
 /* Temporary memory of a queue, used by one operation or launch with reducers after the other. Its head is described in
- * kernels/ndr/detail/workspace.h. One thread borrows it at a time, until its launches are enqueued. */
+ * kernels/ndr/detail/workspace.h. One thread borrows it at a time, until its launches are enqueued. A host task of a
+ * checked context gets one of its own if the queue's is lent. */
 typedef struct ndr_workspace ndr_workspace;
 
 /* Borrow at least `size_bytes`, including the head, whose slots are zeros in a new workspace. If it fails, nothing

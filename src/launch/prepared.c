@@ -97,7 +97,7 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
     made->context = ndr_context_keep(kernel->context);
     made->kernel = kernel;
     made->arg_count = count;
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_PREPARED);
     const ndr_status status = fill(made, range, args, arg_count);
     if (status == NDR_OK) *prepared = made;
     else free_prepared(made);

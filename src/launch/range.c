@@ -91,8 +91,9 @@ static ndr_status check_form(const planner *p)
                    "lets the library choose",
                    p->rules->kernel);
     NDR_REQUIRE_AS(NDR_BAD_RANGE, form != NDR_FORM_REDUCTION || !has_groups(p->range),
-                   "kernel \"%s\" has reducers (NDR_REDUCTION), and the library divides its range: launch it over an "
-                   "ndr_range",
+                   "kernel \"%s\" has reducers (NDR_REDUCTION), and its items take many indexes each: launch it over "
+                   "an ndr_range without a local size; for groups, write NDR_ND_RANGE and ndr_reduce_over_group(), and "
+                   "combine the groups' values by ndr_reduce()",
                    p->rules->kernel);
     return NDR_OK;
 }

@@ -1,8 +1,13 @@
 /* workspace.c - temporary memory that the operations of a queue share. */
 #include "launch/launch.h"
 
+#include <stdlib.h>
+
 struct ndr_workspace {
-    ndr_attachment base;  /* of the queue; the borrower holds its lock */
+    ndr_attachment base; /* of the queue; its lock guards `is_lent` */
+    ndr_condition is_back;
+    bool is_lent;    /* to one thread, which alone uses the rest */
+    bool is_private; /* of one host task, without an attachment */
     ndr_buffer *buffer;   /* NULL until the first use */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
@@ -15,14 +20,18 @@ static void release_last(ndr_workspace *workspace)
     workspace->last = NULL;
 }
 
+static void open_workspace(ndr_attachment *made) { ndr_condition_init(&((ndr_workspace *)made)->is_back); }
+
 static void close_workspace(ndr_attachment *gone)
 {
     ndr_workspace *workspace = (ndr_workspace *)gone;
     release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
+    ndr_condition_destroy(&workspace->is_back);
 }
 
-static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), NULL, close_workspace };
+static const ndr_attachment_kind kind = { "a workspace", sizeof(ndr_workspace), NDR_LOCK_WORKSPACE, open_workspace,
+                                         close_workspace };
 
 /* What waits for failed work is refused: release its event. */
 static void release_ended(ndr_workspace *workspace)
@@ -52,16 +61,58 @@ static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_b
     return NDR_OK;
 }
 
+/* Under NDR_CHECK the borrower waits for its launches, and these wait for a host task that another thread has enqueued
+ * just before them. So such a task does not wait for the borrower. Returns whether it got the queue's workspace. */
+static bool take(ndr_workspace *workspace, const ndr_queue *queue)
+{
+    const bool waits = !queue->context->checker || ndr_task_queue != queue;
+    ndr_mutex_lock(&workspace->base.lock);
+    while (workspace->is_lent && waits) ndr_condition_wait(&workspace->is_back, &workspace->base.lock);
+    const bool is_taken = !workspace->is_lent;
+    workspace->is_lent = true;
+    ndr_mutex_unlock(&workspace->base.lock);
+    return is_taken;
+}
+
+static void give_back(ndr_workspace *workspace)
+{
+    ndr_mutex_lock(&workspace->base.lock);
+    workspace->is_lent = false;
+    ndr_condition_wake_all(&workspace->is_back);
+    ndr_mutex_unlock(&workspace->base.lock);
+}
+
+static ndr_status new_private(ndr_workspace **workspace)
+{
+    ndr_workspace *const made = calloc(1, sizeof *made);
+    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a workspace");
+    open_workspace(&made->base);
+    made->is_private = true;
+    *workspace = made;
+    return NDR_OK;
+}
+
+/* OpenCL keeps the buffer of a private one until its work is done. */
+static void end_loan(ndr_workspace *workspace)
+{
+    if (!workspace->is_private) {
+        give_back(workspace);
+        return;
+    }
+    close_workspace(&workspace->base);
+    free(workspace);
+}
+
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
 {
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
-    ndr_mutex_lock(&borrowed->base.lock);
+    if (!take(borrowed, queue)) NDR_TRY(new_private(&borrowed));
     release_ended(borrowed);
     const ndr_status status = grow(borrowed, queue, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
-    else ndr_mutex_unlock(&borrowed->base.lock);
+    else end_loan(borrowed);
     return status;
 }
 
@@ -71,7 +122,7 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
         release_last(workspace);
         workspace->last = ndr_event_keep(last);
     }
-    ndr_mutex_unlock(&workspace->base.lock);
+    end_loan(workspace);
 }
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }

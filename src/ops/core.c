@@ -35,7 +35,7 @@ typedef struct known_core {
     ndr_core core;
 } known_core;
 
-static const ndr_attachment_kind kind = { "a core", sizeof(known_core), NULL, NULL };
+static const ndr_attachment_kind kind = { "a core", sizeof(known_core), NDR_LOCK_CORE, NULL, NULL };
 
 static ndr_status get_state(ndr_context *context, known_core **out)
 {

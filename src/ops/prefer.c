@@ -22,7 +22,7 @@ typedef struct choices {
     atomic_size_t count; /* of them, to be read without it */
 } choices;
 
-static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NULL, NULL };
+static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NDR_LOCK_CHOICES, NULL, NULL };
 
 static ndr_status get_choices(ndr_context *context, choices **out)
 {

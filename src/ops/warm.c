@@ -163,7 +163,7 @@ ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size
         "(docs/cache.md)");
     if (count == 0) return NDR_OK;
     warming w = { .descs = descs, .count = count, .progress = progress, .user = user };
-    ndr_mutex_init(&w.lock);
+    ndr_mutex_init(&w.lock, NDR_LOCK_WARM);
     const ndr_status status = warm(&w, context);
     ndr_mutex_destroy(&w.lock);
     ndr_text_free(&w.error);

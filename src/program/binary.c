@@ -45,7 +45,7 @@ static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *
     unsigned kind, dtype, is_const, access;
     int at = 0;
     sscanf(line, "%u %u %u %zu %u %u .%n", &kind, &dtype, &p->type.lanes, &p->size_bytes, &is_const, &access, &at);
-    const char *name = line + at, *end = name + strcspn(name, " \n"), *type_name = end + strlen(" .");
+    const char *name = line + at, *end = name + strcspn(name, " \n");
     if (at == 0 || strncmp(end, " .", 2) != 0 || kind > NDR_PARAM_ANY || dtype > NDR_DTYPE_F16 || p->type.lanes > 16
         || access > NDR_ACCESS_NONE)
         return fail_as_damaged(k);
@@ -54,7 +54,7 @@ static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *
     p->is_const = is_const;
     p->access = (ndr_access)access;
     p->name = copy_chars(name, (size_t)(end - name));
-    p->type_name = copy_chars(type_name, strcspn(type_name, "\n"));
+    p->type_name = copy_chars(end + strlen(" ."), strcspn(end + strlen(" ."), "\n"));
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, p->name && p->type_name, "no memory for the parameters of \"%s\"", k->name);
     return NDR_OK;
 }
@@ -313,15 +313,24 @@ bool ndr_binary_keep(ndr_program *program)
 
 /* ---- binaries that come back ---- */
 
-static bool has_same_binary(cl_program a, cl_program b)
+/* Append nothing if the driver has no binary of it. */
+static ndr_status read_binary(cl_program program, ndr_text *out)
+{
+    const ndr_status status = add_binary(program, out);
+    if (status == NDR_UNSUPPORTED && ndr_last_cl_error() == 0) return NDR_OK;
+    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a binary") : status;
+}
+
+static ndr_status compare_binaries(cl_program a, cl_program b, bool *are_same)
 {
     ndr_text of_a = { 0 }, of_b = { 0 };
-    const bool are_there = add_binary(a, &of_a) == NDR_OK && add_binary(b, &of_b) == NDR_OK;
-    const bool is_same = are_there && !of_a.failed && !of_b.failed && of_a.length == of_b.length
-                         && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
+    ndr_status status = read_binary(a, &of_a);
+    if (status == NDR_OK) status = read_binary(b, &of_b);
+    *are_same = status == NDR_OK && of_a.length > 0 && of_a.length == of_b.length
+                && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
     ndr_text_free(&of_a);
     ndr_text_free(&of_b);
-    return is_same;
+    return status;
 }
 
 static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
@@ -334,16 +343,18 @@ static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
 }
 
 /* The program of the store with a kernel of that name and that binary, or NULL. */
-static ndr_program *find_source(ndr_store *store, cl_program binary, const char *name)
+static ndr_status find_source(ndr_store *store, cl_program binary, const char *name, ndr_program **source)
 {
-    for (size_t i = 0; i < store->programs.capacity; ++i) {
+    *source = NULL;
+    for (size_t i = 0; i < store->programs.capacity && !*source; ++i) {
         ndr_program *program = store->programs.slots[i].value;
-        bool has = false;
-        if (program && program->cl != binary && !program->is_compiled && has_kernel(program, name, &has) == NDR_OK
-            && has && has_same_binary(program->cl, binary))
-            return program;
+        bool is_it = false;
+        if (!program || program->cl == binary || program->is_compiled) continue;
+        NDR_TRY(has_kernel(program, name, &is_it));
+        if (is_it) NDR_TRY(compare_binaries(program->cl, binary, &is_it));
+        if (is_it) *source = program;
     }
-    return NULL;
+    return NDR_OK;
 }
 
 /* As from disk. */
@@ -365,7 +376,12 @@ ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kern
 {
     const ndr_program *own = ndr_store_find_cl(store, binary);
     if (own && own->kernels.chars) return ndr_binary_read_kernel(own, k);
-    ndr_program *source = ndr_signature_is_told(k->cl, 0) ? NULL : find_source(store, binary, k->name);
+    cl_uint count = 0;
+    bool is_told = true;
+    ndr_program *source = NULL;
+    NDR_TRY_CL(clGetKernelInfo(k->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
+    if (count > 0) NDR_TRY(ndr_signature_is_told(k->cl, 0, &is_told));
+    if (!is_told) NDR_TRY(find_source(store, binary, k->name, &source));
     return source ? read_as_in(source, k) : ndr_signature_read(k, NULL, NULL);
 }
 

@@ -70,38 +70,24 @@ static bool is_about_the_text(cl_int error)
     }
 }
 
-static bool is_set(const char *variable)
+static void explain_folder(const char *folder, const char *variable, int error, ndr_text *out)
 {
-    const char *value = ndr_environment(variable);
-    return value && *value;
-}
-
-/* Whether a compiler cannot write to the folder `inner` of that variable's; without the variable, to `inner` itself. */
-static bool add_folder(const char *variable, const char *inner, ndr_text *out)
-{
-    ndr_text path = { 0 };
-    ndr_text_add(&path, "%s%s", is_set(variable) ? ndr_environment(variable) : "", inner);
-    const int error = path.failed ? 0 : ndr_folder_check_write(path.chars);
-    if (error)
-        ndr_text_add(out,
-                     "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
-                     "fails: %s; correct that, or set %s to another folder",
-                     path.chars, variable, ndr_errno_print(error).chars, variable);
-    ndr_text_free(&path);
-    return error != 0;
+    ndr_text_add(out,
+                 "the driver reports no error in the text; it may need to write to \"%s\" (from %s), where writing "
+                 "fails: %s; correct that, or set %s to another folder",
+                 folder, variable, ndr_errno_print(error).chars, variable);
 }
 
 /* Drivers do not tell that a folder of theirs cannot be written or is on a full disk: look. Compilers on the host write
- * to two: that of the first of these variables, and that of temporary files. */
+ * to two: that for what they keep, and that for temporary files. */
 static void explain_folders(ndr_text *out)
 {
-    static const char *const folders[][2] = { { "POCL_CACHE_DIR", "" },
-                                              { "XDG_CACHE_HOME", "" },
-                                              { "HOME", "/.cache" } };
-    size_t i = 0;
-    while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
-    const bool is_explained = i < NDR_COUNT_OF(folders) && add_folder(folders[i][0], folders[i][1], out);
-    if (!is_explained) (void)add_folder("TMPDIR", is_set("TMPDIR") ? "" : "/tmp", out);
+    ndr_text kept = { 0 };
+    const char *variable, *const set = ndr_environment("TMPDIR"), *const temporary = set && *set ? set : "/tmp";
+    const int error = ndr_drivers_check_folder(&kept, &variable), other = ndr_folder_check_write(temporary);
+    if (error) explain_folder(kept.chars, variable, error, out);
+    else if (other) explain_folder(temporary, "TMPDIR", other, out);
+    ndr_text_free(&kept);
 }
 
 static ndr_status fail_by_driver(cl_int error, const char *call, const char *title, const char *device, const char *log,
@@ -299,34 +285,41 @@ ndr_status ndr_build_get_text(cl_program program, char **text) { return read_inf
 
 /* ---- creating kernels ---- */
 
-/* Whether the program's text has `void name(`: clCreateKernel() does not find it, so it lacks `kernel`. */
-static bool has_plain_function(cl_program program, const char *name)
+static bool has_function(const char *code, const char *name)
 {
-    char *text;
-    ndr_code code = { 0 };
-    bool has = false;
-    if (ndr_build_get_text(program, &text) != NDR_OK) return false;
-    const char *at = ndr_code_read(text, &code) == NDR_OK ? code.chars.chars : NULL;
-    while (at && !has && (at = ndr_word_find(at, "void")) != NULL) {
+    for (const char *at = code; (at = ndr_word_find(at, "void")) != NULL;) {
         at = ndr_word_skip_blanks(at + strlen("void"));
         const char *list = ndr_word_take(at, name);
-        has = list && *list == '(';
+        if (list && *list == '(') return true;
     }
+    return false;
+}
+
+/* Whether the program's text has `void name(`: clCreateKernel() does not find it, so it lacks `kernel`. */
+static ndr_status find_plain_function(cl_program program, const char *name, bool *has)
+{
+    char *text;
+    ndr_code code;
+    NDR_TRY(ndr_build_get_text(program, &text));
+    const ndr_status status = ndr_code_read(text, &code);
+    *has = status == NDR_OK && has_function(code.chars.chars, name);
     ndr_code_free(&code);
     free(text);
-    return has;
+    return status;
 }
 
 /* PoCL prefixes a kernel with _cl_ if a built-in function has its name. */
-static const char *hint_for_name(cl_program program, const char *names, const char *name)
+static ndr_status find_hint(cl_program program, const char *names, const char *name, const char **hint)
 {
     char renamed[80];
+    bool is_plain = false;
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
-    return length < (int)sizeof renamed && strstr(names, renamed)
-               ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
-           : !ndr_word_find(names, name) && has_plain_function(program, name)
-               ? "; its text has a function of that name: write `kernel` in front of it"
-               : "";
+    const bool is_renamed = length < (int)sizeof renamed && strstr(names, renamed);
+    if (!is_renamed && !ndr_word_find(names, name)) NDR_TRY(find_plain_function(program, name, &is_plain));
+    *hint = is_renamed ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
+            : is_plain ? "; its text has a function of that name: write `kernel` in front of it"
+                       : "";
+    return NDR_OK;
 }
 
 /* Some drivers list nothing of a program without kernels. */
@@ -338,6 +331,24 @@ static ndr_status read_names(cl_program program, char **names)
     return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }
 
+static ndr_status fail_with_names(cl_program program, const char *title, const char *names, const char *name)
+{
+    const char *hint;
+    NDR_TRY(find_hint(program, names, name, &hint));
+    ndr_text list = { 0 };
+    for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
+        end = c + strcspn(c, ";");
+        if (strncmp(c, "ndr_probe_", 10) != 0)
+            ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
+    }
+    const char *shown = list.failed ? "others" : list.length ? list.chars : "none";
+    const ndr_status status =
+        ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
+                           title, name, shown, hint);
+    ndr_text_free(&list);
+    return status;
+}
+
 static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
 {
     char *names = NULL;
@@ -345,19 +356,7 @@ static ndr_status fail_to_find(cl_program program, const char *title, const char
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s", title, name,
                                   ndr_last_error());
-    ndr_text list = { 0 };
-    for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
-        end = c + strcspn(c, ";");
-        if (strncmp(c, "ndr_probe_", 10) != 0)
-            ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
-    }
-    const ndr_status status = ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
-                                                 "\"%s\" has no kernel called \"%s\"; it has %s%s", title, name,
-                                                 list.failed   ? "others"
-                                                 : list.length ? list.chars
-                                                               : "none",
-                                                 hint_for_name(program, names, name));
-    ndr_text_free(&list);
+    const ndr_status status = fail_with_names(program, title, names, name);
     free(names);
     return status;
 }

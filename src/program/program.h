@@ -120,7 +120,7 @@ typedef struct ndr_store {
     ndr_attachment base;  /* of the context; its lock is held for look-ups and changes of the tables */
     ndr_mutex build_lock; /* held while a thread builds, so that nothing is built twice */
     ndr_table programs, kernels;
-    int supports_ptx; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */
+    int supports_ptx, divides_rows; /* set by sub_group.c: 0 unknown, 1 no, 2 yes. Guarded by the build lock */
 } ndr_store;
 
 /* Get the store of a context; the first call creates it. */
@@ -457,7 +457,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel, const char *text, ndr_program 
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 
 /* Whether the driver tells the name and type of a parameter. */
-bool ndr_signature_is_told(cl_kernel kernel, cl_uint index);
+ndr_status ndr_signature_is_told(cl_kernel kernel, cl_uint index, bool *is_told);
 
 /* Pure: whether compilers get vector instructions out of the loop of one item: on CPUs, if a register does not hold
  * several items. */

@@ -152,17 +152,21 @@ static ndr_status set_unknown(ndr_param *param)
 
 /* The driver may not know names and types of a kernel built without -cl-kernel-arg-info, from a binary or from
  * SPIR-V. */
-bool ndr_signature_is_told(cl_kernel kernel, cl_uint index)
+ndr_status ndr_signature_is_told(cl_kernel kernel, cl_uint index, bool *is_told)
 {
     size_t bytes = 0;
     const cl_int error = ndr_cl.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, 0, NULL, &bytes);
-    return error != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && (error != CL_SUCCESS || bytes > 1);
+    *is_told = error == CL_SUCCESS && bytes > 1;
+    if (error != CL_KERNEL_ARG_INFO_NOT_AVAILABLE) NDR_TRY_CL_AS("clGetKernelArgInfo", error);
+    return NDR_OK;
 }
 
 /* Without a text there is no probe, so the size of a typedef is unknown. */
 static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param *param)
 {
-    if (!ndr_signature_is_told(kernel, index)) return set_unknown(param);
+    bool is_told;
+    NDR_TRY(ndr_signature_is_told(kernel, index, &is_told));
+    if (!is_told) return set_unknown(param);
     NDR_TRY(read_param(kernel, index, param));
     if (param->kind == NDR_PARAM_BYTES && param->size_bytes == 0) param->kind = NDR_PARAM_ANY;
     return NDR_OK;

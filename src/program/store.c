@@ -46,7 +46,7 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 {
     ndr_kernel *made = ndr_handle_new(NDR_HANDLE_KERNEL, sizeof *made, context->checker != NULL);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a kernel");
-    ndr_mutex_init(&made->lock);
+    ndr_mutex_init(&made->lock, NDR_LOCK_KERNEL);
     made->context = context;
     made->key = key;
     *kernel = made;
@@ -98,7 +98,7 @@ void ndr_program_free(ndr_program *program)
     free(program);
 }
 
-static void open_store(ndr_attachment *made) { ndr_mutex_init(&((ndr_store *)made)->build_lock); }
+static void open_store(ndr_attachment *made) { ndr_mutex_init(&((ndr_store *)made)->build_lock, NDR_LOCK_BUILD); }
 
 static void close_store(ndr_attachment *gone)
 {
@@ -114,7 +114,7 @@ static void close_store(ndr_attachment *gone)
 
 ndr_status ndr_store_get(ndr_context *context, ndr_store **store)
 {
-    static const ndr_attachment_kind kind = { "a kernel store", sizeof(ndr_store), open_store, close_store };
+    static const ndr_attachment_kind kind = { "a kernel store", sizeof(ndr_store), NDR_LOCK_STORE, open_store, close_store };
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
     *store = (ndr_store *)found;

@@ -45,6 +45,70 @@ static ndr_status probe_ptx(ndr_context *context, bool *supports)
     return NDR_OK;
 }
 
+/* ---- rows ---- */
+
+/* Whether the driver divides each row of a group by itself without saying so: it names a largest size that such rows
+ * cannot have. A row is the items along OpenCL's dimension 0; in the group asked about, each has one. */
+static ndr_status divides_rows(const ndr_context *context, cl_kernel kernel, bool *rows)
+{
+    static const size_t column[] = { 1, 4 };
+    size_t largest, count;
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel, context->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof column,
+                                       column, sizeof largest, &largest, NULL));
+    NDR_TRY_CL(clGetKernelSubGroupInfo(kernel, context->device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, sizeof column,
+                                       column, sizeof count, &count, NULL));
+    *rows = largest > 1 && count == column[1];
+    return NDR_OK;
+}
+
+static ndr_status ask_a_kernel(const ndr_context *context, cl_program program, bool *rows)
+{
+    cl_int error;
+    cl_kernel kernel = ndr_cl.clCreateKernel(program, "probe", &error);
+    NDR_TRY_CL_AS("clCreateKernel", error);
+    const ndr_status status = divides_rows(context, kernel, rows);
+    ndr_cl.clReleaseKernel(kernel);
+    return status;
+}
+
+static ndr_status build_and_ask(ndr_context *context, bool *rows)
+{
+    static const char probe[] =
+        "#if defined(cl_khr_subgroups) && __OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300\n"
+        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+        "#endif\n"
+        "kernel void probe(global uint *x) { x[get_global_id(0)] = get_sub_group_id(); }\n";
+    cl_program program = NULL;
+    NDR_TRY(ndr_build_try(context, probe, "", &program));
+    *rows = false;
+    if (!program) return NDR_OK;
+    const ndr_status status = ask_a_kernel(context, program, rows);
+    ndr_cl.clReleaseProgram(program);
+    return status;
+}
+
+/* As divides_rows(), for the device's own sub-groups; asked and kept like probe_ptx(). */
+static ndr_status probe_rows(ndr_context *context, bool *rows)
+{
+    static const char question[] = "sub-groups divide rows";
+    ndr_store *store;
+    NDR_TRY(ndr_store_get(context, &store));
+    if (store->divides_rows == 0) {
+        ndr_text kept = { 0 };
+        bool answer = false;
+        if (ndr_cache_get(context, question, &kept)) {
+            answer = strcmp(kept.chars, "yes") == 0;
+        } else {
+            NDR_TRY(build_and_ask(context, &answer));
+            ndr_cache_put(context, question, answer ? "yes" : "no", answer ? 3 : 2);
+        }
+        ndr_text_free(&kept);
+        store->divides_rows = answer ? 2 : 1;
+    }
+    *rows = store->divides_rows == 2;
+    return NDR_OK;
+}
+
 /* ---- choosing ---- */
 
 static ndr_status refuse_native_size(const ndr_device_info *device, size_t requested)
@@ -66,6 +130,18 @@ static ndr_status check_native_size(const ndr_device_info *device, size_t reques
     return refuse_native_size(device, requested);
 }
 
+static ndr_status choose_native(ndr_context *context, ndr_program *program, ndr_text *options)
+{
+    program->sub_groups = NDR_SUB_GROUP_NATIVE;
+    ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
+    if (!program->uses_sub_groups) return NDR_OK;
+    if (program->sub_group_size) NDR_TRY(check_native_size(&context->caps.info, program->sub_group_size));
+    bool rows;
+    NDR_TRY(probe_rows(context, &rows));
+    if (rows) ndr_text_add(options, " -DNDR_SUB_GROUPS_IN_ROWS=1");
+    return NDR_OK;
+}
+
 ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
                                  ndr_text *options)
 {
@@ -80,9 +156,7 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
     program->sub_group_size = requested;
     program->uses_sub_groups = ndr_source_includes(text, "ndr/sub_group.clh");
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
-        if (requested && program->uses_sub_groups) NDR_TRY(check_native_size(device, requested));
-        program->sub_groups = NDR_SUB_GROUP_NATIVE;
-        ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
+        return choose_native(context, program, options);
     } else if (supports_ptx && (requested == 0 || requested == device->warp_size)) {
         program->sub_groups = NDR_SUB_GROUP_WARP;
         program->sub_group_size = device->warp_size;
@@ -131,8 +205,11 @@ static ndr_status query_native(const ndr_kernel *kernel, const ndr_range *local,
     size_t max_size, count;
     NDR_TRY(query_driver(kernel, local, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &max_size));
     NDR_TRY(query_driver(kernel, local, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &count));
+    bool rows;
+    NDR_TRY(divides_rows(kernel->context, kernel->cl, &rows));
     const size_t size = kernel->sub_group_size ? kernel->sub_group_size : max_size;
-    info->max_size = ndr_max_size(1, ndr_min_size(size, items));
+    const size_t longest = rows ? local->size[local->dims - 1] : items;
+    info->max_size = ndr_max_size(1, ndr_min_size(size, longest));
     info->count = ndr_max_size(size == max_size ? count : 0, ndr_ceil_div(items, info->max_size));
     return NDR_OK;
 }

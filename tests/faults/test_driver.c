@@ -1011,6 +1011,49 @@ static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
     ndr_context_destroy(checked);
 }
 
+/* LeakSanitizer must not report what the driver may still use. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
+/* Both are refused if the wait for the zones is; without has_waited the driver cannot wait for their queue, either. */
+static void refuse_to_wait_for_zones(ndr_context *checked, bool has_waited)
+{
+    ndr_buffer *none = NULL;
+    ndr_shared *no_memory = NULL;
+    ndr_shared_info info;
+    const alive then = now;
+    memset(calls, 0, sizeof calls);
+    refuse(CALL_clWaitForEvents, 0, CL_OUT_OF_RESOURCES);
+    if (!has_waited) refuse_also(CALL_clFinish);
+    assert_refused(NDR_DRIVER_ERROR, ndr_buffer_create(checked, 100, &none), "clWaitForEvents gave CL_OUT_OF_RESOURCES",
+                   has_waited ? "" : "; a copy of guard zones may still be running: its memory is kept until the process "
+                                     "ends");
+    assert_true(refuse_none());
+    assert_int_equal(strstr(ndr_last_error(), "may still be running") == NULL, has_waited);
+    assert_int_equal(calls[CALL_clFinish], 1);
+    assert_int_equal(now.blocks, then.blocks + !has_waited);
+    assert_ok(ndr_shared_get_info(checked, NDR_SHARED_ANY, &info));
+    refuse(CALL_clWaitForEvents, 0, CL_OUT_OF_RESOURCES);
+    if (!has_waited) refuse_also(CALL_clFinish);
+    if (info.is_available) assert_refused(NDR_DRIVER_ERROR, ndr_shared_create(checked, NDR_SHARED_ANY, 100, &no_memory), "");
+    refuse_none();
+    assert_int_equal(now.shared, then.shared + (info.is_available && !has_waited));
+}
+
+/* Their memory is freed once the driver has ended the copy, or never. */
+static void test_driver__refuses_to_wait_for_guard_zones(void **state)
+{
+    (void)state;
+    for (int has_waited = 1; has_waited >= 0; --has_waited) {
+        ndr_context *checked;
+        if (__lsan_disable) __lsan_disable();
+        assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &checked));
+        refuse_to_wait_for_zones(checked, has_waited);
+        ndr_context_destroy(checked);
+        if (__lsan_enable) __lsan_enable();
+    }
+}
+
 /* ---- counting references ---- */
 
 static void test_driver__needs_no_second_count_of_an_event(void **state)
@@ -1316,6 +1359,7 @@ int main(void)
         cmocka_unit_test(test_driver__makes_a_checked_buffer_whole_or_not_at_all),
         cmocka_unit_test(test_driver__opens_a_checked_context_whole_or_not_at_all),
         cmocka_unit_test(test_driver__refuses_to_look_at_what_a_launch_did),
+        cmocka_unit_test(test_driver__refuses_to_wait_for_guard_zones),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -916,6 +916,16 @@ static void check_sentence(const refusal *r, size_t at, ndr_status status)
         fail_at(r, at, "the status is for mistakes of the caller");
 }
 
+/* The context keeps some. */
+static void release_failed_events(void)
+{
+    const unsigned usual = ndr_max_failed_events;
+    if (!context) return;
+    ndr_max_failed_events = 0;
+    ndr_failed_trim(context);
+    ndr_max_failed_events = usual;
+}
+
 /* Play the scene. Returns whether a step reported the refusal. If libndr does not need the call, no step does. A call
  * that depends on time, such as that for a list of work that has not ended, may not be made at all this time. */
 static bool play(const refusal *r)
@@ -935,6 +945,7 @@ static bool play(const refusal *r)
     is_made = refuse_none() || has_failed;
     end_scene(NULL);
     while (atomic_load(&threads_running) > 0) ndr_thread_yield();
+    release_failed_events();
     return has_failed;
 }
 

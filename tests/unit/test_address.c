@@ -187,7 +187,7 @@ static void test_address__declarations_are_checked(void **state)
                    ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches_buffer(foreign)),
                    "ndr_reaches_buffer() 0 belongs to another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_reaches_buffer(plain), ndr_struct(box, b)),
-                   "takes 1 argument, but 2 are given", "put ndr_reaches() after them");
+                   "takes 1 argument, but 2 are given", "move ndr_reaches() behind them");
     ndr_buffer_destroy(plain);
     ndr_buffer_destroy(foreign);
     ndr_context_destroy(other);

@@ -545,8 +545,8 @@ static void test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of(voi
     assert_ok(ndr_buffer_create(other, 4, &x));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, adopted, ndr_range_1d(1), x),
                    "kernel \"guarded\" takes 2 arguments, but 1 is given; its parameters are ? (type unknown), ",
-                   "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: get a "
-                   "kernel that has one from its source");
+                   "; the driver does not describe them, so the hidden one of NDR_RANGE or NDR_ND_RANGE counts: build "
+                   "the program with -cl-kernel-arg-info, or get a kernel that has one from its source");
     ndr_buffer_destroy(x);
     ndr_queue_destroy(on);
     ndr_cl.clReleaseKernel(cl);

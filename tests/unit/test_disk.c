@@ -906,10 +906,10 @@ static void test_disk__refuses_words_that_it_does_not_know(void **state)
     static const char *const limits[] = { "big", "0", "00", "-1", "1.5", "12 MiB", " 3" };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
         assert_refused(NDR_BAD_ARGUMENT, ndr_disk_check(folders[i], NULL), "NDR_CACHE is \"", folders[i],
-                       "\"; it takes off, or the path of a folder, which begins with /");
+                       "\"; set it to off, or to the path of a folder, which begins with /");
     for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i)
         assert_refused(NDR_BAD_ARGUMENT, ndr_disk_check("/a", limits[i]), "NDR_CACHE_MIB is \"", limits[i],
-                       "\"; it takes a number of MiB, 1 or more; NDR_CACHE=off keeps nothing");
+                       "\"; set it to a number of MiB, 1 or more; NDR_CACHE=off keeps nothing");
     assert_ok(ndr_disk_check(NULL, NULL));
     assert_ok(ndr_disk_check("", ""));
     assert_ok(ndr_disk_check("off", "1"));

@@ -608,7 +608,7 @@ static void test_groups__of_no_items_are_refused(void **state)
 {
     (void)state;
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_2d(2, 3), ndr_range_2d(4, 0)), rules_for(NDR_FORM_ND_RANGE),
-            "local size (4, 0) is 0 in dimension 1; all zeros let the library choose");
+            "local size (4, 0) is 0 in dimension 1; set every dimension, or leave all 0");
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_3d(2, 3, 1), ndr_range_3d(0, 4, 4)), rules_for(NDR_FORM_PLAIN),
             "local size (0, 4, 4) is 0 in dimension 0");
 }

@@ -190,7 +190,7 @@ static void test_shared__wrong_arguments_are_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x)), "argument 1",
                    "is given ndr_reaches(), which is not an argument; put it after the last argument");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), 1),
-                   "takes 2 arguments, but 3 are given", "; put ndr_reaches() after them");
+                   "takes 2 arguments, but 3 are given", "; move ndr_reaches() behind them");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(NULL)),
                    "ndr_reaches() 0 is a NULL shared allocation");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(x), ndr_reaches(foreign)),

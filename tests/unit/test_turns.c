@@ -271,6 +271,40 @@ static void test_turns__go_to_others_while_a_launch_cannot_start(void **state)
     close_scene(&s);
 }
 
+/* ---- a host task between a reduction's workspace and its launch ---- */
+
+static __typeof__(clSetKernelArg) *real_set;
+static scene *task_scene; /* NULL: the task is enqueued */
+
+static cl_int CL_API_CALL enqueue_task_and_set(cl_kernel kernel, cl_uint index, size_t bytes, const void *value)
+{
+    scene *const s = task_scene;
+    task_scene = NULL;
+    if (s) assert_ok(ndr_host_task(s->line, run_call, s, NULL));
+    return real_set(kernel, index, bytes, value);
+}
+
+static void test_turns__a_host_task_needs_no_workspace_that_is_lent(void **state)
+{
+    (void)state;
+    scene s = open_scene();
+    ndr_buffer *ones = buffer_of(sizeof(int32_t[4]), (const int32_t[4]){ 1, 1, 1, 1 });
+    ndr_buffer *out = buffer_of(sizeof(int32_t), NULL);
+    int32_t got = 0;
+    s.call = reduce_behind_itself;
+    task_scene = &s;
+    real_set = ndr_cl.clSetKernelArg, ndr_cl.clSetKernelArg = enqueue_task_and_set;
+    const ndr_status status = ndr_launch(s.line, sum, ndr_range_1d(4), ones, ndr_reducer(NDR_OP_SUM, 0, out, 0));
+    ndr_cl.clSetKernelArg = real_set;
+    assert_null(task_scene);
+    assert_ok(status);
+    assert_ok(ndr_buffer_read(s.line, out, 0, sizeof got, &got));
+    assert_int_equal(got, 4);
+    ndr_buffer_destroy(ones);
+    ndr_buffer_destroy(out);
+    close_scene(&s);
+}
+
 /* ---- long waits ---- */
 
 static char logged[1024]; /* the first warning that contains `user` */
@@ -343,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_turns__name_the_launch_of_a_host_task),
         cmocka_unit_test(test_turns__name_two_launches_if_one_was_not_waited_for),
         cmocka_unit_test(test_turns__go_to_others_while_a_launch_cannot_start),
+        cmocka_unit_test(test_turns__a_host_task_needs_no_workspace_that_is_lent),
         cmocka_unit_test(test_turns__warn_of_a_kernel_that_does_not_end),
         cmocka_unit_test(test_turns__warn_of_an_event_that_nobody_ends),
     };

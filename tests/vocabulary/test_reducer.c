@@ -640,8 +640,9 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, plain, n, sum), "takes a buffer", "a reducer");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, ndr_reducer(NDR_OP_SUM, r, r, 0), least, most),
                    "argument 1", "ndr_reducer a number");
-    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(2, 1), r, sum, least, most), "reducers",
-                   "ndr_range");
+    assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(2, 1), r, sum, least, most),
+                   "kernel \"looked_at\" has reducers (NDR_REDUCTION)", "launch it over an ndr_range without a local size",
+                   "for groups, write NDR_ND_RANGE and ndr_reduce_over_group()", "ndr_reduce()");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_groups_of(n, ndr_range_1d(0)), r, sum, least, most),
                    "reducers", "ndr_range");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_range_2d(2, 1), r, sum, least, most), "looked_at");
@@ -652,6 +653,47 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     read_buffer(r, now, sizeof now);
     assert_memory_equal(now, old, sizeof now);
     ndr_buffer_destroy(r);
+}
+
+/* As docs/vocabulary/reduction.md and that sentence say. */
+static const char in_groups[] =
+    "#include \"ndr/group.clh\"\n"
+    "#define SUM_OF_GROUPS(dims) \\\n"
+    "kernel void groups_##dims(global const int *x, global int *sums, NDR_ND_RANGE(dims)) \\\n"
+    "{ \\\n"
+    "    const ndr_nd_item it = NDR_ND_ITEM(dims); \\\n"
+    "    const ndr_group g = ndr_get_group(it); \\\n"
+    "    const int sum = ndr_reduce_over_group(g, x[ndr_global_linear_id(it)], NDR_PLUS); \\\n"
+    "    if (ndr_leader(g)) sums[ndr_group_linear_id(it)] = sum; \\\n"
+    "}\n"
+    "SUM_OF_GROUPS(1)\nSUM_OF_GROUPS(2)\nSUM_OF_GROUPS(3)\n";
+
+static void check_groups(const char *name, ndr_nd_range range, size_t groups)
+{
+    static int32_t values[1024];
+    int32_t wanted = 0, got;
+    const size_t count = ndr_sizes_product(range.global.dims, range.global.size);
+    ndr_kernel *k = kernel_of(in_groups, name);
+    skip_without_group(k, count / groups);
+    for (size_t i = 0; i < count; ++i) wanted += values[i] = (int32_t)(i * i % 1009) - 300;
+    ndr_buffer *in = buffer_of(sizeof values, values), *sums = buffer_of(groups * sizeof got, NULL),
+               *sum = buffer_of(sizeof got, NULL);
+    assert_ok(ndr_launch(queue, k, range, in, sums));
+    assert_ok(ndr_reduce(queue, &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { sums, 0 },
+                                                    .count = groups, .output = { sum, 0 } }, NULL));
+    read_buffer(sum, &got, sizeof got);
+    assert_int_equal(got, wanted);
+    ndr_buffer_destroy(in);
+    ndr_buffer_destroy(sums);
+    ndr_buffer_destroy(sum);
+}
+
+static void test_reducer__is_not_needed_for_groups_of_a_given_size(void **state)
+{
+    (void)state;
+    check_groups("groups_1", ndr_nd_range_1d(1024, 64), 16);
+    check_groups("groups_2", ndr_nd_range_2d(16, 24, 4, 8), 12);
+    check_groups("groups_3", ndr_nd_range_3d(4, 6, 8, 2, 3, 4), 8);
 }
 
 static void assert_no_kernel(const char *source, const char *part)
@@ -745,6 +787,7 @@ int main(void)
         cmocka_unit_test(test_reducer__sums_halves_as_floats),
         cmocka_unit_test(test_reducer__of_bits_is_a_logical_operator),
         cmocka_unit_test(test_reducer__that_does_not_fit_is_refused),
+        cmocka_unit_test(test_reducer__is_not_needed_for_groups_of_a_given_size),
         cmocka_unit_test(test_reducer__kernel_that_may_lose_values_does_not_build),
         cmocka_unit_test(test_reducer__kernel_with_a_slip_is_told_what_to_write),
         cmocka_unit_test(test_reducer__needs_a_compiler_with_variadic_macros),

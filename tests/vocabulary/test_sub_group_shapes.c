@@ -1,4 +1,4 @@
-/* test_sub_group_shapes.c - sub-groups in groups of every shape: items and host report the same sizes.
+/* test_sub_group_shapes.c - sub-groups in groups of every shape: items and host report the sizes that there are.
  *
  * A case is a shape of 1 to 3 dimensions and up to 64 items, and a requested size. If the device has its own
  * sub-groups, a case runs twice, the second time without the driver's shuffles. Items then exchange values through the
@@ -134,7 +134,7 @@ static void expect(size_t item, const char *what, size_t got, size_t wanted)
 
 static void expect_that(size_t item, const char *what, bool holds) { expect(item, what, holds, true); }
 
-/* Each item has its own place, and each sub-group has as many items as its items report. */
+/* Each item has its own place, each sub-group has as many items as its items report, the largest as all report. */
 static void check_partition(size_t items)
 {
     size_t members[MAX_ITEMS] = { 0 };
@@ -149,8 +149,13 @@ static void check_partition(size_t items)
         whose[p->id][p->local_id] = i + 1;
         ++members[p->id];
     }
+    size_t largest = 0;
     for (size_t i = 0; i < items; ++i) expect(i, "range", places[i].local_range, members[places[i].id]);
-    for (size_t id = 0; id < places[0].count; ++id) expect_that(0, "a sub-group has items", members[id] > 0);
+    for (size_t id = 0; id < places[0].count; ++id) {
+        expect_that(0, "a sub-group has items", members[id] > 0);
+        if (members[id] > largest) largest = members[id];
+    }
+    for (size_t i = 0; i < items; ++i) expect(i, "largest", places[i].max_local_range, largest);
 }
 
 static void check_host(ndr_kernel *kernel, size_t items)
@@ -228,6 +233,32 @@ static void test_sub_group_shapes__may_be_cut_row_by_row(void **state)
         for (size_t k = 0; k < size_count; ++k) assert_true(run_case(rows[i], sizes[k]) > 0);
 }
 
+/* The last row of (3, 3) in groups of (2, 3) is a group of its own. What is the largest must not depend on the group. */
+static void test_sub_group_shapes__have_one_largest_size_at_split_edges(void **state)
+{
+    (void)state;
+    const ndr_nd_range range = { .global = ndr_range_2d(3, 3), .local = ndr_range_2d(2, 3), .edge = NDR_EDGE_SPLIT };
+    const ndr_kernel_desc desc = {
+        .name = "largest",
+        .source = "#include \"ndr/sub_group.clh\"\n"
+                  "kernel void largest(global uint *out, NDR_ND_RANGE(2))\n"
+                  "{\n"
+                  "    const ndr_nd_item it = NDR_ND_ITEM(2);\n"
+                  "    out[ndr_global_linear_id(it)] = ndr_max_local_range(ndr_get_sub_group(it));\n"
+                  "}\n",
+    };
+    ndr_kernel *kernel = NULL;
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    ndr_sub_group_info info;
+    assert_ok(ndr_kernel_get_sub_groups(kernel, &range.local, &info));
+    uint32_t largest[9];
+    ndr_buffer *out = buffer_of(sizeof largest, NULL);
+    assert_ok(ndr_launch(queue, kernel, range, out));
+    read_buffer(out, largest, sizeof largest);
+    ndr_buffer_destroy(out);
+    for (size_t i = 0; i < sizeof largest / sizeof largest[0]; ++i) assert_int_equal(largest[i], info.max_size);
+}
+
 /* ---- all of them, or some ---- */
 
 static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **state)
@@ -255,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sub_group_shapes__may_be_cut_row_by_row),
+        cmocka_unit_test(test_sub_group_shapes__have_one_largest_size_at_split_edges),
         cmocka_unit_test(test_sub_group_shapes__tell_items_and_host_what_there_is),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
