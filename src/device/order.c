@@ -350,10 +350,14 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
     if (!queue->failed) queue->failed = ndr_event_keep(event);
 }
 
-static bool is_in_queue(const ndr_event *event, size_t wait) { return wait >= event->wait_count - event->waits_in_order; }
+static bool is_in_queue(const ndr_event *event, size_t wait)
+{
+    return wait >= event->wait_count - event->waits_in_order;
+}
 
-/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail before
- * that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
+/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail
+ * before that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also
+ * stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
@@ -469,7 +473,7 @@ static void add_held_back(held_back *sum, const ndr_event *event, const ndr_even
     sum->is_behind = sum->is_behind || event == failing || event->is_behind;
 }
 
-/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind it wait for that. */
+/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind wait for that. */
 static void add_held_back_before(held_back *sum, const ndr_event *event)
 {
     if (is_unfinished(event)) return;

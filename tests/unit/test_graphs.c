@@ -1,7 +1,7 @@
 /* test_graphs.c - random graphs of work, some of which fails in the middle, compared with a model.
  *
- * A graph has up to 24 nodes: users' events, commands and host tasks, in up to three queues, in order and out of order.
- * Each command has a slot of a shared buffer, which it writes once, from the slots of two nodes that it waits for. Up to
+ * A graph has up to 24 nodes: users' events, commands and host tasks, in up to three queues, in order and out of
+ * order. Each command has a slot of a shared buffer, which it writes once, from the slots of two nodes that it waits for. Up to
  * three threads enqueue the nodes, two end the users' events, and one waits for events meanwhile. Then each node must
  * have run or have failed: for what must have run the slot has the value of the model, and for what failed it is
  * untouched, and the sentence names a node that was to fail and comes before.
@@ -375,7 +375,7 @@ static void wait_until_enqueued(const node *n)
 }
 
 /* False: one of the nodes before was refused. */
-static bool collect(const node *n, ndr_event **events)
+static bool collect(node *n, ndr_event **events)
 {
     bool are_all = true;
     for (unsigned w = 0; w < n->wait_count; ++w) {
@@ -383,7 +383,8 @@ static bool collect(const node *n, ndr_event **events)
         wait_until_enqueued(before);
         events[w] = before->event;
         if (atomic_load(&before->stage) != REFUSED) continue;
-        if (are_all) note((node *)(uintptr_t)n, before->status), memcpy((char *)(uintptr_t)n->sentence, before->sentence, sizeof n->sentence);
+        n->status = before->status;
+        memcpy(n->sentence, before->sentence, sizeof n->sentence);
         are_all = false;
     }
     return are_all;
@@ -393,9 +394,11 @@ static void enqueue(node *n)
 {
     ndr_event *events[MOST_WAITS] = { NULL }, *made = NULL;
     ndr_queue *const line = g.lines[n->queue];
+    ndr_event **const to = n->is_wanted ? &made : NULL;
     if (!collect(n, events)) n->is_wanted = false;
     else if (n->kind == FINISH) note(n, ndr_queue_finish(line));
-    else note(n, enqueue_on(n->wait_count ? ndr_after_all(line, events, n->wait_count) : line, n, n->is_wanted ? &made : NULL));
+    else if (n->wait_count == 0) note(n, enqueue_on(line, n, to));
+    else note(n, enqueue_on(ndr_after_all(line, events, n->wait_count), n, to));
     for (unsigned w = 0; w < n->wait_count; ++w) stop_using(&g.nodes[n->waits[w]]);
     n->event = made;
     if (made && n->has_callback) add_callback(n);
