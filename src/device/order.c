@@ -351,10 +351,14 @@ static void note_failure(ndr_queue *queue, ndr_event *event)
     if (!queue->failed) queue->failed = ndr_event_keep(event);
 }
 
-static bool is_in_queue(const ndr_event *event, size_t wait) { return wait >= event->wait_count - event->waits_in_order; }
+static bool is_in_queue(const ndr_event *event, size_t wait)
+{
+    return wait >= event->wait_count - event->waits_in_order;
+}
 
-/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail before
- * that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also stays in the list until all before it are gone. */
+/* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail
+ * before that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also
+ * stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
@@ -470,12 +474,19 @@ static void add_held_back(held_back *sum, const ndr_event *event, const ndr_even
     sum->is_behind = sum->is_behind || event == failing || event->is_behind;
 }
 
-/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind it wait for that. */
+/* Work that failed early does not end what it waited for in its queue. Some drivers let what is behind wait for that. */
 static void add_held_back_before(held_back *sum, const ndr_event *event)
 {
     if (is_unfinished(event)) return;
     sum->is_held_back = sum->is_held_back || event->is_held_back;
     sum->is_behind = sum->is_behind || event->is_behind;
+}
+
+/* Of work that has ended only what comes before it in its queue, in order. */
+static size_t find_first_wait(const ndr_queue *queue, const ndr_event *event)
+{
+    if (is_unfinished(event)) return 0;
+    return event->wait_count - (queue->is_out_of_order ? 0 : event->waits_in_order);
 }
 
 /* Go through a queue's events once. Returns whether one of them was found to be held back or behind. */
@@ -484,8 +495,7 @@ static bool spread_in_queue(const ndr_queue *queue, const ndr_event *failing)
     bool has_changed = false;
     for (ndr_event *event = queue->tracked; event; event = event->next) {
         held_back own = { false, false };
-        if (settle(event) && !event->next) continue; /* no event of the queue asks for it */
-        for (size_t i = 0; i < event->wait_count; ++i) {
+        for (size_t i = find_first_wait(queue, event); i < event->wait_count; ++i) {
             add_held_back(&own, event->waits[i], failing);
             if (is_in_queue(event, i)) add_held_back_before(&own, event->waits[i]);
         }

@@ -672,7 +672,8 @@ static bool pause_one(size_t index, bool is_behind, ender *end)
     ndr_thread_join(paused_thread);
     for (size_t i = 0; i <= OTHERS; ++i) ndr_thread_join(threads[i]);
     close_scene(&s);
-    if (!is_reached) assert_int_equal(a.status, NDR_UNSUPPORTED);
+    const bool is_other_call = takes_turns && actions[index].in_driver == CALL_clFinish; /* a marker takes its place */
+    if (!is_reached && !is_other_call) assert_int_equal(a.status, NDR_UNSUPPORTED);
     return is_reached;
 }
 

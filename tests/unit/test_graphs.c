@@ -1,10 +1,10 @@
 /* test_graphs.c - random graphs of work, some of which fails in the middle, compared with a model.
  *
- * A graph has up to 24 nodes: users' events, commands and host tasks, in up to three queues, in order and out of order.
- * Each command has a slot of a shared buffer, which it writes once, from the slots of two nodes that it waits for. Up to
- * three threads enqueue the nodes, two end the users' events, and one waits for events meanwhile. Then each node must
- * have run or have failed: for what must have run the slot has the value of the model, and for what failed it is
- * untouched, and the sentence names a node that was to fail and comes before.
+ * A graph has up to 24 nodes: users' events, commands and host tasks, in up to three queues, in order and out of
+ * order. Each command has a slot of a shared buffer, which it writes once, from the slots of two nodes that it waits
+ * for. Up to three threads enqueue the nodes, two end the users' events, and one waits for events meanwhile. Then each
+ * node must have run or have failed: for what must have run the slot has the value of the model, and for what failed it
+ * is untouched, and the sentence names a node that was to fail and comes before.
  *
  * NDR_TEST_GRAPHS=n makes n graphs, NDR_TEST_LONG=1 100 000. The seed is printed, and NDR_TEST_SEED=s begins with the
  * graph of seed s: its plan is the same, but the order between threads differs. */
@@ -375,7 +375,7 @@ static void wait_until_enqueued(const node *n)
 }
 
 /* False: one of the nodes before was refused. */
-static bool collect(const node *n, ndr_event **events)
+static bool collect(node *n, ndr_event **events)
 {
     bool are_all = true;
     for (unsigned w = 0; w < n->wait_count; ++w) {
@@ -383,7 +383,8 @@ static bool collect(const node *n, ndr_event **events)
         wait_until_enqueued(before);
         events[w] = before->event;
         if (atomic_load(&before->stage) != REFUSED) continue;
-        if (are_all) note((node *)(uintptr_t)n, before->status), memcpy((char *)(uintptr_t)n->sentence, before->sentence, sizeof n->sentence);
+        n->status = before->status;
+        memcpy(n->sentence, before->sentence, sizeof n->sentence);
         are_all = false;
     }
     return are_all;
@@ -393,9 +394,11 @@ static void enqueue(node *n)
 {
     ndr_event *events[MOST_WAITS] = { NULL }, *made = NULL;
     ndr_queue *const line = g.lines[n->queue];
+    ndr_event **const to = n->is_wanted ? &made : NULL;
     if (!collect(n, events)) n->is_wanted = false;
     else if (n->kind == FINISH) note(n, ndr_queue_finish(line));
-    else note(n, enqueue_on(n->wait_count ? ndr_after_all(line, events, n->wait_count) : line, n, n->is_wanted ? &made : NULL));
+    else if (n->wait_count == 0) note(n, enqueue_on(line, n, to));
+    else note(n, enqueue_on(ndr_after_all(line, events, n->wait_count), n, to));
     for (unsigned w = 0; w < n->wait_count; ++w) stop_using(&g.nodes[n->waits[w]]);
     n->event = made;
     if (made && n->has_callback) add_callback(n);
@@ -480,15 +483,16 @@ static bool must_have_failed(const node *n)
     return n->fails && n->kind == GATE;
 }
 
-/* A sentence names the node that was to fail: "lost by <3>". */
+/* A sentence names the node that was to fail: "lost by <3>". Intel's runtime may report a failure of a wait only. */
 static bool has_reason(const node *n)
 {
     const char *const at = strstr(n->sentence, "lost by <");
-    return at && n->may >> strtoul(at + 9, NULL, 10) & 1;
+    if (!at) return is_fragile && n->may != 0;
+    return n->may >> strtoul(at + 9, NULL, 10) & 1;
 }
 
-/* The failure of a queue is reported once with its reason. Another ndr_queue_finish() may know only that the last launch
- * has failed. */
+/* The failure of a queue is reported once with its reason. Another ndr_queue_finish() may know only that the last
+ * launch has failed. */
 static bool has_reason_of_queue(const node *n)
 {
     return has_reason(n) || (n->may != 0 && strstr(n->sentence, "the last launch was enqueued, but failed"));
@@ -497,9 +501,12 @@ static bool has_reason_of_queue(const node *n)
 static void check_status(const node *n)
 {
     if (!is_known(n)) return;
-    if (must_have_failed(n) && !has_failed(n) && !is_fragile) go_wrong(n, "it did not fail, although what it waits for did");
-    if (n->fails && n->kind == TASK && atomic_load(&n->has_run) && !has_failed(n)) go_wrong(n, "a task that failed did not");
-    if (has_failed(n) && !(n->kind == FINISH ? has_reason_of_queue(n) : has_reason(n))) go_wrong(n, "no reason to fail, or another one");
+    if (has_failed(n)) {
+        if (!(n->kind == FINISH ? has_reason_of_queue(n) : has_reason(n))) go_wrong(n, "no reason to fail, or another");
+        return;
+    }
+    if (must_have_failed(n) && !is_fragile) go_wrong(n, "it did not fail, although what it waits for did");
+    if (n->fails && n->kind == TASK && atomic_load(&n->has_run)) go_wrong(n, "a task that failed did not");
 }
 
 static bool writes(const node *n)
@@ -543,7 +550,8 @@ static void check_values(const node *n)
     const int32_t *const got = reads(n) ? n->got : slot + FIRST;
     const bool is_untouched = is_all(got, INTS, reads(n) ? UNTOUCHED : 0);
     const bool may_have_run = !has_failed(n) || is_fragile, may_not_have = !is_known(n) ? n->may != 0 : has_failed(n);
-    if (!is_all(slot, FIRST, 0) || !is_all(slot + FIRST + INTS, PITCH - FIRST - INTS, 0)) go_wrong(n, "bytes beside its slot");
+    if (!is_all(slot, FIRST, 0) || !is_all(slot + FIRST + INTS, PITCH - FIRST - INTS, 0))
+        go_wrong(n, "bytes beside its slot");
     if (!writes(n) && !reads(n)) return;
     if (!(may_have_run && holds(got, n)) && !(may_not_have && is_untouched))
         go_wrong(n, is_untouched ? "it did not run" : holds(got, n) ? "it ran, although it failed" : "a wrong value");
@@ -599,9 +607,16 @@ static void open_nodes(void)
     assert_ok(ndr_queue_finish(queue));
 }
 
+/* Intel's runtime hangs if an out-of-order queue is released when its work has just ended, unless clFinish() is called:
+ * faults/drivers/released_queue.c. */
 static void destroy_queues(void)
 {
-    for (unsigned q = 0; q < g.queues; ++q) ndr_queue_destroy(g.lines[q]), g.lines[q] = NULL;
+    for (unsigned q = 0; q < g.queues; ++q) {
+        ndr_queue *const line = g.lines[q];
+        g.lines[q] = NULL;
+        if (is_fragile && line && line->is_out_of_order) assert_int_equal(clFinish(line->cl), CL_SUCCESS);
+        ndr_queue_destroy(line);
+    }
 }
 
 static void close_nodes(void)

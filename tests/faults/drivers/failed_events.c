@@ -138,7 +138,9 @@ static int check_order(void)
     const cl_event third = launch(queue, 1, 0, NULL);
     for (unsigned i = 0; i < POLLS && !has_ended(third); ++i) sched_yield();
     const int is_right = status_of(third) != CL_COMPLETE || has_ended(first);
-    if (!is_right) printf("wrong: the third command has run, the first has not (the second has status %d)\n", (int)status_of(second));
+    if (!is_right)
+        printf("wrong: the third command has run, the first has not (the second has status %d)\n",
+               (int)status_of(second));
     MUST(clSetUserEventStatus(first_gate, CL_COMPLETE));
     (void)clWaitForEvents(1, &first);
     return is_right ? 0 : 1;

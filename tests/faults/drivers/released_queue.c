@@ -58,7 +58,8 @@ static void wait_by_polling(cl_event event)
 static void wait_for(cl_event *events, int round)
 {
     if (round % 2) MUST(clWaitForEvents(COMMANDS, events));
-    else for (int i = 0; i < COMMANDS; ++i) wait_by_polling(events[i]);
+    else
+        for (int i = 0; i < COMMANDS; ++i) wait_by_polling(events[i]);
 }
 
 static void use_a_queue(int round, int has_to_finish)
