@@ -73,8 +73,7 @@ static ndr_status submit_marker(ndr_submission *s, const void *nothing)
 
 /* PoCL 3.1 fails a command as soon as an event of its list fails, and accesses its event once more when earlier work of
  * the queue ends, which it also waits for. Nobody holds events of that work, so a marker in front of the first command
- * that may fail tells when it has ended. Out of order all events are held once there are users' events: only barriers
- * and marks wait for earlier work there, and Intel's runtime crashes on such markers. */
+ * that may fail tells when it has ended. Out of order all events are held once there are users' events. */
 static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
 {
     ndr_event *mark;
