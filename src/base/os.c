@@ -297,7 +297,7 @@ static const char *existing_part(char *path)
 int ndr_folder_check_write(const char *path)
 {
     ndr_text cut = { 0 };
-    ndr_file_info info;
+    ndr_file_info info = { 0 };
     ndr_text_add(&cut, "%s", path);
     const char *there = cut.failed ? "/" : existing_part(cut.chars);
     int error = ndr_file_get_info(there, &info);
