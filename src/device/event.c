@@ -91,7 +91,7 @@ static ndr_status create_gate(ndr_event *event)
 ndr_status ndr_event_create(ndr_context *context, ndr_event **event)
 {
     NDR_REQUIRE_SET(context, event);
-    ndr_event *made;
+    ndr_event *made = NULL;
     NDR_TRY(ndr_event_new(context, NULL, &made));
     const ndr_status status = create_gate(made);
     if (status == NDR_OK) *event = made;
