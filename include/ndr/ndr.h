@@ -456,7 +456,7 @@ NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
 
 /** End an event of ndr_event_create() as failed. Work that waits for it does not run, and fails with `status`, which
  * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. If that work also waits for work that is
- * running, the event ends when that has ended; the call itself does not wait. */
+ * running, the event ends when that has ended; the call itself does not wait for it. */
 NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
 
 /** Receives how the work of an event ended: the status that ndr_event_wait() returns, and its sentence, "" on success,
