@@ -397,6 +397,10 @@ cl_int ndr_wait_for_event(const ndr_context *context, cl_event event);
  * is returned. */
 cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call);
 
+/* The same for a queue that other threads may use: once there are users' events, it waits for a marker. In Mesa 22.3
+ * clFinish() holds a lock that another thread may need to end an event. */
+cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue queue, const char **call);
+
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);
 

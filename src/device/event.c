@@ -287,7 +287,7 @@ ndr_status ndr_event_wait_and_destroy(ndr_event *event, ndr_queue *queue)
 ndr_status ndr_queue_end(ndr_queue *queue, ndr_status status)
 {
     const char *call;
-    const bool has_ended = ndr_wait_for_queue(queue->context, queue->cl, &call) == CL_SUCCESS;
+    const bool has_ended = ndr_wait_for_shared_queue(queue->context, queue->cl, &call) == CL_SUCCESS;
     return has_ended ? status : fail_still_running(status);
 }
 

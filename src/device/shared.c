@@ -215,7 +215,7 @@ void ndr_users_finish(ndr_context *context, ndr_user *users)
     for (ndr_user *user = users, *next; user; user = next) {
         next = user->next;
         const char *call;
-        (void)ndr_wait_for_queue(context, user->queue, &call);
+        (void)ndr_wait_for_shared_queue(context, user->queue, &call);
         ndr_cl.clReleaseCommandQueue(user->queue);
         free(user);
     }

@@ -83,18 +83,9 @@ cl_int ndr_wait_for_event(const ndr_context *context, cl_event event)
     return ndr_cl_event_code(event, CL_COMPLETE) < CL_COMPLETE ? CL_SUCCESS : error; /* failed work has ended */
 }
 
-/* Intel's runtime also crashes if a thread calls clFinish() for an out-of-order queue while another enqueues kernels
- * there. */
-cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call)
+static cl_int wait_for_marker(const ndr_context *context, cl_command_queue queue, const char **call)
 {
     cl_event mark;
-    const bool in_turn = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
-    if (!in_turn && ndr_wait_enter(context)) {
-        *call = "clFinish";
-        const cl_int error = ndr_cl.clFinish(queue);
-        ndr_wait_leave(context);
-        return error;
-    }
     cl_int error = ndr_command_last_marker(context, queue, &mark, call);
     if (error != CL_SUCCESS) return error;
     *call = "clFlush"; /* without it, polling in ndr_wait_for_event() may never end */
@@ -102,6 +93,23 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
     if (error == CL_SUCCESS) *call = "clWaitForEvents", error = ndr_wait_for_event(context, mark);
     ndr_cl.clReleaseEvent(mark);
     return error;
+}
+
+/* Intel's runtime also crashes if a thread calls clFinish() for an out-of-order queue while another enqueues kernels
+ * there. */
+cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call)
+{
+    const bool in_turn = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
+    if (in_turn || !ndr_wait_enter(context)) return wait_for_marker(context, queue, call);
+    *call = "clFinish";
+    const cl_int error = ndr_cl.clFinish(queue);
+    ndr_wait_leave(context);
+    return error;
+}
+
+cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue queue, const char **call)
+{
+    return (atomic_load(&context->has_user_events) ? wait_for_marker : ndr_wait_for_queue)(context, queue, call);
 }
 
 /* ---- waiting with a limit ---- */
