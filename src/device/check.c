@@ -171,7 +171,8 @@ static ndr_status submit_copy(ndr_submission *s, const void *copying_)
     const copying *c = copying_;
     const ndr_shared *shared = c->zones->shared;
     unsigned char *const there = shared ? shared->base + c->at : NULL;
-    if (shared) return ndr_submit_shared_copy(s, shared->copy, c->to ? c->to : there, c->from ? c->from : there, c->bytes);
+    if (shared)
+        return ndr_submit_shared_copy(s, shared->copy, c->to ? c->to : there, c->from ? c->from : there, c->bytes);
     return c->from ? ndr_submit_write(s, c->zones->parent, c->at, c->bytes, c->from)
                    : ndr_submit_read(s, c->zones->parent, c->at, c->bytes, c->to);
 }

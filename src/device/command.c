@@ -209,7 +209,7 @@ static bool is_left(void *event) { return ndr_event_is_left(event); }
 static void wait_and_release(ndr_event *before)
 {
     enum { PAUSE_NS = 1000000 }; /* also if the driver cannot wait */
-    NDR_IGNORE(ndr_event_flush(before, NULL));
+    NDR_IGNORE(ndr_event_flush(before));
     if (ndr_wait_for_event(before->context, ndr_event_end(before)) != CL_SUCCESS) ndr_thread_sleep_ns(PAUSE_NS);
     (void)ndr_wait_until(is_left, before, PAUSE_NS);
     if (ndr_event_code(before) <= CL_COMPLETE) atomic_store(&before->is_left, true);

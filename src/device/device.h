@@ -710,8 +710,8 @@ cl_int ndr_cl_event_code(cl_event event, cl_int unknown);
 /* When a command began and ended on the device's clock; false if the driver does not know. */
 bool ndr_cl_event_times(cl_event event, cl_ulong *started, cl_ulong *ended);
 
-/* Flush the queue of work that has not ended, or it may never start. Not if that queue is `but`. */
-ndr_status ndr_event_flush(const ndr_event *event, const ndr_queue *but);
+/* Flush the queue of work that has not ended, or it may never start. */
+ndr_status ndr_event_flush(const ndr_event *event);
 
 /* OpenCL's state of the work: negative if it failed, CL_COMPLETE if it ended, more if not, or if that is unknown. */
 cl_int ndr_event_code(const ndr_event *event);

@@ -152,7 +152,7 @@ static ndr_status wait_in_driver(const ndr_event *event, cl_int *error)
         ndr_wait_leave(event->context);
         return NDR_OK;
     }
-    NDR_TRY(ndr_event_flush(event, NULL));
+    NDR_TRY(ndr_event_flush(event));
     (void)ndr_wait_until(has_ended, (void *)(uintptr_t)event, NDR_FOREVER);
     return NDR_OK;
 }
@@ -211,9 +211,9 @@ static bool is_any_over(void *set_)
     return false;
 }
 
-ndr_status ndr_event_flush(const ndr_event *event, const ndr_queue *but)
+ndr_status ndr_event_flush(const ndr_event *event)
 {
-    if (is_over(event) || !event->queue || event->queue == but) return NDR_OK;
+    if (is_over(event) || !event->queue) return NDR_OK;
     NDR_TRY_CL(clFlush(event->queue->cl));
     return NDR_OK;
 }
@@ -224,7 +224,7 @@ static ndr_status check_events(const char *call, ndr_event *const *events, size_
                 count);
     for (size_t i = 0; i < count; ++i) {
         if (events[i]) NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, events[i], call, "one of the events");
-        NDR_TRY(ndr_event_flush(events[i], NULL));
+        NDR_TRY(ndr_event_flush(events[i]));
     }
     return NDR_OK;
 }
@@ -307,7 +307,8 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
 /* Pieces run in order: the first one starts first, the last one ends last. */
 static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times *times)
 {
-    NDR_REQUIRE(event->queue && event->queue->profiling, "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);
+    NDR_REQUIRE(event->queue && event->queue->profiling,
+                "%s: the queue keeps no times; create it with ndr_queue_desc.profiling", call);
     NDR_TRY(ndr_event_wait(event));
     static const cl_profiling_info stages[] = { CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                                 CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END };

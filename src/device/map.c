@@ -243,8 +243,8 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
 }
 
 /* With the lock held. If another mapping at the same address is unfinished, PoCL 3.1 may unmap that instead, and free what
- * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other one
- * unmaps this one, too. */
+ * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other
+ * one unmaps this one, too. */
 static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappings, ndr_mapping **link,
                                      ndr_event **event)
 {

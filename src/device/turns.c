@@ -176,7 +176,7 @@ static bool is_over(void *waiting_)
 /* No wait in the driver: it has no limit. */
 static ndr_status wait_for(waiting *w)
 {
-    NDR_TRY(ndr_event_flush(w->event, NULL));
+    NDR_TRY(ndr_event_flush(w->event));
     w->start_ns = ndr_clock_ns();
     (void)ndr_wait_until(is_over, w, NDR_FOREVER);
     return NDR_OK;
