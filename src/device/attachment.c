@@ -1,6 +1,6 @@
 /* attachment.c - data that higher floors keep with a context or a queue. The owner frees it without knowing its
  * type. */
-#include "device/device.h"
+#include "device/attachment.h"
 
 #include <stdlib.h>
 

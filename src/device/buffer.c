@@ -1,5 +1,9 @@
 /* buffer.c - device memory and transfers. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/check.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

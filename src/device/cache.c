@@ -1,5 +1,6 @@
 /* cache.c - what a context keeps on disk: answers about its device, with a key of everything that they depend on. */
-#include "device/device.h"
+#include "device/cache.h"
+#include "device/context.h"
 
 /* Settings of drivers and compilers that change the code that they make. */
 static const char *const settings[] = { "POCL_",      "OCLGRIND_", "RUSTICL_", "LP_",   "GALLIVM_",

@@ -1,5 +1,5 @@
 /* caps.c - a device's properties, queried once and kept as plain data. */
-#include "device/device.h"
+#include "device/caps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* catalog.c - lists the drivers and devices of this machine, and chooses a device. */
-#include "device/device.h"
+#include "device/catalog.h"
+#include "device/drivers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,16 @@
  * The pattern of the zones differs from buffer to buffer and from byte to byte. Otherwise a kernel that both reads and
  * writes past the end could copy the pattern onto itself. As a float, half or double it is so small that a sum with any
  * usual number differs. A write that stores the byte that was there is not found. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/check.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/shared.h"
+#include "device/submit.h"
+#include "device/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>

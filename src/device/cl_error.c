@@ -1,5 +1,5 @@
 /* cl_error.c - OpenCL's error codes: their names and the statuses they map to. */
-#include "device/device.h"
+#include "device/opencl.h"
 
 #include <string.h>
 

@@ -2,7 +2,11 @@
  *
  * Each try brackets a time of the device between two of the host. The narrowest of a few brackets is taken; half of its
  * width is the error. */
-#include "device/device.h"
+#include "device/clock.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/wait.h"
 
 enum { TRIES = 8, SPIN_NS = 200000 /* waking a thread would widen the bracket */ };
 

@@ -7,7 +7,11 @@
  * A second lock, of the context, keeps commands with a wait list and failures of users' events apart: PoCL 3.1 never
  * ends a command if an event of its wait list fails while it is enqueued. Only this file takes the two locks, the
  * queue's before the context's, and each function that takes a lock also returns it. */
-#include "device/device.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/wait.h"
 
 /* ---- turns ----
  *

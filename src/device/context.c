@@ -1,5 +1,9 @@
 /* context.c - a context: one chosen device and its objects. */
-#include "device/device.h"
+#include "device/cache.h"
+#include "device/check.h"
+#include "device/context.h"
+#include "device/order.h"
+#include "device/trace.h"
 
 #include <stdlib.h>
 

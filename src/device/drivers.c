@@ -1,5 +1,5 @@
 /* drivers.c - why a machine has no driver or no device, for sentences: what is installed, but cannot be used. */
-#include "device/device.h"
+#include "device/drivers.h"
 
 #include <string.h>
 

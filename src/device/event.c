@@ -1,5 +1,10 @@
 /* event.c - a piece of enqueued work: wait for it, query its state and times. */
-#include "device/device.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/trace.h"
+#include "device/wait.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,10 @@
 /* fill.c - fills of buffers. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/order.h"
+#include "device/queue.h"
+#include "device/submit.h"
 
 enum { WIDEST = 128 /* bytes: the largest pattern of OpenCL */ };
 

@@ -1,5 +1,10 @@
 /* image.c - images: their formats, transfers and mappings of their parts; and samplers. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/check.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/image.h"
+#include "device/queue.h"
 
 #include "ndr/ndr_cl.h"
 

@@ -3,7 +3,12 @@
  * A buffer also has the mappings of its views and of images over it. A driver keeps them in a list, and distinguishes
  * mappings at the same address only by their order. So a lock is held while the driver enqueues one, but not while a
  * thread waits for it: what it waits for may be ended by a thread that maps or unmaps the same buffer first. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/map.h"
+#include "device/queue.h"
 
 #include <stdlib.h>
 

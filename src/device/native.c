@@ -1,5 +1,11 @@
 /* native.c - conversions between libndr's objects and OpenCL's (include/ndr/ndr_cl.h). */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/catalog.h"
+#include "device/check.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
 
 #include "ndr/ndr_cl.h"
 

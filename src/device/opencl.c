@@ -3,7 +3,7 @@
  * libndr is not linked with OpenCL, so that a program starts on a machine without it and can report what is missing.
  * If the program is linked with an OpenCL library, or one is preloaded, libndr uses the same one.
  * The loader stays open until the process ends, because drivers have their own threads. */
-#include "device/device.h"
+#include "device/opencl.h"
 
 #include <stddef.h>
 

@@ -11,7 +11,10 @@
  *
  * One lock of the context guards all of it. Commands without a wait list, in queues without such events, do not take
  * it. */
-#include "device/device.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/order.h"
+#include "device/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -565,10 +568,10 @@ ndr_event *ndr_event_find_under_way(const ndr_event *failing)
  * An event whose work has not ended, or has failed before all that it waited for had ended, must be kept until then:
  * see above. The context keeps it, because the context lasts as long as any event that a caller can still end. */
 
-struct ndr_orphan {
-    ndr_orphan *next;
+typedef struct ndr_orphan {
+    struct ndr_orphan *next;
     cl_event event;
-};
+} ndr_orphan;
 
 static void adopt(ndr_context *context, cl_event event)
 {

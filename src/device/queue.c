@@ -1,5 +1,10 @@
 /* queue.c - queues. */
-#include "device/device.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/trace.h"
+#include "device/wait.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,12 @@
  *
  * Each side is first described in bytes, by a start and two pitches. Then all that is contiguous on both sides is
  * joined, so that a dense rectangle becomes a plain transfer. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/command.h"
+#include "device/event.h"
+#include "device/order.h"
+#include "device/queue.h"
+#include "device/submit.h"
 
 #include <string.h>
 

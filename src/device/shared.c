@@ -1,5 +1,13 @@
 /* shared.c - shared allocations: memory with one address for the host and the device. */
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/check.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/map.h"
+#include "device/order.h"
+#include "device/queue.h"
+#include "device/shared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,17 +218,6 @@ size_t ndr_shared_size(const ndr_shared *shared) { return NDR_IS_LIVE(shared) ? 
 
 void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references, 1); }
 
-void ndr_users_finish(ndr_context *context, ndr_user *users)
-{
-    for (ndr_user *user = users, *next; user; user = next) {
-        next = user->next;
-        const char *call;
-        (void)ndr_wait_for_shared_queue(context, user->queue, &call);
-        ndr_cl.clReleaseCommandQueue(user->queue);
-        free(user);
-    }
-}
-
 static ndr_status submit_unmap(ndr_submission *s, const void *start)
 {
     return ndr_submit_shared_unmap(s, (void *)(uintptr_t)start);
@@ -257,32 +254,6 @@ void ndr_shared_destroy(ndr_shared *shared)
 bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes)
 {
     return atomic_load(device_writes ? &shared->mapped : &shared->mapped_for_writing) == 0;
-}
-
-/* With the lock held. */
-static ndr_status add_user(ndr_user **users, cl_command_queue queue)
-{
-    for (const ndr_user *user = *users; user; user = user->next)
-        if (user->queue == queue) return NDR_OK;
-    ndr_user *made = calloc(1, sizeof *made);
-    if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue of an allocation");
-    const cl_int error = ndr_cl.clRetainCommandQueue(queue);
-    if (error != CL_SUCCESS) {
-        free(made);
-        return ndr_fail_cl(error, "clRetainCommandQueue");
-    }
-    made->queue = queue;
-    made->next = *users;
-    *users = made;
-    return NDR_OK;
-}
-
-ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue)
-{
-    ndr_mutex_lock(lock);
-    const ndr_status status = add_user(users, queue->cl);
-    ndr_mutex_unlock(lock);
-    return status;
 }
 
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)

@@ -1,6 +1,7 @@
 /* submit.c - calls OpenCL's functions that enqueue, by the forms that do not block. No other file calls clEnqueue*().
  * command.c decides what a command waits for. */
-#include "device/device.h"
+#include "device/submit.h"
+#include "device/trace.h"
 
 #include <string.h>
 

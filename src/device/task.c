@@ -2,7 +2,10 @@
  *
  * Each has a thread of its own, which waits for an event, runs the function and ends. So a function may wait, enqueue
  * and block without holding up another; a driver's own callbacks may not. */
-#include "device/device.h"
+#include "device/command.h"
+#include "device/order.h"
+#include "device/queue.h"
+#include "device/task.h"
 
 #include <stdlib.h>
 

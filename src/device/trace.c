@@ -3,7 +3,11 @@
  * Each command has an event. Events that have ended are read at later commands and at waits, in batches; libndr waits
  * for them only when the context ends. If the process ends first, the trace has what was read until then. A process has
  * one trace at a time, and one lock guards all of it. */
-#include "device/device.h"
+#include "device/clock.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/trace.h"
+#include "device/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>

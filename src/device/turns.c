@@ -4,7 +4,11 @@
  * ndr_event_create(). So it waits for what is before it, then takes its turn, and then only waits for itself. Another
  * thread may enqueue such a host task in between. Then the launch does not start, and lets the others go first. The
  * sentence about a zone names two launches if both may have run since the zones were last read. */
-#include "device/device.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/task.h"
+#include "device/turns.h"
+#include "device/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,11 @@
  * run kernels, do not use this.
  *
  * A queue whose ndr_queue_desc.spin_ns is not 0 spins that long before each wait, or never. */
-#include "device/device.h"
+#include "device/command.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
+#include "device/wait.h"
 
 enum { SPIN_NS = 200000, MAX_SKIPS = 1023 };
 

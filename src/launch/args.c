@@ -1,4 +1,8 @@
 /* args.c - kernel arguments: checks them against the signature, converts and sets them. */
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/image.h"
+#include "device/shared.h"
 #include "launch/launch.h"
 
 #include <stdio.h>

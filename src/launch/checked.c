@@ -1,4 +1,10 @@
 /* checked.c - launches with NDR_CHECK: handles are checked before, guard zones after the launch. */
+#include "device/buffer.h"
+#include "device/check.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/shared.h"
+#include "device/turns.h"
 #include "launch/launch.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* launch.c - enqueues kernels. */
+#include "device/command.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/submit.h"
 #include "launch/launch.h"
 
 #include <stdlib.h>

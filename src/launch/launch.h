@@ -2,6 +2,8 @@
 #ifndef NDR_LAUNCH_H
 #define NDR_LAUNCH_H
 
+#include "device/event.h"
+#include "device/order.h"
 #include "program/program.h"
 
 #include "ndr/detail/workspace.h"

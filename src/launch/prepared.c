@@ -1,4 +1,9 @@
 /* prepared.c - prepared launches: checked and bound once, run many times. */
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/image.h"
+#include "device/queue.h"
+#include "device/shared.h"
 #include "launch/launch.h"
 
 #include <stdlib.h>

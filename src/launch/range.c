@@ -5,6 +5,7 @@
  *        n = 1000, local 256, split:   |256|256|256|232|      the last one is a piece of its own
  *        (5, 7) by (2, 3), split:      4 x 6 in (2, 3), 4 x 1 in (2, 1), 1 x 6 in (1, 3), 1 x 1 in (1, 1)
  */
+#include "device/context.h"
 #include "launch/launch.h"
 
 #include <stddef.h>

@@ -4,6 +4,10 @@
  * their order; where the device does not order memory between groups, a second launch of the kernel does, by one group.
  * If there is one chunk, its group stores the result. The chunks depend only on the range, the kind of device and the
  * largest group, so every launch on a device gives the same bits. */
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/map.h"
+#include "device/queue.h"
 #include "launch/launch.h"
 
 #include <string.h>

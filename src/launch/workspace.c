@@ -1,4 +1,8 @@
 /* workspace.c - temporary memory that the operations of a queue share. */
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/task.h"
 #include "launch/launch.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* core.c - what a core of a CPU has: vector registers, multiply-add, caches. */
+#include "device/context.h"
 #include "ops/ops.h"
 
 /* ---- from instructions to registers ---- */

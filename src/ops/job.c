@@ -1,4 +1,7 @@
 /* job.c - runs one request: its kernels, its workspace and its launches in order. */
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/turns.h"
 #include "ops/ops.h"
 
 /* ---- kernels ---- */

@@ -1,4 +1,6 @@
 /* measure.c - measures the rows of an operation on a sample, in turn, and finds the fastest. */
+#include "device/context.h"
+#include "device/queue.h"
 #include "ops/ops.h"
 
 #include <math.h>

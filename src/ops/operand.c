@@ -1,4 +1,7 @@
 /* operand.c - checks the operands of an operation: buffer, bounds, overlap. */
+#include "device/buffer.h"
+#include "device/map.h"
+#include "device/queue.h"
 #include "ops/ops.h"
 
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }

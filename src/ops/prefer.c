@@ -1,5 +1,7 @@
 /* prefer.c - what a context keeps about rows: those that tests force, those that ndr_tune() found fastest, and what
  * is known about their needs on its device. */
+#include "device/cache.h"
+#include "device/context.h"
 #include "ops/ops.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* prove.c - checks once on each driver that a row that uses more than OpenCL C computes right results. */
+#include "device/cache.h"
+#include "device/context.h"
 #include "ops/ops.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 /* select.c - selects the row of an operation that runs a request, and explains the choice. */
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/trace.h"
 #include "ops/ops.h"
 
 #include <stdio.h>

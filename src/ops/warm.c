@@ -1,4 +1,6 @@
 /* warm.c - ndr_cache_warm(): builds programs in threads and puts them into the store on disk. */
+#include "device/catalog.h"
+#include "device/context.h"
 #include "ops/ops.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* adopt.c - conversions between libndr's kernels and OpenCL's (include/ndr/ndr_cl.h). Foreign kernels come from a
  * binary, from SPIR-V or from another library. */
+#include "device/context.h"
 #include "program/program.h"
 
 #include "ndr/ndr_cl.h"

@@ -2,6 +2,9 @@
  *
  * A program is written when its context ends. Some drivers add code to a binary at the first launches, and complete it
  * when it is first requested, which takes time. */
+#include "device/cache.h"
+#include "device/context.h"
+#include "device/trace.h"
 #include "program/program.h"
 
 #include <stdio.h>

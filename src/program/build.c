@@ -1,4 +1,6 @@
 /* build.c - builds programs and reports failures with the compiler's log. */
+#include "device/context.h"
+#include "device/drivers.h"
 #include "program/program.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* compiled.c - programs that come compiled: as a SPIR-V module, or as a binary of the driver. */
+#include "device/context.h"
 #include "program/program.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 /* kernel.c - gets a kernel by name and source; each one is built once. */
+#include "device/context.h"
+#include "device/trace.h"
 #include "program/program.h"
 
 #include <stdio.h>

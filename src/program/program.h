@@ -2,7 +2,9 @@
 #ifndef NDR_PROGRAM_H
 #define NDR_PROGRAM_H
 
-#include "device/device.h"
+#include "device/attachment.h"
+#include "device/caps.h"
+#include "device/opencl.h"
 
 #include "ndr/detail/launch_record.h"
 

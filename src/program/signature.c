@@ -5,6 +5,7 @@
  * built-in type of each such parameter, and of the target of each such local pointer, in the attribute
  * reqd_work_group_size, which the host can read without running anything. The types are found in the text before it
  * is built. If the text does not show one, for example in a macro, one more build is needed for it. */
+#include "device/context.h"
 #include "program/program.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  *
  * Hash tables, because a program that tunes itself builds thousands of option sets, and every operation looks up its
  * kernels at every call. */
+#include "device/context.h"
 #include "program/program.h"
 
 #include <stdlib.h>

@@ -6,6 +6,8 @@
  *   otherwise                                each group is one sub-group
  *
  * kernels/ndr/sub_group.clh has one branch for each, selected by the macros defined here. */
+#include "device/cache.h"
+#include "device/context.h"
 #include "program/program.h"
 
 #include <string.h>

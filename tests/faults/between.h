@@ -11,7 +11,8 @@
 
 #include <stdatomic.h>
 
-#include "device/device.h"
+#include "device/opencl.h"
+#include "device/submit.h"
 
 /* What can be refused: CALL_clFinish and so on, for each function of libndr's table but the releases. */
 #define AS_CALL(function) CALL_##function,

@@ -2,6 +2,11 @@
 #include "faults/between.h"
 
 #include "forcing.h"
+#include "ndr/ndr_shared.h"
+
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/wait.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 

@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "forcing.h"
+#include "ndr/ndr_shared.h"
+
+#include "device/context.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 

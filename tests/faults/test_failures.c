@@ -16,6 +16,8 @@
 #include "ndr/ndr_shared.h"
 #include "driver_faults.h"
 #include "forcing.h"
+#include "device/context.h"
+#include "device/shared.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 

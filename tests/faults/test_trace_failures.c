@@ -3,6 +3,10 @@
 
 #include "traces.h"
 
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/trace.h"
+
 static void test_trace_failures__goes_on_if_the_driver_fails(void **state)
 {
     (void)state;

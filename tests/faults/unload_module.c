@@ -3,7 +3,7 @@
  * It is linked with --wrap for malloc and free, which sends libndr's calls here. */
 #include <stddef.h>
 
-#include "device/device.h"
+#include "device/opencl.h"
 
 void *__real_malloc(size_t bytes);
 void __real_free(void *memory);

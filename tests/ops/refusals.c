@@ -1,7 +1,7 @@
 /* refusals.c - each test takes every request of a suite, changes one thing in it and checks the refusal. */
 #include "refusals.h"
 
-#include "device/device.h"
+#include "device/queue.h"
 
 typedef struct request {
     const refusal_suite *suite;

@@ -1,6 +1,7 @@
 /* test_core.c - the properties of a CPU's core: from its feature bits, from the device's compiler, or forced. */
 #include "support.h"
 
+#include "device/context.h"
 #include "ops/ops.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "forcing.h"
+#include "device/context.h"
 #include "ops/matmul/matmul.h"
 #include "reference.h"
 #include "refusals.h"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "forcing.h"
+#include "device/context.h"
 #include "ops/matmul/matmul.h"
 
 /* ---- an operation that counts what is asked of it ---- */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "forcing.h"
+#include "device/context.h"
 #include "ops/reduce/reduce.h"
 #include "reference.h"
 #include "refusals.h"

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "forcing.h"
+#include "device/context.h"
 #include "ops/reduce/reduce.h"
 
 static void test_select__refuses_a_name_that_no_row_has(void **state)

@@ -2,6 +2,8 @@
 #include "support.h"
 
 #include "forcing.h"
+#include "device/cache.h"
+#include "device/context.h"
 #include "ops/matmul/matmul.h"
 
 #include <pthread.h>

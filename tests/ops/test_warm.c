@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "device/context.h"
 #include "ops/ops.h"
 
 enum { PROGRAMS = 4, KERNELS = 2 * PROGRAMS, MOST = 16 };

@@ -1,23 +1,23 @@
-# Read all #includes, and fail if a file includes a header of a higher floor or a header that the list does not allow.
+# Read all #includes, and fail if a file includes a header of a higher floor, or if headers include each other in a
+# circle.
 # Run as: cmake -D SRC=<src folder> -P floors.cmake
 #
-#   src/<floor>/<floor>.h            includes the headers of lower floors, public headers and system headers
-#   src/<floor>/*.c                  include the header of their own floor, public headers and system headers
-#   src/<floor>/<folder>/            has a header <folder>.h, which includes the floor's; its files include that one
-# alone
-#   kernels/shared/*.h, kernels/ndr/detail/*.h   are included by headers
-#   names of types, enumerators and functions that a floor's header declares are not used on a lower floor
+#   src/<floor>/                     its files include headers of their own floor and of lower ones, public headers,
+#                                    kernels/shared/*.h, kernels/ndr/detail/*.h and system headers
+#   src/<floor>/<folder>/            its headers are included only in that folder
+#   names of types, enumerators and functions that a floor's headers declare are not used on a lower floor
 cmake_minimum_required(VERSION 3.21)
 
 set(floors base device program launch ops) # bottom to top
 set(submitter device/submit.c) # alone enqueues
 set(system base/os.h base/os.c) # alone use the operating system
 set(wrong "")
+set(headers "") # of all floors
 
 # Types of the public headers may be used on every floor, wherever their struct is defined.
-file(GLOB headers "${SRC}/../include/ndr/*.h")
+file(GLOB public_headers "${SRC}/../include/ndr/*.h")
 set(public "")
-foreach(header IN LISTS headers)
+foreach(header IN LISTS public_headers)
   file(READ "${header}" text)
   string(REGEX MATCHALL "ndr_[a-z0-9_]+" words "${text}")
   list(APPEND public ${words})
@@ -35,31 +35,26 @@ foreach(floor IN LISTS floors)
   list(FIND floors ${floor} height)
   set(seen "")
   file(GLOB files RELATIVE "${SRC}" "${SRC}/${floor}/*.[ch]" "${SRC}/${floor}/*/*.[ch]")
+  file(GLOB found RELATIVE "${SRC}" "${SRC}/${floor}/*.h" "${SRC}/${floor}/*/*.h")
+  list(APPEND headers ${found})
   foreach(file IN LISTS files)
     cmake_path(GET file PARENT_PATH folder)
-    cmake_path(GET folder FILENAME room)
-    set(header_of_floor "${folder}/${room}.h")
     file(STRINGS "${SRC}/${file}" includes REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
     foreach(line IN LISTS includes)
       string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" target "${line}")
       cmake_path(GET target PARENT_PATH other)
       list(FIND floors "${other}" other_height)
       list(APPEND seen "${target}")
-      if(other STREQUAL "ndr")
+      if(other STREQUAL "ndr" OR other STREQUAL "ndr/detail" OR other STREQUAL "shared")
         continue()
-      elseif(file STREQUAL header_of_floor)
-        if(other STREQUAL floor OR other STREQUAL "shared" OR other STREQUAL "ndr/detail")
-          continue() # a header may be in parts
-        elseif(target STREQUAL "${other}/${other}.h" AND other_height GREATER -1 AND other_height LESS height)
-          continue()
-        endif()
-      elseif(target STREQUAL header_of_floor)
-        continue()
-      endif()
-      if(other_height GREATER height)
+      elseif(other_height GREATER height)
         string(APPEND wrong "  src/${file} includes the header of a higher floor, \"${target}\"\n")
-      else()
-        string(APPEND wrong "  src/${file} includes \"${target}\" rather than \"${header_of_floor}\"\n")
+      elseif(other_height EQUAL -1 AND NOT other STREQUAL folder)
+        string(APPEND wrong "  src/${file} includes \"${target}\", which is for the files of its folder\n")
+      elseif(NOT EXISTS "${SRC}/${target}")
+        string(APPEND wrong "  src/${file} includes \"${target}\" rather than a path from src/\n")
+      elseif(file MATCHES "\\.h$")
+        list(APPEND "includes of ${file}" "${target}")
       endif()
     endforeach()
   endforeach()
@@ -83,12 +78,37 @@ foreach(floor IN LISTS floors)
   message(STATUS "${floor}: ${count} files, seeing ${seen}")
 endforeach()
 
+# Without the headers that include none of the others, again and again, those in a circle and above it are left. Without
+# those that none of the others include, only the circles.
+foreach(direction IN ITEMS "down" "up")
+  set(is_going TRUE)
+  while(is_going)
+    set(is_going FALSE)
+    foreach(header IN LISTS headers)
+      set(others "")
+      foreach(other IN LISTS headers)
+        if((direction STREQUAL "down" AND other IN_LIST "includes of ${header}")
+           OR (direction STREQUAL "up" AND header IN_LIST "includes of ${other}"))
+          list(APPEND others ${other})
+        endif()
+      endforeach()
+      if(NOT others)
+        list(REMOVE_ITEM headers ${header})
+        set(is_going TRUE)
+      endif()
+    endforeach()
+  endwhile()
+endforeach()
+if(headers)
+  string(APPEND wrong "  these headers include each other in a circle: ${headers}\n")
+endif()
+
 # The names that a floor's headers declare: types, enumerators, functions.
 set(below "")
 foreach(floor IN LISTS floors)
   set(names "")
-  file(GLOB_RECURSE headers "${SRC}/${floor}/*.h")
-  foreach(header IN LISTS headers)
+  file(GLOB_RECURSE floor_headers "${SRC}/${floor}/*.h")
+  foreach(header IN LISTS floor_headers)
     file(READ "${header}" text)
     string(REGEX MATCHALL "\n(struct|enum|}|typedef struct) ndr_[a-z0-9_]+|\n    NDR_[A-Z0-9_]+|\n[a-z][^\n(]*[ *]ndr_[a-z0-9_]+\\("
            declarations "${text}")

@@ -1,7 +1,9 @@
 /* driver_faults.c - faults of drivers, in plain OpenCL. */
 #include "driver_faults.h"
 
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/queue.h"
 
 /* A program and its kernel from a text. The caller releases both. */
 typedef struct made {

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "device/context.h"
+
 void force(const ndr_operation *operation, const char *row) { assert_ok(ndr_op_force(context, operation, row)); }
 
 bool is_row(const ndr_op_row *row, const char *name) { return strcmp(row->name, name) == 0; }

@@ -1,7 +1,7 @@
 /* test_address.c - buffers with addresses on the device, which structs and memory may contain. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/context.h"
 #include "reference.h"
 
 static const char source[] = "typedef struct node { ulong next; int value; } node;\n"

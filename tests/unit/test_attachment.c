@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "device/device.h"
+#include "device/attachment.h"
 
 enum { CLOSINGS = 8, THREADS = 4 };
 

@@ -3,6 +3,8 @@
 #include "driver_faults.h"
 #include "support.h"
 
+#include "device/cache.h"
+#include "device/context.h"
 #include "program/program.h"
 
 #include "ndr/ndr_cl.h"

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "device/device.h"
+#include "device/buffer.h"
 
 enum { BYTES = 256 };
 static unsigned char counting[BYTES]; /* 0, 1, 2 ... */

@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/device.h"
+#include "device/caps.h"
+#include "device/catalog.h"
 
 /* ---- choosing ---- */
 

@@ -10,7 +10,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "device/device.h"
+#include "device/buffer.h"
+#include "device/check.h"
+#include "device/context.h"
 #include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
 #include "reference.h"

@@ -3,7 +3,11 @@
 #include "driver_faults.h"
 #include "ndr/ndr_image.h"
 
-#include "device/device.h"
+#include "ndr/ndr_shared.h"
+
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/wait.h"
 
 enum { INTS = 128, BYTES = INTS * sizeof(int32_t), ROWS = 4, COLS = 16 };
 

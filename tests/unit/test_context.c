@@ -1,7 +1,8 @@
 /* test_context.c - choosing and opening a device. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/catalog.h"
+#include "device/context.h"
 
 enum { MAX_DEVICES = 64 };
 static ndr_device_info listed[MAX_DEVICES];

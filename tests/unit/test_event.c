@@ -5,7 +5,9 @@
 
 #include "driver_faults.h"
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/queue.h"
 
 static int *new_ints(size_t count)
 {

@@ -1,6 +1,7 @@
 /* test_fill.c - fills of buffers, also where there are more patterns than some drivers count. */
 #include "faults/between.h"
 
+#include "device/buffer.h"
 #include "program/program.h"
 #include "reference.h"
 

@@ -16,7 +16,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/queue.h"
 
 enum {
     MOST_NODES = 24,

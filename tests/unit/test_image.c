@@ -1,7 +1,8 @@
 /* test_image.c - images and samplers: formats, transfers of parts against a plain model, arguments of kernels. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/image.h"
 #include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
 #include "reference.h"

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#include "device/context.h"
 #include "program/program.h"
 
 /* ---- the memory that libndr holds: the linker sends libndr's calls here (tests/CMakeLists.txt) ---- */

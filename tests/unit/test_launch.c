@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "device/context.h"
+#include "device/queue.h"
 #include "launch/launch.h"
 
 /* The numbers that an item reports about itself. The last four have one number for each of `dims` dimensions. */

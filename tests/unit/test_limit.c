@@ -1,7 +1,7 @@
 /* test_limit.c - waits for one event, several, any and a queue, for a limited time. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/opencl.h"
 
 typedef struct waiting {
     ndr_context *context;

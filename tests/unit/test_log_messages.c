@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "device/device.h"
+#include "device/opencl.h"
 
 static ndr_text logged; /* "level id: text\n" of each message since forget() */
 

@@ -3,6 +3,9 @@
 
 #include <sched.h>
 
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/queue.h"
 #include "launch/launch.h"
 #include "ndr/ndr_cl.h"
 

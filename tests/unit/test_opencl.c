@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/device.h"
+#include "device/opencl.h"
 #include "ndr/ndr_cl.h"
 
 static void assert_nothing_is_open(void)

@@ -2,7 +2,10 @@
 #include "driver_faults.h"
 #include "ndr/ndr_image.h"
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/event.h"
+#include "device/order.h"
+#include "device/queue.h"
 
 enum { INTS = 64, BYTES = INTS * sizeof(int32_t), ROWS = 4, COLS = 16 };
 

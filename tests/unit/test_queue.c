@@ -1,6 +1,12 @@
 /* test_queue.c - queues: commands run one after the other; marks. */
 #include "support.h"
 
+#include "ndr/ndr_shared.h"
+
+#include "device/clock.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/wait.h"
 #include "launch/launch.h"
 
 static void test_queue__is_made_with_defaults(void **state)

@@ -1,7 +1,6 @@
 /* test_rect.c - transfers of rectangles between buffers and the host's memory, compared with plain loops. */
 #include "support.h"
 
-#include "device/device.h"
 #include "reference.h"
 
 /* ---- a plain model ---- */

@@ -2,7 +2,8 @@
  */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/shared.h"
 #include "ndr/ndr_shared.h"
 #include "reference.h"
 

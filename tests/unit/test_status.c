@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "device/device.h"
+#include "device/caps.h"
 
 static const ndr_status all[] = {
     NDR_OK,

@@ -1,6 +1,7 @@
 /* test_store.c - the kernels and programs that a context keeps: a look-up among many is as fast as among few. */
 #include "support.h"
 
+#include "device/context.h"
 #include "program/program.h"
 
 enum { MANY = 10000 };

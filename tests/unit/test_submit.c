@@ -1,6 +1,9 @@
 /* test_submit.c - commands: each waits for its list and gives its event. */
 #include "faults/between.h"
 
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/queue.h"
 #include "program/program.h"
 
 enum { INTS = 64, BYTES = INTS * sizeof(cl_int) };

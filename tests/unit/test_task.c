@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "device/device.h"
+#include "base/base.h"
 
 enum { INTS = 64, BYTES = INTS * sizeof(int32_t) };
 

@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/queue.h"
 
 enum {
     THREADS = 64,

@@ -6,6 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/buffer.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/submit.h"
+#include "device/trace.h"
 #include "launch/launch.h"
 #include "ndr/ndr_cl.h"
 

@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "device/device.h"
+#include "device/event.h"
+#include "device/turns.h"
 
 static const char kernels[] = "#include <ndr/reduction.clh>\n"
                               "kernel void put(global uchar *x, ulong at) { x[at] = 7; }\n"

@@ -1,7 +1,7 @@
 /* test_view.c - views: parts of a buffer that are used as buffers, checks of overlap, and mappings of both. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/opencl.h"
 #include "ndr/ndr_cl.h"
 #include "reference.h"
 

@@ -1,7 +1,9 @@
 /* test_wait.c - how the host waits: spinning first, or asleep at once. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/context.h"
+#include "device/queue.h"
+#include "device/wait.h"
 
 /* A context and a queue whose `wait_sleeps` and `spin_ns` the test chooses. */
 typedef struct waiting {

@@ -1,7 +1,7 @@
 /* test_copy.c - rows and columns moved between global and local memory by a group. */
 #include "support.h"
 
-#include "device/device.h"
+#include "device/context.h"
 
 enum { MOST = 200, STRIDE = 3, GUARD = 4 };
 

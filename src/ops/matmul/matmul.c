@@ -1,4 +1,6 @@
 /* matmul.c - ndr_matmul(), c = alpha * a * b + beta * c: its checks and the list of its implementations. */
+#include "device/context.h"
+#include "device/queue.h"
 #include "ops/matmul/matmul.h"
 
 /* ---- the list ---- */

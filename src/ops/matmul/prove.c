@@ -1,4 +1,5 @@
 /* prove.c - tries a row of ndr_matmul() on hard products, for which it must keep the bound of docs/numerics.md. */
+#include "device/queue.h"
 #include "ops/matmul/matmul.h"
 
 #include <float.h>

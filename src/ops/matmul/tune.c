@@ -1,4 +1,5 @@
 /* tune.c - ndr_tune(): a product of known result, on which the implementations of ndr_matmul() are measured. */
+#include "device/queue.h"
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>

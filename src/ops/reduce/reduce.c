@@ -1,4 +1,6 @@
 /* reduce.c - ndr_reduce(): its checks and the list of its implementations. */
+#include "device/context.h"
+#include "device/queue.h"
 #include "ops/reduce/reduce.h"
 
 #include <stdio.h>
