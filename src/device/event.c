@@ -153,7 +153,7 @@ static ndr_status wait_in_driver(const ndr_event *event, cl_int *error)
 {
     const cl_event events[] = { ndr_event_first(event), ndr_event_end(event) };
     if (ndr_wait_enter(event->context)) {
-        *error = ndr_cl.clWaitForEvents(2, events);
+        *error = ndr_cl.clWaitForEvents(event->piece_count > 1 ? 2 : 1, events);
         ndr_wait_leave(event->context);
         return NDR_OK;
     }

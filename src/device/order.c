@@ -93,9 +93,22 @@ static const ndr_event *find_failed(const ndr_event *event, size_t count)
     return NULL;
 }
 
+static bool settle(ndr_event *event);
+
+/* A driver may run a queue out of order in order, as NVIDIA's does. Then work behind failed work fails, although it does
+ * not wait for it. Those before it are settled first to last, so the recursion is not deep. */
+static const ndr_event *find_failed_in_queue(const ndr_event *event)
+{
+    if (!event->queue || event->queue->failed) return event->queue ? event->queue->failed : NULL;
+    for (ndr_event *before = event->queue->tracked; before && before != event; before = before->next)
+        if (settle(before) && before->cause) return before;
+    return NULL;
+}
+
 static const ndr_cause *new_cause(ndr_event *event, cl_int code)
 {
     const ndr_event *before = find_failed(event, event->wait_count);
+    if (!before && code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) before = find_failed_in_queue(event);
     event->inherits = before != NULL;
     return before ? ndr_cause_new(before->cause->status, before->cause->code, before->cause->sentence)
                   : new_first_cause(event, code);

@@ -324,11 +324,13 @@ static ndr_status find_hint(cl_program program, const char *names, const char *n
     return NDR_OK;
 }
 
-/* Some drivers list nothing of a program without kernels. */
+/* NVIDIA's driver writes past its memory if it is asked for the names of no kernels, and others refuse to tell. */
 static ndr_status read_names(cl_program program, char **names)
 {
-    const ndr_status status = read_info(program, CL_PROGRAM_KERNEL_NAMES, names);
-    if (status == NDR_OK || ndr_last_cl_error() != CL_INVALID_PROGRAM_EXECUTABLE) return status;
+    size_t count = 0;
+    const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
+    if (error != CL_SUCCESS && error != CL_INVALID_PROGRAM_EXECUTABLE) return ndr_fail_cl(error, "clGetProgramInfo");
+    if (count > 0) return read_info(program, CL_PROGRAM_KERNEL_NAMES, names);
     *names = calloc(1, 1);
     return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }

@@ -351,8 +351,11 @@ static void test_binary__takes_a_parameter_without_a_name(void **state)
         .name = "unnamed", .source = "kernel void unnamed(global int *x, int, local float *) { x[0] = 3; }\n"
     };
     ndr_context *first = open_context(), *second;
-    get(first, &desc);
+    ndr_kernel *kernel;
+    const ndr_status status = ndr_kernel_get(first, &desc, &kernel);
     ndr_context_destroy(first);
+    skip_without(status != NDR_BUILD_FAILED, "this compiler requires the names of parameters, as C11 does");
+    assert_ok(status);
     setenv("NDR_CACHE", "off", 1);
     first = open_context();
     setenv("NDR_CACHE", folder, 1);

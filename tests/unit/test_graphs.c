@@ -640,6 +640,19 @@ static void check_nodes(void)
     }
 }
 
+/* For whoever looks for the fault. */
+static void print_graph(void)
+{
+    for (unsigned i = 0; i < g.count; ++i) {
+        const node *const n = &g.nodes[i];
+        print_error("  %2u %-15s queue %u%s thread %u%s%s%s behind", n->index, kind_names[n->kind], n->queue,
+                    g.is_out_of_order[n->queue] ? " out of order" : "", n->thread, n->fails ? " fails" : "",
+                    n->is_wanted ? " event" : "", n->is_destroyed_early ? " destroyed early" : "");
+        for (unsigned w = 0; w < n->wait_count; ++w) print_error(" %u", n->waits[w]);
+        print_error("; %s\n", is_known(n) ? ndr_status_name(n->status) : "unknown");
+    }
+}
+
 static bool run_graph(uint64_t seed)
 {
     plan(seed);
@@ -650,6 +663,7 @@ static bool run_graph(uint64_t seed)
     wait_for_nodes();
     for (unsigned q = 0; q < g.queues && !g.finishes_first && !g.destroys_queues; ++q) finish(q);
     check_nodes();
+    if (atomic_load(&g.is_wrong)) print_graph();
     close_nodes();
     return !atomic_load(&g.is_wrong);
 }
