@@ -2,7 +2,7 @@
  *
  * Each command goes through run_locked(). Under its queue's lock it reads what the command must wait for, calls the
  * driver by forms that do not block, and records the event; so no other command of the queue comes between. A call that
- * blocks waits for its event afterwards, without a lock.
+ * blocks waits for its event afterwards, or waits in the driver, both without a lock.
  *
  * A second lock, of the context, keeps commands with a wait list and failures of users' events apart: PoCL 3.1 never
  * ends a command if an event of its wait list fails while it is enqueued. Only this file takes the two locks, the
@@ -11,6 +11,7 @@
 #include "device/context.h"
 #include "device/event.h"
 #include "device/queue.h"
+#include "device/trace.h"
 #include "device/wait.h"
 
 /* ---- turns ----
@@ -134,10 +135,32 @@ ndr_status ndr_command_run(const ndr_command *c, ndr_event **event)
     return ndr_command_run_checked(c, event);
 }
 
+/* ---- commands that are waited for ---- */
+
+/* A driver that moves data to memory of the device's own reads or writes a few bytes faster by the form that blocks: in
+ * 10 us on an H100, not 18. No lock is held meanwhile. If another thread creates the context's first user's event now
+ * and enqueues behind it, the call waits for that, too. */
+static bool may_block(const ndr_order *order)
+{
+    const ndr_context *const context = order->queue->context;
+    return !context->caps.info.shares_host_memory && !order->queue->is_out_of_order && !ndr_order_waits(order)
+           && !atomic_load(&context->has_user_events) && !ndr_is_traced();
+}
+
+static ndr_status run_blocking(const ndr_command *c)
+{
+    ndr_queue *const queue = c->order->queue;
+    ndr_submission s = { .queue = queue->cl, .may_block = true };
+    const ndr_status status = c->enqueue(&s, c->what);
+    return s.has_ended ? status : ndr_queue_end(queue, status);
+}
+
 ndr_status ndr_command_run_and_wait(const ndr_command *c)
 {
+    NDR_TRY(ndr_order_check(c->order));
+    if (may_block(c->order)) return run_blocking(c);
     ndr_event *done;
-    NDR_TRY(ndr_command_run(c, &done));
+    NDR_TRY(ndr_command_run_checked(c, &done));
     return ndr_event_wait_and_destroy(done, c->order->queue);
 }
 

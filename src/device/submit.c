@@ -1,4 +1,4 @@
-/* submit.c - calls OpenCL's functions that enqueue, by the forms that do not block. No other file calls clEnqueue*().
+/* submit.c - calls OpenCL's functions that enqueue, by the forms that do not block unless they may. No other file calls clEnqueue*().
  * command.c decides what a command waits for. */
 #include "device/submit.h"
 #include "device/trace.h"
@@ -15,9 +15,10 @@ typedef struct enqueueing {
     ndr_traced_command command;
 } enqueueing;
 
-static void begin(enqueueing *e, const ndr_submission *s, ndr_traced_command command)
+static void begin(enqueueing *e, ndr_submission *s, ndr_traced_command command)
 {
     e->done = s->done;
+    s->has_ended = false;
     e->is_traced = ndr_is_traced();
     if (!e->is_traced) return;
     e->command = command;
@@ -43,6 +44,8 @@ static ndr_status end(enqueueing *e, ndr_submission *s, const char *function, cl
     move_on(s);
     return NDR_OK;
 }
+
+static cl_bool blocks(ndr_submission *s) { return s->has_ended = s->may_block; }
 
 static const cl_event *list_of(const ndr_submission *s) { return s->waits.count ? s->waits.events : NULL; }
 
@@ -100,7 +103,7 @@ ndr_status ndr_submit_read(ndr_submission *s, cl_mem from, size_t offset_bytes, 
 {
     enqueueing e;
     begin(&e, s, transfer("read", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueReadBuffer(s->queue, from, CL_FALSE, offset_bytes, size_bytes, host,
+    const cl_int error = ndr_cl.clEnqueueReadBuffer(s->queue, from, blocks(s), offset_bytes, size_bytes, host,
                                                     s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadBuffer", error));
     ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
@@ -111,7 +114,7 @@ ndr_status ndr_submit_write(ndr_submission *s, cl_mem to, size_t offset_bytes, s
 {
     enqueueing e;
     begin(&e, s, transfer("write", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueWriteBuffer(s->queue, to, CL_FALSE, offset_bytes, size_bytes, host,
+    const cl_int error = ndr_cl.clEnqueueWriteBuffer(s->queue, to, blocks(s), offset_bytes, size_bytes, host,
                                                      s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteBuffer", error));
     ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
@@ -191,7 +194,7 @@ ndr_status ndr_submit_read_rect(ndr_submission *s, const ndr_cl_rect_side *from,
 {
     enqueueing e;
     begin(&e, s, transfer("read", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, CL_FALSE, from->origin, at_start, extent,
+    const cl_int error = ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, blocks(s), from->origin, at_start, extent,
                                                         from->pitch[0], from->pitch[1], to->pitch[0], to->pitch[1],
                                                         host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadBufferRect", error));
@@ -204,7 +207,7 @@ ndr_status ndr_submit_write_rect(ndr_submission *s, const ndr_cl_rect_side *to, 
 {
     enqueueing e;
     begin(&e, s, transfer("write", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, CL_FALSE, to->origin, at_start, extent,
+    const cl_int error = ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, blocks(s), to->origin, at_start, extent,
                                                          to->pitch[0], to->pitch[1], from->pitch[0], from->pitch[1],
                                                          host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteBufferRect", error));
@@ -240,7 +243,7 @@ ndr_status ndr_submit_read_image(ndr_submission *s, const ndr_cl_part *part, siz
 {
     enqueueing e;
     begin(&e, s, transfer("read image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueReadImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
+    const cl_int error = ndr_cl.clEnqueueReadImage(s->queue, part->cl, blocks(s), part->origin, part->extent, row_pitch,
                                                    slice_pitch, host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadImage", error));
     log_image(part, "read");
@@ -252,7 +255,7 @@ ndr_status ndr_submit_write_image(ndr_submission *s, const ndr_cl_part *part, si
 {
     enqueueing e;
     begin(&e, s, transfer("write image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueWriteImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
+    const cl_int error = ndr_cl.clEnqueueWriteImage(s->queue, part->cl, blocks(s), part->origin, part->extent, row_pitch,
                                                     slice_pitch, host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteImage", error));
     log_image(part, "write");
@@ -344,7 +347,7 @@ ndr_status ndr_submit_shared_copy(ndr_submission *s, ndr_shared_copier copy, voi
     const ndr_shared_copier submit = copy ? copy : ndr_cl.clEnqueueSVMMemcpy;
     enqueueing e;
     begin(&e, s, transfer("copy shared", size_bytes));
-    const cl_int error = submit(s->queue, CL_FALSE, to, from, size_bytes, s->waits.count, list_of(s), e.done);
+    const cl_int error = submit(s->queue, blocks(s), to, from, size_bytes, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy", error));
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
     return NDR_OK;

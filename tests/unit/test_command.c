@@ -742,6 +742,7 @@ static void test_command__a_blocking_read_meets_the_first_event(void **state)
     ndr_thread threads[2];
     reader r = { NULL, NDR_TIMEOUT };
     open_far();
+    far.context->caps.info.shares_host_memory = true; /* otherwise it may be enqueued behind the launch */
     pause_next(CALL_clEnqueueReadBuffer);
     assert_true(ndr_thread_start(&threads[0], read_far, &r));
     assert_true(wait_until_inside());
@@ -756,6 +757,46 @@ static void test_command__a_blocking_read_meets_the_first_event(void **state)
     assert_int_equal(far.host[0], 0);
     assert_refused(NDR_NOT_FOUND, ndr_queue_finish(far.line), "no gate");
     ndr_event_destroy(gate);
+    close_far();
+}
+
+static cl_bool has_blocked;
+
+static cl_int CL_API_CALL note_blocking(cl_command_queue q, cl_mem m, cl_bool blocks, size_t offset, size_t bytes,
+                                        void *host, LIST)
+{
+    has_blocked = blocks;
+    return pause_in_clEnqueueReadBuffer(q, m, blocks, offset, bytes, host, count, list, event);
+}
+
+/* Where the device has its own memory the driver's call blocks. Then the read has no lock: other work passes it. */
+static void test_command__a_read_that_blocks_in_the_driver_has_no_lock(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_thread thread;
+    reader r = { NULL, NDR_TIMEOUT };
+    open_far();
+    far.context->caps.info.shares_host_memory = false;
+    ndr_cl.clEnqueueReadBuffer = note_blocking;
+    pause_next(CALL_clEnqueueReadBuffer);
+    assert_true(ndr_thread_start(&thread, read_far, &r));
+    assert_true(wait_until_inside());
+    assert_true(has_blocked);
+    ndr_event *gate = new_gate(far.context), *done;
+    assert_ok(ndr_launch_event(ndr_after(far.line, gate), far.add_one, &done, ndr_range_1d(INTS), far.x));
+    note(&may_go_on);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait(done));
+    ndr_thread_join(thread);
+    assert_ok(r.status);
+    assert_true(far.host[0] == 0 || far.host[0] == 1);
+    assert_ok(ndr_buffer_read(far.line, far.x, 0, sizeof(int32_t), far.host));
+    assert_false(has_blocked); /* from the first user's event on */
+    assert_int_equal(far.host[0], 1);
+    ndr_cl.clEnqueueReadBuffer = pause_in_clEnqueueReadBuffer;
+    ndr_event_destroy(gate);
+    ndr_event_destroy(done);
     close_far();
 }
 
@@ -1100,6 +1141,7 @@ int main(void)
         cmocka_unit_test(test_command__a_paused_call_behind_an_event_that_fails),
         cmocka_unit_test(test_command__a_paused_call_behind_an_event_that_ends),
         cmocka_unit_test(test_command__a_blocking_read_meets_the_first_event),
+        cmocka_unit_test(test_command__a_read_that_blocks_in_the_driver_has_no_lock),
         cmocka_unit_test(test_command__a_mapping_behind_an_event_holds_up_no_other),
         cmocka_unit_test(test_command__a_mapping_of_shared_memory_holds_up_no_other),
         cmocka_unit_test(test_command__an_event_keeps_its_queue),
