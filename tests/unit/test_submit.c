@@ -112,7 +112,7 @@ static void test_submit__waits_for_each_event_of_the_list(void **state)
         const cl_event gates[2] = { clCreateUserEvent(context->cl, &error), clCreateUserEvent(context->cl, &error) };
         assert_int_equal(error, CL_SUCCESS);
         cl_event done = NULL;
-        assert_ok(commands[i].submit(&(ndr_submission){ queue->cl, { 2, gates }, &done, false }));
+        assert_ok(commands[i].submit(&(ndr_submission){ .queue = queue->cl, .waits = { 2, gates }, .done = &done }));
         assert_int_equal(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
         const cl_int before = state_of(done);
         assert_int_equal(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
@@ -185,7 +185,7 @@ static void test_submit__chains_the_commands_of_one_submission(void **state)
     cl_int error;
     cl_event gate = clCreateUserEvent(context->cl, &error), done[COMMANDS];
     assert_int_equal(error, CL_SUCCESS);
-    ndr_submission s = { queue->cl, { 1, &gate }, done, true };
+    ndr_submission s = { .queue = queue->cl, .waits = { 1, &gate }, .done = done, .is_chain = true };
     for (size_t i = 0; i < COMMANDS; ++i) {
         if (commands[i].submit == submit_unmap) assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
         if (commands[i].submit == submit_unmap) assert_int_equal(clFinish(queue->cl), CL_SUCCESS);

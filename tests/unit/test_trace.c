@@ -514,7 +514,7 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_int_equal(error, CL_SUCCESS);
     const ndr_wait_list waits = { 1, &gate };
     for (int i = 0; i < LIMIT + OVER; ++i)
-        assert_ok(ndr_submit_marker(&(ndr_submission){ line->cl, i == 0 ? waits : (ndr_wait_list){ 0 }, NULL, false }));
+        assert_ok(ndr_submit_marker(&(ndr_submission){ .queue = line->cl, .waits = i == 0 ? waits : (ndr_wait_list){ 0 } }));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
