@@ -256,6 +256,22 @@ static int compare_events(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A driver may refuse a command because an event of its list has failed since it was looked at. */
+ndr_status ndr_order_explain(const ndr_event *made, ndr_status status)
+{
+    if (ndr_last_cl_error() != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST || made->piece_count > 0) return status;
+    ndr_mutex_lock(&made->context->order_lock);
+    const ndr_event *failed = NULL;
+    for (size_t i = 0; i < made->wait_count && !failed; ++i)
+        if (settle(made->waits[i]) && made->waits[i]->cause) failed = made->waits[i];
+    if (failed) NDR_IGNORE(fail_with(failed));
+    ndr_mutex_unlock(&made->context->order_lock);
+    return failed ? ndr_fail_with_code(failed->cause->status, failed->cause->code,
+                                       "work that the command waits for has failed, and nothing was enqueued: %s",
+                                       ndr_last_error())
+                  : status;
+}
+
 /* An event that is named twice is listed once: Intel's runtime crashes if two events of a list fail. */
 static void list_each_once(ndr_event *made)
 {

@@ -56,6 +56,9 @@ ndr_status ndr_order_add_waits(const ndr_order *order, ndr_event *made);
 void ndr_queue_track(ndr_queue *queue, ndr_event *made, ndr_event **gone);
 void ndr_events_release(ndr_event *gone);
 
+/* The driver refused to enqueue `made`, and the sentence says so. If what it waits for has failed: that instead. */
+ndr_status ndr_order_explain(const ndr_event *made, ndr_status status);
+
 /* Of a user's event: refuse the end of one that has ended or that is not a user's. `cause` is there before the driver
  * ends it. The second takes it back if the driver refuses. */
 ndr_status ndr_event_begin_end(const char *call, ndr_event *event, const ndr_cause *cause);

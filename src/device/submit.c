@@ -114,7 +114,7 @@ ndr_status ndr_submit_write(ndr_submission *s, cl_mem to, size_t offset_bytes, s
 {
     enqueueing e;
     begin(&e, s, transfer("write", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueWriteBuffer(s->queue, to, blocks(s), offset_bytes, size_bytes, host,
+    const cl_int error = ndr_cl.clEnqueueWriteBuffer(s->queue, to, CL_FALSE, offset_bytes, size_bytes, host,
                                                      s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteBuffer", error));
     ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
@@ -207,7 +207,7 @@ ndr_status ndr_submit_write_rect(ndr_submission *s, const ndr_cl_rect_side *to, 
 {
     enqueueing e;
     begin(&e, s, transfer("write", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, blocks(s), to->origin, at_start, extent,
+    const cl_int error = ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, CL_FALSE, to->origin, at_start, extent,
                                                          to->pitch[0], to->pitch[1], from->pitch[0], from->pitch[1],
                                                          host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteBufferRect", error));
@@ -255,7 +255,7 @@ ndr_status ndr_submit_write_image(ndr_submission *s, const ndr_cl_part *part, si
 {
     enqueueing e;
     begin(&e, s, transfer("write image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueWriteImage(s->queue, part->cl, blocks(s), part->origin, part->extent, row_pitch,
+    const cl_int error = ndr_cl.clEnqueueWriteImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
                                                     slice_pitch, host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueWriteImage", error));
     log_image(part, "write");
@@ -347,7 +347,7 @@ ndr_status ndr_submit_shared_copy(ndr_submission *s, ndr_shared_copier copy, voi
     const ndr_shared_copier submit = copy ? copy : ndr_cl.clEnqueueSVMMemcpy;
     enqueueing e;
     begin(&e, s, transfer("copy shared", size_bytes));
-    const cl_int error = submit(s->queue, blocks(s), to, from, size_bytes, s->waits.count, list_of(s), e.done);
+    const cl_int error = submit(s->queue, CL_FALSE, to, from, size_bytes, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy", error));
     ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
     return NDR_OK;

@@ -16,7 +16,7 @@ typedef struct ndr_submission {
     ndr_wait_list waits;
     cl_event *done; /* gets the command's event, which the caller releases; NULL: no command needs one */
     bool is_chain;  /* each command waits for the event of the one before it */
-    bool may_block; /* reads and writes of the host's memory may take the form that blocks */
+    bool may_block; /* a read may take the form that blocks; a write may not: that ends before the bytes have arrived */
     bool has_ended; /* the last command took it */
 } ndr_submission;
 

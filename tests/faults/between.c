@@ -105,10 +105,16 @@ static cl_int enqueued(cl_int error, cl_uint count, const cl_event *list, const 
 #define ENQUEUES(name, parameters, ...) \
     REFUSABLE(name, parameters, return enqueued(NEXT(__VA_ARGS__, count, list, event), count, list, event);)
 
-/* No command blocks in the call that enqueues it. */
-static cl_bool not_blocking(cl_bool waits)
+/* No command blocks in the call that enqueues it, but reads where the device has its own memory. */
+static cl_bool not_blocking(cl_command_queue q, cl_bool waits)
 {
-    assert_int_equal(waits, CL_FALSE);
+    cl_device_id of;
+    cl_bool shares = CL_TRUE;
+    if (!waits) return waits;
+    assert_int_equal(loader.clGetCommandQueueInfo(q, CL_QUEUE_DEVICE, sizeof of, &of, NULL), CL_SUCCESS);
+    assert_int_equal(loader.clGetDeviceInfo(of, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shares, &shares, NULL),
+                     CL_SUCCESS);
+    assert_false(shares);
     return waits;
 }
 
@@ -254,10 +260,10 @@ PASSES(clSetKernelExecInfo, (cl_kernel k, cl_kernel_exec_info what, size_t bytes
 /* ---- commands ---- */
 
 ENQUEUES(clEnqueueSVMMap, (cl_command_queue q, cl_bool waits, cl_map_flags f, void *start, size_t bytes, LIST), q,
-         not_blocking(waits), f, start, bytes)
+         not_blocking(q, waits), f, start, bytes)
 ENQUEUES(clEnqueueSVMUnmap, (cl_command_queue q, void *start, LIST), q, start)
 ENQUEUES(clEnqueueSVMMemcpy, (cl_command_queue q, cl_bool waits, void *to, const void *from, size_t bytes, LIST), q,
-         not_blocking(waits), to, from, bytes)
+         not_blocking(q, waits), to, from, bytes)
 ENQUEUES(clEnqueueSVMMigrateMem,
          (cl_command_queue q, cl_uint spans, const void **starts, const size_t *bytes, cl_mem_migration_flags f, LIST), q,
          spans, starts, bytes, f)
@@ -287,7 +293,7 @@ ENQUEUES(clEnqueueNDRangeKernel,
 HOOK(void *, clEnqueueMapBuffer,
      (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, size_t offset, size_t bytes, LIST, cl_int *error),
      if (is_refused(CALL_clEnqueueMapBuffer)) return *error = plan.code, NULL;
-     void *const mapped = NEXT(q, m, not_blocking(waits), f, offset, bytes, count, list, event, error);
+     void *const mapped = NEXT(q, m, not_blocking(q, waits), f, offset, bytes, count, list, event, error);
      counted(*error, &now.mappings, 1);
      enqueued(*error, count, list, event);
      return mapped;)
@@ -295,7 +301,7 @@ HOOK(void *, clEnqueueMapImage,
      (cl_command_queue q, cl_mem m, cl_bool waits, cl_map_flags f, const size_t *origin, const size_t *extent, size_t *row,
       size_t *slice, LIST, cl_int *error),
      if (is_refused(CALL_clEnqueueMapImage)) return *error = plan.code, NULL;
-     void *const mapped = NEXT(q, m, not_blocking(waits), f, origin, extent, row, slice, count, list, event, error);
+     void *const mapped = NEXT(q, m, not_blocking(q, waits), f, origin, extent, row, slice, count, list, event, error);
      counted(*error, &now.mappings, 1);
      enqueued(*error, count, list, event);
      return mapped;)
@@ -308,7 +314,7 @@ REFUSABLE(clEnqueueUnmapMemObject, (cl_command_queue q, cl_mem m, void *mapped, 
          (cl_command_queue q, cl_mem m, cl_bool waits, size_t offset, size_t bytes, host_type host, LIST),      \
          const bool is_refused_now = is_refused(CALL_##name);                                                   \
          if (is_refused_now) return plan.code;                                                                  \
-         return enqueued(NEXT(q, m, not_blocking(waits), offset, bytes, host, count, list, event), count, list, \
+         return enqueued(NEXT(q, m, not_blocking(q, waits), offset, bytes, host, count, list, event), count, list, \
                          event);)
 
 static bool passes_end(cl_mem m, const size_t *origin, const size_t *extent, size_t row, size_t plane)
@@ -330,7 +336,7 @@ static bool passes_end(cl_mem m, const size_t *origin, const size_t *extent, siz
               const size_t *extent, size_t row, size_t plane, size_t host_row, size_t host_plane, host_type host, \
               LIST),                                                                                             \
              passes_end(m, in_buffer, extent, row, plane),                                                       \
-             q, m, not_blocking(waits), in_buffer, in_host, extent, row, plane, host_row, host_plane, host)
+             q, m, not_blocking(q, waits), in_buffer, in_host, extent, row, plane, host_row, host_plane, host)
 
 TRANSFERS_RECT(clEnqueueWriteBufferRect, const void *)
 TRANSFERS_RECT(clEnqueueReadBufferRect, void *)
@@ -338,7 +344,7 @@ TRANSFERS_RECT(clEnqueueReadBufferRect, void *)
     ENQUEUES(name,                                                                                           \
              (cl_command_queue q, cl_mem m, cl_bool waits, const size_t *origin, const size_t *extent, size_t row, \
               size_t slice, host_type host, LIST),                                                           \
-             q, m, not_blocking(waits), origin, extent, row, slice, host)
+             q, m, not_blocking(q, waits), origin, extent, row, slice, host)
 
 TRANSFERS_IMAGE(clEnqueueReadImage, void *)
 TRANSFERS_IMAGE(clEnqueueWriteImage, const void *)

@@ -7,6 +7,7 @@
 
 #include "device/buffer.h"
 #include "device/context.h"
+#include "device/event.h"
 #include "device/wait.h"
 
 enum { INTS = 128, BYTES = INTS * sizeof(int32_t), ROWS = 4, COLS = 16 };
@@ -800,6 +801,40 @@ static void test_command__a_read_that_blocks_in_the_driver_has_no_lock(void **st
     close_far();
 }
 
+static ndr_event *to_fail;
+
+static cl_int CL_API_CALL refuse_fill(cl_command_queue q, cl_mem m, const void *pattern, size_t wide, size_t offset,
+                                      size_t bytes, LIST)
+{
+    (void)q, (void)m, (void)pattern, (void)wide, (void)offset, (void)bytes, (void)count, (void)list, (void)event;
+    assert_int_equal(real.clSetUserEventStatus(to_fail->pieces[0], CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+                     CL_SUCCESS);
+    return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
+/* NVIDIA's driver refuses a command if an event of its list fails while it is enqueued. */
+static void test_command__is_refused_for_what_fails_meanwhile(void **state)
+{
+    (void)state;
+    skip_where_launches_are_waited_for();
+    ndr_event *before;
+    ndr_queue *line = new_queue();
+    ndr_buffer *x = buffer_of(BYTES, zeros);
+    to_fail = new_gate(context);
+    assert_ok(ndr_buffer_write_async(ndr_after(line, to_fail), x, 0, BYTES, zeros, &before));
+    ndr_cl.clEnqueueFillBuffer = refuse_fill;
+    const ndr_status status = ndr_buffer_fill(ndr_after(line, before), x, 0, BYTES, zeros, 4, NULL);
+    ndr_cl.clEnqueueFillBuffer = pause_in_clEnqueueFillBuffer;
+    if (!driver_completes_failed_work())
+        assert_refused(NDR_DRIVER_ERROR, status, "work that the command waits for has failed", "nothing was enqueued");
+    NDR_IGNORE(ndr_event_complete(to_fail));
+    NDR_IGNORE(ndr_queue_finish(line));
+    ndr_event_destroy(to_fail);
+    ndr_event_destroy(before);
+    ndr_buffer_destroy(x);
+    ndr_queue_destroy(line);
+}
+
 /* ---- mappings ---- */
 
 typedef struct mapper {
@@ -1142,6 +1177,7 @@ int main(void)
         cmocka_unit_test(test_command__a_paused_call_behind_an_event_that_ends),
         cmocka_unit_test(test_command__a_blocking_read_meets_the_first_event),
         cmocka_unit_test(test_command__a_read_that_blocks_in_the_driver_has_no_lock),
+        cmocka_unit_test(test_command__is_refused_for_what_fails_meanwhile),
         cmocka_unit_test(test_command__a_mapping_behind_an_event_holds_up_no_other),
         cmocka_unit_test(test_command__a_mapping_of_shared_memory_holds_up_no_other),
         cmocka_unit_test(test_command__an_event_keeps_its_queue),
