@@ -296,7 +296,8 @@ static ndr_status transfer_and_wait(const transfer *t)
 {
     NDR_TRY(check_transfer(t));
     if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, NULL);
-    return ndr_command_run_and_wait(&(ndr_command){ &t->order, submit_transfer, t, NULL });
+    const ndr_command c = { &t->order, submit_transfer, t, NULL };
+    return (t->writes ? ndr_command_run_and_wait : ndr_command_read_and_wait)(&c);
 }
 
 static ndr_status transfer_async(const transfer *t, ndr_event **event)

@@ -137,9 +137,22 @@ ndr_status ndr_command_run(const ndr_command *c, ndr_event **event)
 
 /* ---- commands that are waited for ---- */
 
+static ndr_status run_checked_and_wait(const ndr_command *c)
+{
+    ndr_event *done;
+    NDR_TRY(ndr_command_run_checked(c, &done));
+    return ndr_event_wait_and_destroy(done, c->order->queue);
+}
+
+ndr_status ndr_command_run_and_wait(const ndr_command *c)
+{
+    NDR_TRY(ndr_order_check(c->order));
+    return run_checked_and_wait(c);
+}
+
 /* A driver that moves data from memory of the device's own reads a few bytes faster by the form that blocks: in 10 us on
  * an H100, not 18. No lock is held meanwhile. If another thread creates the context's first user's event now and
- * enqueues behind it, the call waits for that, too. */
+ * enqueues behind it, the call waits for that, too. A write that blocks may return before the bytes have arrived. */
 static bool may_block(const ndr_order *order)
 {
     const ndr_queue *const queue = order->queue;
@@ -148,21 +161,11 @@ static bool may_block(const ndr_order *order)
            && !ndr_order_waits(order) && !atomic_load(&queue->context->has_user_events) && !ndr_is_traced();
 }
 
-static ndr_status run_blocking(const ndr_command *c)
-{
-    ndr_queue *const queue = c->order->queue;
-    ndr_submission s = { .queue = queue->cl, .may_block = true };
-    const ndr_status status = c->enqueue(&s, c->what);
-    return s.has_ended ? status : ndr_queue_end(queue, status);
-}
-
-ndr_status ndr_command_run_and_wait(const ndr_command *c)
+ndr_status ndr_command_read_and_wait(const ndr_command *c)
 {
     NDR_TRY(ndr_order_check(c->order));
-    if (may_block(c->order)) return run_blocking(c);
-    ndr_event *done;
-    NDR_TRY(ndr_command_run_checked(c, &done));
-    return ndr_event_wait_and_destroy(done, c->order->queue);
+    if (!may_block(c->order)) return run_checked_and_wait(c);
+    return c->enqueue(&(ndr_submission){ .queue = c->order->queue->cl, .may_block = true }, c->what);
 }
 
 /* ---- alone ---- */

@@ -27,6 +27,9 @@ ndr_status ndr_command_run_checked(const ndr_command *command, ndr_event **event
  * otherwise. */
 ndr_status ndr_command_run_and_wait(const ndr_command *command);
 
+/* The same for reads of buffers: the driver's function may wait. */
+ndr_status ndr_command_read_and_wait(const ndr_command *command);
+
 /* Enqueue one command behind no event, in a queue that libndr alone uses or when an object ends. */
 ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, ndr_enqueue *enqueue,
                                  const void *what, cl_event *done);

@@ -15,10 +15,9 @@ typedef struct enqueueing {
     ndr_traced_command command;
 } enqueueing;
 
-static void begin(enqueueing *e, ndr_submission *s, ndr_traced_command command)
+static void begin(enqueueing *e, const ndr_submission *s, ndr_traced_command command)
 {
     e->done = s->done;
-    s->has_ended = false;
     e->is_traced = ndr_is_traced();
     if (!e->is_traced) return;
     e->command = command;
@@ -44,8 +43,6 @@ static ndr_status end(enqueueing *e, ndr_submission *s, const char *function, cl
     move_on(s);
     return NDR_OK;
 }
-
-static cl_bool blocks(ndr_submission *s) { return s->has_ended = s->may_block; }
 
 static const cl_event *list_of(const ndr_submission *s) { return s->waits.count ? s->waits.events : NULL; }
 
@@ -103,7 +100,7 @@ ndr_status ndr_submit_read(ndr_submission *s, cl_mem from, size_t offset_bytes, 
 {
     enqueueing e;
     begin(&e, s, transfer("read", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueReadBuffer(s->queue, from, blocks(s), offset_bytes, size_bytes, host,
+    const cl_int error = ndr_cl.clEnqueueReadBuffer(s->queue, from, s->may_block, offset_bytes, size_bytes, host,
                                                     s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadBuffer", error));
     ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
@@ -194,7 +191,7 @@ ndr_status ndr_submit_read_rect(ndr_submission *s, const ndr_cl_rect_side *from,
 {
     enqueueing e;
     begin(&e, s, transfer("read", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, blocks(s), from->origin, at_start, extent,
+    const cl_int error = ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, CL_FALSE, from->origin, at_start, extent,
                                                         from->pitch[0], from->pitch[1], to->pitch[0], to->pitch[1],
                                                         host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadBufferRect", error));
@@ -243,7 +240,7 @@ ndr_status ndr_submit_read_image(ndr_submission *s, const ndr_cl_part *part, siz
 {
     enqueueing e;
     begin(&e, s, transfer("read image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueReadImage(s->queue, part->cl, blocks(s), part->origin, part->extent, row_pitch,
+    const cl_int error = ndr_cl.clEnqueueReadImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
                                                    slice_pitch, host, s->waits.count, list_of(s), e.done);
     NDR_TRY(end(&e, s, "clEnqueueReadImage", error));
     log_image(part, "read");

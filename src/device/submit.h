@@ -16,8 +16,7 @@ typedef struct ndr_submission {
     ndr_wait_list waits;
     cl_event *done; /* gets the command's event, which the caller releases; NULL: no command needs one */
     bool is_chain;  /* each command waits for the event of the one before it */
-    bool may_block; /* a read may take the form that blocks; a write may not: that ends before the bytes have arrived */
-    bool has_ended; /* the last command took it */
+    bool may_block; /* a read takes the form that blocks */
 } ndr_submission;
 
 /* Enqueue a command by the form of OpenCL's function that does not block. Sizes and offsets of a kernel are in OpenCL's
