@@ -55,7 +55,7 @@ static ndr_queue *timed_queue;
 
 ndr_queue *gpu_timed_queue(void)
 {
-    if (!timed_queue) MUST(ndr_queue_create(the_context, &(ndr_queue_desc){ .profiling = true }, &timed_queue));
+    if (!timed_queue) MUST(ndr_queue_create(the_context, &(ndr_queue_desc){ .is_profiling = true }, &timed_queue));
     return timed_queue;
 }
 

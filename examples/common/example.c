@@ -82,7 +82,7 @@ void open_device(const char *words, bool profiling, ndr_context **context, ndr_q
 {
     ndr_device_info device;
     MUST(ndr_context_create(words, context));
-    MUST(ndr_queue_create(*context, &(ndr_queue_desc){ .profiling = profiling }, queue));
+    MUST(ndr_queue_create(*context, &(ndr_queue_desc){ .is_profiling = profiling }, queue));
     MUST(ndr_context_get_device(*context, &device));
     printf("device: %s, %s\n", device.name, device.platform);
 }

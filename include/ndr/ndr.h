@@ -133,12 +133,12 @@ NDR_MUST_CHECK ndr_status ndr_log_set(ndr_log_level level, ndr_log_callback *cal
  * whose call ends the trace, with no lock held. */
 typedef void ndr_trace_callback(const char *text, void *user);
 
-/** The output of a trace: a table, a file, or both; set `file`, `table` or both. docs/tracing.md shows them. */
+/** The output of a trace: a table, a file, or both; set `file`, `has_table` or both. docs/tracing.md shows them. */
 typedef struct ndr_trace_desc {
     /** The path of a timeline for Perfetto and chrome://tracing; NULL: none. "%p" in it becomes the number of the
      * process. A regular file of that name is replaced, or continued if it is the latest trace of this process. */
     const char *file;
-    bool table;                   /**< Count, shortest, median, longest and total time of each kernel and transfer. */
+    bool has_table;               /**< Count, shortest, median, longest and total time of each kernel and transfer. */
     ndr_trace_callback *callback; /**< Receives the table; NULL: stderr. */
     void *user;                   /**< Passed to `callback`. */
 } ndr_trace_desc;
@@ -215,7 +215,7 @@ typedef struct ndr_device_info {
     uint64_t global_memory_bytes;   /**< The device's memory, in bytes. */
     uint64_t global_cache_bytes;    /**< The cache of that memory, in bytes; 0 if there is none or the driver does not
                                          report it. */
-    bool local_memory_is_dedicated; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
+    bool has_dedicated_local_memory; /**< Local memory is separate hardware, as on GPUs, not cached global memory. */
     bool shares_host_memory;        /**< Mapping a buffer copies nothing. */
     bool has_f64;                   /**< double works in kernels. */
     bool has_f16;                   /**< half works in kernels, by value too: cl_khr_fp16. Pointers to half, with
@@ -309,12 +309,12 @@ NDR_MUST_CHECK ndr_status ndr_context_get_cache(const ndr_context *context, ndr_
 /* ---- queues -------------------------------------------------------------------------------------- */
 
 /** A queue of work for the context's device: each piece starts when the one before it has ended, unless the queue was
- * made with `out_of_order`. */
+ * made with `is_out_of_order`. */
 typedef struct ndr_queue ndr_queue;
 
 /** Options of a queue. */
 typedef struct ndr_queue_desc {
-    bool profiling; /**< Record times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: off. */
+    bool is_profiling; /**< Record times for ndr_event_get_times() and ndr_event_elapsed_ns(). Default: off. */
 
     /** How long a wait (ndr_queue_finish(), ndr_event_wait(), ndr_buffer_map(), and transfers that return when they
      * have ended) polls before the thread sleeps, in nanoseconds. The thread yields its core between polls.
@@ -333,7 +333,7 @@ typedef struct ndr_queue_desc {
      * ndr_queue_barrier(). Other work starts immediately, even where a comment says "after all work before it".
      * NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
      * run the queue in order, so earlier work must not wait for later work. Default: off. */
-    bool out_of_order;
+    bool is_out_of_order;
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
@@ -365,12 +365,15 @@ NDR_MUST_CHECK ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t tim
 /** Wait until everything enqueued has ended, and return the time then, by the host's monotonic clock. The difference of
  * two calls is how long the work between them took, with its enqueueing; the queue need not be a profiling one:
  *
- *     ndr_queue_get_time(queue, &before);  ndr_launch(...);  ndr_reduce(...);  ndr_queue_get_time(queue, &after);
+ *     ndr_queue_finish_timed(queue, &before);
+ *     ndr_launch(...);
+ *     ndr_reduce(...);
+ *     ndr_queue_finish_timed(queue, &after);
  *
  * The difference includes what the host takes to enqueue the first command and to notice the end of the last one: 10 to
  * 13 us on PoCL, 3 us on Intel's CPU runtime. For the time of a command on the device, without that, use a profiling
  * queue and ndr_event_get_times(). */
-NDR_MUST_CHECK ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns);
+NDR_MUST_CHECK ndr_status ndr_queue_finish_timed(ndr_queue *queue, uint64_t *time_ns);
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
@@ -415,7 +418,7 @@ NDR_MUST_CHECK ndr_status ndr_event_wait_any(ndr_event *const *events, size_t co
 NDR_MUST_CHECK ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state);
 
 /** Wait, then return how long the work ran on the device: ended_ns - started_ns of ndr_event_get_times(), or 0 if
- * the driver reports an end before the start. The queue must have been made with `profiling`. */
+ * the driver reports an end before the start. The queue must have been made with `is_profiling`. */
 NDR_MUST_CHECK ndr_status ndr_event_elapsed_ns(ndr_event *event, uint64_t *elapsed_ns);
 
 /** When a piece of work reached each stage, by the clock of its device. The driver chooses the zero of that clock, so
@@ -429,7 +432,7 @@ typedef struct ndr_event_times {
 
 /** Wait, then return the work's times. For work in several pieces, such as a split launch or a reduction, the first
  * three are those of the first piece and `ended_ns` is that of the last. NDR_BAD_ARGUMENT if the queue was made
- * without `profiling`. Work that failed has no times. The times are the driver's; some drivers report one time for
+ * without `is_profiling`. Work that failed has no times. The times are the driver's; some drivers report one time for
  * several stages. */
 NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
 
@@ -812,12 +815,12 @@ typedef enum ndr_edge {
  *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
  *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
-    ndr_range global; /**< All work-items. */
+    ndr_range global; /**< All work-items; no dimensions if `groups` is given. */
     ndr_range local;  /**< The work-items of one group, in the same number of dimensions. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
     ndr_edge edge;    /**< What happens to sizes that do not divide. */
-    bool counts_groups; /**< `global` counts groups instead of work-items, for hierarchical kernels. `local` has the
-                             same number of dimensions; zeros there let the library choose. */
+    ndr_range groups; /**< In place of `global`, which has no dimensions then: the number of groups, for hierarchical
+                           kernels. `local` has the same number of dimensions; zeros there let the library choose. */
 } ndr_nd_range;
 
 /** The range (n). */
@@ -845,14 +848,14 @@ static inline ndr_range ndr_range_3d(size_t planes, size_t rows, size_t cols)
  * for more. */
 static inline ndr_nd_range ndr_nd_range_of(ndr_range global, ndr_range local)
 {
-    ndr_nd_range range = { global, local, { 0, 0, 0 }, NDR_EDGE_REJECT, false };
+    ndr_nd_range range = { global, local, { 0, 0, 0 }, NDR_EDGE_REJECT, { 0, { 0, 0, 0 } } };
     return range;
 }
 
 /** The given number of groups, of `local` work-items each; zeros in `local` let the library choose. */
 static inline ndr_nd_range ndr_groups_of(ndr_range groups, ndr_range local)
 {
-    ndr_nd_range range = { groups, local, { 0, 0, 0 }, NDR_EDGE_REJECT, true };
+    ndr_nd_range range = { { 0, { 0, 0, 0 } }, local, { 0, 0, 0 }, NDR_EDGE_REJECT, groups };
     return range;
 }
 

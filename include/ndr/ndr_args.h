@@ -247,8 +247,9 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
         struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
         default: ndr_use_ndr_buffer_or_ndr_struct)(x)
 
-/** A struct by value: `ndr_struct(struct pair, p)`. Write the type as in the kernel. */
-#define ndr_struct(type, value) ndr_arg_struct_((type[1]){ value }, sizeof(type), #type)
+/** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`. Write the type as
+ * in the kernel. */
+#define ndr_struct(type, ...) ndr_arg_struct_((type[1]){ (__VA_ARGS__) }, sizeof(type), #type)
 
 /** A vector by value: `ndr_vector(float, x, y, z, w)` for a float4. 2, 3, 4, 8 or 16 values of the host's type of one
  * element, such as float, int or unsigned char; they convert as in an initializer. */
@@ -415,7 +416,7 @@ ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(void *);
 ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(decltype(nullptr));
 ndr_use_ndr_buffer_from_cl ndr_arg_of(_cl_mem *);
 
-#define ndr_struct(type, value) ndr_arg_struct_(&static_cast<const type &>(value), sizeof(type), #type)
+#define ndr_struct(type, ...) ndr_arg_struct_(&static_cast<const type &>(__VA_ARGS__), sizeof(type), #type)
 
 template <class T> struct ndr_type_ {};
 template <class T> constexpr ndr_dtype ndr_dtype_of_(ndr_type_<T>) { return NDR_DTYPE_NONE; }

@@ -202,14 +202,15 @@ static inline ndr_range ndr_range_round_up(ndr_range range, ndr_range local)
  * local size. */
 static inline ndr_range ndr_nd_range_groups(ndr_nd_range range)
 {
-    return ndr_range_div(ndr_range_round_up(range.global, range.local), range.local);
+    return range.groups.dims ? range.groups
+                             : ndr_range_div(ndr_range_round_up(range.global, range.local), range.local);
 }
 
 /* ---- linear indices -------------------------------------------------------------------------------- */
 
 /** The linear index of `index` in an array of `dims` extents, the last dimension contiguous: SYCL's linearization, for
  * any number of dimensions. Indices past their extent are not checked. */
-static inline size_t ndr_linearise(size_t dims, const size_t *extents, const size_t *index)
+static inline size_t ndr_linearize(size_t dims, const size_t *extents, const size_t *index)
 {
     size_t linear = 0;
     for (size_t d = 0; d < dims; ++d) linear = linear * extents[d] + index[d];
@@ -217,7 +218,7 @@ static inline size_t ndr_linearise(size_t dims, const size_t *extents, const siz
 }
 
 /** The reverse: the index of element `linear`. No extent may be 0. */
-static inline void ndr_delinearise(size_t dims, const size_t *extents, size_t linear, size_t *index)
+static inline void ndr_delinearize(size_t dims, const size_t *extents, size_t linear, size_t *index)
 {
     for (size_t d = dims; d-- > 0;) {
         index[d] = linear % extents[d];
@@ -228,14 +229,14 @@ static inline void ndr_delinearise(size_t dims, const size_t *extents, size_t li
 /** The linear index of an id in a range [item::get_linear_id()]. */
 static inline size_t ndr_linear_id(ndr_range range, ndr_id id)
 {
-    return ndr_linearise(range.dims < 3 ? range.dims : 3, range.size, id.at);
+    return ndr_linearize(range.dims < 3 ? range.dims : 3, range.size, id.at);
 }
 
 /** The id of a linear index in a range without zeros. */
 static inline ndr_id ndr_id_at(ndr_range range, size_t linear)
 {
     ndr_id id = { range.dims < 3 ? range.dims : 3, { 0, 0, 0 } };
-    ndr_delinearise(id.dims, range.size, linear, id.at);
+    ndr_delinearize(id.dims, range.size, linear, id.at);
     return id;
 }
 

@@ -41,7 +41,7 @@ typedef struct ndr_shared_info {
     ndr_shared_kind kind;   /**< The kind that was asked for; for ANY the one that it stands for, or ANY if the device
                                  has none. */
     bool is_available;      /**< The device has it; otherwise all below are false. */
-    bool host_may_access;   /**< The host may read and write it; not DEVICE. */
+    bool is_host_accessible;   /**< The host may read and write it; not DEVICE. */
     bool needs_map;         /**< The host may do so only between ndr_shared_map() and ndr_shared_unmap(). */
     bool is_concurrent;     /**< While a kernel uses some bytes of it, the host may access others. */
     bool has_atomics;       /**< While a kernel uses it, atomics of both work on the same bytes. */

@@ -97,7 +97,7 @@ static ndr_status read_limits(cl_device_id device, ndr_device_info *info)
     ndr_reverse_dims(3, sizes, info->max_local_size);
     info->local_memory_bytes = (size_t)local;
     info->max_buffer_bytes = largest > SIZE_MAX ? SIZE_MAX : (size_t)largest;
-    info->local_memory_is_dedicated = local_type == CL_LOCAL;
+    info->has_dedicated_local_memory = local_type == CL_LOCAL;
     info->shares_host_memory = unified != CL_FALSE;
     info->view_align_bytes = ndr_max_size(align / 8, 1);
     return NDR_OK;

@@ -51,7 +51,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
         free_no_op_memory(memory);
         return status;
     }
-    (*queue)->profiling = properties & CL_QUEUE_PROFILING_ENABLE;
+    (*queue)->is_profiling = properties & CL_QUEUE_PROFILING_ENABLE;
     (*queue)->is_out_of_order = is_out_of_order;
     if (is_out_of_order && context->caps.wait_helps) atomic_store(&ndr_waits_in_turn, true);
     (*queue)->no_op_memory = memory;
@@ -85,9 +85,9 @@ ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, nd
 {
     NDR_REQUIRE_SET(context, queue);
     const ndr_queue_desc wanted = desc ? *desc : (ndr_queue_desc){ 0 };
-    if (wanted.out_of_order) NDR_TRY(check_out_of_order(context));
-    NDR_TRY(create_queue(context, (wanted.profiling ? CL_QUEUE_PROFILING_ENABLE : 0)
-                                      | (wanted.out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0),
+    if (wanted.is_out_of_order) NDR_TRY(check_out_of_order(context));
+    NDR_TRY(create_queue(context, (wanted.is_profiling ? CL_QUEUE_PROFILING_ENABLE : 0)
+                                      | (wanted.is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0),
                          queue));
     (*queue)->spin_ns = wanted.spin_ns;
     return NDR_OK;
@@ -201,7 +201,7 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
     return status;
 }
 
-ndr_status ndr_queue_get_time(ndr_queue *queue, uint64_t *time_ns)
+ndr_status ndr_queue_finish_timed(ndr_queue *queue, uint64_t *time_ns)
 {
     NDR_TRY(check_itself(__func__, queue));
     NDR_REQUIRE_SET(time_ns);

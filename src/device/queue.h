@@ -16,7 +16,7 @@ struct ndr_queue {
     ndr_context *context;
     ndr_mutex lock; /* of command.c: held while a command is enqueued */
     cl_command_queue cl;
-    bool profiling;
+    bool is_profiling;
     int64_t spin_ns;        /* as in ndr_queue_desc */
     bool is_out_of_order;   /* commands wait only for their wait list */
     cl_mem no_op_memory;    /* out of order: NDR_NO_OP_BYTES, which commands without work fill; NULL otherwise */

@@ -66,10 +66,10 @@ static ndr_status read_kind(const ndr_context *context, ndr_shared_kind kind, nd
     NDR_TRY_CL_AS("clGetDeviceInfo", error);
     if (!(bits & row->has)) return NDR_OK;
     info->is_available = true;
-    info->host_may_access = kind != NDR_SHARED_DEVICE;
+    info->is_host_accessible = kind != NDR_SHARED_DEVICE;
     info->needs_map = kind == NDR_SHARED_COARSE;
-    info->is_concurrent = info->host_may_access && (bits & row->is_concurrent);
-    info->has_atomics = info->host_may_access && (bits & row->has_atomics);
+    info->is_concurrent = info->is_host_accessible && (bits & row->is_concurrent);
+    info->has_atomics = info->is_host_accessible && (bits & row->has_atomics);
     return NDR_OK;
 }
 

@@ -468,16 +468,16 @@ static ndr_status start(const char *call, const ndr_trace_desc *desc)
     snprintf(name, sizeof name, "host, process %lu", trace.process);
     name_rows("process_name", HOST_ROWS, 0, name);
     atomic_store(&ndr_trace_is_on, true);
-    ndr_log(NDR_LOG_INFO, "trace.started", "%s: %s%s%s", call, desc->table ? "a table" : "",
-            desc->table && desc->file ? ", and " : "", desc->file ? desc->file : "");
+    ndr_log(NDR_LOG_INFO, "trace.started", "%s: %s%s%s", call, desc->has_table ? "a table" : "",
+            desc->has_table && desc->file ? ", and " : "", desc->file ? desc->file : "");
     return NDR_OK;
 }
 
 ndr_status ndr_trace_start(const ndr_trace_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_trace_start: desc is NULL");
-    NDR_REQUIRE(desc->table || desc->file,
-                "ndr_trace_start: neither desc->table nor desc->file is set; set one or both");
+    NDR_REQUIRE(desc->has_table || desc->file,
+                "ndr_trace_start: neither desc->has_table nor desc->file is set; set one or both");
     NDR_REQUIRE(!desc->file || *desc->file, "ndr_trace_start: desc->file is \"\"; set it to a path, or to NULL");
     ndr_mutex_lock(&lock);
     const ndr_status status =
@@ -494,8 +494,8 @@ ndr_status ndr_trace_parse(const char *words, ndr_trace_desc *desc)
     *desc = (ndr_trace_desc){ 0 };
     if (!words || !*words) return NDR_OK;
     const size_t table = strlen("table"), length = strlen(words);
-    desc->table = strncmp(words, "table", table) == 0 && (!words[table] || words[table] == ',');
-    const char *file = words + (desc->table ? table + (words[table] == ',') : 0);
+    desc->has_table = strncmp(words, "table", table) == 0 && (!words[table] || words[table] == ',');
+    const char *file = words + (desc->has_table ? table + (words[table] == ',') : 0);
     if (*file) desc->file = file;
     const bool is_path = length > strlen(".json") && strcmp(words + length - strlen(".json"), ".json") == 0;
     NDR_REQUIRE(desc->file ? is_path : length == table,
@@ -507,7 +507,7 @@ static ndr_status start_as(const char *words)
 {
     ndr_trace_desc desc;
     NDR_TRY(ndr_trace_parse(words, &desc));
-    return desc.table || desc.file ? start("NDR_TRACE", &desc) : NDR_OK;
+    return desc.has_table || desc.file ? start("NDR_TRACE", &desc) : NDR_OK;
 }
 
 /* With the lock held. `context->traced` stays NULL if there is no trace. */
@@ -596,13 +596,13 @@ static void write_results(ndr_text *table)
         write_clocks();
         ndr_timeline_close(&trace.timeline);
     }
-    if (trace.desc.table) {
+    if (trace.desc.has_table) {
         ndr_text_add(table, "libndr trace of %.3f s\n", (double)(ndr_clock_ns() - trace.start_ns) * 1e-9);
         ndr_tallies_print(trace.tallies, table);
         print_notes(table);
     }
     trace.desc.file = NULL;
-    trace.desc.table = false;
+    trace.desc.has_table = false;
 }
 
 /* With the lock held. */
@@ -667,7 +667,7 @@ void ndr_trace_remove_context(ndr_context *context)
     const bool is_last = --trace.contexts_left == 0;
     if (is_last) end(&table);
     ndr_mutex_unlock(&lock);
-    if (is_last && desc.table) deliver(&desc, &table);
+    if (is_last && desc.has_table) deliver(&desc, &table);
     ndr_text_free(&table);
 }
 

@@ -83,8 +83,9 @@ static range_text print_range(const ndr_nd_range *range)
 {
     range_text out;
     const bool has_local = range->local.dims > 0 && range->local.size[0] > 0;
-    snprintf(out.chars, sizeof out.chars, "%s %s%s%s%s", range->counts_groups ? "groups" : "global",
-             ndr_sizes_print(range->global.dims, range->global.size).chars, has_local ? ", local " : "",
+    const ndr_range *counts = range->groups.dims ? &range->groups : &range->global;
+    snprintf(out.chars, sizeof out.chars, "%s %s%s%s%s", range->groups.dims ? "groups" : "global",
+             ndr_sizes_print(counts->dims, counts->size).chars, has_local ? ", local " : "",
              has_local ? ndr_sizes_print(range->local.dims, range->local.size).chars : "",
              range->edge == NDR_EDGE_ROUND_UP ? ", rounded up" : "");
     return out;

@@ -10,16 +10,21 @@
 
 /* ---- planning ---- */
 
+static bool are_same(unsigned dims, const size_t *a, const size_t *b)
+{
+    for (unsigned d = 0; d < dims; ++d)
+        if (a[d] != b[d]) return false;
+    return true;
+}
+
 static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
 {
-    if (a->global.dims == 0 || a->global.dims != b->global.dims || a->local.dims != b->local.dims || a->edge != b->edge
-        || a->counts_groups != b->counts_groups)
-        return false;
-    for (unsigned d = 0; d < a->global.dims; ++d)
-        if (a->global.size[d] != b->global.size[d] || a->offset[d] != b->offset[d]) return false;
-    for (unsigned d = 0; d < a->local.dims; ++d)
-        if (a->local.size[d] != b->local.size[d]) return false;
-    return true;
+    const unsigned dims = a->global.dims | a->groups.dims;
+    return dims != 0 && a->global.dims == b->global.dims && a->groups.dims == b->groups.dims
+           && a->local.dims == b->local.dims && a->edge == b->edge && are_same(dims, a->offset, b->offset)
+           && are_same(a->global.dims, a->global.size, b->global.size)
+           && are_same(a->groups.dims, a->groups.size, b->groups.size)
+           && are_same(a->local.dims, a->local.size, b->local.size);
 }
 
 /* Some drivers count global ids in 32 bits and report no error. If an offset exceeds that, a kernel with a record
@@ -85,7 +90,7 @@ cl_kernel ndr_launch_kernel_of(const ndr_kernel *kernel) { return kernel->renewe
 static ndr_status plan(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *last)
 {
     if (is_same_range(&last->range, range)) return NDR_OK;
-    last->range.global.dims = 0;
+    last->range.global.dims = last->range.groups.dims = 0;
     last->record = NULL;
     const ndr_range_rules rules = ndr_range_rules_of(kernel);
     NDR_TRY(ndr_range_make_plan(range, &rules, &last->plan));

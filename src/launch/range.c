@@ -421,16 +421,15 @@ static void choose_group(const planner *p, size_t local[3])
     else local[p->dims - 1] = ndr_min_size(DEFAULT_GROUP, limit_of(p, p->dims - 1));
 }
 
-/* Convert the range to work-items. */
+/* Convert a range whose `global` counts groups to work-items. */
 static ndr_status count_items(const planner *p, ndr_nd_range *items)
 {
     const ndr_nd_range *range = p->range;
     NDR_REQUIRE_AS(NDR_BAD_RANGE, has_groups(range),
-                   "kernel \"%s\": counts_groups is set, but local has no dimensions; set local.dims, with sizes of 0 "
-                   "to let the library choose",
+                   "kernel \"%s\": groups is set, but local has no dimensions; set local.dims, with sizes of 0 to let "
+                   "the library choose",
                    p->rules->kernel);
     ndr_nd_range counted = *range;
-    counted.counts_groups = false;
     if (is_automatic(range)) choose_group(p, counted.local.size);
     NDR_TRY(check_no_zero(p, counted.local.size));
     for (unsigned d = 0; d < p->dims; ++d)
@@ -477,7 +476,8 @@ static void fill_sizes(const planner *p, ndr_range_plan *plan)
     }
 }
 
-ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
+static ndr_status make_plan(const ndr_nd_range *range, bool counts_groups, const ndr_range_rules *rules,
+                            ndr_range_plan *plan)
 {
     planner p = {
         .range = range, .rules = rules, .dims = range->global.dims, .rounds_up = range->edge == NDR_EDGE_ROUND_UP
@@ -492,10 +492,10 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
         copy_plan(plan, &made);
         return NDR_OK;
     }
-    if (range->counts_groups) {
+    if (counts_groups) {
         ndr_nd_range items;
         NDR_TRY(count_items(&p, &items));
-        return ndr_range_make_plan(&items, rules, plan);
+        return make_plan(&items, false, rules, plan);
     }
     NDR_TRY(check_sizes(&p));
 
@@ -507,6 +507,18 @@ ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules 
     NDR_TRY(make_pieces(&p, &made));
     copy_plan(plan, &made);
     return NDR_OK;
+}
+
+ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
+{
+    if (range->groups.dims == 0) return make_plan(range, false, rules, plan);
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, range->global.dims == 0,
+                   "kernel \"%s\": the range has both global, %s, and groups, %s; set only one of them", rules->kernel,
+                   ndr_sizes_print(range->global.dims, range->global.size).chars,
+                   ndr_sizes_print(range->groups.dims, range->groups.size).chars);
+    ndr_nd_range counted = *range;
+    counted.global = range->groups;
+    return make_plan(&counted, true, rules, plan);
 }
 
 /* ---- queries ---- */

@@ -687,7 +687,7 @@ static void test_driver__may_want_whole_pitches_of_rectangles_out_of_order(void 
     (void)state;
     skip_without(!context->checker, "guard zones leave room behind each buffer");
     ndr_queue *unordered = NULL;
-    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
     assert_ok(made);
     try_blocks(unordered);

@@ -1106,7 +1106,7 @@ static const row rows[] = {
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
     CALL("no context", NULL, no_context),
     CALL("nowhere to put devices", "pass an array of that many elements", no_devices),
-    CALL("a time that was not kept", "create it with ndr_queue_desc.profiling", no_times),
+    CALL("a time that was not kept", "create it with ndr_queue_desc.is_profiling", no_times),
 
     SECTION("With NDR_CHECK=1"),
     CALL("a launch that wrote past the end", "compare the kernel's indices and the range", wrote_past_end),

@@ -86,12 +86,12 @@ static ndr_status get_report(void)
 
 static ndr_status create_queue(void)
 {
-    return ndr_queue_create(here(), &(ndr_queue_desc){ .profiling = true }, &w.line);
+    return ndr_queue_create(here(), &(ndr_queue_desc){ .is_profiling = true }, &w.line);
 }
 
 static ndr_status flush(void) { return ndr_queue_flush(w.line); }
 static ndr_status finish(void) { return ndr_queue_finish(w.line); }
-static ndr_status take_time(void) { return ndr_queue_get_time(w.line, &(uint64_t){ 0 }); }
+static ndr_status take_time(void) { return ndr_queue_finish_timed(w.line, &(uint64_t){ 0 }); }
 
 /* ---- steps: buffers ---- */
 
@@ -656,7 +656,7 @@ static const char adding[] = "#include \"ndr/reduction.clh\"\n"
 /* A driver without such queues makes one in order. */
 static ndr_status create_loose(void)
 {
-    const ndr_status status = ndr_queue_create(here(), &(ndr_queue_desc){ .out_of_order = true }, &w.line);
+    const ndr_status status = ndr_queue_create(here(), &(ndr_queue_desc){ .is_out_of_order = true }, &w.line);
     return status == NDR_UNSUPPORTED ? ndr_queue_create(here(), NULL, &w.line) : status;
 }
 

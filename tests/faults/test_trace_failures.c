@@ -98,7 +98,7 @@ static ndr_status try_all(void)
     traced = NULL;
     line = NULL;
     ndr_status status = ndr_trace_start(
-        &(ndr_trace_desc){ .file = "memory.json", .table = true, .callback = keep_table, .user = &traced });
+        &(ndr_trace_desc){ .file = "memory.json", .has_table = true, .callback = keep_table, .user = &traced });
     if (status == NDR_OK) status = ndr_context_create_with(&unchecked, &traced);
     if (status == NDR_OK) status = ndr_queue_create(traced, NULL, &line);
     ndr_trace_begin("part", 1, 1);

@@ -138,7 +138,7 @@ static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **s
 static ndr_queue *out_of_order_line(void)
 {
     ndr_queue *line = NULL;
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line);
     if (status != NDR_UNSUPPORTED) assert_ok(status);
     return line;
 }

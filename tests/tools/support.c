@@ -10,7 +10,7 @@ int open_device(void **state)
     (void)state;
     setenv("NDR_CACHE", "off", 0); /* as CTest sets it: a test run by hand does not write to the user's store */
     if (ndr_context_create(NULL, &context) != NDR_OK
-        || ndr_queue_create(context, &(ndr_queue_desc){ .profiling = true }, &queue) != NDR_OK
+        || ndr_queue_create(context, &(ndr_queue_desc){ .is_profiling = true }, &queue) != NDR_OK
         || ndr_context_get_device(context, &device) != NDR_OK) {
         print_error("%s\n", ndr_last_error());
         return -1;

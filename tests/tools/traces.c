@@ -23,7 +23,7 @@ void start_trace(const char *file)
 {
     table[0] = '\0';
     assert_ok(
-        ndr_trace_start(&(ndr_trace_desc){ .file = file, .table = true, .callback = keep_table, .user = &traced }));
+        ndr_trace_start(&(ndr_trace_desc){ .file = file, .has_table = true, .callback = keep_table, .user = &traced }));
 }
 
 void open_traced(const char *file)

@@ -496,7 +496,7 @@ static void open_scene(scene *s)
                   .gate = new_gate(context),
                   .second = new_gate(context),
                   .third = new_gate(context) };
-    NDR_IGNORE(ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &s->unordered));
+    NDR_IGNORE(ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &s->unordered));
     NDR_IGNORE(ndr_shared_create(context, NDR_SHARED_COARSE, BYTES, &s->shared));
     assert_ok(ndr_buffer_map(s->line, s->y, NDR_MAP_READ, 0, BYTES, &s->mapped));
 }

@@ -126,7 +126,7 @@ static void test_event__outlives_queue_and_context(void **state)
     ndr_event *done;
     const int seven = 7;
     assert_ok(ndr_context_create(NULL, &other));
-    assert_ok(ndr_queue_create(other, &(ndr_queue_desc){ .profiling = true }, &line));
+    assert_ok(ndr_queue_create(other, &(ndr_queue_desc){ .is_profiling = true }, &line));
     assert_ok(ndr_buffer_create(other, sizeof seven, &x));
     assert_ok(ndr_buffer_write_async(line, x, 0, sizeof seven, &seven, &done));
     ndr_context_destroy(other);
@@ -284,9 +284,9 @@ static void test_event__keeps_no_times_unless_the_queue_does(void **state)
     assert_ok(ndr_queue_create(context, NULL, &line));
     assert_ok(ndr_launch_event(line, kernel_of(plain_kernels, "add_one"), &done, ndr_range_1d(1), x));
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_elapsed_ns(done, &elapsed), "the queue keeps no times",
-                   "ndr_queue_desc.profiling");
+                   "ndr_queue_desc.is_profiling");
     assert_refused(NDR_BAD_ARGUMENT, ndr_event_get_times(done, &times), "ndr_event_get_times: the queue keeps no times",
-                   "ndr_queue_desc.profiling");
+                   "ndr_queue_desc.is_profiling");
     assert_int_equal(elapsed, 77);
     assert_int_equal(times.queued_ns, 77);
     assert_ok(ndr_event_wait(done));

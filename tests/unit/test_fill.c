@@ -184,7 +184,7 @@ static void test_fill__behind_the_limit_is_the_same_out_of_order(void **state)
 {
     (void)state;
     ndr_queue *unordered = NULL;
-    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
     assert_ok(made);
     try_fills(unordered);

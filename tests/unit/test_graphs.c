@@ -595,7 +595,7 @@ static void wait_for_nodes(void)
 static void open_nodes(void)
 {
     for (unsigned q = 0; q < g.queues; ++q)
-        assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = g.is_out_of_order[q] }, &g.lines[q]));
+        assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = g.is_out_of_order[q] }, &g.lines[q]));
     for (unsigned i = 0; i < g.count; ++i) {
         node *const n = &g.nodes[i];
         if (n->is_destroyed_early) atomic_fetch_add(&n->users, 1);
@@ -689,7 +689,7 @@ static bool starts_what_waits_for_nothing(void)
 {
     ndr_queue *line;
     ndr_event *gate, *held, *free_one;
-    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line));
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line));
     assert_ok(ndr_event_create(context, &gate));
     assert_ok(ndr_buffer_fill(ndr_after(line, gate), x, 0, 4, &(const int32_t){ 0 }, 4, &held));
     assert_ok(ndr_buffer_fill(line, x, 4, 4, &(const int32_t){ 0 }, 4, &free_one));
@@ -706,7 +706,7 @@ static bool starts_what_waits_for_nothing(void)
 static bool makes_out_of_order(void)
 {
     ndr_queue *line = NULL;
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line);
     ndr_queue_destroy(line);
     return status == NDR_OK;
 }

@@ -90,7 +90,7 @@ static ndr_queue *new_queue(void)
 static ndr_queue *new_unordered(void)
 {
     ndr_queue *line = NULL;
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line);
     if (status == NDR_UNSUPPORTED) assert_non_null(strstr(ndr_last_error(), "has no out-of-order queues; use several"));
     else assert_ok(status);
     return line;

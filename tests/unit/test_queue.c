@@ -43,8 +43,8 @@ static void test_queue__refuses_null(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "ndr_queue_flush", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(NULL), "ndr_queue_finish", "queue is NULL");
     uint64_t time_ns = 7;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_get_time(NULL, &time_ns), "ndr_queue_get_time: queue is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_get_time(queue, NULL), "ndr_queue_get_time: time_ns is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish_timed(NULL, &time_ns), "ndr_queue_finish_timed: queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish_timed(queue, NULL), "ndr_queue_finish_timed: time_ns is NULL");
     assert_int_equal(time_ns, 7);
     ndr_event *mark = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(NULL, &mark), "ndr_queue_mark", "queue is NULL");
@@ -136,11 +136,11 @@ static void test_queue__time_is_taken_when_all_work_has_ended(void **state)
     ndr_buffer *buffer = buffer_of(sizeof zeros, zeros);
     assert_ok(ndr_queue_create(context, NULL, &line));
     before = (uint64_t)ndr_clock_ns();
-    assert_ok(ndr_queue_get_time(line, &between));
+    assert_ok(ndr_queue_finish_timed(line, &between));
     assert_in_range(between, before, (uint64_t)ndr_clock_ns());
     assert_ok(ndr_launch_event(line, kernel_of(plain_kernels, "spin"), &done, ndr_nd_range_1d(64, 16), buffer,
                                quick() ? 100 : 1000000));
-    assert_ok(ndr_queue_get_time(line, &after));
+    assert_ok(ndr_queue_finish_timed(line, &after));
     assert_ok(ndr_event_get_state(done, &ended));
     assert_int_equal(ended, NDR_EVENT_COMPLETE);
     assert_in_range(after, between, (uint64_t)ndr_clock_ns());
@@ -311,7 +311,7 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish, ndr_cl.clEnqueueReadBuffer = real_read;
     context->caps.wait_helps = helps;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     if (status == NDR_OK) assert_int_equal(atomic_load(&ndr_waits_in_turn), context->caps.wait_helps);
     ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
@@ -360,7 +360,7 @@ static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **st
     (void)state;
     ndr_queue *unordered;
     ndr_event *before, *marks[2];
-    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     skip_without(made == NDR_OK, "the device has no out-of-order queues");
     assert_ok(ndr_event_create(context, &before));
     assert_ok(ndr_event_complete(before)); /* out of order it stays in the list */
@@ -440,7 +440,7 @@ static void launch_checked_and_traced(void)
     ndr_buffer *x;
     ndr_kernel *kernel;
     ndr_event *before;
-    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .table = true, .callback = ignore_table }));
+    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .has_table = true, .callback = ignore_table }));
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &watched));
     watched->caps.wait_helps = true;
     waits_in_driver = 0;
@@ -491,7 +491,7 @@ static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_anothe
     assert_ok(ndr_context_create(NULL, &other));
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false), helps = context->caps.wait_helps;
     context->caps.wait_helps = other->caps.wait_helps = true;
-    const ndr_status made = ndr_queue_create(other, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status made = ndr_queue_create(other, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     if (made == NDR_OK) {
         assert_true(ndr_wait_enter(other));
         assert_false(ndr_wait_enter(context));

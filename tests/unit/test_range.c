@@ -594,7 +594,15 @@ static void test_groups__need_a_local_size_with_dimensions(void **state)
 {
     (void)state;
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(3), (ndr_range){ 0, { 0, 0, 0 } }),
-            rules_for(NDR_FORM_PLAIN), "counts_groups is set, but local has no dimensions");
+            rules_for(NDR_FORM_PLAIN), "groups is set, but local has no dimensions");
+}
+
+static void test_groups__and_a_global_size_exclude_each_other(void **state)
+{
+    (void)state;
+    ndr_nd_range both = ndr_groups_of(ndr_range_1d(3), ndr_range_1d(8));
+    both.global = ndr_range_2d(24, 5);
+    refused(NDR_BAD_RANGE, both, rules_for(NDR_FORM_PLAIN), "both global, (24, 5), and groups, 3; set only one");
 }
 
 static void test_groups__may_not_be_more_than_can_be_counted(void **state)
@@ -968,6 +976,7 @@ int main(void)
         cmocka_unit_test(test_groups__of_no_given_size_are_as_many),
         cmocka_unit_test(test_groups__of_no_given_size_get_the_required_one),
         cmocka_unit_test(test_groups__need_a_local_size_with_dimensions),
+        cmocka_unit_test(test_groups__and_a_global_size_exclude_each_other),
         cmocka_unit_test(test_groups__may_not_be_more_than_can_be_counted),
         cmocka_unit_test(test_groups__of_no_items_are_refused),
         cmocka_unit_test(test_groups__of_no_number_have_no_pieces),

@@ -83,7 +83,7 @@ static void test_shared__kinds_are_what_the_driver_says(void **state)
     assert_int_equal(has(NDR_SHARED_FINE), (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0);
     assert_int_equal(info_of(NDR_SHARED_FINE).has_atomics, has(NDR_SHARED_FINE) && (svm & CL_DEVICE_SVM_ATOMICS));
     assert_int_equal(info_of(NDR_SHARED_COARSE).needs_map, has(NDR_SHARED_COARSE));
-    assert_false(info_of(NDR_SHARED_DEVICE).host_may_access);
+    assert_false(info_of(NDR_SHARED_DEVICE).is_host_accessible);
     char text[8192] = "";
     assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof text, text, NULL), CL_SUCCESS);
     assert_int_equal(has(NDR_SHARED_DEVICE), strstr(text, "cl_intel_unified_shared_memory") != NULL);
@@ -105,12 +105,12 @@ static void test_shared__a_kind_that_is_lacking_is_refused(void **state)
     assert_null(made);
 }
 
-static void test_shared__any_is_a_kind_that_the_host_may_access(void **state)
+static void test_shared__any_is_a_kind_that_the_is_host_accessible(void **state)
 {
     (void)state;
     const ndr_shared_info any = info_of(NDR_SHARED_ANY);
     skip_without(any.is_available, "the device has no shared memory");
-    assert_true(any.host_may_access);
+    assert_true(any.is_host_accessible);
     ndr_shared *made = shared_of(NDR_SHARED_ANY, sizeof(int));
     assert_int_equal(made->kind, any.kind);
     map(made, NDR_MAP_WRITE)[0] = 7;
@@ -273,7 +273,7 @@ static void test_shared__kernels_follow_pointers_in_memory(void **state)
     (void)state;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     for (int kind = FIRST; kind < KINDS; ++kind)
-        if (info_of((ndr_shared_kind)kind).host_may_access) walk_list(kind);
+        if (info_of((ndr_shared_kind)kind).is_host_accessible) walk_list(kind);
 }
 
 static void test_shared__kernels_follow_pointers_in_structs(void **state)
@@ -340,7 +340,7 @@ static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **stat
     ndr_kernel *copy = kernel_of(source, "copy"), *open = kernel_of(source, "open_box");
     const ndr_range one = ndr_range_1d(1);
     for (int kind = FIRST; kind < KINDS; ++kind) {
-        if (!info_of((ndr_shared_kind)kind).host_may_access) continue;
+        if (!info_of((ndr_shared_kind)kind).is_host_accessible) continue;
         ndr_shared *x = counting(kind, 1), *y = counting(kind, 1);
         const box b = { (uintptr_t)ndr_shared_pointer(x), 1 };
         ndr_prepared *prepared = NULL;
@@ -546,7 +546,7 @@ static void test_shared__its_commands_are_traced(void **state)
     ndr_context *made = NULL;
     ndr_queue *line = NULL;
     ndr_shared *x = NULL;
-    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .table = true, .callback = keep_table, .user = table }));
+    assert_ok(ndr_trace_start(&(ndr_trace_desc){ .has_table = true, .callback = keep_table, .user = table }));
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_OFF }, &made));
     assert_ok(ndr_queue_create(made, NULL, &line));
     assert_ok(ndr_shared_create(made, NDR_SHARED_COARSE, 64, &x));
@@ -591,7 +591,7 @@ static void test_shared__guard_zones_find_writes_outside(void **state)
         assert_refused(NDR_OUT_OF_BOUNDS,
                        ndr_launch(line, open, ndr_range_1d(11), ndr_struct(box, b), ndr_reaches(x)),
                        "kernel \"open_box\"", "not among its arguments", "(40 bytes)");
-        if (info_of((ndr_shared_kind)kind).host_may_access) {
+        if (info_of((ndr_shared_kind)kind).is_host_accessible) {
             assert_ok(ndr_shared_map(line, x, NDR_MAP_READ_WRITE, 0, 40));
             ((volatile int *)ndr_shared_pointer(x))[10] = 1;
             assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_unmap(line, x, NULL),
@@ -610,7 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared__kinds_are_what_the_driver_says),
         cmocka_unit_test(test_shared__a_kind_that_is_lacking_is_refused),
-        cmocka_unit_test(test_shared__any_is_a_kind_that_the_host_may_access),
+        cmocka_unit_test(test_shared__any_is_a_kind_that_the_is_host_accessible),
         cmocka_unit_test(test_shared__its_pointers_are_arguments),
         cmocka_unit_test(test_shared__alternates_with_buffers),
         cmocka_unit_test(test_shared__wrong_arguments_are_refused),

@@ -106,7 +106,7 @@ static void test_task__waits_for_events_in_a_queue_out_of_order(void **state)
 {
     (void)state;
     ndr_queue *line = NULL;
-    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &line);
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line);
     skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
     assert_ok(made);
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");

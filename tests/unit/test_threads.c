@@ -464,7 +464,7 @@ static void use_queue(worker *w)
     uint64_t time_ns;
     switch (below(w, 4)) {
     case 0: TRY(ndr_queue_finish(line)); return;
-    case 1: TRY(ndr_queue_get_time(line, &time_ns)); return;
+    case 1: TRY(ndr_queue_finish_timed(line, &time_ns)); return;
     case 2: TRY(ndr_queue_barrier(line, NULL)); return;
     default: TRY(ndr_queue_flush(line));
     }
@@ -749,9 +749,9 @@ static ndr_buffer *zeroed(size_t bytes)
 static void open_queues(void)
 {
     assert_ok(ndr_queue_create(context, NULL, &queues[0]));
-    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .profiling = true }, &queues[1]));
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .is_profiling = true }, &queues[1]));
     assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .spin_ns = -1 }, &queues[2]));
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &queues[3]);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &queues[3]);
     if (status == NDR_UNSUPPORTED) assert_ok(ndr_queue_create(context, NULL, &queues[3]));
     else assert_ok(status);
 }

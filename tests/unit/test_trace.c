@@ -391,13 +391,14 @@ static void test_trace__refuses_what_it_cannot_start(void **state)
     (void)state;
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(NULL), "ndr_trace_start", "desc is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ 0 }),
-                   "neither desc->table nor desc->file is set");
+                   "neither desc->has_table nor desc->file is set");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "" }), "desc->file is \"\"");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .table = true }),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .file = "nowhere/a.json", .has_table = true }),
                    "ndr_trace_start: the file \"nowhere/a.json\" cannot be created: No such file or directory",
                    "choose a folder that this user can write to");
     open_traced(NULL);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .table = true }), "a trace is already running");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ .has_table = true }),
+                   "a trace is already running");
     close_traced();
     open_traced(NULL);
     close_traced();
@@ -410,7 +411,7 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
     ndr_trace_desc desc;
     static const struct {
         const char *words, *file;
-        bool table;
+        bool has_table;
     } right[] = { { NULL, NULL, false },
                   { "", NULL, false },
                   { "table", NULL, true },
@@ -421,7 +422,7 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
                   { "table,table,.json", "table,.json", true } };
     for (size_t i = 0; i < sizeof right / sizeof right[0]; ++i) {
         assert_ok(ndr_trace_parse(right[i].words, &desc));
-        assert_int_equal(desc.table, right[i].table);
+        assert_int_equal(desc.has_table, right[i].has_table);
         assert_true(right[i].file ? desc.file && strcmp(desc.file, right[i].file) == 0 : !desc.file);
     }
     static const char *const wrong[] = {
@@ -583,7 +584,7 @@ static void abort_instead(const char *text, void *user)
 
 static int leave_a_callback(void)
 {
-    const ndr_trace_desc desc = { .file = "callback.json", .table = true, .callback = abort_instead };
+    const ndr_trace_desc desc = { .file = "callback.json", .has_table = true, .callback = abort_instead };
     ndr_event *event, *mark;
     assert_ok(ndr_trace_start(&desc));
     (void)leave();
@@ -593,7 +594,7 @@ static int leave_a_callback(void)
 }
 
 /* A trace without a context. */
-static int leave_nothing(void) { return ndr_trace_start(&(ndr_trace_desc){ .file = "nothing.json", .table = false }); }
+static int leave_nothing(void) { return ndr_trace_start(&(ndr_trace_desc){ .file = "nothing.json" }); }
 
 /* Run this program as `what`, and write its stderr to the file `said`. */
 static void run_itself(const char *what, const char *said)

@@ -6,16 +6,12 @@
 /* Groups by number, `local` items in each; 0 lets the library choose. */
 static ndr_nd_range groups_1d(size_t groups, size_t local)
 {
-    ndr_nd_range range = ndr_nd_range_1d(groups, local);
-    range.counts_groups = true;
-    return range;
+    return ndr_groups_of(ndr_range_1d(groups), ndr_range_1d(local));
 }
 
 static ndr_nd_range groups_2d(size_t rows, size_t cols, size_t local_rows, size_t local_cols)
 {
-    ndr_nd_range range = ndr_nd_range_2d(rows, cols, local_rows, local_cols);
-    range.counts_groups = true;
-    return range;
+    return ndr_groups_of(ndr_range_2d(rows, cols), ndr_range_2d(local_rows, local_cols));
 }
 
 /* ---- the scopes ---- */
@@ -211,8 +207,7 @@ static void test_hierarchy__deals_out_by_dimension(void **state)
     }
     int32_t owner[60] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof owner, owner);
-    ndr_nd_range range = ndr_nd_range_3d(1, 1, 1, 2, 1, 3);
-    range.counts_groups = true;
+    const ndr_nd_range range = ndr_groups_of(ndr_range_3d(1, 1, 1), ndr_range_3d(2, 1, 3));
     assert_ok(ndr_launch(queue, kernel_of(deal_source, "deal_3d"), range, buffer, 3, 4, 5));
     read_buffer(buffer, owner, sizeof owner);
     for (int i = 0; i < 60; ++i) assert_int_equal(owner[i], 1 + i / 20 % 2 * 100 + i % 5 % 3);

@@ -63,12 +63,12 @@ static const char source[] =
     "    const size_t i = ndr_global_id(it, 0);\n"
     "    size_t id[5], mine[5];\n"
     "    for (uint d = 0; d < dims; ++d) mine[d] = shape[d];\n"
-    "    ndr_delinearise(i, dims, shape, id);\n"
-    "    bool ok = ndr_linearise(dims, shape, id) == i && ndr_linearise(dims, mine, id) == i;\n"
+    "    ndr_delinearize(i, dims, shape, id);\n"
+    "    bool ok = ndr_linearize(dims, shape, id) == i && ndr_linearize(dims, mine, id) == i;\n"
     "    uint digits = 0;\n"
     "    for (uint d = 0; d < dims; ++d) digits = digits * 10 + (uint)id[d];\n"
-    "    ndr_delinearise(i, dims, mine, id);\n"
-    "    ok = ok && ndr_linearise(dims, shape, id) == i;\n"
+    "    ndr_delinearize(i, dims, mine, id);\n"
+    "    ok = ok && ndr_linearize(dims, shape, id) == i;\n"
     "    x[i] = ok ? digits : 99999;\n"
     "}\n";
 

@@ -331,7 +331,7 @@ static void test_reducer__runs_out_of_order(void **state)
 {
     (void)state;
     ndr_queue *loose = NULL;
-    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &loose);
+    const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &loose);
     skip_without(status != NDR_UNSUPPORTED, "the device has no out-of-order queues");
     assert_ok(status);
     for (unsigned i = 0; i < 8; ++i) check_places(ndr_range_2d(17, quick() ? 97 : 4097), (const size_t[3]){ 0 }, loose, true);
@@ -439,7 +439,7 @@ static void test_reducer__runs_prepared(void **state)
     uint64_t seed = new_seed();
     ndr_queue *other;
     fill(&seed);
-    if (ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &other) != NDR_OK)
+    if (ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &other) != NDR_OK)
         assert_ok(ndr_queue_create(context, NULL, &other));
     ndr_kernel *kernel = kernel_of(integers, "all_int");
     ndr_buffer *input = buffer_of(sizeof x, x), *results = buffer_of(4 * 40, NULL), *more = buffer_of(4 * 40, NULL);

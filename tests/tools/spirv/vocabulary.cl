@@ -121,10 +121,10 @@ kernel void linear(global ulong *out, ulong n)
 {
     const size_t own[3] = { n, n, n };
     size_t id[3];
-    ndr_delinearise(n, 3, sizes, id);
-    out[0] = ndr_linearise(3, sizes, id);
-    ndr_delinearise(n, 3, own, id);
-    out[1] = ndr_linearise(3, own, id);
+    ndr_delinearize(n, 3, sizes, id);
+    out[0] = ndr_linearize(3, sizes, id);
+    ndr_delinearize(n, 3, own, id);
+    out[1] = ndr_linearize(3, own, id);
 }
 
 /* ---- op.clh ---- */
