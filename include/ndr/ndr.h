@@ -490,15 +490,16 @@ NDR_API void ndr_event_destroy(ndr_event *event);
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-/* ndr_after(queue, a, b, ...) is the queue, with the events that the next command waits for. It takes the place of the
- * queue in every call that enqueues work: launches, transfers, mappings, operations, host tasks, marks and barriers.
+/* ndr_after(queue, a, b, ...) is a queue with the events that a command waits for, an ndr_queue_after. It takes the place
+ * of the queue in every call that enqueues work: launches, transfers, mappings, operations, host tasks, marks and
+ * barriers. In any other call it does not compile.
  *
  *     ndr_launch_event(queue, load, &a, range, x);
  *     ndr_launch_event(ndr_after(other, a), left, &b, range, x, y);
  *     ndr_launch(ndr_after(queue, a, b), join, range, x, y);
  *
  * ndr_after_all(queue, events, count) takes an array. The result is valid until the end of the block that it is written
- * in; in C++ until the end of the expression. It belongs to no object: the call copies what it needs, and the events
+ * in; in C++ until the end of the expression. It belongs to no object: the command copies what it needs, and the events
  * may be destroyed when it returns.
  *
  * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused.
@@ -506,15 +507,16 @@ NDR_API void ndr_event_destroy(ndr_event *event);
  * enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause. docs/order.md
  * has a graph of work. */
 
-/** What ndr_after() makes; use the macros. */
-typedef struct ndr_after_ {
-    uint64_t seal;            /**< NDR_AFTER_SEAL_ */
+/** What ndr_after() makes; use the macros. Each command is a macro that takes it or a queue and passes the function of
+ * the same name the address of either; the function tells them apart by their first 8 bytes. */
+typedef struct ndr_queue_after {
+    uint64_t seal;            /**< NDR_AFTER_SEAL */
     ndr_queue *queue;         /**< The queue. */
     ndr_event *const *events; /**< What the command waits for. */
     size_t count;             /**< The number of events. */
-} ndr_after_;
+} ndr_queue_after;
 
-#define NDR_AFTER_SEAL_ UINT64_C(0x7265746661b2c3d5) /**< Begins an ndr_after_, and no queue. */
+#define NDR_AFTER_SEAL UINT64_C(0x7265746661b2c3d5) /**< Begins an ndr_queue_after, and no queue. */
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /** @file ndr_args.h
- * The macros of ndr_launch() and ndr_prepare(). ndr.h includes this file; do not include it yourself.
+ * The macros of ndr_launch(), ndr_prepare() and ndr_after(). ndr.h includes this file; do not include it yourself.
  *
  * Names that end in an underscore are not for callers. The overloads are _Generic in C and functions in C++.
  * A type without an overload (for example a host float *) does not compile in either. */
@@ -208,7 +208,58 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 
 struct _cl_mem; /* a cl_mem points to one */
 
+/* ---- the commands, which take a queue or ndr_after() --------------------------------------------------------------- */
+
+#ifndef NDR_BUILDING
+#define ndr_queue_mark(queue, ...) ndr_queue_mark(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_queue_barrier(queue, ...) ndr_queue_barrier(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_host_task(queue, ...) ndr_host_task(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_write(queue, ...) ndr_buffer_write(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_read(queue, ...) ndr_buffer_read(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_write_async(queue, ...) ndr_buffer_write_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_read_async(queue, ...) ndr_buffer_read_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_fill(queue, ...) ndr_buffer_fill(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_copy(queue, ...) ndr_buffer_copy(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_copy_rect(queue, ...) ndr_buffer_copy_rect(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_write_rect(queue, ...) ndr_buffer_write_rect(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_read_rect(queue, ...) ndr_buffer_read_rect(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_write_rect_async(queue, ...) ndr_buffer_write_rect_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_read_rect_async(queue, ...) ndr_buffer_read_rect_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_map(queue, ...) ndr_buffer_map(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_unmap(queue, ...) ndr_buffer_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_unmap_event(queue, ...) ndr_buffer_unmap_event(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_launch_v(queue, ...) ndr_launch_v(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_prepared_run(queue, ...) ndr_prepared_run(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_reduce(queue, ...) ndr_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_matmul(queue, ...) ndr_matmul(NDR_QUEUE_(queue), __VA_ARGS__)
+#endif
+
 #ifndef __cplusplus
+
+static inline ndr_queue_after ndr_queue_after_same_(ndr_queue_after after) { return after; }
+static inline ndr_queue_after ndr_queue_after_none_(ndr_queue *queue)
+{
+    const ndr_queue_after plain = { 0, queue, NULL, 0 };
+    return plain;
+}
+
+static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after)
+{
+    return after->seal == NDR_AFTER_SEAL ? (ndr_queue *)(void *)after : after->queue;
+}
+
+/* What a command gets as its queue. */
+#define NDR_QUEUE_(queue)                                                                                   \
+    ndr_queue_passed_((ndr_queue_after[1]){                                                                 \
+        _Generic((queue), ndr_queue_after: ndr_queue_after_same_, default: ndr_queue_after_none_)(queue) })
+
+/** The queue, with the events that a command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
+#define ndr_after(queue, ...)                                     \
+    ndr_after_all((queue), ((ndr_event *const[]){ __VA_ARGS__ }), \
+                  sizeof((ndr_event *const[]){ __VA_ARGS__ }) / sizeof(ndr_event *))
+
+/** The same for an array of `count` events. */
+#define ndr_after_all(queue, events, count) ((ndr_queue_after){ NDR_AFTER_SEAL, (queue), (events), (count) })
 
 #define NDR_NOT_TAKEN_(advice, result)           \
     struct advice {                              \
@@ -249,7 +300,7 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
 /** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`. Write the type as
  * in the kernel. */
-#define ndr_struct(type, ...) ndr_arg_struct_((type[1]){ (__VA_ARGS__) }, sizeof(type), #type)
+#define ndr_struct(type, ...) ndr_arg_struct_((type[1]){ __VA_ARGS__ }, sizeof(type), #type)
 
 /** A vector by value: `ndr_vector(float, x, y, z, w)` for a float4. 2, 3, 4, 8 or 16 values of the host's type of one
  * element, such as float, int or unsigned char; they convert as in an initializer. */
@@ -285,7 +336,7 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
 
 /** The same, with an event: `ndr_launch_event(queue, kernel, &event, range, args...)`. */
 #define ndr_launch_event(queue, kernel, event, ...)                                                       \
-    ndr_launch_v((queue), (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },  \
+    ndr_launch_v(queue, (kernel), (const ndr_nd_range[]){ NDR_RANGE_OF_(NDR_FIRST_(__VA_ARGS__, 0)) },  \
                  (const ndr_arg[]){ { NDR_ARG_NONE, NDR_DTYPE_NONE, 0, { 0 }, 0 } NDR_REST_(__VA_ARGS__) } + 1, \
                  NDR_COUNT_(__VA_ARGS__) - 1, (event))
 
@@ -300,15 +351,6 @@ static inline ndr_nd_range ndr_nd_range_from_range_(ndr_range range)
         ndr_range: ndr_nd_range_from_range_,                                \
         ndr_nd_range: ndr_nd_range_same_,                                   \
         default: ndr_use_ndr_range_1d_or_ndr_nd_range_1d)(range)
-
-/** The queue, with the events that the next command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
-#define ndr_after(queue, ...)                                     \
-    ndr_after_all((queue), ((ndr_event *const[]){ __VA_ARGS__ }), \
-                  sizeof((ndr_event *const[]){ __VA_ARGS__ }) / sizeof(ndr_event *))
-
-/** The same for an array of `count` events. */
-#define ndr_after_all(queue, events, count) \
-    ((ndr_queue *)(void *)&(ndr_after_){ NDR_AFTER_SEAL_, (queue), (events), (count) })
 
 #define NDR_FIRST_(first, ...) first
 
@@ -455,45 +497,48 @@ struct ndr_use_ndr_range_1d_or_ndr_nd_range_1d;
 ndr_use_ndr_range_1d_or_ndr_nd_range_1d ndr_nd_range_of_(...);
 
 /* The array lives as long as the temporary object, which lives until the end of the expression. */
-template <size_t Count> struct ndr_after_array_ {
+template <size_t Count> struct ndr_queue_after_array_ {
+    ndr_queue *queue;
     ndr_event *events[Count];
-    ndr_after_ after;
-    operator ndr_queue *()
-    {
-        after.events = events;
-        return reinterpret_cast<ndr_queue *>(&after);
-    }
+    mutable ndr_queue_after after;
 };
 
-template <class... Events> ndr_after_array_<sizeof...(Events)> ndr_after(ndr_queue *queue, Events... events)
+template <class... Events> ndr_queue_after_array_<sizeof...(Events)> ndr_after(ndr_queue *queue, Events... events)
 {
-    return { { events... }, { NDR_AFTER_SEAL_, queue, nullptr, sizeof...(Events) } };
+    return { queue, { events... }, ndr_queue_after() };
 }
 
-struct ndr_after_list_ {
-    ndr_after_ after;
-    operator ndr_queue *() { return reinterpret_cast<ndr_queue *>(&after); }
-};
-
-inline ndr_after_list_ ndr_after_all(ndr_queue *queue, ndr_event *const *events, size_t count)
+inline ndr_queue_after ndr_after_all(ndr_queue *queue, ndr_event *const *events, size_t count)
 {
-    return { { NDR_AFTER_SEAL_, queue, events, count } };
+    return { NDR_AFTER_SEAL, queue, events, count };
 }
+
+inline ndr_queue *ndr_queue_passed_(ndr_queue *queue) { return queue; }
+inline ndr_queue *ndr_queue_passed_(const ndr_queue_after &after)
+{
+    return reinterpret_cast<ndr_queue *>(const_cast<ndr_queue_after *>(&after));
+}
+template <size_t Count> ndr_queue *ndr_queue_passed_(const ndr_queue_after_array_<Count> &array)
+{
+    array.after = ndr_after_all(array.queue, array.events, Count);
+    return ndr_queue_passed_(array.after);
+}
+
+/* What a command gets as its queue. */
+#define NDR_QUEUE_(queue) ndr_queue_passed_(queue)
 
 template <class Range, class... Args>
-ndr_status ndr_launch_event(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event, const Range &range,
-                            const Args &...args)
+ndr_status ndr_launch_event_(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event, const Range &range,
+                             const Args &...args)
 {
     const ndr_nd_range whole = ndr_nd_range_of_(range);
     const ndr_arg list[] = { ndr_arg(), ndr_arg_of(args)... };
     return ndr_launch_v(queue, kernel, &whole, list + 1, sizeof...(args), event);
 }
 
-template <class Range, class... Args>
-ndr_status ndr_launch(ndr_queue *queue, ndr_kernel *kernel, const Range &range, const Args &...args)
-{
-    return ndr_launch_event(queue, kernel, static_cast<ndr_event **>(nullptr), range, args...);
-}
+#define ndr_launch_event(queue, ...) ndr_launch_event_(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_launch(queue, kernel, ...) \
+    ndr_launch_event_(NDR_QUEUE_(queue), (kernel), static_cast<ndr_event **>(nullptr), __VA_ARGS__)
 
 template <class Range, class... Args>
 ndr_status ndr_prepare(ndr_kernel *kernel, ndr_prepared **prepared, const Range &range, const Args &...args)

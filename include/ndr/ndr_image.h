@@ -181,4 +181,17 @@ NDR_API void ndr_sampler_destroy(ndr_sampler *sampler);
 }
 #endif
 
+/* The commands, which take a queue or ndr_after(). */
+#ifndef NDR_BUILDING
+#define ndr_image_write(queue, ...) ndr_image_write(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_read(queue, ...) ndr_image_read(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_write_async(queue, ...) ndr_image_write_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_read_async(queue, ...) ndr_image_read_async(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_fill(queue, ...) ndr_image_fill(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_copy(queue, ...) ndr_image_copy(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_map(queue, ...) ndr_image_map(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_unmap(queue, ...) ndr_image_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_image_unmap_event(queue, ...) ndr_image_unmap_event(NDR_QUEUE_(queue), __VA_ARGS__)
+#endif
+
 #endif

@@ -98,4 +98,14 @@ NDR_MUST_CHECK ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, si
 }
 #endif
 
+/* The commands, which take a queue or ndr_after(). */
+#ifndef NDR_BUILDING
+#define ndr_shared_map(queue, ...) ndr_shared_map(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_shared_unmap(queue, ...) ndr_shared_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_shared_prefetch(queue, ...) ndr_shared_prefetch(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_shared_write(queue, ...) ndr_shared_write(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_shared_read(queue, ...) ndr_shared_read(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_shared_copy(queue, ...) ndr_shared_copy(NDR_QUEUE_(queue), __VA_ARGS__)
+#endif
+
 #endif

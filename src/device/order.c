@@ -341,8 +341,6 @@ static ndr_status add_waits(ndr_event *made, const ndr_order *order)
 
 ndr_status ndr_order_check(const ndr_order *order)
 {
-    NDR_REQUIRE(!order->is_nested,
-                "ndr_after: the queue comes from another ndr_after(); pass all events to one ndr_after()");
     NDR_REQUIRE(order->events || order->count == 0,
                 "ndr_after_all: events is NULL, but count is %zu; pass an array of that length", order->count);
     for (size_t i = 0; i < order->count; ++i) NDR_TRY(check_event(order, i));

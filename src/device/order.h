@@ -10,7 +10,6 @@ typedef struct ndr_order {
     ndr_event *const *events; /* `count` of them; NULLs are left out */
     size_t count;
     ndr_event *also; /* one more; NULL: none */
-    bool is_nested;  /* ndr_after() of ndr_after(), which is refused */
     bool is_fence;   /* of a mark or barrier: without events it waits for all before it */
     bool is_barrier; /* later commands wait for it */
 } ndr_order;
@@ -18,12 +17,9 @@ typedef struct ndr_order {
 /* What a public function got as its queue: a queue, or what ndr_after() made of one. */
 static inline ndr_order ndr_order_of(ndr_queue *passed)
 {
-    const ndr_after_ *after = (const ndr_after_ *)(const void *)passed;
-    if (!passed || after->seal != NDR_AFTER_SEAL_) return (ndr_order){ .queue = passed };
-    const ndr_order inner = ndr_order_of(after->queue);
-    return (ndr_order){
-        .queue = inner.queue, .events = after->events, .count = after->count, .is_nested = inner.queue != after->queue
-    };
+    const ndr_queue_after *after = (const ndr_queue_after *)(const void *)passed;
+    if (!passed || after->seal != NDR_AFTER_SEAL) return (ndr_order){ .queue = passed };
+    return (ndr_order){ .queue = after->queue, .events = after->events, .count = after->count };
 }
 
 /* Refuse a queue that is NULL or not live. */

@@ -123,18 +123,9 @@ void ndr_queue_destroy(ndr_queue *queue)
 
 /* ---- waiting ---- */
 
-/* For functions that wait: the queue itself, not what ndr_after() makes of it. */
-static ndr_status check_itself(const char *call, ndr_queue *queue)
-{
-    NDR_REQUIRE(!queue || ndr_order_of(queue).queue == queue,
-                "%s: ndr_after() is for commands; pass the queue itself", call);
-    NDR_REQUIRE_SET_IN(call, queue);
-    return NDR_OK;
-}
-
 ndr_status ndr_queue_flush(ndr_queue *queue)
 {
-    NDR_TRY(check_itself(__func__, queue));
+    NDR_REQUIRE_SET(queue);
     NDR_TRY_CL(clFlush(queue->cl));
     return NDR_OK;
 }
@@ -188,7 +179,7 @@ static ndr_status wait_for_all(ndr_queue *queue)
 
 ndr_status ndr_queue_finish(ndr_queue *queue)
 {
-    NDR_TRY(check_itself(__func__, queue));
+    NDR_REQUIRE_SET(queue);
     const int64_t start_ns = ndr_trace_now();
     const cl_event last = ndr_queue_spin(queue);
     const ndr_status status = wait_for_all(queue);
@@ -203,7 +194,7 @@ ndr_status ndr_queue_finish(ndr_queue *queue)
 
 ndr_status ndr_queue_finish_timed(ndr_queue *queue, uint64_t *time_ns)
 {
-    NDR_TRY(check_itself(__func__, queue));
+    NDR_REQUIRE_SET(queue);
     NDR_REQUIRE_SET(time_ns);
     NDR_TRY(ndr_queue_finish(queue));
     *time_ns = (uint64_t)ndr_clock_ns();
@@ -215,7 +206,7 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 {
     enum { MARK_NS = 200000 };
     ndr_event *mark;
-    NDR_TRY(check_itself(__func__, queue));
+    NDR_REQUIRE_SET(queue);
     NDR_TRY(ndr_queue_mark(queue, &mark));
     const ndr_status status = ndr_events_poll(__func__, &mark, 1, timeout_ns < MARK_NS ? MARK_NS : timeout_ns);
     ndr_event_destroy(mark);

@@ -328,7 +328,7 @@ static ndr_status wait_for_other(scene *s, ndr_queue *on)
     ndr_event *made = NULL;
     (void)on;
     NDR_TRY(ndr_launch_event(ndr_after(s->other, s->gate), s->add_one, &made, ndr_range_1d(INTS), s->x));
-    const ndr_status status = launch(s, ndr_after(s->line, made));
+    const ndr_status status = launch(s, NDR_QUEUE_(ndr_after(s->line, made)));
     return release(made, status);
 }
 
@@ -564,7 +564,7 @@ static void *launch_in_line(void *scene_)
 static void *destroy_a_queue(void *scene_)
 {
     scene *const s = scene_;
-    NDR_IGNORE(launch(s, ndr_after(s->victim, s->second)));
+    NDR_IGNORE(launch(s, NDR_QUEUE_(ndr_after(s->victim, s->second))));
     ndr_queue_destroy(s->victim);
     return s;
 }
@@ -638,7 +638,7 @@ static void *act(void *actor_)
 {
     actor *const a = actor_;
     scene *const s = a->s;
-    a->status = a->is_behind ? a->act(s, ndr_after(s->line, s->gate)) : a->act(s, s->line);
+    a->status = a->is_behind ? a->act(s, NDR_QUEUE_(ndr_after(s->line, s->gate))) : a->act(s, s->line);
     note(&has_returned);
     return NULL;
 }
@@ -943,7 +943,7 @@ static void test_command__an_event_keeps_its_queue(void **state)
     ndr_queue_destroy(s.victim);
     assert_int_equal(releases, 0);
     assert_refused(NDR_TIMEOUT, ndr_event_wait_within(done, 0), "has not ended");
-    assert_ok(launch(&s, ndr_after(s.other, done))); /* which flushes it */
+    assert_ok(launch(&s, NDR_QUEUE_(ndr_after(s.other, done)))); /* which flushes it */
     assert_ok(ndr_event_complete(s.gate));
     assert_ok(ndr_event_wait(done));
     assert_ok(ndr_queue_finish(s.other));
@@ -1051,12 +1051,12 @@ static size_t count_queries_of(size_t count)
     scene s;
     open_scene(&s);
     ndr_queue_destroy(s.victim);
-    assert_ok(launch(&s, ndr_after(s.other, s.gate)));
+    assert_ok(launch(&s, NDR_QUEUE_(ndr_after(s.other, s.gate))));
     ndr_event **const events = new_events(&s, count);
     ndr_cl.clGetEventInfo = count_queries, ndr_cl.clFlush = count_flushes, ndr_cl.clEnqueueNDRangeKernel = note_list;
     queries = flushes = 0;
     const int64_t start_ns = ndr_clock_ns();
-    const ndr_status status = launch(&s, ndr_after_all(s.line, events, 2 * count));
+    const ndr_status status = launch(&s, NDR_QUEUE_(ndr_after_all(s.line, events, 2 * count)));
     print_message("%zu events, each named twice: %.2f ms, %zu queries, %zu flushes\n", count,
                   (double)(ndr_clock_ns() - start_ns) * 1e-6, queries, flushes);
     const size_t queried = queries;
@@ -1134,7 +1134,7 @@ static void test_command__finishing_ends_if_the_driver_cannot_wait(void **state)
     scene s;
     open_scene(&s);
     ndr_queue_destroy(s.victim);
-    assert_ok(launch(&s, ndr_after(s.line, s.gate)));
+    assert_ok(launch(&s, NDR_QUEUE_(ndr_after(s.line, s.gate))));
     ndr_cl.clWaitForEvents = refuse_wait, ndr_cl.clFinish = refuse_finish;
     const ndr_status status = ndr_queue_finish(s.line);
     ndr_cl.clWaitForEvents = pause_in_clWaitForEvents, ndr_cl.clFinish = pause_in_clFinish;

@@ -399,7 +399,7 @@ static void enqueue(node *n)
     if (!collect(n, events)) n->is_wanted = false;
     else if (n->kind == FINISH) note(n, ndr_queue_finish(line));
     else if (n->wait_count == 0) note(n, enqueue_on(line, n, to));
-    else note(n, enqueue_on(ndr_after_all(line, events, n->wait_count), n, to));
+    else note(n, enqueue_on(NDR_QUEUE_(ndr_after_all(line, events, n->wait_count)), n, to));
     for (unsigned w = 0; w < n->wait_count; ++w) stop_using(&g.nodes[n->waits[w]]);
     n->event = made;
     if (made && n->has_callback) add_callback(n);

@@ -226,7 +226,7 @@ static void each_waits(ndr_queue *line)
 {
     for (size_t i = 0; i < COMMANDS; ++i) {
         ndr_event *gates[2] = { new_gate(), new_gate() }, *done = NULL;
-        assert_ok(commands[i].enqueue(ndr_after(line, gates[0], NULL, gates[1]), &done));
+        assert_ok(commands[i].enqueue(NDR_QUEUE_(ndr_after(line, gates[0], NULL, gates[1])), &done));
         const ndr_event_state before = state_of(done);
         assert_ok(ndr_event_complete(gates[1]));
         const ndr_event_state between = state_of(done);
@@ -255,7 +255,7 @@ static void each_fails(ndr_queue *line)
 {
     for (size_t i = 0; i < COMMANDS; ++i) {
         ndr_event *gate = new_gate(), *done = NULL, *next = NULL;
-        assert_ok(commands[i].enqueue(ndr_after(line, gate), &done));
+        assert_ok(commands[i].enqueue(NDR_QUEUE_(ndr_after(line, gate)), &done));
         assert_ok(ndr_launch_event(ndr_after(line, done), add_one, &next, ndr_range_1d(INTS), y));
         assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "the disk is full of holes"));
         assert_refused(NDR_NOT_FOUND, ndr_event_wait(next), "because work before it did: the disk is full of holes");
@@ -436,21 +436,9 @@ static void test_order__refuses_what_is_not_right(void **state)
                    ndr_launch_event(ndr_after(queue, own, foreign), add_one, &made, ndr_range_1d(INTS), x),
                    "ndr_after: event 1 and the queue belong to different contexts", "ndr_event_wait()");
     assert_null(made);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish(ndr_after(queue, own)), "ndr_queue_finish: ndr_after() is for "
-                   "commands; pass the queue itself");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(ndr_after(queue, own)), "ndr_queue_flush: ndr_after() is for");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_finish_within(ndr_after(queue, own), 0), "ndr_after() is for");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(NULL, own), &made), "ndr_queue_mark", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(NULL, &made), "ndr_queue_barrier", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(NULL, own), add_one, ndr_range_1d(1), x), "queue is NULL");
-    ndr_event *const others[] = { own };
-    static const char nested[] = "the queue comes from another ndr_after(); pass all events to one ndr_after()";
-    assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after(ndr_after(queue, own), own), add_one, ndr_range_1d(1), x),
-                   nested);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after(ndr_after(queue, own), own), &made), nested);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_queue_barrier(ndr_after_all(ndr_after(queue, own), others, 0), NULL), nested);
-    assert_refused(NDR_BAD_ARGUMENT,
-                   ndr_buffer_fill(ndr_after(ndr_after(queue, NULL), own), x, 0, 4, zeros, 4, NULL), nested);
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(ndr_after_all(queue, NULL, 2), add_one, ndr_range_1d(1), x),
                    "ndr_after_all: events is NULL, but count is 2");
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_mark(ndr_after_all(queue, NULL, 2), NULL), "events is NULL");

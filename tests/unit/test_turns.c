@@ -163,7 +163,7 @@ static void test_turns__let_another_thread_call_everything_before_it_ends_an_eve
         s.call = calls[i];
         if (calls[i] == launch_behind_itself || calls[i] == reduce_behind_itself) s.call = create;
         assert_int_equal(pthread_create(&thread, NULL, call_and_open_gate, &s), 0);
-        assert_ok(put_at(ndr_after(s.line, s.gate), mine, 0));
+        assert_ok(put_at(NDR_QUEUE_(ndr_after(s.line, s.gate)), mine, 0));
         pthread_join(thread, &right);
         assert_ptr_equal(right, &s);
         ndr_buffer_destroy(mine);
@@ -358,7 +358,7 @@ static void test_turns__warn_of_an_event_that_nobody_ends(void **state)
     listen_for("to launch");
     ndr_long_wait_ns = 0;
     assert_int_equal(pthread_create(&thread, NULL, open_gate_after_warning, s.gate), 0);
-    const ndr_status status = put_at(ndr_after(s.line, s.gate), s.x, 0);
+    const ndr_status status = put_at(NDR_QUEUE_(ndr_after(s.line, s.gate)), s.x, 0);
     pthread_join(thread, &right);
     ndr_long_wait_ns = usual;
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));

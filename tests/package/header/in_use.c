@@ -1,7 +1,8 @@
 /* in_use.c - every macro of the public headers in use, in code that is both C11 and C++11.
  *
  * Compiled only. Each line is one that a user might write, and none may draw a warning. */
-#include <ndr/ndr.h>
+#include <ndr/ndr_image.h>
+#include <ndr/ndr_shared.h>
 
 struct pair {
     int first;
@@ -12,10 +13,17 @@ ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer);
 ndr_status ranges(ndr_queue *queue, ndr_kernel *kernel, ndr_event **event);
 ndr_status prepared(ndr_kernel *kernel, ndr_buffer *buffer, ndr_prepared **made);
 ndr_status order(ndr_queue *queue, ndr_kernel *kernel, ndr_event *a, ndr_event *b);
+ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr_image *image, ndr_shared *shared,
+                    ndr_event *a);
 
 ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
 {
     const struct pair p = { 1, 2.0f };
+#ifdef __cplusplus
+#define PAIR(first, second) pair{ first, second }
+#else
+#define PAIR(first, second) (struct pair){ first, second }
+#endif
     const size_t n = 8;
     const ndr_arg arg = ndr_arg_of(n);
     const ndr_status numbers =
@@ -28,6 +36,7 @@ ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
                    ndr_vector(double, 1, 2), ndr_vector(int, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
     if (vectors != NDR_OK) return vectors;
     return ndr_launch(queue, kernel, ndr_range_1d(n), arg, ndr_null, ndr_struct(struct pair, p),
+                      ndr_struct(struct pair, PAIR(1, 2.0f)),
                       ndr_local(float, n), ndr_local(int, n, 2), ndr_local(struct pair, 2, 3, n));
 }
 
@@ -56,4 +65,66 @@ ndr_status order(ndr_queue *queue, ndr_kernel *kernel, ndr_event *a, ndr_event *
     const ndr_status first = ndr_launch(ndr_after(queue, a, b), kernel, ndr_range_1d(1), 1);
     if (first != NDR_OK) return first;
     return ndr_queue_mark(ndr_after_all(queue, both, 2), &a);
+}
+
+/* A function that passes on what it gets. */
+static inline ndr_status launch_behind(const ndr_queue_after after, ndr_kernel *kernel)
+{
+    return ndr_launch(after, kernel, ndr_range_1d(1), 1);
+}
+
+/* Each command takes a queue, also NULL, and ndr_after(). */
+#define BOTH(command, ...)                               \
+    do {                                                 \
+        NDR_IGNORE(command(queue, __VA_ARGS__));         \
+        NDR_IGNORE(command(ndr_after(queue, a), __VA_ARGS__)); \
+    } while (0)
+
+ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr_image *image, ndr_shared *shared,
+                    ndr_event *a)
+{
+    char host[4] = { 0, 0, 0, 0 };
+    void *mapped;
+    ndr_mapped_part part;
+    ndr_rect_desc rect;
+    ndr_reduce_desc sum;
+    ndr_matmul_desc product;
+    rect.element_bytes = product.count = sum.count = 0;
+    BOTH(ndr_queue_mark, NULL);
+    BOTH(ndr_queue_barrier, &a);
+    BOTH(ndr_host_task, NULL, NULL, NULL);
+    BOTH(ndr_buffer_write, x, 0, 4, host);
+    BOTH(ndr_buffer_read, x, 0, 4, host);
+    BOTH(ndr_buffer_write_async, x, 0, 4, host, NULL);
+    BOTH(ndr_buffer_read_async, x, 0, 4, host, NULL);
+    BOTH(ndr_buffer_fill, x, 0, 4, host, 1, NULL);
+    BOTH(ndr_buffer_copy, x, 0, x, 2, 2, NULL);
+    BOTH(ndr_buffer_copy_rect, x, x, &rect, NULL);
+    BOTH(ndr_buffer_write_rect, x, &rect, host);
+    BOTH(ndr_buffer_read_rect, x, &rect, host);
+    BOTH(ndr_buffer_write_rect_async, x, &rect, host, NULL);
+    BOTH(ndr_buffer_read_rect_async, x, &rect, host, NULL);
+    BOTH(ndr_buffer_map, x, NDR_MAP_READ, 0, 4, &mapped);
+    BOTH(ndr_buffer_unmap, x, mapped);
+    BOTH(ndr_buffer_unmap_event, x, mapped, NULL);
+    BOTH(ndr_prepared_run, prepared, NULL);
+    BOTH(ndr_reduce, &sum, NULL);
+    BOTH(ndr_matmul, &product, NULL);
+    BOTH(ndr_image_write, image, NULL, host);
+    BOTH(ndr_image_read, image, NULL, host);
+    BOTH(ndr_image_write_async, image, NULL, host, NULL);
+    BOTH(ndr_image_read_async, image, NULL, host, NULL);
+    BOTH(ndr_image_fill, image, NULL, host, NULL);
+    BOTH(ndr_image_copy, image, NULL, image, NULL, NULL);
+    BOTH(ndr_image_map, image, NDR_MAP_READ, NULL, &part);
+    BOTH(ndr_image_unmap, image, part.host);
+    BOTH(ndr_image_unmap_event, image, part.host, NULL);
+    BOTH(ndr_shared_map, shared, NDR_MAP_READ, 0, 4);
+    BOTH(ndr_shared_unmap, shared, NULL);
+    BOTH(ndr_shared_prefetch, shared, 0, 4, NULL);
+    BOTH(ndr_shared_write, shared, 0, 4, host);
+    BOTH(ndr_shared_read, shared, 0, 4, host);
+    BOTH(ndr_shared_copy, shared, 0, shared, 2, 2, NULL);
+    if (launch_behind(ndr_after_all(queue, &a, 1), NULL) != NDR_OK) return NDR_OK;
+    return ndr_queue_mark(NULL, NULL);
 }
