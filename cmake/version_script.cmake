@@ -1,0 +1,17 @@
+# ndr_version_script(TARGET HEADERS NODE): a shared library exports the functions that its headers mark NDR_API or
+# NDR_MUST_CHECK and no other name, as symbols of the version NODE.
+function(ndr_version_script target headers node)
+  set(names "")
+  foreach(header IN LISTS headers)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    file(READ ${header} text)
+    string(REGEX MATCHALL "\n(NDR_API|NDR_MUST_CHECK) [^(;]*\\(" starts "${text}")
+    list(TRANSFORM starts REPLACE ".*[ *]([A-Za-z0-9_]+)\\($" "    \\1,\n" OUTPUT_VARIABLE found)
+    list(APPEND names ${found})
+  endforeach()
+  list(JOIN names "" names)
+  string(REPLACE ",\n" ";\n" names "${names}")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${target}.map CONTENT "${node} {\n  global:\n${names}  local: *;\n};\n")
+  target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/${target}.map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/${target}.map)
+endfunction()
