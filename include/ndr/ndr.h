@@ -23,6 +23,17 @@
  *   dims      Raw OpenCL counts the other way; docs/ranges.md shows both side by side.
  *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
+ *   Stable    Before 1.0 a minor version may change or remove anything here; CHANGELOG.md says what to write instead. A
+ *             patch version removes nothing and changes no meaning: programs compiled with an earlier one of the same
+ *             minor version run with it. From 1.0 on this holds for minor versions, too. Numbers of enumerators and ids
+ *             of log messages do not change even now. The words of sentences, logs and reports may change at any time,
+ *             and so may names that end in an underscore.
+ *             A struct that ends in NDR_MAY_GROW may get more members at its end, in any version: libndr learns from
+ *             the caller how large it is. A descriptor without the new members works as before, because zero is their
+ *             default. All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
+ *             ndr_nd_range, ndr_id, ndr_arg, ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix,
+ *             ndr_scaling, ndr_image_format, ndr_image_part, ndr_mapped_part. docs/abi.md has the details, for bindings
+ *             of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -42,6 +53,19 @@
 
 /** Marks an exported function whose status must be checked: the compiler warns if it is not. */
 #define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
+
+/** Marks a function that tells the library the size of a struct that may grow; ndr_sized.h has its body. Its name with
+ * "_sized" is the exported function. */
+#ifdef NDR_BUILDING
+#define NDR_SIZED __attribute__((warn_unused_result))
+#else
+#define NDR_SIZED static inline __attribute__((warn_unused_result))
+#endif
+
+/** Stands where later versions add members to a struct. */
+#ifndef NDR_MAY_GROW
+#define NDR_MAY_GROW
+#endif
 
 /** Say that the status of `call` is ignored on purpose: NDR_IGNORE(ndr_queue_flush(queue)). */
 #define NDR_IGNORE(call) ((void)!(call))
@@ -141,6 +165,7 @@ typedef struct ndr_trace_desc {
     bool has_table;               /**< Count, shortest, median, longest and total time of each kernel and transfer. */
     ndr_trace_callback *callback; /**< Receives the table; NULL: stderr. */
     void *user;                   /**< Passed to `callback`. */
+    NDR_MAY_GROW
 } ndr_trace_desc;
 
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
@@ -148,7 +173,7 @@ typedef struct ndr_trace_desc {
  * file and delivers the table. If the process ends first, libndr writes what it has read so far, prints a warning to
  * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process has
  * one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
-NDR_MUST_CHECK ndr_status ndr_trace_start(const ndr_trace_desc *desc);
+NDR_SIZED ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
  * (NULL: "region"), and one slice of the timeline. `bytes` are the bytes that this work reads and writes, `flops` its
@@ -230,6 +255,7 @@ typedef struct ndr_device_info {
     unsigned preferred_f32_width;   /**< The float vector width that the driver prefers. */
     unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 if there is no vector
                                          register, or if each of its floats belongs to another work-item. */
+    NDR_MAY_GROW
 } ndr_device_info;
 
 /** "cpu", "gpu", "accelerator" or "other". Never NULL. */
@@ -238,7 +264,7 @@ NDR_API const char *ndr_device_type_name(ndr_device_type type);
 /** List the devices of every driver: `devices` (may be NULL when `capacity` is 0) gets the first `capacity`
  * of them, `count` the number of all. NDR_DEVICE takes the index in this list.
  * NDR_NO_DRIVER or NDR_NO_DEVICE when there is none to list. */
-NDR_MUST_CHECK ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
+NDR_SIZED ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count);
 
 /* ---- contexts ------------------------------------------------------------------------------------ */
 
@@ -275,10 +301,11 @@ typedef enum ndr_check_mode {
 typedef struct ndr_context_desc {
     const char *device;   /**< As in ndr_context_create(); NULL: as there. */
     ndr_check_mode check; /**< Default: as NDR_CHECK. */
+    NDR_MAY_GROW
 } ndr_context_desc;
 
 /** Open a device as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
-NDR_MUST_CHECK ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
+NDR_SIZED ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
 
 /** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it
  * cannot check and why, each reason once (memory of the caller's or of OpenCL's, views, a cl_mem that was handed out,
@@ -294,17 +321,18 @@ NDR_MUST_CHECK ndr_status ndr_context_get_check_report(ndr_context *context, siz
 NDR_API void ndr_context_destroy(ndr_context *context);
 
 /** Describe the context's device. */
-NDR_MUST_CHECK ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
+NDR_SIZED ndr_status ndr_context_get_device(const ndr_context *context, ndr_device_info *device);
 
 /** What the store on disk did for a context: docs/cache.md. */
 typedef struct ndr_cache_info {
     const char *folder; /**< Where it is, usable or not; valid as long as the context. NULL: the store is off. */
     size_t hits;        /**< Programs that were taken from it. */
     size_t misses;      /**< Programs that were built from their sources; NDR_LOG=info prints why. */
+    NDR_MAY_GROW
 } ndr_cache_info;
 
 /** Counts of programs since the context was created. A program is one source with its options. */
-NDR_MUST_CHECK ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
+NDR_SIZED ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
@@ -334,10 +362,11 @@ typedef struct ndr_queue_desc {
      * NDR_UNSUPPORTED if the device has no such queues: use several queues and ndr_after(). A driver may still
      * run the queue in order, so earlier work must not wait for later work. Default: off. */
     bool is_out_of_order;
+    NDR_MAY_GROW
 } ndr_queue_desc;
 
 /** Make a queue; `desc` NULL means all defaults. */
-NDR_MUST_CHECK ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
+NDR_SIZED ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
 
 /** Destroy a queue; the work in it still runs. */
 NDR_API void ndr_queue_destroy(ndr_queue *queue);
@@ -428,13 +457,14 @@ typedef struct ndr_event_times {
     uint64_t submitted_ns; /**< The driver submitted it to the device. */
     uint64_t started_ns;   /**< It started on the device. */
     uint64_t ended_ns;     /**< It ended on the device. */
+    NDR_MAY_GROW
 } ndr_event_times;
 
 /** Wait, then return the work's times. For work in several pieces, such as a split launch or a reduction, the first
  * three are those of the first piece and `ended_ns` is that of the last. NDR_BAD_ARGUMENT if the queue was made
  * without `is_profiling`. Work that failed has no times. The times are the driver's; some drivers report one time for
  * several stages. */
-NDR_MUST_CHECK ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
+NDR_SIZED ndr_status ndr_event_get_times(ndr_event *event, ndr_event_times *times);
 
 /** Enqueue a marker, and get an event that completes when everything enqueued before it has ended. In an empty queue it
  * completes at once. It does not wait for work enqueued later or for other queues. The event does not show
@@ -490,8 +520,8 @@ NDR_API void ndr_event_destroy(ndr_event *event);
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-/* ndr_after(queue, a, b, ...) is a queue with the events that a command waits for, an ndr_queue_after. It takes the place
- * of the queue in every call that enqueues work: launches, transfers, mappings, operations, host tasks, marks and
+/* ndr_after(queue, a, b, ...) is a queue with the events that a command waits for, an ndr_queue_after. It takes the
+ * place of the queue in every call that enqueues work: launches, transfers, mappings, operations, host tasks, marks and
  * barriers. In any other call it does not compile.
  *
  *     ndr_launch_event(queue, load, &a, range, x);
@@ -559,6 +589,7 @@ typedef struct ndr_buffer_desc {
                                do. Fills and copies are always allowed. */
     bool has_address;     /**< The buffer keeps one address on the device: ndr_buffer_get_address(). For devices with
                                has_buffer_addresses; others refuse it with NDR_UNSUPPORTED. */
+    NDR_MAY_GROW
 } ndr_buffer_desc;
 
 /** Make a buffer as `desc` says. The driver may use the accesses to place the memory; libndr refuses what contradicts
@@ -568,8 +599,7 @@ typedef struct ndr_buffer_desc {
  * buffers. GPUs transfer such memory without a copy in between. docs/memory.md has the speeds. Pinned memory is scarce.
  * `over` must be NULL for it; `contents` and `over` exclude each other. In a checked context (#ndr_check_mode) a buffer
  * with guard zones is not pinned, and the driver is not told the accesses. */
-NDR_MUST_CHECK ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc,
-                                                 ndr_buffer **buffer);
+NDR_SIZED ndr_status ndr_buffer_create_with(ndr_context *context, const ndr_buffer_desc *desc, ndr_buffer **buffer);
 
 /** The address that a buffer of ndr_buffer_desc.has_address, or a view of one, has on the device for as long as it
  * exists (cl_ext_buffer_device_address). NDR_BAD_ARGUMENT for any other buffer. The host cannot use the address, and a
@@ -745,6 +775,7 @@ typedef struct ndr_kernel_desc {
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
                               crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
     size_t binary_bytes; /**< The size of `binary`. */
+    NDR_MAY_GROW
 } ndr_kernel_desc;
 
 /* A program from `spirv` or `binary` is built with `options` alone, and `label` is its name in sentences; include_dirs
@@ -754,7 +785,7 @@ typedef struct ndr_kernel_desc {
 
 /** Get a kernel, building its program the first time. Kernels of one source, `linked`, options and include_dirs are
  * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */
-NDR_MUST_CHECK ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
+NDR_SIZED ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
 /** What a kernel needs and allows on its device. */
 typedef struct ndr_kernel_info {
@@ -764,10 +795,11 @@ typedef struct ndr_kernel_info {
     size_t local_memory_bytes;      /**< Local memory declared inside the kernel. */
     size_t private_memory_bytes;    /**< Private memory of each work-item, as far as the driver reports it. */
     size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
+    NDR_MAY_GROW
 } ndr_kernel_info;
 
 /** Describe a kernel. */
-NDR_MUST_CHECK ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+NDR_SIZED ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
 
 /** The compiler's log of the build that a kernel comes from: its warnings, in the driver's words, with files and lines
  * of the source as written. The kernels of one build share the log. It is empty if there were no warnings, and with
@@ -793,11 +825,12 @@ typedef struct ndr_sub_group_info {
                                   each row of a group separately, so may the last of each row. The kernel can
                                   query the true size. */
     size_t count;            /**< Sub-groups in one group. count * max_size may be more than the group has items. */
+    NDR_MAY_GROW
 } ndr_sub_group_info;
 
 /** Describe a kernel's sub-groups in groups of `local`. */
-NDR_MUST_CHECK ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
-                                                    ndr_sub_group_info *info);
+NDR_SIZED ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel, const ndr_range *local,
+                                               ndr_sub_group_info *info);
 
 /* ---- ranges -------------------------------------------------------------------------------------- */
 
@@ -1060,10 +1093,11 @@ typedef struct ndr_reduce_desc {
     ndr_span input;           /**< Read only. */
     size_t count;             /**< Elements of input; may be 0, and then input.buffer may be NULL. */
     ndr_span output;          /**< One element; must not lie within the input. */
+    NDR_MAY_GROW
 } ndr_reduce_desc;
 
 /** Enqueue a reduction. */
-NDR_MUST_CHECK ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
+NDR_SIZED ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
 
 /** A row-major matrix in a buffer. */
 typedef struct ndr_matrix {
@@ -1129,10 +1163,11 @@ typedef struct ndr_matmul_desc {
     size_t b_stride;       /**< The same for b. */
     size_t c_stride;       /**< The same for c; 0 is refused in a batch. */
     ndr_accuracy accuracy; /**< Default: FULL. TF32 is faster on GPUs with matrix units. */
+    NDR_MAY_GROW
 } ndr_matmul_desc;
 
 /** Enqueue a matrix multiplication, or a batch. */
-NDR_MUST_CHECK ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
+NDR_SIZED ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
 /** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */
 typedef struct ndr_tune_desc {
@@ -1143,6 +1178,7 @@ typedef struct ndr_tune_desc {
     double max_seconds;    /**< No new run starts after this time; 0 means 30. Builds and runs are not interrupted.
                                 `listed_row` is measured at least once. */
     ndr_accuracy accuracy; /**< The accuracy of the products. */
+    NDR_MAY_GROW
 } ndr_tune_desc;
 
 /** What ndr_tune() found. The times are medians in seconds, from the call to the end of the product. */
@@ -1151,6 +1187,7 @@ typedef struct ndr_tune_result {
     char listed_row[32];   /**< The one that libndr takes without tuning. */
     double seconds;        /**< The time of `row`. */
     double listed_seconds; /**< The time of `listed_row`. */
+    NDR_MAY_GROW
 } ndr_tune_result;
 
 /** Measure the implementations of ndr_matmul() on this device, and use the fastest for all products of the same class.
@@ -1161,7 +1198,7 @@ typedef struct ndr_tune_result {
  * until all is done. It needs an idle device: other work disturbs the times.
  * The last bits of a product may differ between implementations; the bound of ndr_matmul() holds for each. Reductions
  * are not tuned. `result` may be NULL. */
-NDR_MUST_CHECK ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
+NDR_SIZED ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
 
 /* ---- building ahead ------------------------------------------------------------------------------ */
 
@@ -1171,6 +1208,7 @@ typedef struct ndr_warm_desc {
     const ndr_kernel_desc *kernel; /**< A kernel. */
     const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */
     const ndr_matmul_desc *matmul; /**< The kernels of such a product, which must have elements. */
+    NDR_MAY_GROW
 } ndr_warm_desc;
 
 /** One element of `descs` is done. */
@@ -1180,6 +1218,7 @@ typedef struct ndr_warm_progress {
     const char *error; /**< Why it is not, as ndr_last_error(); "" with NDR_OK. Valid during the callback only. */
     size_t done;       /**< Elements that are done, this one included. */
     size_t count;      /**< Elements in all. */
+    NDR_MAY_GROW
 } ndr_warm_progress;
 
 /** Receives the progress of ndr_cache_warm(): one call for each element, one at a time, in any order, from any of its
@@ -1195,12 +1234,14 @@ typedef void ndr_warm_callback(const ndr_warm_progress *progress, void *user);
  * An element that fails does not stop the others. Then the status is that of the first one in the list that failed, and
  * the sentence names it and says how many failed. NDR_NOT_KEPT: the store is off or cannot be written, the driver has
  * no binaries, or docs/cache.md lists the program as one that is not kept. `descs` may be NULL when `count` is 0. */
-NDR_MUST_CHECK ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
-                                         ndr_warm_callback *progress, void *user);
+NDR_SIZED ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
+                                    ndr_warm_callback *progress, void *user);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include "ndr/ndr_sized.h"
 
 #include "ndr/ndr_args.h"
 

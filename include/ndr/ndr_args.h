@@ -204,11 +204,7 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
         a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, n, \
         ...) n
 
-/* ---- types that are not arguments: the compiler's error contains a name that says what to write ------------------ */
-
-struct _cl_mem; /* a cl_mem points to one */
-
-/* ---- the commands, which take a queue or ndr_after() --------------------------------------------------------------- */
+/* ---- the commands, which take a queue or ndr_after() ------------------------------------------------------------- */
 
 #ifndef NDR_BUILDING
 #define ndr_queue_mark(queue, ...) ndr_queue_mark(NDR_QUEUE_(queue), __VA_ARGS__)
@@ -236,16 +232,16 @@ struct _cl_mem; /* a cl_mem points to one */
 
 #ifndef __cplusplus
 
-static inline ndr_queue_after ndr_queue_after_same_(ndr_queue_after after) { return after; }
-static inline ndr_queue_after ndr_queue_after_none_(ndr_queue *queue)
+static inline ndr_queue_after ndr_queue_after_same_(ndr_queue_after after_) { return after_; }
+static inline ndr_queue_after ndr_queue_after_none_(ndr_queue *queue_)
 {
-    const ndr_queue_after plain = { 0, queue, NULL, 0 };
-    return plain;
+    const ndr_queue_after plain_ = { 0, queue_, NULL, 0 };
+    return plain_;
 }
 
-static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after)
+static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after_)
 {
-    return after->seal == NDR_AFTER_SEAL ? (ndr_queue *)(void *)after : after->queue;
+    return after_->seal == NDR_AFTER_SEAL ? (ndr_queue *)(void *)after_ : after_->queue;
 }
 
 /* What a command gets as its queue. */
@@ -260,6 +256,14 @@ static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after)
 
 /** The same for an array of `count` events. */
 #define ndr_after_all(queue, events, count) ((ndr_queue_after){ NDR_AFTER_SEAL, (queue), (events), (count) })
+
+#endif
+
+/* ---- types that are not arguments: the compiler's error contains a name that says what to write ------------------ */
+
+struct _cl_mem; /* a cl_mem points to one */
+
+#ifndef __cplusplus
 
 #define NDR_NOT_TAKEN_(advice, result)           \
     struct advice {                              \
@@ -298,8 +302,8 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
         struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
         default: ndr_use_ndr_buffer_or_ndr_struct)(x)
 
-/** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`. Write the type as
- * in the kernel. */
+/** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`. Write the type
+ * as in the kernel. */
 #define ndr_struct(type, ...) ndr_arg_struct_((type[1]){ __VA_ARGS__ }, sizeof(type), #type)
 
 /** A vector by value: `ndr_vector(float, x, y, z, w)` for a float4. 2, 3, 4, 8 or 16 values of the host's type of one

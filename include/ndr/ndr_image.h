@@ -80,17 +80,18 @@ typedef struct ndr_image_desc {
                                   if this is not set. */
     ndr_access host;         /**< What ndr_image_read(), ndr_image_write(), their other forms and ndr_image_map()
                                   may do. Fills and copies are always allowed. */
+    NDR_MAY_GROW
 } ndr_image_desc;
 
 /** The formats that the device has for images with the dimensions, `is_array`, `buffer` (set or not), `kernels` and
  * `is_read_write` of `use`; its other members are not read. `formats` (may be NULL when `capacity` is 0) gets the first
  * `capacity` of them, `count` the number of all. NDR_UNSUPPORTED if the device has no images. */
-NDR_MUST_CHECK ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
-                                                 ndr_image_format *formats, size_t *count);
+NDR_SIZED ndr_status ndr_image_list_formats(const ndr_context *context, const ndr_image_desc *use, size_t capacity,
+                                            ndr_image_format *formats, size_t *count);
 
 /** Make an image. NDR_UNSUPPORTED if the device has no images, or lacks this format for this use; NDR_LIMIT_EXCEEDED if
  * it is larger than the device's limit, which the sentence names. */
-NDR_MUST_CHECK ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image);
+NDR_SIZED ndr_status ndr_image_create(ndr_context *context, const ndr_image_desc *desc, ndr_image **image);
 
 /** Destroy an image. Enqueued work keeps the memory until it has ended; prepared launches keep the image. One that is
  * still mapped is first unmapped on the queue of the mapping; over a buffer, when that is destroyed, too. */
@@ -168,14 +169,45 @@ typedef struct ndr_sampler_desc {
     bool is_normalized;        /**< Coordinates are 0 to 1 instead of elements. */
     bool is_linear;            /**< Interpolate between elements; only for types that are read as float. */
     ndr_addressing addressing; /**< Outside the image. */
+    NDR_MAY_GROW
 } ndr_sampler_desc;
 
 /** Make a sampler, an argument for `sampler_t`; `desc` NULL means all defaults. NDR_UNSUPPORTED if the device has no
  * images. */
-NDR_MUST_CHECK ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc, ndr_sampler **sampler);
+NDR_SIZED ndr_status ndr_sampler_create(ndr_context *context, const ndr_sampler_desc *desc, ndr_sampler **sampler);
 
 /** Destroy a sampler; enqueued work keeps it. */
 NDR_API void ndr_sampler_destroy(ndr_sampler *sampler);
+
+/* As in ndr_sized.h. */
+NDR_MUST_CHECK ndr_status ndr_image_list_formats_sized(const ndr_context *context, const ndr_image_desc *use,
+                                                       size_t use_bytes, size_t capacity, ndr_image_format *formats,
+                                                       size_t *count);
+NDR_MUST_CHECK ndr_status ndr_image_create_sized(ndr_context *context, const ndr_image_desc *desc, size_t desc_bytes,
+                                                 ndr_image **image);
+NDR_MUST_CHECK ndr_status ndr_sampler_create_sized(ndr_context *context, const ndr_sampler_desc *desc,
+                                                   size_t desc_bytes, ndr_sampler **sampler);
+
+#ifndef NDR_BUILDING
+
+static inline ndr_status ndr_image_list_formats(const ndr_context *context_, const ndr_image_desc *use_,
+                                                size_t capacity_, ndr_image_format *formats_, size_t *count_)
+{
+    return ndr_image_list_formats_sized(context_, use_, sizeof *use_, capacity_, formats_, count_);
+}
+
+static inline ndr_status ndr_image_create(ndr_context *context_, const ndr_image_desc *desc_, ndr_image **image_)
+{
+    return ndr_image_create_sized(context_, desc_, sizeof *desc_, image_);
+}
+
+static inline ndr_status ndr_sampler_create(ndr_context *context_, const ndr_sampler_desc *desc_,
+                                            ndr_sampler **sampler_)
+{
+    return ndr_sampler_create_sized(context_, desc_, sizeof *desc_, sampler_);
+}
+
+#endif
 
 #ifdef __cplusplus
 }

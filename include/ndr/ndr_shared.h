@@ -45,10 +45,11 @@ typedef struct ndr_shared_info {
     bool needs_map;         /**< The host may do so only between ndr_shared_map() and ndr_shared_unmap(). */
     bool is_concurrent;     /**< While a kernel uses some bytes of it, the host may access others. */
     bool has_atomics;       /**< While a kernel uses it, atomics of both work on the same bytes. */
+    NDR_MAY_GROW
 } ndr_shared_info;
 
 /** Describe a kind of shared memory on the context's device. A kind that the device lacks is not an error. */
-NDR_MUST_CHECK ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info);
+NDR_SIZED ndr_status ndr_shared_get_info(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info);
 
 /** Make a shared allocation. Its contents are undefined; 0 bytes are allowed. NDR_UNSUPPORTED if the device lacks the
  * kind; NDR_LIMIT_EXCEEDED if it is larger than max_buffer_bytes. */
@@ -93,6 +94,19 @@ NDR_MUST_CHECK ndr_status ndr_shared_read(ndr_queue *queue, ndr_shared *shared, 
 /** Copy between shared allocations of one context; within one the two spans must not overlap. */
 NDR_MUST_CHECK ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offset_bytes, ndr_shared *to,
                                           size_t to_offset_bytes, size_t size_bytes, ndr_event **event);
+
+/* As in ndr_sized.h. */
+NDR_MUST_CHECK ndr_status ndr_shared_get_info_sized(const ndr_context *context, ndr_shared_kind kind,
+                                                    ndr_shared_info *info, size_t info_bytes);
+
+#ifndef NDR_BUILDING
+
+static inline ndr_status ndr_shared_get_info(const ndr_context *context_, ndr_shared_kind kind_, ndr_shared_info *info_)
+{
+    return ndr_shared_get_info_sized(context_, kind_, info_, sizeof *info_);
+}
+
+#endif
 
 #ifdef __cplusplus
 }

@@ -61,6 +61,15 @@ bool ndr_has_error(void);
         NDR_REQUIRE_TWO_(call, __VA_ARGS__);   \
     } while (0)
 
+/* Fill in a struct of the caller, whose header may be older or newer than the library: as much as it has there, and
+ * zeros for members that this version lacks. */
+static inline void ndr_info_write(const void *whole, size_t whole_bytes, void *info, size_t info_bytes)
+{
+    const size_t both = info_bytes < whole_bytes ? info_bytes : whole_bytes;
+    memcpy(info, whole, both);
+    memset((char *)info + both, 0, info_bytes - both);
+}
+
 /* ---- log.c ---- */
 
 extern atomic_int ndr_log_limit; /* messages of a higher level are not logged */

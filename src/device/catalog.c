@@ -101,16 +101,18 @@ ndr_status ndr_catalog_read(ndr_catalog *catalog)
     return status;
 }
 
-ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, size_t *count)
+ndr_status ndr_device_list_sized(size_t capacity, ndr_device_info *devices, size_t device_bytes, size_t *count)
 {
-    NDR_REQUIRE_SET(count);
+    NDR_REQUIRE_SET_IN("ndr_device_list", count);
     NDR_REQUIRE(
         devices || capacity == 0,
         "ndr_device_list: devices is NULL, but capacity is %zu; pass an array of that many elements, or capacity 0",
         capacity);
     ndr_catalog catalog;
     NDR_TRY(ndr_catalog_read(&catalog));
-    for (size_t i = 0; i < catalog.count && i < capacity; ++i) devices[i] = catalog.entries[i].caps.info;
+    for (size_t i = 0; i < catalog.count && i < capacity; ++i)
+        ndr_info_write(&catalog.entries[i].caps.info, sizeof(ndr_device_info), (char *)devices + i * device_bytes,
+                       device_bytes);
     *count = catalog.count;
     ndr_catalog_free(&catalog);
     return NDR_OK;

@@ -19,6 +19,7 @@ set(covered
   "ops/job: workspace reduce"
   "ops/prefer: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
+  "ops/sized: queue catalog context kernel warm" # and tests/package/abi
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"

@@ -87,9 +87,13 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     void *mapped;
     ndr_mapped_part part;
     ndr_rect_desc rect;
+    ndr_status (*const create)(ndr_context *, const ndr_queue_desc *, ndr_queue **) = ndr_queue_create;
+    ndr_status (*const mark)(ndr_queue *, ndr_event **) = ndr_queue_mark;
+    ndr_status (*const reduce)(ndr_queue *, const ndr_reduce_desc *, ndr_event **) = ndr_reduce;
     ndr_reduce_desc sum;
     ndr_matmul_desc product;
     rect.element_bytes = product.count = sum.count = 0;
+    if (create(NULL, NULL, &queue) != NDR_OK || mark(queue, &a) != NDR_OK) return reduce(queue, NULL, NULL);
     BOTH(ndr_queue_mark, NULL);
     BOTH(ndr_queue_barrier, &a);
     BOTH(ndr_host_task, NULL, NULL, NULL);
