@@ -249,8 +249,7 @@ static inline uint first_row(uint item)
 #endif
 
 /* Store a tile of a C whose rows are not aligned: neighbours store neighbouring elements, which come from local memory.
- * An item reads what it needs of C before it stores. PoCL 3.1 lets all threads share local memory whose address is a
- * constant in a function that was not inlined. */
+ * An item reads what it needs of C before it stores. Always inlined: the fault shared_local_array. */
 static inline __attribute__((always_inline)) void
 store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item, place at, T alpha,
                T beta)

@@ -4,12 +4,11 @@
 #include "reduce/last_group.clh"
 #include "reduce/tiles.clh"
 
-/* The partials follow the workspace's head. All groups call all barriers: PoCL compiles a barrier after an `if` or a
- * `return` wrongly, or crashes on it. */
+/* The partials follow the workspace's head. All groups call all barriers: the fault return_before_barrier. */
 kernel void reduce_groups(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
                           global T *output, ulong output_offset, NDR_ND_RANGE(1))
 {
-    local T scratch[GROUP], last_scratch[GROUP]; /* with one for both, PoCL 3.1 gives wrong sums */
+    local T scratch[GROUP], last_scratch[GROUP]; /* the fault two_sums_one_array */
     local uint is_last[1]; /* an array: clang reports a variable as uninitialised */
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);

@@ -426,13 +426,10 @@ ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
     return ndr_buffer_unmap_event(queue, buffer, host, NULL);
 }
 
-/* ---- sub-buffers of views ----
+/* ---- sub-buffers of views: the faults sub_buffer_released and older_sub_buffer_first ----
  *
- * A sub-buffer without a view stays until the whole buffer goes, and a new view of its region takes it. PoCL 7.0 walks
- * the sub-buffers of a buffer without a lock in each command that uses the buffer, and crashes if one of them is
- * released meanwhile: by another thread, or by PoCL's own when the last command that uses it ends. Only the oldest of
- * very many are released earlier, for their memory, but none below a newer one that overlaps it: NVIDIA's driver (580)
- * crashes when it releases the older one first. */
+ * A sub-buffer without a view stays until the whole buffer goes, and a new view of its region takes it. Only the oldest
+ * of very many are released earlier, for their memory, but none below a newer one that overlaps it. */
 
 size_t ndr_max_unused_sub_buffers = 256; /* PoCL 7.0 needs 0.2 us for each in a command that uses the whole buffer */
 
@@ -505,7 +502,8 @@ static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 {
     ndr_mutex_lock(&whole->mappings.list_lock);
     s->is_used = false;
-    release_unused(whole, ndr_max_unused_sub_buffers);
+    const bool keeps = ndr_quirk_is_on(whole->context->caps.quirks, NDR_QUIRK_SUB_BUFFER_RELEASED);
+    release_unused(whole, keeps ? ndr_max_unused_sub_buffers : 0);
     ndr_mutex_unlock(&whole->mappings.list_lock);
 }
 

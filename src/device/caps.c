@@ -134,7 +134,7 @@ static unsigned parse_cl_version(const char *opencl)
     return sscanf(opencl, "OpenCL %u.%u", &major, &minor) == 2 ? 100 * major + 10 * minor : 120;
 }
 
-/* The newest of OpenCL C 1.2 and 3.0. OpenCL C 2.0 is not used: many drivers accept it without supporting all of it. */
+/* The newest of OpenCL C 1.2 and 3.0. OpenCL C 2.0 is not used: the fault cl20_without_support. */
 static ndr_status read_c_version(cl_device_id device, unsigned cl_version, unsigned *version)
 {
     cl_name_version versions[32];
@@ -203,6 +203,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     if (read.info.warp_size > 0 && !(read.disabled & NDR_DISABLE_PTX)) read.orders_device = true;
     if (read.disabled & NDR_DISABLE_MEMORY_ORDER) read.orders_device = false;
     if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
+    NDR_TRY(ndr_quirks_choose(&read, ndr_environment("NDR_QUIRKS"), &read.quirks));
     *caps = read;
     return NDR_OK;
 }

@@ -3,6 +3,7 @@
 #define NDR_DEVICE_CAPS_H
 
 #include "device/opencl.h"
+#include "device/quirks.h"
 
 /* A device's properties, queried once. Plain data: higher floors decide from it, and tests construct their own. */
 typedef struct ndr_caps {
@@ -15,6 +16,7 @@ typedef struct ndr_caps {
     bool wait_helps;     /* a waiting thread runs commands, also those of other threads */
     unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */
     unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
+    uint64_t quirks;     /* faults that are avoided: bits of ndr_quirk */
 } ndr_caps;
 
 typedef enum ndr_disable {

@@ -227,8 +227,8 @@ bool ndr_zones_are_copied(const ndr_context *context)
     return context->checker && atomic_load(&context->checker->is_copying);
 }
 
-/* Written with a queue instead of clCreateBuffer(): NVIDIA's driver keeps the data of clCreateBuffer() on the host
- * and copies only the sub-buffer to the device when that is used. `host` NULL: the pattern of a new buffer. */
+/* Written with a queue instead of clCreateBuffer(): the fault copied_for_sub_buffer. `host` NULL: the pattern of a new
+ * buffer. */
 static ndr_status fill_parent(const ndr_context *context, const void *host, const ndr_zones *zones)
 {
     const size_t size_bytes = zones->end - zones->start;

@@ -4,9 +4,9 @@
  * driver by forms that do not block, and records the event; so no other command of the queue comes between. A call that
  * blocks waits for its event afterwards, or waits in the driver, both without a lock.
  *
- * A second lock, of the context, keeps commands with a wait list and failures of users' events apart: PoCL 3.1 never
- * ends a command if an event of its wait list fails while it is enqueued. Only this file takes the two locks, the
- * queue's before the context's, and each function that takes a lock also returns it. */
+ * A second lock, of the context, keeps commands with a wait list and failures of users' events apart: the fault
+ * fail_while_enqueued in quirks.c. Only this file takes the two locks, the queue's before the context's, and each
+ * function that takes a lock also returns it. */
 #include "device/command.h"
 #include "device/context.h"
 #include "device/event.h"
@@ -14,20 +14,13 @@
 #include "device/trace.h"
 #include "device/wait.h"
 
-/* ---- turns ----
- *
- * Intel's runtime crashes if one thread enqueues a marker or a barrier in an out-of-order queue while another enqueues
- * there. So where threads wait in turn, they also enqueue in turn. */
-static ndr_mutex turn = NDR_MUTEX_INITIALIZER(NDR_LOCK_ENQUEUE);
+/* ---- turns: the fault enqueue_races ---- */
 
-static bool takes_turns(const ndr_context *context)
-{
-    return context->caps.wait_helps && atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed);
-}
+static ndr_mutex turn = NDR_MUTEX_INITIALIZER(NDR_LOCK_ENQUEUE);
 
 static ndr_status enqueue_in_turn(const ndr_context *context, ndr_submission *s, ndr_enqueue *enqueue, const void *what)
 {
-    if (!takes_turns(context)) return enqueue(s, what);
+    if (!ndr_context_takes_turns(context)) return enqueue(s, what);
     ndr_mutex_lock(&turn);
     const ndr_status status = enqueue(s, what);
     ndr_mutex_unlock(&turn);
@@ -41,9 +34,9 @@ static void release_pieces(const cl_event *pieces, size_t count)
     for (size_t i = 0; i < count; ++i) ndr_cl.clReleaseEvent(pieces[i]);
 }
 
-/* PoCL 3.1 aborts if a command fails whose event nobody holds, so an event that is made has those of all pieces. Out of
- * order, each piece waits for the one before it, so that the last one ends last: a marker behind all of them would let
- * them run at the same time, but Intel's runtime crashes if several events of one wait list fail. */
+/* An event that is made has those of all pieces: the fault unheld_failure_aborts. Out of order, each piece waits for
+ * the one before it, so that the last one ends last: a marker behind all of them would let them run at the same time,
+ * but then several events of its list may fail, the fault two_events_fail. */
 static ndr_status enqueue(const ndr_command *c, ndr_event *made)
 {
     ndr_queue *const queue = c->order->queue;
@@ -76,9 +69,9 @@ static ndr_status submit_marker(ndr_submission *s, const void *nothing)
     return ndr_submit_marker(s);
 }
 
-/* PoCL 3.1 fails a command as soon as an event of its list fails, and accesses its event once more when earlier work of
- * the queue ends, which it also waits for. Nobody holds events of that work, so a marker in front of the first command
- * that may fail tells when it has ended. Out of order all events are held once there are users' events. */
+/* For the fault fail_ends_twice: a command also waits for earlier work of its queue. Nobody holds events of that work,
+ * so a marker in front of the first command that may fail tells when it has ended. Out of order all events are held
+ * once there are users' events. */
 static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
 {
     ndr_event *mark;
@@ -89,11 +82,16 @@ static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
     return status;
 }
 
+static bool fails_twice(const ndr_context *context)
+{
+    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_FAIL_ENDS_TWICE);
+}
+
 static bool needs_mark(const ndr_order *order)
 {
     const ndr_queue *const queue = order->queue;
     return (order->count > 0 || order->also) && !queue->is_out_of_order && atomic_load(&queue->tracked_count) == 0
-           && atomic_load(&queue->context->has_user_events);
+           && atomic_load(&queue->context->has_user_events) && fails_twice(queue->context);
 }
 
 static ndr_status run_behind(const ndr_command *c, ndr_event *made, ndr_event **gone)
@@ -193,7 +191,7 @@ static cl_int submit_last(const last_command *l)
 
 static cl_int run_last(const ndr_context *context, const last_command *l)
 {
-    if (!takes_turns(context)) return submit_last(l);
+    if (!ndr_context_takes_turns(context)) return submit_last(l);
     ndr_mutex_lock(&turn);
     const cl_int error = submit_last(l);
     ndr_mutex_unlock(&turn);
@@ -210,12 +208,11 @@ void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, 
     (void)run_last(context, &(last_command){ .queue = queue, .memory = memory, .host = host });
 }
 
-/* ---- the end of a user's event ----
+/* ---- the end of a user's event: the fault fail_ends_twice ----
  *
- * In PoCL 3.1 to 7.0 a command that waits for two events crashes if one of them fails while the other one ends. So ends of
- * users' events exclude each other, and an event fails once the work has ended that is under way and that the commands
- * behind it wait for, too. Until then a thread waits. Work has ended once the driver has released its event: its state
- * changes earlier. */
+ * Ends of users' events exclude each other, and an event fails once the work has ended that is under way and that the
+ * commands behind it wait for, too. Until then a thread waits. Work has ended once the driver has released its event:
+ * its state changes earlier. */
 
 static cl_int set_status(const ndr_event *event, bool has_failed)
 {
@@ -227,7 +224,7 @@ static cl_int set_status(const ndr_event *event, bool has_failed)
 static ndr_event *try_to_end(const ndr_event *event, bool has_failed, cl_int *error)
 {
     ndr_mutex_lock(&event->context->fail_lock);
-    ndr_event *const before = has_failed ? ndr_event_find_under_way(event) : NULL;
+    ndr_event *const before = has_failed && fails_twice(event->context) ? ndr_event_find_under_way(event) : NULL;
     if (!before) ndr_failed_trim(event->context);
     if (!before) *error = set_status(event, has_failed);
     ndr_mutex_unlock(&event->context->fail_lock);

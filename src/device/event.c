@@ -23,8 +23,8 @@ ndr_status ndr_event_new(ndr_context *context, ndr_queue *queue, ndr_event **eve
 cl_event ndr_event_first(const ndr_event *event) { return event->pieces[0]; }
 cl_event ndr_event_end(const ndr_event *event) { return event->pieces[event->piece_count - 1]; }
 
-/* With the lock held: the queue may keep `event` and read its state. The other pieces stay, because PoCL 3.1 aborts if
- * a command fails whose event nobody holds. */
+/* With the lock held: the queue may keep `event` and read its state. The other pieces stay: the fault
+ * unheld_failure_aborts. */
 static void put_first(ndr_event *event, cl_event first)
 {
     if (event->is_joined) {
@@ -56,7 +56,8 @@ static bool has_failed_behind(const ndr_event *event)
 
 void ndr_event_free(ndr_event *event)
 {
-    const bool is_kept = has_failed_behind(event);
+    const bool is_kept =
+        ndr_quirk_is_on(event->context->caps.quirks, NDR_QUIRK_FAILED_EVENT_USED) && has_failed_behind(event);
     for (unsigned i = 0; i < event->piece_count; ++i) {
         if (is_kept) ndr_failed_keep(event->context, event->pieces[i]);
         else ndr_cl.clReleaseEvent(event->pieces[i]);

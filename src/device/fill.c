@@ -22,11 +22,9 @@ static ndr_status submit_fill(ndr_submission *s, const void *filling_)
     return ndr_submit_fill(s, f->buffer->cl, f->pattern, f->pattern_bytes, f->offset_bytes, f->size_bytes);
 }
 
-/* ---- where patterns are too many ----
+/* ---- where patterns are too many: the fault fill_31_bits ----
  *
- * Some drivers count patterns from the start of the buffer in 31 bits, and write elsewhere or break the queue where there
- * are more (NVIDIA 580: a pattern of one byte at 2 GiB, one of 4 bytes at 8 GiB). There the pattern is repeated to WIDEST
- * bytes. The bytes outside multiples of WIDEST are copied from a small buffer. */
+ * The pattern is repeated to WIDEST bytes. The bytes outside multiples of WIDEST are copied from a small buffer. */
 
 /* Bytes [begin, end) of a buffer, of which [middle, middle_end) are filled; both are multiples of WIDEST. */
 typedef struct far_filling {
@@ -112,6 +110,8 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     NDR_TRY(ndr_buffer_check_unmapped(__func__, buffer, true));
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
     const filling f = { buffer, pattern, pattern_bytes, offset_bytes, size_bytes };
-    if ((offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns) return fill_far(&order, &f, event);
+    const bool is_far = (offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns;
+    if (is_far && ndr_quirk_is_on(buffer->context->caps.quirks, NDR_QUIRK_FILL_31_BITS))
+        return fill_far(&order, &f, event);
     return ndr_command_run(&(ndr_command){ &order, submit_fill, &f, NULL }, event);
 }

@@ -481,8 +481,8 @@ static ndr_status check_transfer(transfer *t)
     return NDR_OK;
 }
 
-/* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer, because
- * Mesa 22.3's rusticl takes their origin for a number of bytes. */
+/* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer: the
+ * fault image_buffer_origin. */
 static ndr_bytes bytes_of(const ndr_image *image, const part *p)
 {
     return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };

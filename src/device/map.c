@@ -151,18 +151,17 @@ static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *
     return NDR_OK;
 }
 
-/* NVIDIA's driver 580 maps old bytes if an unmapping from the same first byte, of another size, has not ended when the
- * mapping is enqueued, although the mapping waits for it. So where a mapping is a copy, the host first waits for all that
- * the mapping waits for, and again if a thread has unmapped meanwhile. */
+/* With the fault remap_is_old the host first waits for all that the mapping waits for, and again if a thread has
+ * unmapped meanwhile. */
 static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
                           ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
-    const bool is_copy = !order->queue->context->caps.info.shares_host_memory;
+    const bool waits = ndr_quirk_is_on(order->queue->context->caps.quirks, NDR_QUIRK_REMAP_IS_OLD);
     NDR_TRY(ndr_order_check(order));
     for (uint64_t waited_for = 0;;) {
         ndr_mutex_lock(&mappings->lock);
-        const bool is_ready = !is_copy || waited_for == mappings->unmapped;
+        const bool is_ready = !waits || waited_for == mappings->unmapped;
         ndr_status status = check_overlap(request, mappings->first);
         if (status == NDR_OK) status = check_overlap(request, mappings->unfinished);
         if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping, done);
@@ -247,14 +246,14 @@ static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
     return ndr_submit_unmap(s, mapping->cl, mapping->host);
 }
 
-/* With the lock held. If another mapping at the same address is unfinished, PoCL 3.1 may unmap that instead, and free what
- * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other
- * one unmaps this one, too. */
+/* With the lock held. If another mapping at the same address is unfinished, the thread that waits for that unmaps this
+ * one, too: the fault same_address_unmap. Both are for reading, so nothing is to be written back. */
 static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappings, ndr_mapping **link,
                                      ndr_event **event)
 {
     ndr_mapping *const mapping = *link;
-    const bool is_later = has_unfinished(mappings, mapping->host);
+    const bool is_later = ndr_quirk_is_on(order->queue->context->caps.quirks, NDR_QUIRK_SAME_ADDRESS_UNMAP)
+                          && has_unfinished(mappings, mapping->host);
     NDR_TRY(is_later ? ndr_queue_mark_in(order, event)
                      : ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event));
     unlist_mapping(mappings, link);

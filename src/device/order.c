@@ -1,13 +1,12 @@
 /* order.c - what a command waits for, and why work failed.
  *
- * A driver that fails a command fails those that wait for it, too, but not with the code of the first: PoCL 3.1 gives
- * them -1, a wait for them -14, and clFinish() success. So an event keeps the events that its command waits for until
- * the command has ended, and a queue keeps the events of commands that wait for others, and of all behind them. Such a
- * queue asks for the event of each command: PoCL 3.1 aborts if a command fails whose event nobody holds.
+ * A driver that fails a command fails those that wait for it, too, but not with the code of the first: see the fault
+ * failure_without_cause in quirks.c. So an event keeps the events that its command waits for until the command has
+ * ended, and a queue keeps the events of commands that wait for others, and of all behind them. Such a queue asks for
+ * the event of each command: the fault unheld_failure_aborts.
  *
- * The states of events are read when the next command is enqueued and when the host waits. Callbacks of drivers would
- * report them earlier, but PoCL 3.1 and Mesa 22.3 hold the event's lock while they call, and Mesa 22.3 does not call
- * for failed work.
+ * The states of events are read when the next command is enqueued and when the host waits, because of the fault
+ * callback_locked.
  *
  * One lock of the context guards all of it. Commands without a wait list, in queues without such events, do not take
  * it. */
@@ -114,8 +113,7 @@ static const ndr_cause *new_cause(ndr_event *event, cl_int code)
                   : new_first_cause(event, code);
 }
 
-/* For work that has ended, and after those before it. Intel's runtime reports what waits for failed work, and does not
- * run, as complete. */
+/* For work that has ended, and after those before it. What waits for failed work may be reported as complete. */
 static void settle_one(ndr_event *event)
 {
     const cl_int code = ndr_event_code(event);
@@ -272,7 +270,7 @@ ndr_status ndr_order_explain(const ndr_event *made, ndr_status status)
                   : status;
 }
 
-/* An event that is named twice is listed once: Intel's runtime crashes if two events of a list fail. */
+/* An event that is named twice is listed once: the fault two_events_fail. */
 static void list_each_once(ndr_event *made)
 {
     cl_uint kept = 0;
@@ -303,17 +301,18 @@ static void add_wait_in_queue(ndr_event *made, ndr_event *before, bool has_to_na
     if (has_to_name) made->list[made->list_count++] = ndr_event_end(before);
 }
 
-/* In order, a command also waits for the one before it, and in both kinds of queues PoCL lets it wait for the latest
- * barrier. If what is before has failed, earlier work may not have ended, and PoCL would not wait for it. */
+/* In order, a command also waits for the one before it, and in both kinds of queues for the latest barrier. If what is
+ * before has failed, earlier work may not have ended, and has to be named: the fault failed_order_lost. */
 static void add_waits_in_queue(const ndr_queue *queue, ndr_event *made)
 {
+    const bool names = ndr_quirk_is_on(queue->context->caps.quirks, NDR_QUIRK_FAILED_ORDER_LOST);
     bool is_last = true;
     ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
     if (before && settle(before)) before = find_latest(queue, false, &is_last);
-    if (before) add_wait_in_queue(made, before, !is_last);
+    if (before) add_wait_in_queue(made, before, names && !is_last);
     if (!queue->has_barrier) return;
     ndr_event *const barrier = find_latest(queue, true, &is_last);
-    if (barrier && barrier != before) add_wait_in_queue(made, barrier, queue->is_out_of_order && !is_last);
+    if (barrier && barrier != before) add_wait_in_queue(made, barrier, names && queue->is_out_of_order && !is_last);
 }
 
 /* Out of order, a mark or barrier without a list waits for all that has not ended. */
@@ -387,8 +386,8 @@ static bool is_in_queue(const ndr_event *event, size_t wait)
 }
 
 /* Whether all that it waits for has ended, too, in its queue also before what has failed early. A command may fail
- * before that, and PoCL 3.1 still accesses its event when the others end. Out of order, what waits for all work also
- * stays in the list until all before it are gone. */
+ * before that, and the driver may still access its event: the fault failed_event_used. Out of order, what waits for all
+ * work also stays in the list until all before it are gone. */
 static bool can_go(const ndr_event *event, bool is_oldest)
 {
     if (event->waits_for_all && !is_oldest) return false;
@@ -544,7 +543,8 @@ static bool spread(const ndr_context *context, const ndr_event *failing)
     return has_changed;
 }
 
-/* PoCL sets the state of ended work before it looks at the commands that wait for it, and drops its reference after. */
+/* A driver may set the state of ended work before it looks at the commands that wait for it. It drops its reference
+ * after. */
 bool ndr_event_is_left(const ndr_event *event)
 {
     cl_uint references = 0;
@@ -609,10 +609,7 @@ static void adopt(ndr_context *context, cl_event event)
     else free(made);
 }
 
-/* ---- events of failed commands ----
- *
- * While PoCL 3.1 fails the commands behind a failed event, and while it ends other work that one of them waits for, it
- * accesses their events without references, also after their states have changed. So the context keeps the latest. */
+/* ---- events of failed commands, of which the context keeps the latest: the fault failed_event_used ---- */
 
 void ndr_failed_keep(ndr_context *context, cl_event event)
 {

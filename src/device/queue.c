@@ -8,8 +8,13 @@
 
 #include <stdlib.h>
 
-/* PoCL 3.1's markers in an out-of-order queue wait for all work before them, even with a list, and fail with it. So a
- * mark with a list is another command there. */
+/* Whether commands of an out-of-order queue need one without work that waits for its list alone. */
+static bool needs_no_op(const ndr_context *context)
+{
+    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_MARK_WAITS_FOR_ALL)
+           || ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_REMAP_IS_OLD);
+}
+
 static ndr_status make_no_op_memory(const ndr_context *context, cl_mem *memory)
 {
     cl_int error;
@@ -45,7 +50,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
 {
     const bool is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     cl_mem memory = NULL;
-    if (is_out_of_order) NDR_TRY(make_no_op_memory(context, &memory));
+    if (is_out_of_order && needs_no_op(context)) NDR_TRY(make_no_op_memory(context, &memory));
     const ndr_status status = new_queue(context, cl, queue);
     if (status != NDR_OK) {
         free_no_op_memory(memory);
@@ -53,7 +58,7 @@ ndr_status ndr_queue_wrap(ndr_context *context, cl_command_queue cl, cl_command_
     }
     (*queue)->is_profiling = properties & CL_QUEUE_PROFILING_ENABLE;
     (*queue)->is_out_of_order = is_out_of_order;
-    if (is_out_of_order && context->caps.wait_helps) atomic_store(&ndr_waits_in_turn, true);
+    if (is_out_of_order && ndr_context_has_turns(context)) atomic_store(&ndr_waits_in_turn, true);
     (*queue)->no_op_memory = memory;
     ndr_queue_list(*queue);
     return NDR_OK;
@@ -139,8 +144,6 @@ static cl_int take_code(cl_event last)
     return code;
 }
 
-/* In Mesa 22.3 clFinish() holds a lock that other threads need to wait for an event of the queue. One of them may have
- * to end an event that the queue's work waits for, as that of a host task. */
 static ndr_status wait_for_mark(ndr_queue *queue)
 {
     ndr_event *mark;
@@ -163,13 +166,15 @@ static void wait_for_kept(ndr_queue *queue)
     ndr_event_release(event);
 }
 
-/* Oclgrind's marks do not wait for all work of an out-of-order queue; clFinish() does. */
+/* See the faults finish_locks and mark_misses_work. */
 static ndr_status wait_for_all(ndr_queue *queue)
 {
-    const bool has_user_events = atomic_load(&queue->context->has_user_events);
-    const ndr_status status = has_user_events ? wait_for_mark(queue) : NDR_OK;
+    const uint64_t quirks = queue->context->caps.quirks;
+    const bool marks = atomic_load(&queue->context->has_user_events) && ndr_quirk_is_on(quirks, NDR_QUIRK_FINISH_LOCKS);
+    const bool also_finishes = queue->is_out_of_order && ndr_quirk_is_on(quirks, NDR_QUIRK_MARK_MISSES_WORK);
+    const ndr_status status = marks ? wait_for_mark(queue) : NDR_OK;
     if (status != NDR_OK) wait_for_kept(queue);
-    if (has_user_events && !queue->is_out_of_order) return status;
+    if (marks && !also_finishes) return status;
     const char *call;
     const cl_int error = ndr_wait_for_queue(queue->context, queue->cl, &call);
     NDR_TRY(status);
@@ -224,7 +229,9 @@ ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue)
 static ndr_status submit_mark(ndr_submission *s, const void *queue_)
 {
     ndr_queue *const queue = (ndr_queue *)(uintptr_t)queue_;
-    return queue->no_op_memory && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
+    const bool is_no_op =
+        queue->is_out_of_order && ndr_quirk_is_on(queue->context->caps.quirks, NDR_QUIRK_MARK_WAITS_FOR_ALL);
+    return is_no_op && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)

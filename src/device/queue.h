@@ -19,7 +19,7 @@ struct ndr_queue {
     bool is_profiling;
     int64_t spin_ns;        /* as in ndr_queue_desc */
     bool is_out_of_order;   /* commands wait only for their wait list */
-    cl_mem no_op_memory;    /* out of order: NDR_NO_OP_BYTES, which commands without work fill; NULL otherwise */
+    cl_mem no_op_memory;    /* NDR_NO_OP_BYTES, which commands without work fill; NULL: none are needed */
     atomic_uint no_ops;     /* commands that have filled one of them */
     _Atomic(cl_event) last; /* event of the last launch, for few launches since the last finish; NULL: none */
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */

@@ -218,12 +218,12 @@ static rect part_of(const rect *r, size_t first, size_t count)
     return part;
 }
 
-/* Some drivers refuse a rectangle if the whole pitch of its last row or plane passes the end of the buffer (NVIDIA
- * 580). Then that row or plane has a command of its own, after one for the others. */
+/* With the fault last_pitch_refused the last row or plane has a command of its own, after one for the others. */
 static ndr_status submit_parts(ndr_submission *s, const void *rect_)
 {
     const rect *r = rect_;
-    if (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to)) return submit_command(s, r);
+    const bool refuses = ndr_quirk_is_on(r->order.queue->context->caps.quirks, NDR_QUIRK_LAST_PITCH_REFUSED);
+    if (!refuses || (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to))) return submit_command(s, r);
     const size_t others = r->extent[r->dims - 1] - 1;
     const rect start = part_of(r, 0, others), end = part_of(r, others, 1);
     NDR_TRY(submit_command(s, &start));

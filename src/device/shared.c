@@ -270,8 +270,7 @@ static cl_int declare_buffers(cl_kernel kernel, const ndr_arg *reached, size_t c
     return ndr_cl.clSetKernelExecInfo(kernel, NDR_KERNEL_EXEC_INFO_DEVICE_PTRS, found * sizeof *addresses, addresses);
 }
 
-/* For the extension this declares all allocations of a kind: Intel's runtime refuses kernels with
- * CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL. */
+/* For the extension this declares all allocations of a kind: the fault indirect_list_refused. */
 static cl_int declare_shared(cl_kernel kernel, const ndr_arg *reached, size_t count, void **bases)
 {
     static const cl_bool yes = CL_TRUE;

@@ -73,7 +73,7 @@ ndr_status ndr_submit_marker(ndr_submission *s)
     return NDR_OK;
 }
 
-/* NVIDIA's driver crashes if it is to migrate memory behind events, which would need none: see docs/devices.md. */
+/* Migrating memory behind events would need none to fill, but for the fault migrate_reads_late. */
 ndr_status ndr_submit_no_op(ndr_submission *s, cl_mem memory, size_t at)
 {
     static const cl_uchar zero;

@@ -51,18 +51,32 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event)
     if (spin_ns > 0) (void)ends_while_spinning(event, spin_ns);
 }
 
-/* ---- one at a time ----
+/* ---- one at a time: the fault wait_runs_commands ----
  *
- * Intel's runtime runs commands of all queues on a waiting thread, also those of other contexts. While it runs one of
- * an out-of-order queue, it may also run another thread's wait for that queue. This ends after the command, which is
- * below it on the same stack: both threads wait for ever. So once the process has such a queue, one thread at a time
- * waits in the driver. A thread that has waited since before counts: it may run commands of the new queue. */
+ * A thread that has waited since before the first out-of-order queue counts: it may run commands of that queue. */
 atomic_bool ndr_waits_in_turn;
 atomic_uint ndr_waiters;
 
+bool ndr_context_has_turns(const ndr_context *context)
+{
+    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_WAIT_RUNS_COMMANDS)
+           || ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_ENQUEUE_RACES);
+}
+
+bool ndr_context_takes_turns(const ndr_context *context)
+{
+    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_ENQUEUE_RACES)
+           && atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed);
+}
+
+static bool waits_in_turn(const ndr_context *context)
+{
+    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_WAIT_RUNS_COMMANDS);
+}
+
 bool ndr_wait_enter(const ndr_context *context)
 {
-    if (!context->caps.wait_helps) return true;
+    if (!waits_in_turn(context)) return true;
     const bool is_first = atomic_fetch_add(&ndr_waiters, 1) == 0;
     if (is_first || !atomic_load(&ndr_waits_in_turn)) return true;
     ndr_wait_leave(context);
@@ -71,7 +85,7 @@ bool ndr_wait_enter(const ndr_context *context)
 
 void ndr_wait_leave(const ndr_context *context)
 {
-    if (context->caps.wait_helps) atomic_fetch_sub(&ndr_waiters, 1);
+    if (waits_in_turn(context)) atomic_fetch_sub(&ndr_waiters, 1);
 }
 
 static bool is_event_over(void *event) { return has_ended(event); }
@@ -99,12 +113,9 @@ static cl_int wait_for_marker(const ndr_context *context, cl_command_queue queue
     return error;
 }
 
-/* Intel's runtime also crashes if a thread calls clFinish() for an out-of-order queue while another enqueues kernels
- * there. */
 cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call)
 {
-    const bool in_turn = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
-    if (in_turn || !ndr_wait_enter(context)) return wait_for_marker(context, queue, call);
+    if (ndr_context_takes_turns(context) || !ndr_wait_enter(context)) return wait_for_marker(context, queue, call);
     *call = "clFinish";
     const cl_int error = ndr_cl.clFinish(queue);
     ndr_wait_leave(context);
@@ -113,7 +124,9 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
 
 cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue queue, const char **call)
 {
-    return (atomic_load(&context->has_user_events) ? wait_for_marker : ndr_wait_for_queue)(context, queue, call);
+    const bool marks = atomic_load(&context->has_user_events)
+                       && ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_FINISH_LOCKS);
+    return (marks ? wait_for_marker : ndr_wait_for_queue)(context, queue, call);
 }
 
 /* ---- waiting with a limit ---- */

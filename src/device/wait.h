@@ -20,10 +20,14 @@ void ndr_spin_on_event(ndr_context *context, int64_t spin_ns, cl_event event);
 bool ndr_wait_enter(const ndr_context *context);
 void ndr_wait_leave(const ndr_context *context);
 
-/* Of the process: whether one thread at a time waits in a driver that runs commands meanwhile, and how many wait there.
- * Then one thread at a time enqueues, too, in all drivers, and must not block in that call. */
+/* Of the process: whether it has an out-of-order queue of a driver with the fault wait_runs_commands or enqueue_races,
+ * and how many threads wait in such drivers. */
 extern atomic_bool ndr_waits_in_turn;
 extern atomic_uint ndr_waiters;
+
+/* Whether the driver has one of these two faults; and whether threads must enqueue in turn now. */
+bool ndr_context_has_turns(const ndr_context *context);
+bool ndr_context_takes_turns(const ndr_context *context);
 
 /* Wait in the driver, or poll, until an OpenCL event whose queue is flushed has ended, with success or not. */
 cl_int ndr_wait_for_event(const ndr_context *context, cl_event event);
@@ -32,8 +36,7 @@ cl_int ndr_wait_for_event(const ndr_context *context, cl_event event);
  * is returned. */
 cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, const char **call);
 
-/* The same for a queue that other threads may use: once there are users' events, it waits for a marker. In Mesa 22.3
- * clFinish() holds a lock that another thread may need to end an event. */
+/* The same for a queue that other threads may use; see also the fault finish_locks. */
 cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue queue, const char **call);
 
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */

@@ -27,8 +27,8 @@ static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
            && are_same(a->local.dims, a->local.size, b->local.size);
 }
 
-/* Some drivers count global ids in 32 bits and report no error. If an offset exceeds that, a kernel with a record
- * adds the offset itself, and the driver gets none. */
+/* For the fault offset_32_bits: if an offset exceeds that, a kernel with a record adds the offset itself, and the
+ * driver gets none. */
 static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d)
 {
     return form != NDR_FORM_PLAIN && piece->offset[d] > UINT32_MAX - ndr_min_size(piece->global[d], UINT32_MAX);
@@ -246,7 +246,8 @@ static ndr_status launch_locked(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_state l = ndr_launch_state_of(r);
     NDR_TRY(get_last_launch(l.kernel, &l.planned));
-    if (r->arg_count == l.kernel->info.arg_count && ndr_args_need_new_kernel(l.planned->bound, r->args, r->arg_count))
+    if (r->arg_count == l.kernel->info.arg_count
+        && ndr_args_need_new_kernel(l.kernel, l.planned->bound, r->args, r->arg_count))
         NDR_TRY(renew_kernel(l.kernel, l.planned));
     NDR_TRY(ndr_launch_plan(&l, r));
     NDR_TRY(ndr_args_check_use(l.kernel, l.queue, r->args, r->arg_count));

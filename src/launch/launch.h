@@ -105,8 +105,8 @@ size_t ndr_args_count_reached(const ndr_arg *args, size_t arg_count);
 ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *reached, size_t count);
 
 /* Before the arguments are checked: whether one is given where OpenCL's kernel had a pointer into shared memory, and is
- * none itself. NVIDIA's driver 580 refuses to launch a kernel that gets a buffer there. */
-bool ndr_args_need_new_kernel(const ndr_bound *bound, const ndr_arg *args, size_t arg_count);
+ * none itself. Then a driver with the fault shared_then_buffer needs a new one. */
+bool ndr_args_need_new_kernel(const ndr_kernel *kernel, const ndr_bound *bound, const ndr_arg *args, size_t arg_count);
 
 /* Set the arguments that are not set already in `cl`, which is `kernel`'s own or a clone of it. No other thread uses
  * `cl`. */

@@ -22,7 +22,7 @@ static const char *end_of_word(const char *c)
     return is_quoted ? NULL : c;
 }
 
-/* Mesa 22.3 ends the process at a word of one character, as in "-D N": it is joined with -D. */
+/* A word of one character, as in "-D N", is joined with -D: the fault short_word_crashes. */
 static void add_words(const char *options, ndr_text *out)
 {
     bool is_open = false;
@@ -45,6 +45,8 @@ void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *
     if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
     if (caps->disabled & NDR_DISABLE_FLOAT_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_FLOAT_ATOMICS");
     if (caps->disabled & NDR_DISABLE_MEMORY_ORDER) ndr_text_add(out, " -DNDR_DISABLE_MEMORY_ORDER");
+    if (!ndr_quirk_is_on(caps->quirks, NDR_QUIRK_ONE_VALUE_FOR_ALL))
+        ndr_text_add(out, " -DNDR_QUIRK_ONE_VALUE_FOR_ALL=0");
     add_words(options, out);
 }
 
@@ -310,7 +312,7 @@ static ndr_status find_plain_function(cl_program program, const char *name, bool
     return status;
 }
 
-/* PoCL prefixes a kernel with _cl_ if a built-in function has its name. */
+/* See the fault kernel_renamed. */
 static ndr_status find_hint(cl_program program, const char *names, const char *name, const char **hint)
 {
     char renamed[80];
@@ -324,7 +326,7 @@ static ndr_status find_hint(cl_program program, const char *names, const char *n
     return NDR_OK;
 }
 
-/* NVIDIA's driver writes past its memory if it is asked for the names of no kernels, and others refuse to tell. */
+/* Of a program without kernels they are not asked for: the fault no_kernel_names. */
 static ndr_status read_names(cl_program program, char **names)
 {
     size_t count = 0;

@@ -587,7 +587,7 @@ ndr_status ndr_signature_read_limits(ndr_kernel *kernel)
     kernel->info.local_memory_bytes = (size_t)local;
     kernel->info.private_memory_bytes = (size_t)private_memory;
     if (required[0]) ndr_reverse_dims(3, required, kernel->info.required_local_size);
-    /* NVIDIA reports 256 items for kernels that require more, and runs them. */
+    /* The fault required_size_256. */
     const size_t *size = kernel->info.required_local_size;
     kernel->info.max_group_size = ndr_max_size(kernel->info.max_group_size, size[0] * size[1] * size[2]);
     return NDR_OK;

@@ -887,19 +887,22 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
     ndr_buffer_destroy(x);
 }
 
+static const uint64_t in_turn = NDR_QUIRK_BIT(NDR_QUIRK_WAIT_RUNS_COMMANDS) | NDR_QUIRK_BIT(NDR_QUIRK_ENQUEUE_RACES);
+
 /* Where threads take turns, a thread may poll the marker, which would never end without the flush. */
 static void test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn(void **state)
 {
     (void)state;
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
-    context->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= in_turn;
     const alive then = now;
     refuse(CALL_clFlush, 0, CL_OUT_OF_RESOURCES);
     assert_refused(NDR_DRIVER_ERROR, ndr_queue_finish(queue), "clFlush gave");
     assert_true(refuse_none());
     assert_int_equal(now.events, then.events);
     assert_ok(ndr_queue_finish(queue));
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
 }
 

@@ -665,7 +665,7 @@ static bool pause_one(size_t index, bool is_behind, ender *end)
     pause_next(actions[index].in_driver);
     assert_true(ndr_thread_start(&paused_thread, act, &a));
     const bool is_reached = wait_until_inside();
-    const bool takes_turns = context->caps.wait_helps && atomic_load(&ndr_waits_in_turn);
+    const bool takes_turns = ndr_context_takes_turns(context);
     if (is_reached && !takes_turns) {
         wait_with_limits(&s);
         use_another_context();

@@ -9,6 +9,9 @@
 #include "device/wait.h"
 #include "launch/launch.h"
 
+/* The faults with which threads take turns. */
+static const uint64_t in_turn = NDR_QUIRK_BIT(NDR_QUIRK_WAIT_RUNS_COMMANDS) | NDR_QUIRK_BIT(NDR_QUIRK_ENQUEUE_RACES);
+
 static void test_queue__is_made_with_defaults(void **state)
 {
     (void)state;
@@ -292,8 +295,9 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     ndr_queue *line, *unordered = NULL;
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false), helps = context->caps.wait_helps;
-    context->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= in_turn;
     real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish, real_read = ndr_cl.clEnqueueReadBuffer;
     ndr_cl.clWaitForEvents = count_wait, ndr_cl.clFinish = count_finish, ndr_cl.clEnqueueReadBuffer = count_read;
     waits_in_driver = 0;
@@ -309,10 +313,10 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
     assert_int_equal(waits_in_driver, 2 * ways);
     assert_int_equal(atomic_load(&ndr_waiters), 0);
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish, ndr_cl.clEnqueueReadBuffer = real_read;
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
-    if (status == NDR_OK) assert_int_equal(atomic_load(&ndr_waits_in_turn), context->caps.wait_helps);
+    if (status == NDR_OK) assert_int_equal(atomic_load(&ndr_waits_in_turn), ndr_context_has_turns(context));
     ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(x);
@@ -330,14 +334,15 @@ static void test_queue__keeps_the_first_failure_if_it_cannot_be_polled(void **st
 {
     (void)state;
     __typeof__(clEnqueueMarkerWithWaitList) *real = ndr_cl.clEnqueueMarkerWithWaitList;
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
-    context->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= in_turn;
     assert_true(ndr_wait_enter(context));
     ndr_cl.clEnqueueMarkerWithWaitList = refuse_marker;
     const ndr_status status = ndr_queue_end(queue, ndr_fail_with_code(NDR_DRIVER_ERROR, -5, "the first failure"));
     ndr_cl.clEnqueueMarkerWithWaitList = real;
     ndr_wait_leave(context);
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     assert_refused(NDR_DRIVER_ERROR, status, "the first failure", "the work may still be running");
     assert_int_equal(ndr_last_cl_error(), -5);
@@ -404,8 +409,9 @@ static void test_queue__gets_one_command_at_a_time_where_threads_take_turns(void
     enum { THREADS = 4 };
     ndr_thread threads[THREADS];
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
-    context->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= in_turn;
     atomic_store(&most_enqueuing, 0);
     real_fill = ndr_cl.clEnqueueFillBuffer, ndr_cl.clEnqueueFillBuffer = yield_and_fill;
     real_finish = ndr_cl.clFinish, ndr_cl.clFinish = count_finish, waits_in_driver = 0;
@@ -413,7 +419,7 @@ static void test_queue__gets_one_command_at_a_time_where_threads_take_turns(void
     for (int i = 0; i < THREADS; ++i) ndr_thread_join(threads[i]);
     assert_ok(ndr_queue_finish(queue));
     ndr_cl.clEnqueueFillBuffer = real_fill, ndr_cl.clFinish = real_finish;
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     assert_int_equal(atomic_load(&most_enqueuing), 1);
     assert_int_equal(waits_in_driver, 0); /* clFinish() of one thread would meet what another one enqueues */
@@ -442,7 +448,7 @@ static void launch_checked_and_traced(void)
     ndr_event *before;
     assert_ok(ndr_trace_start(&(ndr_trace_desc){ .has_table = true, .callback = ignore_table }));
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &watched));
-    watched->caps.wait_helps = true;
+    watched->caps.quirks |= in_turn;
     waits_in_driver = 0;
     assert_ok(ndr_queue_create(watched, NULL, &line));
     assert_ok(ndr_buffer_create(watched, sizeof(int), &x));
@@ -464,8 +470,9 @@ static void test_queue__of_a_checked_or_traced_context_is_polled_too(void **stat
     (void)state;
     skip_without(!quick(), "a simulator runs reads only while a thread waits in it");
     __typeof__(clGetDeviceAndHostTimer) *real_timer = ndr_cl.clGetDeviceAndHostTimer;
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true), helps = context->caps.wait_helps;
-    context->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= in_turn;
     real_wait = ndr_cl.clWaitForEvents, real_finish = ndr_cl.clFinish;
     real_read = ndr_cl.clEnqueueReadBuffer, real_write = ndr_cl.clEnqueueWriteBuffer;
     ndr_cl.clGetDeviceAndHostTimer = NULL; /* clocks are compared by markers */
@@ -477,9 +484,26 @@ static void test_queue__of_a_checked_or_traced_context_is_polled_too(void **stat
     ndr_cl.clGetDeviceAndHostTimer = real_timer;
     ndr_cl.clWaitForEvents = real_wait, ndr_cl.clFinish = real_finish;
     ndr_cl.clEnqueueReadBuffer = real_read, ndr_cl.clEnqueueWriteBuffer = real_write;
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     assert_int_equal(waits_in_driver, 0);
+}
+
+/* A driver without the faults has no turns, whatever queues the process has of others. */
+static void test_queue__of_another_driver_takes_no_turns(void **state)
+{
+    (void)state;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks &= ~in_turn;
+    assert_false(ndr_context_takes_turns(context));
+    assert_true(ndr_wait_enter(context));
+    assert_true(ndr_wait_enter(context));
+    assert_int_equal(atomic_load(&ndr_waiters), 0);
+    context->caps.quirks |= in_turn;
+    assert_true(ndr_context_takes_turns(context));
+    context->caps.quirks = quirks;
+    atomic_store(&ndr_waits_in_turn, was_in_turn);
 }
 
 /* A thread that waits in the driver runs the commands of all contexts. */
@@ -489,8 +513,9 @@ static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_anothe
     ndr_context *other;
     ndr_queue *unordered;
     assert_ok(ndr_context_create(NULL, &other));
-    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false), helps = context->caps.wait_helps;
-    context->caps.wait_helps = other->caps.wait_helps = true;
+    const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false);
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks = other->caps.quirks = quirks | in_turn;
     const ndr_status made = ndr_queue_create(other, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     if (made == NDR_OK) {
         assert_true(ndr_wait_enter(other));
@@ -499,7 +524,7 @@ static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_anothe
         ndr_queue_destroy(unordered);
     }
     assert_int_equal(atomic_load(&ndr_waiters), 0);
-    context->caps.wait_helps = helps;
+    context->caps.quirks = quirks;
     atomic_store(&ndr_waits_in_turn, was_in_turn);
     ndr_context_destroy(other);
     skip_without(made == NDR_OK, "the device has no out-of-order queues");
@@ -527,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_queue__gets_one_command_at_a_time_where_threads_take_turns),
         cmocka_unit_test(test_queue__of_a_checked_or_traced_context_is_polled_too),
         cmocka_unit_test(test_queue__of_one_context_is_polled_while_a_thread_waits_for_another),
+        cmocka_unit_test(test_queue__of_another_driver_takes_no_turns),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

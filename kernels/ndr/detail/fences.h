@@ -3,7 +3,7 @@
 #define NDR_DETAIL_FENCES_H
 
 /* The fences, and which orders the device has. OpenCL 1.2's fence acquires and releases within a group. OpenCL 2.0's
- * fences are not used, because some drivers accept -cl-std=CL2.0 and do not have them. NVIDIA's OpenCL C has no more
+ * fences are not used: the fault cl20_without_support. NVIDIA's OpenCL C has no more
  * than 1.2's, but its PTX has all. */
 #define NDR_BOTH_ (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #if defined(NDR_DISABLE_MEMORY_ORDER)

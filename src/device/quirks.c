@@ -1,0 +1,279 @@
+/* quirks.c - the table of drivers' faults. docs/devices.md is made from it; other files name a row by its id.
+ *
+ * A row without a switch is avoided by how the code is written, at no cost where the fault is absent, or not at all. */
+#include "device/quirks.h"
+#include "device/caps.h"
+
+#include <stdio.h>
+
+/* ---- signs ---- */
+
+static bool is_always(const ndr_caps *caps) { return caps; }
+
+static bool runs_commands_in_waits(const ndr_caps *caps) { return caps->wait_helps; }
+
+static bool has_own_memory(const ndr_caps *caps) { return !caps->info.shares_host_memory; }
+
+static bool is_pocl(const ndr_caps *caps)
+{
+    return ndr_text_contains_ignoring_case(caps->info.platform, "Portable Computing Language");
+}
+
+static bool is_pocl_on_cpu(const ndr_caps *caps) { return is_pocl(caps) && caps->info.type == NDR_DEVICE_TYPE_CPU; }
+
+/* A probe for the first of these would hold work back, and then clFlush() of a simulator does not return. */
+static const ndr_quirk_sign pocl = { "the platform's name", is_pocl };
+static const ndr_quirk_sign pocl_on_cpu = { "the platform's name, and the device is a CPU", is_pocl_on_cpu };
+static const ndr_quirk_sign helping_wait = { "`cl_intel_exec_by_local_thread`", runs_commands_in_waits };
+static const ndr_quirk_sign own_memory = { "the device has its own memory", has_own_memory };
+static const ndr_quirk_sign always = { "always", is_always };
+static const ndr_quirk_sign in_the_code = { "no switch", NULL }, not_avoided = { "not avoided", NULL };
+
+/* ---- rows ---- */
+
+/* clang-format off */
+const ndr_quirk_row ndr_quirk_rows[] = {
+    /* queues */
+    [NDR_QUIRK_MARK_WAITS_FOR_ALL] = { "mark_waits_for_all", "PoCL 3.1, 7.0",
+      "Out of order, a marker with a wait list also waits for all work before it, and fails with it.", &pocl,
+      "A mark with a list fills a byte that nobody reads.", "queues mark" },
+    [NDR_QUIRK_WAIT_RUNS_COMMANDS] = { "wait_runs_commands", "Intel CPU 2026.2",
+      "A waiting thread runs commands of all queues of the process, and inside one of an out-of-order queue another "
+      "thread's wait for that queue, which ends after it: both hang.", &helping_wait,
+      "Once the process has an out-of-order queue there, one thread at a time waits in the driver. The others poll.",
+      "queues waits" },
+    [NDR_QUIRK_ENQUEUE_RACES] = { "enqueue_races", "Intel CPU 2026.2",
+      "The driver crashes if a thread calls `clFinish()` for an out-of-order queue, or enqueues a marker or a barrier "
+      "there, while another thread enqueues there.", &helping_wait,
+      "Once the process has such a queue, threads enqueue in turn, and a wait for a marker replaces `clFinish()`.",
+      "queues marks" },
+    [NDR_QUIRK_FINISH_LOCKS] = { "finish_locks", "Mesa 22.3",
+      "`clFinish()` holds a lock that another thread needs to wait for an event of the queue.", &always,
+      "Once a context has had users' events, a wait for a marker replaces `clFinish()`.", "queues finish_locks" },
+    [NDR_QUIRK_MARK_MISSES_WORK] = { "mark_misses_work", "Oclgrind 21.10",
+      "Out of order, a marker without a list does not wait for all work before it.", &always,
+      "After the marker `ndr_queue_finish()` also calls `clFinish()`.", "queues mark_all" },
+
+    /* failures */
+    [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 7.0",
+      "A command that waits for two events ends twice if one of them fails while the other ends: a crash.", &always,
+      "An event fails once the driver has released the events of such work, at most a millisecond after its end.",
+      "failed_events ends" },
+    [NDR_QUIRK_FAILED_EVENT_USED] = { "failed_event_used", "PoCL 3.1",
+      "The driver accesses the event of a failed command after its state has changed, and aborts if it is gone.",
+      &always,
+      "The context keeps such events until 1024 more commands have failed.", "failed_events releases" },
+    [NDR_QUIRK_FAILED_ORDER_LOST] = { "failed_order_lost", "PoCL 3.1, 7.0",
+      "In order, if a command fails before the one ahead of it has run, what is enqueued then overtakes that one.",
+      &always,
+      "The wait list of the later command names the earlier one.", "failed_events order" },
+
+    /* memory */
+    [NDR_QUIRK_REMAP_IS_OLD] = { "remap_is_old", "NVIDIA 580",
+      "A mapping has old bytes if an unmapping from the same first byte, of another size, has not ended when "
+      "`clEnqueueMapBuffer()` is called, although the mapping waits for it.", &own_memory,
+      "Before memory is mapped again, the host waits for what the mapping waits for.", "memory remap" },
+    [NDR_QUIRK_SAME_ADDRESS_UNMAP] = { "same_address_unmap", "PoCL 3.1",
+      "An unmapping may end another unfinished mapping at the same address, and free what that still uses.", &always,
+      "The thread that waits for the other mapping unmaps both.", NULL },
+    [NDR_QUIRK_FILL_31_BITS] = { "fill_31_bits", "NVIDIA 580",
+      "A fill counts patterns from the start of the buffer in 31 bits; past that it writes elsewhere or breaks the "
+      "queue (one byte: 2 GiB, four: 8 GiB).", &always,
+      "Such fills use patterns of 128 bytes, and copies for the rest.", "memory fill" },
+    [NDR_QUIRK_LAST_PITCH_REFUSED] = { "last_pitch_refused", "NVIDIA 580",
+      "A rectangle is refused if the whole pitch of its last row or plane passes the end of the buffer.", &always,
+      "The last row or plane has a command of its own.", "memory pitch" },
+    [NDR_QUIRK_SUB_BUFFER_RELEASED] = { "sub_buffer_released", "PoCL 7.0",
+      "Each command that uses a buffer walks its sub-buffers without a lock, and crashes if one is released meanwhile.",
+      &always,
+      "The latest 256 sub-buffers that no view uses are kept until the buffer ends.", "memory sub_buffers" },
+    [NDR_QUIRK_SHARED_THEN_BUFFER] = { "shared_then_buffer", "NVIDIA 580",
+      "An OpenCL kernel that gets a buffer for an argument that was a pointer into shared memory before is refused at "
+      "each launch (`CL_INVALID_KERNEL_ARGS`).", &always,
+      "A new OpenCL kernel is made. A prepared launch refuses such a change.", "memory shared" },
+
+    /* compilers */
+    [NDR_QUIRK_ONE_VALUE_FOR_ALL] = { "one_value_for_all", "PoCL 3.1, 5.0, 7.0",
+      "A value chosen by `m == 0 || x[i] == 1`, with an argument `m`, is one item's in all items after the next "
+      "barrier: the compiler takes a block for the same in all items if one path to it is.", &pocl_on_cpu,
+      "`ndr_get_group()` and `ndr_get_sub_group()` contain a branch that depends on the item; the compiler's search "
+      "for such blocks ends there.", "compilers one_value" },
+
+    /* Without a switch: queues and failures */
+    { "released_queue_hangs", "Intel CPU 2026.2",
+      "One of the driver's threads waits for ever if an out-of-order queue is released when its work has just ended.",
+      &not_avoided,
+      "Keep such queues instead of making one for each task.", "released_queue" },
+    { "fail_while_enqueued", "PoCL 3.1",
+      "A command never ends if an event of its wait list fails while it is enqueued.", &in_the_code,
+      "A lock keeps the two apart.", NULL },
+    { "unheld_failure_aborts", "PoCL 3.1",
+      "The process aborts if a command fails whose event nobody holds.", &in_the_code,
+      "A queue keeps the events of commands behind one with a wait list.", "failed_events unheld" },
+    { "two_events_fail", "Intel CPU 2026.2",
+      "The driver crashes if several events of one wait list fail.", &in_the_code,
+      "An event is listed once, and pieces of a launch wait for each other. A list of events that fail apart still "
+      "crashes.", "failed_events two" },
+    { "failure_without_cause", "PoCL 3.1, 7.0, Mesa 22.3, Intel CPU 2026.2",
+      "What waits for failed work ends with another code, -1 or -14, or as complete; `clFinish()` succeeds.",
+      &in_the_code,
+      "libndr finds the first cause by the events that a command waits for.", NULL },
+    { "callback_locked", "PoCL 3.1, Mesa 22.3",
+      "Callbacks of events run with the event's lock held, on Mesa not for failed work.", &in_the_code,
+      "libndr reads the states of events instead.", NULL },
+
+    /* memory */
+    { "migrate_reads_late", "NVIDIA 580",
+      "`clEnqueueMigrateMemObjects()` behind an event reads its list of memory objects after the call has returned.",
+      &in_the_code,
+      "libndr does not use the call. A program that does must keep the list until the command has ended.",
+      "memory migrate" },
+    { "older_sub_buffer_first", "NVIDIA 580",
+      "The driver crashes if the older one of two overlapping sub-buffers is released first.", &in_the_code,
+      "A sub-buffer stays while a newer one overlaps it.", NULL },
+    { "copied_for_sub_buffer", "NVIDIA 580",
+      "The data of `clCreateBuffer()` stays on the host until a sub-buffer is used, and then only that part is copied.",
+      &in_the_code,
+      "Guard zones are written by a queue.", NULL },
+    { "indirect_list_refused", "Intel CPU 2026.2",
+      "Each launch of a kernel that has `CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL` is refused.", &in_the_code,
+      "`CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL` and so on declare what a kernel reaches.", NULL },
+    { "image_buffer_origin", "Mesa 22.3",
+      "The origin of a transfer of an image over a buffer counts bytes instead of elements.", &in_the_code,
+      "Such transfers and mappings are those of the buffer.", NULL },
+    { "no_memory_aborts", "PoCL 3.1, 7.0",
+      "The process aborts at the first use of a buffer for which the host has no memory.", &not_avoided,
+      "Leave the host some memory.", NULL },
+
+    /* compilers: options and names */
+    { "short_word_crashes", "Mesa 22.3",
+      "A word of one character in build options, `-D N`, ends the process.", &in_the_code,
+      "libndr passes `-DN`.", "compilers short_word" },
+    { "string_macro_crashes", "Mesa 22.3",
+      "A string in build options, `-DNAME=\"a\"`, ends the process.", &not_avoided,
+      "Define strings in the source.", "compilers string_macro" },
+    { "kernel_renamed", "PoCL 3.1, 7.0",
+      "A kernel with the name of a built-in function, `dot`, is named `_cl_dot`.", &not_avoided,
+      "Choose another name; the sentence of `ndr_kernel_get()` says so.", "compilers renamed" },
+    { "name_in_parentheses", "Intel CPU 2026.2",
+      "A kernel's name in parentheses crashes, `kernel void (k)(...)`.", &not_avoided,
+      "Leave them out.", "compilers parentheses" },
+    { "no_parameters_refused", "NVIDIA 580",
+      "The assembler refuses a kernel without parameters that has `reqd_work_group_size`.", &in_the_code,
+      "libndr's probe kernels have a parameter. Give yours one.", "compilers no_parameters" },
+    { "required_size_256", "NVIDIA 580",
+      "`CL_KERNEL_WORK_GROUP_SIZE` is 256 for a kernel that requires more items.", &in_the_code,
+      "A required size counts as possible.", "compilers required_size" },
+    { "variadic_refused", "NVIDIA 580",
+      "Variadic macros are refused for `-cl-std=CL1.2`.", &not_avoided,
+      "Build reducers with the default, OpenCL C 3.0.", "compilers variadic" },
+    { "offset_32_bits", "NVIDIA 580",
+      "Global offsets are kept in 32 bits, without an error.", &in_the_code,
+      "A kernel with an item adds such an offset itself.", NULL },
+    { "no_kernel_names", "NVIDIA 580",
+      "`CL_PROGRAM_KERNEL_NAMES` of a program without kernels writes past its memory.", &in_the_code,
+      "The names are asked for only if there are kernels.", NULL },
+    { "line_ignored", "NVIDIA 580",
+      "Messages of the compiler ignore `#line`.", &not_avoided,
+      "Its lines are those of the text with its includes pasted in.", NULL },
+    { "cl20_without_support", "Oclgrind 21.10",
+      "`-cl-std=CL2.0` is accepted, but its atomics crash when they run.", &in_the_code,
+      "libndr builds for OpenCL C 1.2 or 3.0.", NULL },
+
+    /* compilers: barriers and local memory */
+    { "return_before_barrier", "PoCL 3.1, 7.0",
+      "After a `return` of some items, or on 7.0 of whole groups, one item may decide a branch behind a barrier for "
+      "all: [wrong-results.md](wrong-results.md#a-return-before-a-barrier).", &not_avoided,
+      "Kernels that libndr runs there have no `return` and no `if` around a barrier; `blocked`, for GPUs, has. "
+      "`POCL_WORK_GROUP_METHOD=cbs` also avoids it on 7.0.", "compilers early_return" },
+    { "barrier_in_loop", "PoCL 3.1",
+      "Eight barriers in loops take 20 s to compile.", &in_the_code,
+      "Barriers of group functions are in straight-line code.", NULL },
+    { "read_again", "PoCL 7.0",
+      "A value that is read before a barrier and used after it may be read again behind it.", &in_the_code,
+      "Group functions read it by a volatile pointer.", NULL },
+    { "shared_local_array", "PoCL 3.1",
+      "The driver's threads share a local array if a function that is not inlined has its address as a constant: "
+      "wrong at random.", &in_the_code,
+      "Such functions are `always_inline`. Mark yours.", NULL },
+    { "two_sums_one_array", "PoCL 3.1",
+      "Two sums of a group through one local array are wrong, or crash in LLVM.", &in_the_code,
+      "`tree_groups_one_launch` has two arrays.", NULL },
+    { "local_size_of_variable", "PoCL 3.1",
+      "`get_local_size(n)` does not link if `n` is not a constant.", &in_the_code,
+      "All three dimensions are queried; the compiler removes two.", NULL },
+    { "unroll_crashes", "PoCL 3.1",
+      "An unroll pragma on a loop over local memory crashes.", &in_the_code,
+      "`tree_groups` has none there.", NULL },
+    { "all_ones_constant", "Intel CPU 2026.2, AVX-512",
+      "The constant ~0 is encoded wrongly between two unsigned minima or maxima.", &in_the_code,
+      "A volatile variable separates them in `atomic`.", NULL },
+
+    /* compilers: sub-groups */
+    { "last_sub_group_full", "PoCL 5.0, 7.0",
+      "The last sub-group reports the full size if it has fewer items, and the count is rounded down.", &in_the_code,
+      "Both are limited by the items of the group.", NULL },
+    { "shuffle_of_one", "PoCL 5.0",
+      "Shuffles do not link in groups of one item.", &in_the_code,
+      "libndr exchanges through local memory unless a driver has both shuffle extensions.", NULL },
+    { "sub_group_barrier_of_group", "PoCL 5.0",
+      "A barrier of a sub-group is one of the group.", &not_avoided,
+      "Call functions of sub-groups with the whole group.", NULL },
+
+    /* simulators */
+    { "vector_part_uninitialised", "Oclgrind 21.10",
+      "`--uninitialized` reports parts of a vector, `v.lo`.", &in_the_code,
+      "Lanes are combined through an array.", NULL },
+    { "atomic_write_uninitialised", "Oclgrind 21.10",
+      "`--uninitialized` takes what atomics write to local memory, and what a copy writes, for uninitialised.",
+      &not_avoided,
+      "Write such memory once before.", NULL },
+    { "inline_unoptimised", "Oclgrind 21.10",
+      "With `-cl-opt-disable` it cannot run `always_inline` functions.", &in_the_code,
+      "They are only in builds that optimise.", NULL },
+};
+/* clang-format on */
+
+const size_t ndr_quirk_row_count = NDR_COUNT_OF(ndr_quirk_rows);
+
+/* ---- choosing ---- */
+
+static bool is_id(const char *id, const char *word, size_t length)
+{
+    return strlen(id) == length && memcmp(id, word, length) == 0;
+}
+
+static ndr_status refuse(const char *word, size_t length)
+{
+    ndr_text ids = { 0 };
+    for (size_t i = 0; i < NDR_QUIRK_COUNT; ++i) ndr_text_add(&ids, "%s%s", i ? ", " : "", ndr_quirk_rows[i].id);
+    const ndr_status status = ndr_fail(NDR_BAD_ARGUMENT, "NDR_QUIRKS names \"%.*s\"; use + or - with one of %s",
+                                       (int)length, word, ids.chars ? ids.chars : "the ids of docs/devices.md");
+    ndr_text_free(&ids);
+    return status;
+}
+
+static ndr_status switch_one(const char *word, size_t length, uint64_t *quirks)
+{
+    size_t i = 0;
+    if (length == 0) return NDR_OK;
+    while (i < NDR_QUIRK_COUNT && !is_id(ndr_quirk_rows[i].id, word + 1, length - 1)) ++i;
+    if (i == NDR_QUIRK_COUNT || (*word != '+' && *word != '-')) return refuse(word, length);
+    if (*word == '+') *quirks |= NDR_QUIRK_BIT(i);
+    else *quirks &= ~NDR_QUIRK_BIT(i);
+    return NDR_OK;
+}
+
+ndr_status ndr_quirks_choose(const ndr_caps *caps, const char *words, uint64_t *quirks)
+{
+    uint64_t chosen = 0;
+    for (size_t i = 0; i < NDR_QUIRK_COUNT; ++i)
+        if (ndr_quirk_rows[i].sign->is_there(caps)) chosen |= NDR_QUIRK_BIT(i);
+    for (const char *word = words ? words : ""; *word;) {
+        const size_t length = strcspn(word, ",");
+        NDR_TRY(switch_one(word, length, &chosen));
+        word += length + (word[length] == ',');
+    }
+    *quirks = chosen;
+    return NDR_OK;
+}

@@ -1,0 +1,157 @@
+/* queues.c - what drivers do wrong in queues, in plain OpenCL.
+ *
+ *   queues mark           Out of order, a marker with a wait list waits for other commands, too. A fill does not.
+ *   queues mark_all       Out of order, a marker without a list does not wait for earlier commands.
+ *   queues waits          Threads wait for kernels of one out-of-order queue. Intel's runtime hangs.
+ *   queues marks          Threads enqueue markers in one out-of-order queue. Intel's runtime crashes.
+ *   queues finish         A thread calls clFinish() for an out-of-order queue in which another enqueues. Intel's runtime
+ *                         crashes.
+ *   queues finish_locks   A thread calls clFinish(); another must see that an event of the queue has ended before it ends
+ *                         what the first one waits for. */
+#include "raw.h"
+
+enum { MOMENT_MS = 200, THREADS = 16 };
+
+static const char text[] = "kernel void work(global uint *x) { atomic_inc(x); }\n";
+
+static cl_command_queue queue;
+
+static void open_queue(cl_command_queue_properties properties)
+{
+    cl_command_queue_properties known = 0;
+    MUST(clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
+    if (properties & ~known) exit(NOT_TRIED);
+    queue = new_queue(properties);
+}
+
+static cl_event fill(cl_mem memory, size_t at, cl_event before)
+{
+    cl_event done;
+    MUST(clEnqueueFillBuffer(queue, memory, "", 1, at, 1, before != NULL, before ? &before : NULL, &done));
+    return done;
+}
+
+/* Wrong only if a fill in the marker's place has ended. */
+static int mark(unsigned rounds)
+{
+    (void)rounds;
+    cl_event mark;
+    open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    const cl_mem memory = new_buffer(4);
+    const cl_event gate = new_event(), open = new_event();
+    MUST(clSetUserEventStatus(open, CL_COMPLETE));
+    const cl_event held = fill(memory, 0, gate);
+    MUST(clEnqueueMarkerWithWaitList(queue, 1, &open, &mark));
+    const cl_event free = fill(memory, 1, open);
+    MUST(clFlush(queue));
+    const bool is_wrong = ends_within(free, MOMENT_MS) && !ends_within(mark, MOMENT_MS);
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clWaitForEvents(1, &held));
+    return is_wrong ? WRONG : RIGHT;
+}
+
+static int mark_all(unsigned rounds)
+{
+    (void)rounds;
+    cl_event mark;
+    open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    const cl_mem memory = new_buffer(4);
+    const cl_event gate = new_event(), held = fill(memory, 0, gate);
+    MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &mark));
+    MUST(clFlush(queue));
+    const bool is_wrong = ends_within(mark, MOMENT_MS) && !has_ended(held);
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clWaitForEvents(1, &held));
+    return is_wrong ? WRONG : RIGHT;
+}
+
+/* ---- threads ---- */
+
+typedef enum doing { WAITING, MARKING, FINISHING } doing;
+
+typedef struct actor {
+    pthread_t thread;
+    doing what;
+    unsigned rounds;
+} actor;
+
+static void launch(cl_kernel kernel, cl_event *done)
+{
+    const size_t one = 1;
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, done));
+}
+
+static void act_once(doing what, cl_kernel kernel)
+{
+    cl_event done;
+    if (what == FINISHING) MUST(clFinish(queue));
+    if (what == FINISHING) return;
+    if (what == MARKING) MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &done));
+    else launch(kernel, &done);
+    MUST(clFlush(queue));
+    if (what == WAITING) MUST(clWaitForEvents(1, &done));
+    MUST(clReleaseEvent(done));
+}
+
+static void *act(void *actor_)
+{
+    const actor *a = actor_;
+    const cl_mem memory = new_buffer(4);
+    const cl_kernel kernel = new_kernel(text, "work");
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    for (unsigned i = 0; i < a->rounds; ++i) act_once(a->what, kernel);
+    return NULL;
+}
+
+/* The first one finishes, or does as the others. */
+static int act_in_threads(doing first, doing others, size_t count, unsigned rounds)
+{
+    actor actors[THREADS];
+    open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    for (size_t i = 0; i < count; ++i) {
+        actors[i] = (actor){ .what = i ? others : first, .rounds = rounds };
+        if (pthread_create(&actors[i].thread, NULL, act, &actors[i])) return NOT_TRIED;
+    }
+    for (size_t i = 0; i < count; ++i) pthread_join(actors[i].thread, NULL);
+    MUST(clFinish(queue));
+    return RIGHT;
+}
+
+static int waits(unsigned rounds) { return act_in_threads(WAITING, WAITING, THREADS, rounds); }
+static int marks(unsigned rounds) { return act_in_threads(MARKING, MARKING, 4, 10 * rounds); }
+static int finish(unsigned rounds) { return act_in_threads(FINISHING, WAITING, 4, 10 * rounds); }
+
+/* ---- a lock in clFinish() ---- */
+
+static cl_event ended_first, held_back;
+
+static void *wait_and_open(void *gate_)
+{
+    const cl_event gate = gate_;
+    nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL); /* the other thread is in clFinish() */
+    MUST(clWaitForEvents(1, &ended_first));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    return NULL;
+}
+
+static int finish_locks(unsigned rounds)
+{
+    (void)rounds;
+    pthread_t thread;
+    open_queue(0);
+    const cl_mem memory = new_buffer(4);
+    const cl_event gate = new_event();
+    ended_first = fill(memory, 0, NULL);
+    held_back = fill(memory, 1, gate);
+    if (pthread_create(&thread, NULL, wait_and_open, gate)) return NOT_TRIED;
+    MUST(clFinish(queue));
+    pthread_join(thread, NULL);
+    return RIGHT;
+}
+
+int main(int argc, char **argv)
+{
+    static const raw_case cases[] = { { "mark", mark },   { "mark_all", mark_all }, { "waits", waits },
+                                      { "marks", marks }, { "finish", finish },     { "finish_locks", finish_locks } };
+    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
+}
