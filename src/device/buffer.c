@@ -502,7 +502,7 @@ static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 {
     ndr_mutex_lock(&whole->mappings.list_lock);
     s->is_used = false;
-    const bool keeps = ndr_quirk_is_on(whole->context->caps.quirks, NDR_QUIRK_SUB_BUFFER_RELEASED);
+    const bool keeps = ndr_avoids(whole->context, NDR_QUIRK_SUB_BUFFER_RELEASED);
     release_unused(whole, keeps ? ndr_max_unused_sub_buffers : 0);
     ndr_mutex_unlock(&whole->mappings.list_lock);
 }

@@ -84,7 +84,7 @@ static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
 
 static bool fails_twice(const ndr_context *context)
 {
-    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_FAIL_ENDS_TWICE);
+    return ndr_avoids(context, NDR_QUIRK_FAIL_ENDS_TWICE);
 }
 
 static bool needs_mark(const ndr_order *order)

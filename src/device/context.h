@@ -38,4 +38,10 @@ void ndr_context_release(ndr_context *context);
 /* Open a listed device. `cl` is an OpenCL context to share, or NULL to create one. */
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
 
+/* Whether libndr avoids that fault of the context's driver. */
+static inline bool ndr_avoids(const ndr_context *context, ndr_quirk quirk)
+{
+    return ndr_quirk_is_on(context->caps.quirks, quirk);
+}
+
 #endif

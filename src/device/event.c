@@ -56,8 +56,7 @@ static bool has_failed_behind(const ndr_event *event)
 
 void ndr_event_free(ndr_event *event)
 {
-    const bool is_kept =
-        ndr_quirk_is_on(event->context->caps.quirks, NDR_QUIRK_FAILED_EVENT_USED) && has_failed_behind(event);
+    const bool is_kept = ndr_avoids(event->context, NDR_QUIRK_FAILED_EVENT_USED) && has_failed_behind(event);
     for (unsigned i = 0; i < event->piece_count; ++i) {
         if (is_kept) ndr_failed_keep(event->context, event->pieces[i]);
         else ndr_cl.clReleaseEvent(event->pieces[i]);

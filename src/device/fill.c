@@ -111,7 +111,7 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
     const filling f = { buffer, pattern, pattern_bytes, offset_bytes, size_bytes };
     const bool is_far = (offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns;
-    if (is_far && ndr_quirk_is_on(buffer->context->caps.quirks, NDR_QUIRK_FILL_31_BITS))
+    if (is_far && ndr_avoids(buffer->context, NDR_QUIRK_FILL_31_BITS))
         return fill_far(&order, &f, event);
     return ndr_command_run(&(ndr_command){ &order, submit_fill, &f, NULL }, event);
 }

@@ -157,7 +157,7 @@ static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request
                           ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
-    const bool waits = ndr_quirk_is_on(order->queue->context->caps.quirks, NDR_QUIRK_REMAP_IS_OLD);
+    const bool waits = ndr_avoids(order->queue->context, NDR_QUIRK_REMAP_IS_OLD);
     NDR_TRY(ndr_order_check(order));
     for (uint64_t waited_for = 0;;) {
         ndr_mutex_lock(&mappings->lock);
@@ -252,7 +252,7 @@ static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappi
                                      ndr_event **event)
 {
     ndr_mapping *const mapping = *link;
-    const bool is_later = ndr_quirk_is_on(order->queue->context->caps.quirks, NDR_QUIRK_SAME_ADDRESS_UNMAP)
+    const bool is_later = ndr_avoids(order->queue->context, NDR_QUIRK_SAME_ADDRESS_UNMAP)
                           && has_unfinished(mappings, mapping->host);
     NDR_TRY(is_later ? ndr_queue_mark_in(order, event)
                      : ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event));

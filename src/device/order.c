@@ -305,7 +305,7 @@ static void add_wait_in_queue(ndr_event *made, ndr_event *before, bool has_to_na
  * before has failed, earlier work may not have ended, and has to be named: the fault failed_order_lost. */
 static void add_waits_in_queue(const ndr_queue *queue, ndr_event *made)
 {
-    const bool names = ndr_quirk_is_on(queue->context->caps.quirks, NDR_QUIRK_FAILED_ORDER_LOST);
+    const bool names = ndr_avoids(queue->context, NDR_QUIRK_FAILED_ORDER_LOST);
     bool is_last = true;
     ndr_event *before = queue->is_out_of_order ? NULL : queue->last_tracked;
     if (before && settle(before)) before = find_latest(queue, false, &is_last);

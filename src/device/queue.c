@@ -11,8 +11,7 @@
 /* Whether commands of an out-of-order queue need one without work that waits for its list alone. */
 static bool needs_no_op(const ndr_context *context)
 {
-    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_MARK_WAITS_FOR_ALL)
-           || ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_REMAP_IS_OLD);
+    return ndr_avoids(context, NDR_QUIRK_MARK_WAITS_FOR_ALL) || ndr_avoids(context, NDR_QUIRK_REMAP_IS_OLD);
 }
 
 static ndr_status make_no_op_memory(const ndr_context *context, cl_mem *memory)
@@ -169,9 +168,9 @@ static void wait_for_kept(ndr_queue *queue)
 /* See the faults finish_locks and mark_misses_work. */
 static ndr_status wait_for_all(ndr_queue *queue)
 {
-    const uint64_t quirks = queue->context->caps.quirks;
-    const bool marks = atomic_load(&queue->context->has_user_events) && ndr_quirk_is_on(quirks, NDR_QUIRK_FINISH_LOCKS);
-    const bool also_finishes = queue->is_out_of_order && ndr_quirk_is_on(quirks, NDR_QUIRK_MARK_MISSES_WORK);
+    const ndr_context *const context = queue->context;
+    const bool marks = atomic_load(&context->has_user_events) && ndr_avoids(context, NDR_QUIRK_FINISH_LOCKS);
+    const bool also_finishes = queue->is_out_of_order && ndr_avoids(context, NDR_QUIRK_MARK_MISSES_WORK);
     const ndr_status status = marks ? wait_for_mark(queue) : NDR_OK;
     if (status != NDR_OK) wait_for_kept(queue);
     if (marks && !also_finishes) return status;
@@ -229,8 +228,7 @@ ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue)
 static ndr_status submit_mark(ndr_submission *s, const void *queue_)
 {
     ndr_queue *const queue = (ndr_queue *)(uintptr_t)queue_;
-    const bool is_no_op =
-        queue->is_out_of_order && ndr_quirk_is_on(queue->context->caps.quirks, NDR_QUIRK_MARK_WAITS_FOR_ALL);
+    const bool is_no_op = queue->is_out_of_order && ndr_avoids(queue->context, NDR_QUIRK_MARK_WAITS_FOR_ALL);
     return is_no_op && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
 }
 

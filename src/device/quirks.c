@@ -70,8 +70,8 @@ const ndr_quirk_row ndr_quirk_rows[] = {
 
     /* memory */
     [NDR_QUIRK_REMAP_IS_OLD] = { "remap_is_old", "NVIDIA 580",
-      "A mapping has old bytes if an unmapping from the same first byte, of another size, has not ended when "
-      "`clEnqueueMapBuffer()` is called, although the mapping waits for it.", &own_memory,
+      "A mapping has old bytes if an unmapping from the same first byte, of another size, has not ended when the "
+      "mapping is enqueued, although it waits for that.", &own_memory,
       "Before memory is mapped again, the host waits for what the mapping waits for.", "memory remap" },
     [NDR_QUIRK_SAME_ADDRESS_UNMAP] = { "same_address_unmap", "PoCL 3.1",
       "An unmapping may end another unfinished mapping at the same address, and free what that still uses.", &always,
@@ -124,7 +124,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
 
     /* memory */
     { "migrate_reads_late", "NVIDIA 580",
-      "`clEnqueueMigrateMemObjects()` behind an event reads its list of memory objects after the call has returned.",
+      "A migration of memory objects behind an event reads its list of memory objects after the call has returned.",
       &in_the_code,
       "libndr does not use the call. A program that does must keep the list until the command has ended.",
       "memory migrate" },

@@ -4,6 +4,7 @@
  * joined, so that a dense rectangle becomes a plain transfer. */
 #include "device/buffer.h"
 #include "device/command.h"
+#include "device/context.h"
 #include "device/event.h"
 #include "device/order.h"
 #include "device/queue.h"
@@ -222,7 +223,7 @@ static rect part_of(const rect *r, size_t first, size_t count)
 static ndr_status submit_parts(ndr_submission *s, const void *rect_)
 {
     const rect *r = rect_;
-    const bool refuses = ndr_quirk_is_on(r->order.queue->context->caps.quirks, NDR_QUIRK_LAST_PITCH_REFUSED);
+    const bool refuses = ndr_avoids(r->order.queue->context, NDR_QUIRK_LAST_PITCH_REFUSED);
     if (!refuses || (has_whole_pitches(r, &r->from) && has_whole_pitches(r, &r->to))) return submit_command(s, r);
     const size_t others = r->extent[r->dims - 1] - 1;
     const rect start = part_of(r, 0, others), end = part_of(r, others, 1);

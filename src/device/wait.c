@@ -59,19 +59,18 @@ atomic_uint ndr_waiters;
 
 bool ndr_context_has_turns(const ndr_context *context)
 {
-    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_WAIT_RUNS_COMMANDS)
-           || ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_ENQUEUE_RACES);
+    return ndr_avoids(context, NDR_QUIRK_WAIT_RUNS_COMMANDS) || ndr_avoids(context, NDR_QUIRK_ENQUEUE_RACES);
 }
 
 bool ndr_context_takes_turns(const ndr_context *context)
 {
-    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_ENQUEUE_RACES)
-           && atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed);
+    return atomic_load_explicit(&ndr_waits_in_turn, memory_order_relaxed)
+           && ndr_avoids(context, NDR_QUIRK_ENQUEUE_RACES);
 }
 
 static bool waits_in_turn(const ndr_context *context)
 {
-    return ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_WAIT_RUNS_COMMANDS);
+    return ndr_avoids(context, NDR_QUIRK_WAIT_RUNS_COMMANDS);
 }
 
 bool ndr_wait_enter(const ndr_context *context)
@@ -124,8 +123,7 @@ cl_int ndr_wait_for_queue(const ndr_context *context, cl_command_queue queue, co
 
 cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue queue, const char **call)
 {
-    const bool marks = atomic_load(&context->has_user_events)
-                       && ndr_quirk_is_on(context->caps.quirks, NDR_QUIRK_FINISH_LOCKS);
+    const bool marks = atomic_load(&context->has_user_events) && ndr_avoids(context, NDR_QUIRK_FINISH_LOCKS);
     return (marks ? wait_for_marker : ndr_wait_for_queue)(context, queue, call);
 }
 

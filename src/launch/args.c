@@ -858,7 +858,7 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
 
 bool ndr_args_need_new_kernel(const ndr_kernel *kernel, const ndr_bound *bound, const ndr_arg *args, size_t arg_count)
 {
-    if (!ndr_quirk_is_on(kernel->context->caps.quirks, NDR_QUIRK_SHARED_THEN_BUFFER)) return false;
+    if (!ndr_avoids(kernel->context, NDR_QUIRK_SHARED_THEN_BUFFER)) return false;
     for (size_t i = 0; args && i < arg_count; ++i)
         if (bound[i].had_shared && args[i].kind != NDR_ARG_SHARED) return true;
     return false;
