@@ -39,9 +39,9 @@ void ndr_context_release(ndr_context *context);
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
 
 /* Whether libndr avoids that fault of the context's driver. */
-static inline bool ndr_avoids(const ndr_context *context, ndr_quirk quirk)
+static inline bool ndr_avoids(const ndr_context *opened, ndr_quirk quirk)
 {
-    return ndr_quirk_is_on(context->caps.quirks, quirk);
+    return ndr_quirk_is_on(opened->caps.quirks, quirk);
 }
 
 #endif

@@ -3,14 +3,14 @@
  *   queues mark           Out of order, a marker with a wait list waits for other commands, too. A fill does not.
  *   queues mark_all       Out of order, a marker without a list does not wait for earlier commands.
  *   queues waits          Threads wait for kernels of one out-of-order queue. Intel's runtime hangs.
- *   queues marks          Threads enqueue markers in one out-of-order queue. Intel's runtime crashes.
  *   queues finish         A thread calls clFinish() for an out-of-order queue in which another enqueues. Intel's runtime
  *                         crashes.
+ *   queues released       An out-of-order queue is released when its work has ended. Intel's runtime hangs.
  *   queues finish_locks   A thread calls clFinish(); another must see that an event of the queue has ended before it ends
  *                         what the first one waits for. */
 #include "raw.h"
 
-enum { MOMENT_MS = 200, THREADS = 16 };
+enum { MOMENT_MS = 200, THREADS = 64 };
 
 static const char text[] = "kernel void work(global uint *x) { atomic_inc(x); }\n";
 
@@ -67,7 +67,7 @@ static int mark_all(unsigned rounds)
 
 /* ---- threads ---- */
 
-typedef enum doing { WAITING, MARKING, FINISHING } doing;
+typedef enum doing { WAITING, FINISHING } doing;
 
 typedef struct actor {
     pthread_t thread;
@@ -77,8 +77,8 @@ typedef struct actor {
 
 static void launch(cl_kernel kernel, cl_event *done)
 {
-    const size_t one = 1;
-    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, done));
+    const size_t items = 1000, local = 10;
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &local, 0, NULL, done));
 }
 
 static void act_once(doing what, cl_kernel kernel)
@@ -86,10 +86,9 @@ static void act_once(doing what, cl_kernel kernel)
     cl_event done;
     if (what == FINISHING) MUST(clFinish(queue));
     if (what == FINISHING) return;
-    if (what == MARKING) MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &done));
-    else launch(kernel, &done);
+    launch(kernel, &done);
     MUST(clFlush(queue));
-    if (what == WAITING) MUST(clWaitForEvents(1, &done));
+    MUST(clWaitForEvents(1, &done));
     MUST(clReleaseEvent(done));
 }
 
@@ -118,8 +117,40 @@ static int act_in_threads(doing first, doing others, size_t count, unsigned roun
 }
 
 static int waits(unsigned rounds) { return act_in_threads(WAITING, WAITING, THREADS, rounds); }
-static int marks(unsigned rounds) { return act_in_threads(MARKING, MARKING, 4, 10 * rounds); }
-static int finish(unsigned rounds) { return act_in_threads(FINISHING, WAITING, 4, 10 * rounds); }
+static int finish(unsigned rounds) { return act_in_threads(FINISHING, WAITING, 4, 50 * rounds); }
+
+/* ---- queues that are released ---- */
+
+enum { COMMANDS = 8 };
+
+static void wait_by_polling(cl_event event)
+{
+    while (!has_ended(event)) {}
+}
+
+/* In turn, so that sometimes the driver's thread runs the commands, and sometimes this one. */
+static void use_a_queue(unsigned round, cl_kernel kernel)
+{
+    cl_event done[COMMANDS];
+    open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    for (int i = 0; i < COMMANDS; ++i) launch(kernel, &done[i]);
+    MUST(clFlush(queue));
+    if (round % 2) MUST(clWaitForEvents(COMMANDS, done));
+    for (int i = 0; i < COMMANDS; ++i) {
+        wait_by_polling(done[i]);
+        MUST(clReleaseEvent(done[i]));
+    }
+    MUST(clReleaseCommandQueue(queue));
+}
+
+static int released(unsigned rounds)
+{
+    const cl_mem memory = new_buffer(4);
+    const cl_kernel kernel = new_kernel(text, "work");
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    for (unsigned i = 0; i < 5 * rounds; ++i) use_a_queue(i, kernel);
+    return RIGHT;
+}
 
 /* ---- a lock in clFinish() ---- */
 
@@ -151,7 +182,9 @@ static int finish_locks(unsigned rounds)
 
 int main(int argc, char **argv)
 {
-    static const raw_case cases[] = { { "mark", mark },   { "mark_all", mark_all }, { "waits", waits },
-                                      { "marks", marks }, { "finish", finish },     { "finish_locks", finish_locks } };
+    static const raw_case cases[] = {
+        { "mark", mark },     { "mark_all", mark_all }, { "waits", waits },
+        { "finish", finish }, { "released", released }, { "finish_locks", finish_locks },
+    };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

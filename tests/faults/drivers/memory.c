@@ -1,0 +1,171 @@
+/* memory.c - what drivers do wrong with memory, in plain OpenCL.
+ *
+ *   memory remap         A mapping behind an unmapping of another size has old bytes.
+ *   memory fill          A fill of single bytes past 2 GiB writes elsewhere or breaks the queue.
+ *   memory pitch         A rectangle whose last row ends with the buffer is refused.
+ *   memory sub_buffers   A thread releases sub-buffers of a buffer that another thread uses.
+ *   memory shared        A kernel that gets a buffer for an argument that was shared memory is refused.
+ *   memory migrate       A migration behind an event reads its list after the call has returned.
+ *   memory image_origin  The origin of a read of an image over a buffer counts bytes. */
+#include "raw.h"
+
+enum { INTS = 1024, BYTES = INTS * (int)sizeof(cl_int) };
+
+static const char text[] = "kernel void set(global int *x) { x[0] = 7; }\n";
+
+static cl_command_queue queue;
+
+static void write_zeros(cl_mem memory, size_t bytes)
+{
+    MUST(clEnqueueFillBuffer(queue, memory, "", 1, 0, bytes, 0, NULL, NULL));
+}
+
+static int *map(cl_mem memory, size_t bytes, cl_bool blocks)
+{
+    cl_int error;
+    int *const host = clEnqueueMapBuffer(queue, memory, blocks, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    must(error, "clEnqueueMapBuffer");
+    return host;
+}
+
+static int remap(unsigned rounds)
+{
+    (void)rounds;
+    queue = new_queue(0);
+    const cl_mem memory = new_buffer(BYTES);
+    write_zeros(memory, BYTES);
+    int *host = map(memory, BYTES, CL_TRUE);
+    for (int i = 0; i < INTS; ++i) host[i] = 7;
+    const cl_event gate = new_event();
+    MUST(clEnqueueUnmapMemObject(queue, memory, host, 1, &gate, NULL));
+    host = map(memory, BYTES / 2, CL_FALSE);
+    MUST(clFlush(queue));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clFinish(queue));
+    return host[0] == 7 && host[INTS / 2 - 1] == 7 ? RIGHT : WRONG;
+}
+
+static int fill(unsigned rounds)
+{
+    (void)rounds;
+    const size_t far = (size_t)1 << 31;
+    cl_ulong most = 0;
+    cl_uchar byte = 0;
+    MUST(clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL));
+    if (most < far + BYTES) return NOT_TRIED;
+    queue = new_queue(0);
+    const cl_mem memory = new_buffer(far + BYTES);
+    write_zeros(memory, BYTES);
+    MUST(clEnqueueWriteBuffer(queue, memory, CL_TRUE, far, 1, &byte, 0, NULL, NULL));
+    if (clEnqueueFillBuffer(queue, memory, "\7", 1, far, BYTES, 0, NULL, NULL) != CL_SUCCESS) return WRONG;
+    if (clFinish(queue) != CL_SUCCESS) return WRONG;
+    if (clEnqueueReadBuffer(queue, memory, CL_TRUE, far, 1, &byte, 0, NULL, NULL) != CL_SUCCESS) return WRONG;
+    return byte == 7 ? RIGHT : WRONG;
+}
+
+/* Two rows of 8 bytes, 16 bytes apart, in 24 bytes. */
+static int pitch(unsigned rounds)
+{
+    (void)rounds;
+    const size_t origin[3] = { 0, 0, 0 }, extent[3] = { 8, 2, 1 };
+    unsigned char host[16];
+    queue = new_queue(0);
+    const cl_int error = clEnqueueReadBufferRect(queue, new_buffer(24), CL_TRUE, origin, origin, extent, 16, 0, 8, 0, host,
+                                                 0, NULL, NULL);
+    return error == CL_SUCCESS ? RIGHT : WRONG;
+}
+
+/* ---- sub-buffers ---- */
+
+static cl_mem whole;
+
+static void *make_and_release(void *rounds)
+{
+    const cl_buffer_region region = { 0, BYTES };
+    for (unsigned i = 0; i < *(unsigned *)rounds; ++i) {
+        cl_int error;
+        const cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+        must(error, "clCreateSubBuffer");
+        MUST(clReleaseMemObject(part));
+    }
+    return NULL;
+}
+
+static int sub_buffers(unsigned rounds)
+{
+    pthread_t thread;
+    rounds *= 100;
+    queue = new_queue(0);
+    whole = new_buffer(16 * BYTES);
+    const cl_kernel kernel = new_kernel(text, "set");
+    MUST(clSetKernelArg(kernel, 0, sizeof whole, &whole));
+    if (pthread_create(&thread, NULL, make_and_release, &rounds)) return NOT_TRIED;
+    for (unsigned i = 0; i < rounds / 10; ++i) {
+        const size_t one = 1;
+        MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+        if (i % 16 == 0) MUST(clFinish(queue));
+    }
+    pthread_join(thread, NULL);
+    MUST(clFinish(queue));
+    return RIGHT;
+}
+
+/* ---- others ---- */
+
+static int shared(unsigned rounds)
+{
+    (void)rounds;
+    const size_t one = 1;
+    queue = new_queue(0);
+    const cl_kernel kernel = new_kernel(text, "set");
+    const cl_mem memory = new_buffer(BYTES);
+    void *const svm = clSVMAlloc(context, CL_MEM_READ_WRITE, BYTES, 0);
+    if (!svm) return NOT_TRIED;
+    MUST(clSetKernelArgSVMPointer(kernel, 0, svm));
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+    MUST(clFinish(queue));
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    const cl_int error = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+    return error == CL_SUCCESS && clFinish(queue) == CL_SUCCESS ? RIGHT : WRONG;
+}
+
+static int migrate(unsigned rounds)
+{
+    (void)rounds;
+    queue = new_queue(0);
+    cl_mem list[] = { new_buffer(BYTES) };
+    const cl_event gate = new_event();
+    MUST(clEnqueueMigrateMemObjects(queue, 1, list, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 1, &gate, NULL));
+    memset(list, 0x55, sizeof list);
+    MUST(clFlush(queue));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    return clFinish(queue) == CL_SUCCESS ? RIGHT : WRONG;
+}
+
+static int image_origin(unsigned rounds)
+{
+    (void)rounds;
+    cl_int values[INTS], error, read = 0;
+    cl_bool has_images = CL_FALSE;
+    const size_t origin[3] = { 8, 0, 0 }, extent[3] = { 1, 1, 1 };
+    MUST(clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL));
+    if (!has_images) return NOT_TRIED;
+    queue = new_queue(0);
+    const cl_mem memory = new_buffer(BYTES);
+    for (int i = 0; i < INTS; ++i) values[i] = i;
+    MUST(clEnqueueWriteBuffer(queue, memory, CL_TRUE, 0, BYTES, values, 0, NULL, NULL));
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = INTS, .buffer = memory };
+    const cl_mem image =
+        clCreateImage(context, CL_MEM_READ_ONLY, &(cl_image_format){ CL_R, CL_SIGNED_INT32 }, &desc, NULL, &error);
+    must(error, "clCreateImage");
+    MUST(clEnqueueReadImage(queue, image, CL_TRUE, origin, extent, 0, 0, &read, 0, NULL, NULL));
+    return read == 8 ? RIGHT : WRONG;
+}
+
+int main(int argc, char **argv)
+{
+    static const raw_case cases[] = { { "remap", remap },   { "fill", fill },       { "pitch", pitch },
+                                      { "sub_buffers", sub_buffers }, { "shared", shared }, { "migrate", migrate },
+                                      { "image_origin", image_origin } };
+    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
+}
