@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/quirks.h"
+#include "device/context.h"
 
 /* ---- switches ---- */
 

@@ -75,9 +75,11 @@ typedef struct actor {
     unsigned rounds;
 } actor;
 
+static size_t items = 10; /* of each launch */
+
 static void launch(cl_kernel kernel, cl_event *done)
 {
-    const size_t items = 1000, local = 10;
+    const size_t local = 10;
     MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &local, 0, NULL, done));
 }
 
@@ -116,7 +118,12 @@ static int act_in_threads(doing first, doing others, size_t count, unsigned roun
     return RIGHT;
 }
 
-static int waits(unsigned rounds) { return act_in_threads(WAITING, WAITING, THREADS, rounds); }
+static int waits(unsigned rounds)
+{
+    items = 1000;
+    return act_in_threads(WAITING, WAITING, THREADS, 2 * rounds);
+}
+
 static int finish(unsigned rounds) { return act_in_threads(FINISHING, WAITING, 4, 50 * rounds); }
 
 /* ---- queues that are released ---- */

@@ -1,0 +1,23 @@
+#!/bin/sh
+# quirks.sh - sources name a row of src/device/quirks.c where they avoid a fault of a driver, and no other row.
+#
+#     quirks.sh <list_quirks> <root>
+set -eu
+list=$1 root=$2
+"$list" | cut -f1 | sort >ids
+
+# "the fault a_b", "the faults a_b and c_d", and switches
+cd "$root"
+files=$(find src kernels -type f ! -path src/device/quirks.c ! -path src/device/quirks.h)
+# shellcheck disable=SC2086
+named=$(cat $files | tr -s '\n *' ' ' | grep -oE 'the faults? [a-z0-9]+(_[a-z0-9]+)+(,? (and|or) [a-z0-9]+(_[a-z0-9]+)+)?' |
+    grep -oE '[a-z0-9]+(_[a-z0-9]+)+' | sort -u)
+# shellcheck disable=SC2086
+switched=$(cat $files | grep -oE 'NDR_QUIRK_[A-Z0-9_]+' | sed 's/^NDR_QUIRK_//' | tr 'A-Z' 'a-z' | sort -u)
+cd - >/dev/null
+unknown=$(printf '%s\n' "$named" | comm -23 - ids)
+[ -z "$unknown" ] || { echo "quirks.sh: no row: $unknown"; exit 1; }
+printf '%s\n%s\n' "$named" "$switched" | sort -u >used
+unused=$(grep -B4 'in_the_code,' "$root/src/device/quirks.c" | grep -oE '^ +\{ "[a-z0-9_]+"' | grep -oE '[a-z0-9_]+' | sort -u | comm -23 - used)
+[ -z "$unused" ] || { echo "quirks.sh: rows that no source names: $unused"; exit 1; }
+echo "quirks.sh: $(wc -l <ids) rows, $(printf '%s\n' "$named" | wc -l) named in sources"
