@@ -282,8 +282,8 @@ static bool has_dtype(const ndr_context *context, int dtype)
 
 /* The number has two digits to the base 256, one in each of two kernels, because some devices have groups of at most
  * 256 items. No name here may be a macro of the user: all are reserved, undefined, or keywords with underscores.
- * Each probe has a parameter, because one vendor's assembler fails on kernels without one. The prototype prevents a
- * warning of -Wmissing-prototypes. */
+ * Each probe has a parameter: the fault no_parameters_refused. The prototype prevents a warning of
+ * -Wmissing-prototypes. */
 static void add_probe_macros(const ndr_context *context, ndr_text *out)
 {
     ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n#undef clk_event_t\n");

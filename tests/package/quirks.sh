@@ -5,12 +5,13 @@
 set -eu
 list=$1 root=$2
 "$list" | cut -f1 | sort >ids
+"$list" | awk -F '\t' '$2 == "no switch" { print $1 }' | sort >in_the_code
 
 # "the fault a_b", "the faults a_b and c_d", and switches
 cd "$root"
 files=$(find src kernels -type f ! -path src/device/quirks.c ! -path src/device/quirks.h)
 # shellcheck disable=SC2086
-named=$(cat $files | tr -s '\n *' ' ' | grep -oE 'the faults? [a-z0-9]+(_[a-z0-9]+)+(,? (and|or) [a-z0-9]+(_[a-z0-9]+)+)?' |
+named=$(cat $files | tr -s '\n *' ' ' | grep -oE '[Tt]he faults? [a-z0-9]+(_[a-z0-9]+)+(,? (and|or) [a-z0-9]+(_[a-z0-9]+)+)?' |
     grep -oE '[a-z0-9]+(_[a-z0-9]+)+' | sort -u)
 # shellcheck disable=SC2086
 switched=$(cat $files | grep -oE 'NDR_QUIRK_[A-Z0-9_]+' | sed 's/^NDR_QUIRK_//' | tr 'A-Z' 'a-z' | sort -u)
@@ -18,6 +19,6 @@ cd - >/dev/null
 unknown=$(printf '%s\n' "$named" | comm -23 - ids)
 [ -z "$unknown" ] || { echo "quirks.sh: no row: $unknown"; exit 1; }
 printf '%s\n%s\n' "$named" "$switched" | sort -u >used
-unused=$(grep -B4 'in_the_code,' "$root/src/device/quirks.c" | grep -oE '^ +\{ "[a-z0-9_]+"' | grep -oE '[a-z0-9_]+' | sort -u | comm -23 - used)
+unused=$(comm -23 in_the_code used)
 [ -z "$unused" ] || { echo "quirks.sh: rows that no source names: $unused"; exit 1; }
 echo "quirks.sh: $(wc -l <ids) rows, $(printf '%s\n' "$named" | wc -l) named in sources"
