@@ -236,7 +236,7 @@ static void test_quirks__a_driver_shows_its_fault_only_if_the_row_is_off(void **
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
     context->caps.quirks |= NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST);
-    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .out_of_order = true }, &unordered);
+    const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     const bool is_alone = made != NDR_OK || mark_ends_alone(unordered, x), keeps_order = !overtakes(line, x);
     context->caps.quirks &= ~(NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST));
     const bool was_alone = made != NDR_OK || mark_ends_alone(unordered, x), kept_order = !overtakes(line, x);

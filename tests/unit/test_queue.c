@@ -359,23 +359,29 @@ static CL_API_ENTRY cl_int CL_API_CALL note_fill(cl_command_queue line, cl_mem b
     return real_fill(line, buffer, pattern, pattern_bytes, offset, bytes, count, list, event);
 }
 
-/* Two of them may run at the same time. */
+/* Two of them may run at the same time. Without the fault they are markers. */
 static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **state)
 {
     (void)state;
     ndr_queue *unordered;
-    ndr_event *before, *marks[2];
+    ndr_event *before, *marks[4];
+    const uint64_t quirks = context->caps.quirks;
+    context->caps.quirks |= NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL);
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
+    if (made != NDR_OK) context->caps.quirks = quirks;
     skip_without(made == NDR_OK, "the device has no out-of-order queues");
     assert_ok(ndr_event_create(context, &before));
     assert_ok(ndr_event_complete(before)); /* out of order it stays in the list */
     real_fill = ndr_cl.clEnqueueFillBuffer, ndr_cl.clEnqueueFillBuffer = note_fill, fills = 0;
     for (int i = 0; i < 2; ++i) assert_ok(ndr_queue_mark(ndr_after(unordered, before), &marks[i]));
+    context->caps.quirks &= ~NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL);
+    for (int i = 2; i < 4; ++i) assert_ok(ndr_queue_mark(ndr_after(unordered, before), &marks[i]));
+    context->caps.quirks = quirks;
     ndr_cl.clEnqueueFillBuffer = real_fill;
     assert_ok(ndr_queue_finish(unordered));
     assert_int_equal(fills, 2);
     assert_int_not_equal(filled[0], filled[1]);
-    for (int i = 0; i < 2; ++i) ndr_event_destroy(marks[i]);
+    for (int i = 0; i < 4; ++i) ndr_event_destroy(marks[i]);
     ndr_event_destroy(before);
     ndr_queue_destroy(unordered);
 }
