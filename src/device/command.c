@@ -154,9 +154,10 @@ ndr_status ndr_command_run_and_wait(const ndr_command *c)
 static bool may_block(const ndr_order *order)
 {
     const ndr_queue *const queue = order->queue;
-    const ndr_caps *const caps = &queue->context->caps;
-    return !caps->info.shares_host_memory && !caps->wait_helps && !queue->is_out_of_order && queue->spin_ns == 0
-           && !ndr_order_waits(order) && !atomic_load(&queue->context->has_user_events) && !ndr_is_traced();
+    const ndr_context *const context = queue->context;
+    return !context->caps.info.shares_host_memory && !ndr_context_has_turns(context) && !queue->is_out_of_order
+           && queue->spin_ns == 0 && !ndr_order_waits(order) && !atomic_load(&context->has_user_events)
+           && !ndr_is_traced();
 }
 
 ndr_status ndr_command_read_and_wait(const ndr_command *c)

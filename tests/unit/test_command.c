@@ -776,7 +776,7 @@ static void test_command__a_read_that_blocks_in_the_driver_has_no_lock(void **st
 {
     (void)state;
     skip_where_launches_are_waited_for();
-    skip_without(!context->caps.wait_helps, "threads that run commands while they wait take turns to wait");
+    skip_without(!ndr_context_has_turns(context), "threads that run commands while they wait take turns to wait");
     ndr_thread thread;
     reader r = { NULL, NDR_TIMEOUT };
     open_far();
