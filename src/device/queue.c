@@ -228,7 +228,7 @@ ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue)
 static ndr_status submit_mark(ndr_submission *s, const void *queue_)
 {
     ndr_queue *const queue = (ndr_queue *)(uintptr_t)queue_;
-    const bool is_no_op = queue->is_out_of_order && ndr_avoids(queue->context, NDR_QUIRK_MARK_WAITS_FOR_ALL);
+    const bool is_no_op = queue->no_op_memory && ndr_avoids(queue->context, NDR_QUIRK_MARK_WAITS_FOR_ALL);
     return is_no_op && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
 }
 
