@@ -332,6 +332,7 @@ uint16_t ndr_half_bits(float value);
 static inline size_t ndr_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 static inline size_t ndr_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }
+static inline size_t ndr_clamp_size(size_t a, size_t low, size_t high) { return ndr_max_size(low, ndr_min_size(a, high)); }
 
 /* False if the sum or product overflows; `*out` is valid only if it fits. */
 static inline bool ndr_add_fits(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }

@@ -345,9 +345,9 @@ static void test_driver__refuses_a_step_of_a_product(void **state)
                     .a = buffer_of(sizeof a, a),
                     .b = buffer_of(sizeof b, b),
                     .c = buffer_of(M * N * sizeof(float), NULL) };
-    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
-        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
-        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
+    for (size_t i = 0; i < ndr_matmul_operation.variant_count; ++i) {
+        if (!takes_variant(&ndr_matmul_operation, ndr_matmul_operation.variants[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.variants[i]->name);
         o.queue = queue;
         assert_ok(multiply(&o, NULL)); /* builds its kernels */
         assert_ok(ndr_queue_finish(queue));
@@ -417,12 +417,12 @@ static void test_driver__refuses_a_step_of_a_reduction(void **state)
     operation o = {
         .run = reduce, .check = check_sum, .a = buffer_of(sizeof threes, threes), .c = buffer_of(sizeof(int32_t), NULL)
     };
-    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
+    for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i)
         for (size_t m = 0; m < COUNT_OF(methods); ++m) {
-            const ndr_op_row *row = ndr_reduce_operation.rows[i];
-            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
-            if (!takes_row(&ndr_reduce_operation, row)) continue;
-            force(&ndr_reduce_operation, row->name);
+            const ndr_op_variant *variant = ndr_reduce_operation.variants[i];
+            if (ndr_op_cannot(variant, &(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_variant(&ndr_reduce_operation, variant)) continue;
+            force(&ndr_reduce_operation, variant->name);
             o.method = methods[m];
             o.queue = queue;
             assert_ok(reduce(&o, NULL));

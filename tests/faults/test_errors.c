@@ -1498,7 +1498,7 @@ static void check_log_of_built(void)
 }
 
 /* With -Werror a warning fails the build, even with a driver's cache. Not all drivers support it. */
-static void build_strictly(const ndr_op_row *built_row, const ndr_op_plan *plan)
+static void build_strictly(const ndr_op_variant *built_row, const ndr_op_plan *plan)
 {
     char strict[NDR_OPTIONS_SIZE + 16];
     snprintf(strict, sizeof strict, "%s -Werror", plan->options);
@@ -1508,11 +1508,11 @@ static void build_strictly(const ndr_op_row *built_row, const ndr_op_plan *plan)
 
 static void build_rows_strictly(const ndr_operation *operation, const void *request)
 {
-    for (size_t i = 0; i < operation->row_count; ++i) {
+    for (size_t i = 0; i < operation->variant_count; ++i) {
         ndr_op_plan plan;
-        if (!takes_row(operation, operation->rows[i])) continue;
-        operation->rows[i]->plan(&context->caps, request, &plan);
-        build_strictly(operation->rows[i], &plan);
+        if (!takes_variant(operation, operation->variants[i])) continue;
+        plan = ndr_op_make_plan(operation->variants[i], &context->caps, request);
+        build_strictly(operation->variants[i], &plan);
     }
 }
 

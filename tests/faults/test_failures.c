@@ -1141,19 +1141,19 @@ static void test_failures__of_operations(void **state)
 {
     (void)state;
     static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
-    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i)
+    for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i)
         for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
-            const ndr_op_row *row = ndr_reduce_operation.rows[i];
-            if (row->cannot(&(ndr_reduce_request){ .method = methods[m] })) continue;
-            if (!takes_row(&ndr_reduce_operation, row)) continue;
-            force(&ndr_reduce_operation, row->name);
+            const ndr_op_variant *variant = ndr_reduce_operation.variants[i];
+            if (ndr_op_cannot(variant, &(ndr_reduce_request){ .method = methods[m] })) continue;
+            if (!takes_variant(&ndr_reduce_operation, variant)) continue;
+            force(&ndr_reduce_operation, variant->name);
             method = methods[m];
             try_scene(&reducing);
         }
     force(&ndr_reduce_operation, NULL);
-    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
-        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
-        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
+    for (size_t i = 0; i < ndr_matmul_operation.variant_count; ++i) {
+        if (!takes_variant(&ndr_matmul_operation, ndr_matmul_operation.variants[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.variants[i]->name);
         try_scene(&multiplying);
     }
     force(&ndr_matmul_operation, NULL);

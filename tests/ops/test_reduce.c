@@ -22,15 +22,15 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
 /* A forced row is tested only with its own method, and with one integer type of each width, because the text over T
  * is the same; the atomic method, whose cell depends on the sign, with both of 32 bits. */
-static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
+static bool is_for(const ndr_op_variant *variant, ndr_reduce_method method)
 {
-    return !row->cannot(&(ndr_reduce_request){ .method = method });
+    return !ndr_op_cannot(variant, &(ndr_reduce_request){ .method = method });
 }
 
 static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 {
-    if (forced_row && (!is_for(forced_row, method) || dtype == NDR_DTYPE_I64)) return false;
-    if (forced_row && dtype == NDR_DTYPE_U32 && method != NDR_REDUCE_ATOMIC) return false;
+    if (forced_variant && (!is_for(forced_variant, method) || dtype == NDR_DTYPE_I64)) return false;
+    if (forced_variant && dtype == NDR_DTYPE_U32 && method != NDR_REDUCE_ATOMIC) return false;
     if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
     return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
 }
@@ -444,7 +444,7 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
 {
     const size_t count = quick() ? 777 : 100003, runs = quick() ? 3 : 20;
-    if (forced_row && !is_for(forced_row, method)) return;
+    if (forced_variant && !is_for(forced_variant, method)) return;
     char *host = random_elements(dtype, count + GUARDS, 4);
     const number first = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
     for (size_t run = 1; run < runs; ++run) {
@@ -779,13 +779,13 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
     close_limited_device(&p);
 }
 
-/* ---- every row, whatever this device would choose ---- */
+/* ---- every variant, whatever this device would choose ---- */
 
-static bool is_chosen(const ndr_op_row *row)
+static bool is_chosen(const ndr_op_variant *variant)
 {
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         const ndr_reduce_request request = { .dtype = NDR_DTYPE_F32, .method = methods[m], .input = { .cols = 1000 } };
-        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == row) return true;
+        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == variant) return true;
     }
     return false;
 }
@@ -830,6 +830,6 @@ int main(void)
         cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
     };
     const struct CMUnitTest results[] = { RESULTS };
-    return run_rows(&ndr_reduce_operation,
-                    &(row_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+    return run_variants(&ndr_reduce_operation,
+                    &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

@@ -8,20 +8,20 @@
 static void test_select__refuses_a_name_that_no_row_has(void **state)
 {
     (void)state;
-    assert_refused(NDR_NOT_FOUND, ndr_op_force(context, &ndr_reduce_operation, "bubbles"),
-                   "reduce has no row \"bubbles\"; it has tree_chunks, ", ", recursive");
-    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+    assert_refused(NDR_NOT_FOUND, force_in(context, &ndr_reduce_operation, "bubbles"),
+                   "reduce has no variant \"bubbles\"; it has tree_chunks, ", ", recursive");
+    assert_null(forced_in(context, &ndr_reduce_operation));
 }
 
 static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
 {
     (void)state;
     force(&ndr_reduce_operation, "tree_groups");
-    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "tree_groups");
+    assert_string_equal(forced_in(context, &ndr_reduce_operation), "tree_groups");
     force(&ndr_reduce_operation, "recursive");
-    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "recursive");
+    assert_string_equal(forced_in(context, &ndr_reduce_operation), "recursive");
     force(&ndr_reduce_operation, NULL);
-    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+    assert_null(forced_in(context, &ndr_reduce_operation));
 }
 
 /* ---- what operations log ---- */
@@ -86,7 +86,7 @@ static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void
     unordered u = open_unordered();
     assert_false(u.context->caps.orders_device);
     for (size_t i = 0; i < 2; ++i)
-        assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
+        assert_refused(NDR_UNSUPPORTED, force_in(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
                        " needs memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX), which device \"",
                        device.name);
     check_sum(&u, NDR_REDUCE_TREE);
@@ -101,13 +101,13 @@ static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void *
     skip_without(takes_vectors(), "kernels for items with vector registers take minutes to compile");
     unordered u = open_unordered();
     u.context->caps.orders_device = true;
-    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"));
+    assert_ok(force_in(u.context, &ndr_reduce_operation, "tree_chunks"));
     logged[0] = '\0';
     assert_ok(ndr_log_set(NDR_LOG_WARN, keep_logged, NULL));
     check_sum(&u, NDR_REDUCE_TREE);
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     assert_non_null(strstr(logged, "op.lacks reduce: tree_chunks did not build, although device \""));
-    assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"),
+    assert_refused(NDR_UNSUPPORTED, force_in(u.context, &ndr_reduce_operation, "tree_chunks"),
                    "tree_chunks needs memory order between groups");
     check_sum(&u, NDR_REDUCE_ATOMIC);
     close_unordered(&u);
@@ -119,7 +119,7 @@ static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **s
     char taken[128], *found;
     unordered u = open_unordered();
     snprintf(taken, sizeof taken, "%d op.row reduce: tree_groups; not tree_chunks: the device lacks ", NDR_LOG_DEBUG);
-    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_groups"));
+    assert_ok(force_in(u.context, &ndr_reduce_operation, "tree_groups"));
     logged[0] = '\0';
     assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_logged, NULL));
     check_sum(&u, NDR_REDUCE_TREE);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "device/context.h"
-#include "ops/ops.h"
+#include "ops/warm.h"
 
 enum { PROGRAMS = 4, KERNELS = 2 * PROGRAMS, MOST = 16 };
 
