@@ -154,7 +154,19 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
     return ndr_buffer_create_from(context, bytes, *host, &matrix->buffer);
 }
 
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
+ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
+{
+    size_t elements, bytes;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
+                   ndr_mul_fits(m, n, &elements) && ndr_mul_fits(elements, 8, &bytes)
+                       && ndr_mul_fits(k, ndr_max_size(m, n), &elements) && ndr_mul_fits(elements, 8, &bytes),
+                   "%s: a product of %zu x %zu x %zu exceeds the address space", call, m, n, k);
+    return NDR_OK;
+}
+
+/* ---- checks ---- */
+
+static ndr_status check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
@@ -167,29 +179,11 @@ ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, n
     return NDR_OK;
 }
 
-ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
-{
-    size_t elements, bytes;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
-                   ndr_mul_fits(m, n, &elements) && ndr_mul_fits(elements, 8, &bytes)
-                       && ndr_mul_fits(k, ndr_max_size(m, n), &elements) && ndr_mul_fits(elements, 8, &bytes),
-                   "%s: a product of %zu x %zu x %zu exceeds the address space", call, m, n, k);
-    return NDR_OK;
-}
-
-ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked)
-{
-    return dtype == NDR_DTYPE_F32 ? asked : NDR_ACCURACY_FULL;
-}
-
-/* ---- checks ---- */
-
 static ndr_status check_shapes(const ndr_matmul_request *r)
 {
     const ndr_operand *a = &r->a, *b = &r->b, *c = &r->c;
     NDR_REQUIRE(a->cols == b->rows,
-                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has "
-                "rows",
+                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has rows",
                 a->rows, a->cols, b->rows, b->cols);
     NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols,
                 "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c that size", c->rows, c->cols, a->rows,
@@ -228,36 +222,33 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
     return NDR_OK;
 }
 
-static ndr_operand batch_of(const ndr_matmul_desc *desc, const char *name, const ndr_matrix *matrix, size_t stride)
+ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                   ndr_matmul_request *request)
 {
-    ndr_operand operand = ndr_matmul_operand("ndr_matmul", name, matrix, desc->dtype);
-    if (desc->count <= 1) return operand;
-    operand.further = desc->count - 1;
-    operand.stride = stride;
-    return operand;
-}
-
-static ndr_status make_request(const ndr_context *context, const ndr_matmul_desc *desc, ndr_matmul_request *request)
-{
-    NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
-    NDR_TRY(ndr_matmul_check_type("ndr_matmul", context, desc->dtype, desc->accuracy));
+    NDR_REQUIRE(desc, "%s: desc is NULL", call);
+    NDR_TRY(check_type(call, context, desc->dtype, desc->accuracy));
     NDR_TRY(check_scaling(&desc->scaling));
-    const double alpha = desc->scaling.is_set ? desc->scaling.alpha : 1;
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
-                                     .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
-                                     .alpha = alpha,
+                                     .accuracy = desc->dtype == NDR_DTYPE_F32 ? desc->accuracy : NDR_ACCURACY_FULL,
+                                     .alpha = desc->scaling.is_set ? desc->scaling.alpha : 1,
                                      .beta = desc->scaling.beta,
-                                     .a = batch_of(desc, "a", &desc->a, desc->a_stride),
-                                     .b = batch_of(desc, "b", &desc->b, desc->b_stride),
-                                     .c = batch_of(desc, "c", &desc->c, desc->c_stride),
-                                     .depth = alpha == 0 ? 0 : desc->a.cols };
+                                     .a = ndr_matmul_operand(call, "a", &desc->a, desc->dtype),
+                                     .b = ndr_matmul_operand(call, "b", &desc->b, desc->dtype),
+                                     .c = ndr_matmul_operand(call, "c", &desc->c, desc->dtype) };
+    if (request->alpha != 0) request->depth = desc->a.cols;
+    if (desc->count > 1) {
+        request->a.further = request->b.further = request->c.further = desc->count - 1;
+        request->a.stride = desc->a_stride;
+        request->b.stride = desc->b_stride;
+        request->c.stride = desc->c_stride;
+    }
     return check_shapes(request);
 }
 
 static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
 {
     NDR_REQUIRE_SET_IN("ndr_matmul", queue);
-    NDR_TRY(make_request(queue->context, desc, request));
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", queue->context, desc, request));
     NDR_TRY(ndr_operand_check(&request->a, queue));
     NDR_TRY(ndr_operand_check(&request->b, queue));
     NDR_TRY(ndr_operand_check(&request->c, queue));
@@ -279,7 +270,7 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
 {
     ndr_matmul_request request;
-    NDR_TRY(make_request(context, desc, &request));
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, &request));
     NDR_REQUIRE(request.c.rows > 0 && request.c.cols > 0,
                 "ndr_cache_warm: c is %zu x %zu; a product without elements runs no kernel", request.c.rows,
                 request.c.cols);

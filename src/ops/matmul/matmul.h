@@ -52,14 +52,13 @@ unsigned ndr_matmul_round_few(size_t count);
 /* Pure, cannot() of the variants for few rows: NULL if c has at most NDR_FEW, otherwise the reason. */
 const char *ndr_matmul_has_many_rows(const ndr_op_case *of);
 
-/* Refuse a dtype other than f32 and f64, one that the device lacks, and an accuracy without a name. */
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy);
+/* The request of a call's descriptor, whose buffers are not read; its core is not set. Refuses a dtype other than f32 and
+ * f64, one that the device lacks, an accuracy without a name, and shapes that do not agree. */
+ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                   ndr_matmul_request *request);
 
 /* Refuse a product with a matrix of more bytes than fit in memory: plans count its tiles. */
 ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k);
-
-/* Pure: what a request has of an accuracy that was asked for. */
-ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked);
 
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);

@@ -96,16 +96,10 @@ static ndr_status create_matrices(ndr_context *context, ndr_matmul_request *r)
     return create(context, r, &r->c, NULL);
 }
 
-static ndr_operand operand(const char *name, size_t rows, size_t cols, ndr_dtype dtype)
-{
-    return ndr_matmul_operand("ndr_tune", name, &(ndr_matrix){ .rows = rows, .cols = cols }, dtype);
-}
-
 /* ---- the call ---- */
 
-static ndr_status check_desc(const ndr_context *context, const ndr_tune_desc *desc)
+static ndr_status check_sizes(const ndr_tune_desc *desc)
 {
-    NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype, desc->accuracy));
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
                 desc->m, desc->n, desc->k);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; use at most %d", desc->k, MAX_DEPTH);
@@ -145,16 +139,16 @@ ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_re
 {
     NDR_REQUIRE_SET_IN("ndr_tune", context);
     NDR_REQUIRE(desc, "ndr_tune: desc is NULL");
-    NDR_TRY(check_desc(context, desc));
     ndr_queue *queue;
     ndr_op_winner winner;
-    ndr_matmul_request r = { .dtype = desc->dtype,
-                             .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
-                             .alpha = 1,
-                             .a = operand("a", desc->m, desc->k, desc->dtype),
-                             .b = operand("b", desc->k, desc->n, desc->dtype),
-                             .c = operand("c", desc->m, desc->n, desc->dtype),
-                             .depth = desc->k };
+    ndr_matmul_request r;
+    const ndr_matmul_desc product = { .dtype = desc->dtype,
+                                      .accuracy = desc->accuracy,
+                                      .a = { .rows = desc->m, .cols = desc->k },
+                                      .b = { .rows = desc->k, .cols = desc->n },
+                                      .c = { .rows = desc->m, .cols = desc->n } };
+    NDR_TRY(ndr_matmul_make_request("ndr_tune", context, &product, &r));
+    NDR_TRY(check_sizes(desc));
     NDR_TRY(ndr_core_get(context, &r.core));
     NDR_TRY(ndr_queue_create(context, NULL, &queue));
     ndr_status status = create_matrices(context, &r);
