@@ -1,4 +1,4 @@
-/* test_measure.c - the fastest row of an operation made for this test: wrong, failing and slow rows are left out. */
+/* test_measure.c - the fastest variant of an operation made for this test: wrong, failing and slow variants are left out. */
 #include "support.h"
 
 #include "ops/job.h"
@@ -10,12 +10,12 @@
 
 enum { BYTES = 1 << 10 };
 
-/* A clock that only the rows advance. */
+/* A clock that only the variants advance. */
 static int64_t now;
 static int64_t read_clock(void) { return now; }
 
 static ndr_buffer *filled;
-static int request; /* rows ignore it */
+static int request; /* variants ignore it */
 static struct {
     size_t slow, fast, wrong, failing;
 } runs;
@@ -102,7 +102,7 @@ static int tear_down(void **state)
             sizeof((const ndr_op_variant *[]){ __VA_ARGS__ }) / sizeof(const ndr_op_variant *), NULL, NULL \
     }
 
-static void test_measure__finds_a_row_that_is_faster_than_the_first(void **state)
+static void test_measure__finds_a_variant_that_is_faster_than_the_first(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&slow, &wrong, &failing, &never, &fast);
@@ -113,7 +113,7 @@ static void test_measure__finds_a_row_that_is_faster_than_the_first(void **state
     assert_true(fabs(winner.seconds - 1e-6) < 1e-9 && fabs(winner.listed_seconds - 40e-6) < 1e-9);
 }
 
-static void test_measure__leaves_out_rows_that_are_wrong_or_fail(void **state)
+static void test_measure__leaves_out_variants_that_are_wrong_or_fail(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&fast, &wrong, &failing, &never);
@@ -126,7 +126,7 @@ static void test_measure__leaves_out_rows_that_are_wrong_or_fail(void **state)
                                 "fill: failing is left out: no 7\n");
 }
 
-static void test_measure__only_estimates_a_slow_row(void **state)
+static void test_measure__only_estimates_a_slow_variant(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&fast, &slow);
@@ -136,7 +136,7 @@ static void test_measure__only_estimates_a_slow_row(void **state)
     assert_int_equal(runs.slow, 4);
 }
 
-static void test_measure__keeps_the_first_row_where_there_is_no_time(void **state)
+static void test_measure__keeps_the_first_variant_where_there_is_no_time(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&slow, &fast);
@@ -147,7 +147,7 @@ static void test_measure__keeps_the_first_row_where_there_is_no_time(void **stat
     assert_true(fabs(winner.seconds - 40e-6) < 1e-9 && fabs(winner.listed_seconds - 40e-6) < 1e-9);
 }
 
-static void test_measure__refuses_a_first_row_that_is_wrong(void **state)
+static void test_measure__refuses_a_first_variant_that_is_wrong(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&wrong, &fast);
@@ -159,11 +159,11 @@ static void test_measure__refuses_a_first_row_that_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_measure__finds_a_row_that_is_faster_than_the_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__leaves_out_rows_that_are_wrong_or_fail, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__only_estimates_a_slow_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__keeps_the_first_row_where_there_is_no_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__refuses_a_first_row_that_is_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__finds_a_variant_that_is_faster_than_the_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__leaves_out_variants_that_are_wrong_or_fail, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__only_estimates_a_slow_variant, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__keeps_the_first_variant_where_there_is_no_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__refuses_a_first_variant_that_is_wrong, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("measure", tests, open_device, close_device);
 }

@@ -1,4 +1,4 @@
-/* test_prove.c - rows that use more than OpenCL C: taken once their results were right, else replaced. */
+/* test_prove.c - variants that use more than OpenCL C: taken once their results were right, else replaced. */
 #include "support.h"
 
 #include <dirent.h>
@@ -61,7 +61,7 @@ static ndr_op_work work_of(const void *request)
 
 static const ndr_operation operation = { .name = "counting", .variants = variants, .variant_count = 2, .work_of = work_of };
 
-/* ---- a device that may take the row ---- */
+/* ---- a device that may take the variant ---- */
 
 typedef struct bench {
     ndr_context *context;
@@ -133,7 +133,7 @@ static void expect_proof(ndr_status status, bool is_right)
 
 /* ---- the tests ---- */
 
-static void test_prove__takes_a_row_that_is_right_and_asks_it_once(void **state)
+static void test_prove__takes_a_variant_that_is_right_and_asks_it_once(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, true);
@@ -143,7 +143,7 @@ static void test_prove__takes_a_row_that_is_right_and_asks_it_once(void **state)
     check_two_runs("off", 0, (counts){ .proofs = 1, .special = 2 });
 }
 
-static void test_prove__replaces_a_row_that_is_wrong_and_keeps_that(void **state)
+static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, false);
@@ -154,7 +154,7 @@ static void test_prove__replaces_a_row_that_is_wrong_and_keeps_that(void **state
     assert_non_null(strstr(logged, "\": it was refused before\n"));
 }
 
-static void test_prove__replaces_a_row_that_does_not_build_and_keeps_that(void **state)
+static void test_prove__replaces_a_variant_that_does_not_build_and_keeps_that(void **state)
 {
     (void)state;
     expect_proof(NDR_BUILD_FAILED, true);
@@ -172,8 +172,8 @@ static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
 }
 
-/* Another row does it meanwhile. */
-static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
+/* Another variant does it meanwhile. */
+static void test_prove__asks_a_variant_again_that_had_no_memory(void **state)
 {
     (void)state;
     expect_proof(NDR_OUT_OF_DEVICE_MEMORY, true);
@@ -191,7 +191,7 @@ static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
     close_bench(&b);
 }
 
-static void test_prove__asks_no_row_that_is_turned_off(void **state)
+static void test_prove__asks_no_variant_that_is_turned_off(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, true);
@@ -206,7 +206,7 @@ static ndr_status run_nothing(ndr_op_job *job)
     return NDR_OK;
 }
 
-/* Round normal numbers to 11 bits, as the row may. */
+/* Round normal numbers to 11 bits, as the variant may. */
 static void round_elements(ndr_queue *on, const ndr_operand *matrix)
 {
     const size_t bytes = ndr_buffer_size(matrix->buffer);
@@ -265,7 +265,7 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
 }
 
 /* A driver whose binaries are no PTX, on a device that says to have warps. */
-static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void **state)
+static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(void **state)
 {
     (void)state;
     const float ones[64] = { [0] = 2, [63] = 3 };
@@ -317,7 +317,7 @@ static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t 
     free(got);
 }
 
-static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void **state)
+static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(void **state)
 {
     (void)state;
     enum { M = 200, K = 600 };
@@ -353,15 +353,15 @@ static int open_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prove__takes_a_row_that_is_right_and_asks_it_once),
-        cmocka_unit_test(test_prove__replaces_a_row_that_is_wrong_and_keeps_that),
-        cmocka_unit_test(test_prove__replaces_a_row_that_does_not_build_and_keeps_that),
+        cmocka_unit_test(test_prove__takes_a_variant_that_is_right_and_asks_it_once),
+        cmocka_unit_test(test_prove__replaces_a_variant_that_is_wrong_and_keeps_that),
+        cmocka_unit_test(test_prove__replaces_a_variant_that_does_not_build_and_keeps_that),
         cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
-        cmocka_unit_test(test_prove__asks_a_row_again_that_had_no_memory),
-        cmocka_unit_test(test_prove__asks_no_row_that_is_turned_off),
+        cmocka_unit_test(test_prove__asks_a_variant_again_that_had_no_memory),
+        cmocka_unit_test(test_prove__asks_no_variant_that_is_turned_off),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
-        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build),
-        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_without_memory_for_parts),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_without_memory_for_parts),
     };
     return cmocka_run_group_tests_name("prove", tests, open_folder, close_device);
 }

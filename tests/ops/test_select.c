@@ -1,11 +1,11 @@
-/* test_select.c - rows by name: forced, refused with the reason, and skipped if they do not build. */
+/* test_select.c - variants by name: forced, refused with the reason, and skipped if they do not build. */
 #include "support.h"
 
 #include "forcing.h"
 #include "device/context.h"
 #include "ops/reduce/reduce.h"
 
-static void test_select__refuses_a_name_that_no_row_has(void **state)
+static void test_select__refuses_a_name_that_no_variant_has(void **state)
 {
     (void)state;
     assert_refused(NDR_NOT_FOUND, force_in(context, &ndr_reduce_operation, "bubbles"),
@@ -13,7 +13,7 @@ static void test_select__refuses_a_name_that_no_row_has(void **state)
     assert_null(forced_in(context, &ndr_reduce_operation));
 }
 
-static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
+static void test_select__forces_a_variant_until_it_is_told_otherwise(void **state)
 {
     (void)state;
     force(&ndr_reduce_operation, "tree_groups");
@@ -79,7 +79,7 @@ static void check_sum(const unordered *u, ndr_reduce_method method)
     assert_int_equal(got, COUNT);
 }
 
-static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void **state)
+static void test_select__refuses_a_variant_whose_needs_the_device_does_not_meet(void **state)
 {
     (void)state;
     static const char *const names[] = { "tree_chunks", "atomic_chunks" };
@@ -95,7 +95,7 @@ static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void
 }
 
 /* A device that reports more than its compiler supports: NDR_DISABLE still removes memory order from the kernels. */
-static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void **state)
+static void test_select__goes_on_to_the_next_variant_where_one_does_not_build(void **state)
 {
     (void)state;
     skip_without(takes_vectors(), "kernels for items with vector registers take minutes to compile");
@@ -113,7 +113,7 @@ static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void *
     close_unordered(&u);
 }
 
-static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **state)
+static void test_select__logs_which_variant_is_taken_and_why_not_the_others(void **state)
 {
     (void)state;
     char taken[128], *found;
@@ -136,11 +136,11 @@ static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_select__refuses_a_name_that_no_row_has),
-        cmocka_unit_test(test_select__forces_a_row_until_it_is_told_otherwise),
-        cmocka_unit_test(test_select__refuses_a_row_whose_needs_the_device_does_not_meet),
-        cmocka_unit_test(test_select__goes_on_to_the_next_row_where_one_does_not_build),
-        cmocka_unit_test(test_select__logs_which_row_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_select__refuses_a_name_that_no_variant_has),
+        cmocka_unit_test(test_select__forces_a_variant_until_it_is_told_otherwise),
+        cmocka_unit_test(test_select__refuses_a_variant_whose_needs_the_device_does_not_meet),
+        cmocka_unit_test(test_select__goes_on_to_the_next_variant_where_one_does_not_build),
+        cmocka_unit_test(test_select__logs_which_variant_is_taken_and_why_not_the_others),
     };
     return cmocka_run_group_tests_name("select", tests, open_device, close_device);
 }

@@ -43,7 +43,7 @@ static void test_tune__refuses_what_is_too_large(void **state)
                    " x 3 x 1 exceeds the address space");
 }
 
-/* ---- which rows products take ---- */
+/* ---- which variants products take ---- */
 
 static char logged[1024];
 
@@ -54,7 +54,7 @@ static void keep_logged(ndr_log_level level, const char *id, const char *text, v
     if (strcmp(id, "op.row") == 0) snprintf(logged, sizeof logged, "%s", text);
 }
 
-/* The row that a product of this size takes, as the log writes it: "matmul: NAME". */
+/* The variant that a product of this size takes, as the log writes it: "matmul: NAME". */
 static void assert_takes(const char *row, size_t m, size_t n, size_t k)
 {
     char wanted[64];
@@ -74,7 +74,7 @@ static void assert_takes(const char *row, size_t m, size_t n, size_t k)
     assert_memory_equal(logged, wanted, strlen(wanted));
 }
 
-static void test_tune__reports_rows_and_keeps_the_fastest(void **state)
+static void test_tune__reports_variants_and_keeps_the_fastest(void **state)
 {
     (void)state;
     const ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 5, .n = 6, .k = 7, .max_seconds = quick() ? 1e-3 : 2 };
@@ -87,7 +87,7 @@ static void test_tune__reports_rows_and_keeps_the_fastest(void **state)
     assert_takes(result.row, 8, 8, 8); /* of the same class */
 }
 
-static void test_tune__prefers_a_row_for_its_class_alone(void **state)
+static void test_tune__prefers_a_variant_for_its_class_alone(void **state)
 {
     (void)state;
     ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 3, .cols = 4 }, .depth = 3 };
@@ -226,8 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tune__refuses_what_is_no_product),
         cmocka_unit_test(test_tune__refuses_what_is_too_large),
-        cmocka_unit_test(test_tune__reports_rows_and_keeps_the_fastest),
-        cmocka_unit_test(test_tune__prefers_a_row_for_its_class_alone),
+        cmocka_unit_test(test_tune__reports_variants_and_keeps_the_fastest),
+        cmocka_unit_test(test_tune__prefers_a_variant_for_its_class_alone),
         cmocka_unit_test(test_tune__classes_end_at_powers_of_two),
         cmocka_unit_test(test_tune__is_kept_for_later_contexts),
         cmocka_unit_test(test_tune__is_read_by_all_threads),

@@ -1,4 +1,4 @@
-/* test_tuning.c - which rows are selected on which device, and that their launches fit it and cover all elements. */
+/* test_tuning.c - which variants are selected on which device, and that their launches fit it and cover all elements. */
 #include "support.h"
 
 #include "forcing.h"
@@ -79,11 +79,11 @@ static ndr_matmul_request batch_of(size_t count, size_t m, size_t n, size_t k, n
     return product;
 }
 
-/* Call `check` for each device with each row of both operations that can run each of many requests. */
+/* Call `check` for each device with each variant of both operations that can run each of many requests. */
 typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                         const void *request, const ndr_op_plan *plan);
 
-static void check_rows(const ndr_caps *caps, const ndr_operation *operation, const void *request, check_plan *check)
+static void check_variants(const ndr_caps *caps, const ndr_operation *operation, const void *request, check_plan *check)
 {
     for (size_t i = 0; i < operation->variant_count; ++i) {
         const ndr_op_variant *variant = operation->variants[i];
@@ -101,13 +101,13 @@ static void check_everything(check_plan *check)
             for (size_t i = 0; i < COUNT_OF(counts); ++i)
                 for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
                     const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, dtype);
-                    check_rows(&caps, &ndr_reduce_operation, &sum, check);
+                    check_variants(&caps, &ndr_reduce_operation, &sum, check);
                 }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];
                 const size_t count = batches[i / COUNT_OF(sizes) / COUNT_OF(sizes)];
                 const ndr_matmul_request product = batch_of(count, m, n, 100, dtype);
-                check_rows(&caps, &ndr_matmul_operation, &product, check);
+                check_variants(&caps, &ndr_matmul_operation, &product, check);
             }
         }
 }
@@ -223,13 +223,13 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 static void test_tuning__splits_only_what_blocked_can_take(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "split", "halves", "rounded" };
     ndr_matmul_request far = rounded_product_of(256, 256, 256);
-    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
         far.b.pitch = (1 << 24) - 1;
-        assert_null(ndr_op_cannot(variant_of(&ndr_matmul_operation, rows[i]), &far));
+        assert_null(ndr_op_cannot(variant_of(&ndr_matmul_operation, names[i]), &far));
         far.b.pitch = 1 << 24;
-        assert_string_equal(ndr_op_cannot(variant_of(&ndr_matmul_operation, rows[i]), &far),
+        assert_string_equal(ndr_op_cannot(variant_of(&ndr_matmul_operation, names[i]), &far),
                             ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &far));
     }
 }
@@ -239,12 +239,12 @@ static void test_tuning__splits_only_what_blocked_can_take(void **state)
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "split", "halves", "rounded" };
     const uint64_t needed = ((uint64_t)192 << 20) + 256;
     const uint64_t line_bytes[] = { (uint64_t)128 * 192, (uint64_t)64 * 260, (uint64_t)43 * 196 };
     const ndr_matmul_request product = rounded_product_of(4096, 4096, 4096);
-    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
-        const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, rows[i]);
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
+        const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, names[i]);
         ndr_caps caps = caps_with_warps();
         ndr_op_plan plan = ndr_op_make_plan(variant, &caps, &product);
         assert_int_equal(plan.workspace_bytes, 2 * 4096 * line_bytes[i] + 256);
@@ -279,7 +279,7 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
 }
 
-/* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the row is used. */
+/* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the variant is used. */
 static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void check_choice(const ndr_caps *caps, const ndr_operation *operation, c
     }
 }
 
-static void test_tuning__always_finds_a_row_that_can(void **state)
+static void test_tuning__always_finds_a_variant_that_can(void **state)
 {
     (void)state;
     check_everything(check_choice);
@@ -492,7 +492,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
-static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
+static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
 {
     (void)state;
     const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
@@ -954,8 +954,8 @@ int main(void)
         cmocka_unit_test(test_tuning__of_few_rows_or_columns_covers_c),
         cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
-        cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
-        cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_tuning__always_finds_a_variant_that_can),
+        cmocka_unit_test(test_tuning__says_which_variant_is_taken_and_why_not_the_others),
         cmocka_unit_test(test_tuning__fits_every_device),
         cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
         cmocka_unit_test(test_tuning__of_products_gives_items_rows_or_parts_of_rows),
