@@ -8,70 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PREFERENCES = 64 };
+static const ndr_attachment_kind kind = { "an operation's choices", sizeof(ndr_choices), NDR_LOCK_CHOICES, NULL, NULL };
 
-typedef struct preference {
-    const ndr_operation *operation;
-    uint32_t request_class;                /* NDR_EVERY_CLASS, or one that was tuned */
-    const ndr_op_variant *_Atomic variant; /* NULL: no preference now */
-} preference;
-
-typedef struct choices {
-    ndr_attachment base; /* of the context; its lock is held while preferences are added, and not to read them */
-    atomic_uint needs[NDR_NEEDS_KINDS];
-    preference preferences[MAX_PREFERENCES];
-    size_t used;         /* guarded by the lock */
-    atomic_size_t count; /* of them, to be read without it */
-} choices;
-
-static const ndr_attachment_kind kind = { "an operation's choices", sizeof(choices), NDR_LOCK_CHOICES, NULL, NULL };
-
-static ndr_status get_choices(ndr_context *context, choices **out)
+ndr_status ndr_choices_get(ndr_context *context, ndr_choices **out)
 {
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
-    *out = (choices *)found;
-    return NDR_OK;
-}
-
-ndr_status ndr_op_get_needs(ndr_context *context, ndr_needs_kind which, unsigned *needs)
-{
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
-    *needs = atomic_load(&c->needs[which]);
-    return NDR_OK;
-}
-
-ndr_status ndr_op_add_needs(ndr_context *context, ndr_needs_kind which, unsigned needs)
-{
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
-    atomic_fetch_or(&c->needs[which], needs);
+    *out = (ndr_choices *)found;
     return NDR_OK;
 }
 
 /* ---- preferences ---- */
 
-static size_t count_of(const choices *c) { return atomic_load_explicit(&c->count, memory_order_acquire); }
+static size_t count_of(const ndr_choices *c) { return atomic_load_explicit(&c->count, memory_order_acquire); }
 
 /* Among the first `count`. */
-static preference *find(choices *c, size_t count, const ndr_operation *operation, uint32_t request_class)
+static ndr_preference *find(ndr_choices *c, size_t count, const ndr_operation *operation, uint32_t request_class)
 {
-    for (preference *p = c->preferences; p < c->preferences + count; ++p)
+    for (ndr_preference *p = c->preferences; p < c->preferences + count; ++p)
         if (p->operation == operation && p->request_class == request_class) return p;
     return NULL;
 }
 
-static const ndr_op_variant *variant_of(const preference *p) { return p ? atomic_load(&p->variant) : NULL; }
+static const ndr_op_variant *variant_of(const ndr_preference *p) { return p ? atomic_load(&p->variant) : NULL; }
 
 /* With the lock held. Others see a new preference after `count` is set. */
-static ndr_status set_preference(choices *c, const ndr_operation *operation, uint32_t request_class,
+static ndr_status set_preference(ndr_choices *c, const ndr_operation *operation, uint32_t request_class,
                                  const ndr_op_variant *variant)
 {
-    preference *p = find(c, c->used, operation, request_class);
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || c->used < MAX_PREFERENCES,
+    ndr_preference *p = find(c, c->used, operation, request_class);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || c->used < NDR_MAX_PREFERENCES,
                    "%s: the context already keeps %d tuned shapes, which is the limit; tune more in another context",
-                   operation->name, MAX_PREFERENCES);
+                   operation->name, NDR_MAX_PREFERENCES);
     if (!p) {
         p = &c->preferences[c->used++];
         p->operation = operation;
@@ -84,8 +52,8 @@ static ndr_status set_preference(choices *c, const ndr_operation *operation, uin
 ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
                          const ndr_op_variant *variant)
 {
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
     ndr_mutex_lock(&c->base.lock);
     const ndr_status status = set_preference(c, operation, request_class, variant);
     atomic_store_explicit(&c->count, c->used, memory_order_release);
@@ -114,7 +82,7 @@ static question question_of(const ndr_operation *operation)
 }
 
 /* Lines that do not fit are left out: their classes select from the list. */
-static void add_lines(choices *c, const ndr_operation *operation, char *text)
+static void add_lines(ndr_choices *c, const ndr_operation *operation, char *text)
 {
     for (char *end, *name; (end = strchr(text, '\n')) != NULL; text = end + 1) {
         *end = '\0';
@@ -127,7 +95,7 @@ static void add_lines(choices *c, const ndr_operation *operation, char *text)
 
 /* Read what earlier processes have tuned. The preference for every class marks that this was done; others see it
  * together with them. */
-static ndr_status load(ndr_context *context, choices *c, const ndr_operation *operation)
+static ndr_status load(ndr_context *context, ndr_choices *c, const ndr_operation *operation)
 {
     ndr_text text = { 0 };
     ndr_status status = NDR_OK;
@@ -145,10 +113,10 @@ static ndr_status load(ndr_context *context, choices *c, const ndr_operation *op
 
 ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation)
 {
-    choices *c;
+    ndr_choices *c;
     ndr_text text = { 0 };
-    NDR_TRY(get_choices(context, &c));
-    for (preference *p = c->preferences, *end = p + count_of(c); p < end; ++p)
+    NDR_TRY(ndr_choices_get(context, &c));
+    for (ndr_preference *p = c->preferences, *end = p + count_of(c); p < end; ++p)
         if (p->operation == operation && p->request_class < NDR_EVERY_CLASS && variant_of(p))
             ndr_text_add(&text, "%lu %s\n", (unsigned long)p->request_class, variant_of(p)->name);
     if (text.chars && !text.failed) (void)ndr_cache_put(context, question_of(operation).chars, text.chars, text.length);
@@ -161,11 +129,11 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
 ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
                                 const ndr_op_variant **variant, unsigned *lacks)
 {
-    choices *c;
-    NDR_TRY(get_choices(context, &c));
-    const preference *forced = find(c, count_of(c), operation, NDR_EVERY_CLASS);
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    const ndr_preference *forced = find(c, count_of(c), operation, NDR_EVERY_CLASS);
     if (!forced) NDR_TRY(load(context, c, operation));
-    *lacks = atomic_load(&c->needs[NDR_NEEDS_LACKING]);
+    *lacks = atomic_load(&c->lacks);
     *variant = variant_of(forced);
     if (!*variant) *variant = variant_of(find(c, count_of(c), operation, request_class));
     return NDR_OK;

@@ -1,6 +1,6 @@
 /* core.c - what a core of a CPU has: vector registers, multiply-add, caches. */
 #include "device/context.h"
-#include "ops/core.h"
+#include "ops/choices.h"
 #include "program/program.h"
 
 /* ---- from instructions to registers ---- */
@@ -27,24 +27,6 @@ ndr_core ndr_core_of(unsigned features)
                        .fuses = kinds[i].fuses,
                        .first_cache_bytes = FIRST_CACHE_BYTES,
                        .second_cache_bytes = SECOND_CACHE_BYTES };
-}
-
-/* ---- the state of a context ---- */
-
-typedef struct known_core {
-    ndr_attachment base; /* of the context; its lock is held to write */
-    atomic_bool is_known;
-    ndr_core core;
-} known_core;
-
-static const ndr_attachment_kind kind = { "a core", sizeof(known_core), NDR_LOCK_CORE, NULL, NULL };
-
-static ndr_status get_state(ndr_context *context, known_core **out)
-{
-    ndr_attachment *found;
-    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
-    *out = (known_core *)found;
-    return NDR_OK;
 }
 
 /* ---- probing ---- */
@@ -81,26 +63,25 @@ static ndr_core core_here(const ndr_caps *caps, unsigned features)
 
 ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
 {
-    known_core *state;
+    ndr_choices *c;
     unsigned features = 0;
-    NDR_TRY(get_state(context, &state));
-    if (!atomic_load(&state->is_known)) {
+    NDR_TRY(ndr_choices_get(context, &c));
+    if (!atomic_load(&c->has_core)) {
         if (ndr_has_vectors(&context->caps)) NDR_TRY(probe(context, &features));
-        ndr_mutex_lock(
-            &state->base.lock); /* threads that look at the same time find the same: the first one keeps it */
-        if (!atomic_load(&state->is_known)) state->core = core_here(&context->caps, features);
-        atomic_store(&state->is_known, true);
-        ndr_mutex_unlock(&state->base.lock);
+        ndr_mutex_lock(&c->base.lock); /* threads that look at the same time find the same: the first one keeps it */
+        if (!atomic_load(&c->has_core)) c->core = core_here(&context->caps, features);
+        atomic_store(&c->has_core, true);
+        ndr_mutex_unlock(&c->base.lock);
     }
-    *core = state->core;
+    *core = c->core;
     return NDR_OK;
 }
 
 ndr_status ndr_core_force(ndr_context *context, unsigned features)
 {
-    known_core *state;
-    NDR_TRY(get_state(context, &state));
-    state->core = core_here(&context->caps, features);
-    atomic_store(&state->is_known, features != 0);
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    c->core = core_here(&context->caps, features);
+    atomic_store(&c->has_core, features != 0);
     return NDR_OK;
 }

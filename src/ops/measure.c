@@ -82,14 +82,14 @@ static bool may_take_minutes(const tuning *t, const ndr_op_variant *v)
 }
 
 /* Variants that use more than OpenCL C must be right first: a sample is not as hard as their proof. */
-static ndr_status prove_variants(tuning *t)
+static ndr_status prove_variants(const tuning *t)
 {
     for (size_t i = 0; i < t->operation->variant_count; ++i) {
         const ndr_op_variant *v = t->operation->variants[i];
         bool is_right;
         if (select_variant(t, v) == v) NDR_TRY(ndr_op_prove(t->operation, t->queue->context, v, &is_right));
     }
-    return ndr_op_get_needs(t->queue->context, NDR_NEEDS_LACKING, &t->lacks);
+    return NDR_OK;
 }
 
 /* A variant that fails is left out: the list's is enough. */
@@ -160,9 +160,12 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
 {
     const int64_t end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9);
     tuning t = { .operation = operation, .queue = queue, .sample = sample, .end_ns = end_ns };
+    ndr_choices *choices;
     double seconds;
-    NDR_TRY(ndr_op_get_needs(queue->context, NDR_NEEDS_LACKING, &t.lacks));
+    NDR_TRY(ndr_choices_get(queue->context, &choices));
+    t.lacks = atomic_load(&choices->lacks);
     NDR_TRY(prove_variants(&t));
+    t.lacks = atomic_load(&choices->lacks);
     NDR_TRY(add_candidate(&t, select_variant(&t, NULL), HUGE_VAL, &seconds));
     add_others(&t, seconds);
     NDR_TRY(measure(&t, runs_for(seconds)));

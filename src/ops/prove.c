@@ -39,13 +39,13 @@ static ndr_status find_out(ndr_context *context, const ndr_op_variant *variant, 
 ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                         bool *is_right)
 {
-    unsigned proved;
+    ndr_choices *choices;
     char question[64];
     const char *fault;
     *is_right = true;
     if (!variant->prove) return NDR_OK;
-    NDR_TRY(ndr_op_get_needs(context, NDR_NEEDS_PROVED, &proved));
-    if ((proved & variant->needs) == variant->needs) return NDR_OK;
+    NDR_TRY(ndr_choices_get(context, &choices));
+    if ((atomic_load(&choices->proved) & variant->needs) == variant->needs) return NDR_OK;
     snprintf(question, sizeof question, "%s: variant %s is right", operation->name, variant->name);
     const ndr_status status = find_out(context, variant, question, &fault);
     if (status == NDR_OUT_OF_HOST_MEMORY) return status;
@@ -53,6 +53,6 @@ ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, co
     if (fault)
         ndr_log(NDR_LOG_WARN, "op.refused", "%s: variant %s is not used on device \"%s\": %s", operation->name,
                 variant->name, context->caps.info.name, fault);
-    if (status != NDR_OK) return NDR_OK;
-    return ndr_op_add_needs(context, *is_right ? NDR_NEEDS_PROVED : NDR_NEEDS_LACKING, variant->needs);
+    if (status == NDR_OK) atomic_fetch_or(fault ? &choices->lacks : &choices->proved, variant->needs);
+    return NDR_OK;
 }

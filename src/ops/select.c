@@ -143,13 +143,14 @@ static ndr_status run_traced(const ndr_operation *operation, const ndr_op_varian
 
 /* If a variant's kernel does not build although the device reports its needs, record that; the next one is tried. */
 static bool is_to_try_again(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
-                            ndr_status *status)
+                            ndr_status status)
 {
-    if (*status != NDR_BUILD_FAILED || !variant->needs) return false;
+    ndr_choices *choices;
+    if (status != NDR_BUILD_FAILED || !variant->needs || ndr_choices_get(context, &choices) != NDR_OK) return false;
     ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" reports what it needs: %s",
             operation->name, variant->name, context->caps.info.name, ndr_last_error());
-    *status = ndr_op_add_needs(context, NDR_NEEDS_LACKING, variant->needs);
-    return *status == NDR_OK;
+    atomic_fetch_or(&choices->lacks, variant->needs);
+    return true;
 }
 
 ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, const void *request, ndr_event **event)
@@ -161,7 +162,7 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
         NDR_TRY(select_variant(operation, context, request, &variant));
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
                                  : ndr_op_run_variant(variant, order, request, event);
-    } while (is_to_try_again(operation, context, variant, &status));
+    } while (is_to_try_again(operation, context, variant, status));
     return status;
 }
 
@@ -172,6 +173,6 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
     do {
         NDR_TRY(select_variant(operation, context, request, &variant));
         status = ndr_op_build_variant(variant, context, request, kernel);
-    } while (is_to_try_again(operation, context, variant, &status));
+    } while (is_to_try_again(operation, context, variant, status));
     return status;
 }

@@ -25,11 +25,11 @@ static ndr_status refuse_name(const ndr_operation *operation, const char *name)
 
 ndr_status force_in(ndr_context *in, const ndr_operation *operation, const char *name)
 {
-    unsigned lacks;
+    ndr_choices *choices;
     const ndr_op_variant *variant = name ? find_variant(operation, name) : NULL;
     if (name && !variant) return refuse_name(operation, name);
-    NDR_TRY(ndr_op_get_needs(in, NDR_NEEDS_LACKING, &lacks));
-    const char *unmet = variant ? ndr_op_find_unmet(variant, &in->caps, lacks) : NULL;
+    NDR_TRY(ndr_choices_get(in, &choices));
+    const char *unmet = variant ? ndr_op_find_unmet(variant, &in->caps, atomic_load(&choices->lacks)) : NULL;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
                    in->caps.info.name);
     return ndr_op_prefer(in, operation, NDR_EVERY_CLASS, variant);
@@ -113,8 +113,9 @@ static bool is_in_part(size_t number)
 static int check_built(void **state)
 {
     (void)state;
-    unsigned lacks;
-    assert_ok(ndr_op_get_needs(context, NDR_NEEDS_LACKING, &lacks));
+    ndr_choices *choices;
+    assert_ok(ndr_choices_get(context, &choices));
+    const unsigned lacks = atomic_load(&choices->lacks);
     for (size_t i = 0; i < forced_operation->variant_count; ++i) {
         const ndr_op_variant *variant = forced_operation->variants[i];
         if (!variant->prove && (variant->needs & lacks))
