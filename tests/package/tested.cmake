@@ -17,7 +17,7 @@ set(covered
   "launch/reduction: reducer"
   "launch/checked: check"           # together with device/check
   "ops/job: workspace reduce"
-  "ops/prefer: select tune"
+  "ops/choices: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
   "ops/sized: queue catalog context kernel warm" # and tests/package/abi
   "program/adopt: native"
