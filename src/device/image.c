@@ -1,10 +1,10 @@
 /* image.c - images: their formats, transfers and mappings of their parts; and samplers. */
 #include "device/buffer.h"
 #include "device/check.h"
-#include "device/command.h"
 #include "device/context.h"
 #include "device/image.h"
 #include "device/queue.h"
+#include "device/transfer.h"
 
 #include "ndr/ndr_cl.h"
 
@@ -382,23 +382,18 @@ bool ndr_image_is_free(const ndr_image *image, bool device_writes)
 
 /* ---- parts ---- */
 
-/* A part in OpenCL's order, padded. */
+/* A part in OpenCL's order, padded with 1. */
 typedef struct part {
-    ndr_cl_part cl;
+    size_t origin[3], extent[3];
     size_t pitch[2]; /* of the host's rows and planes; 0: dense */
 } part;
 
-static bool is_empty(const part *p)
-{
-    return p->cl.extent[0] == 0 || p->cl.extent[1] == 0 || p->cl.extent[2] == 0;
-}
+static bool is_empty(const part *p) { return p->extent[0] == 0 || p->extent[1] == 0 || p->extent[2] == 0; }
 
 static ndr_status check_queue(const char *call, const ndr_queue *queue, const ndr_image *image)
 {
     NDR_REQUIRE_SET_IN(call, queue, image);
-    NDR_REQUIRE(queue->context == image->context,
-                "%s: queue and image belong to different contexts; create both in one", call);
-    return NDR_OK;
+    return ndr_check_home(call, "image", queue, image->context);
 }
 
 static ndr_status check_use(const char *call, const ndr_queue *queue, const ndr_image *image, bool device_writes)
@@ -427,144 +422,98 @@ static ndr_status check_inside(const char *call, const ndr_image *image, const s
 
 static ndr_status read_part(const char *call, const ndr_image *image, const ndr_image_part *given, part *out)
 {
-    *out = (part){ .cl = { image->cl, image->element_bytes, { 0, 0, 0 }, { 0, 0, 0 } } };
-    memcpy(out->cl.extent, image->size, sizeof image->size);
+    *out = (part){ 0 };
+    memcpy(out->extent, image->size, sizeof image->size);
     if (!given) return NDR_OK;
-    ndr_reverse_dims(image->dims, given->origin, out->cl.origin);
+    ndr_reverse_dims(image->dims, given->origin, out->origin);
     out->pitch[0] = given->row_pitch_bytes;
     out->pitch[1] = given->plane_pitch_bytes;
     if (given->extent.dims > 0) {
         NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent.dims is %u, but the image has %u", call,
                     given->extent.dims, image->dims);
-        ndr_reverse_dims(image->dims, given->extent.size, out->cl.extent);
+        ndr_reverse_dims(image->dims, given->extent.size, out->extent);
     }
-    return check_inside(call, image, out->cl.origin, out->cl.extent);
+    return check_inside(call, image, out->origin, out->extent);
 }
 
 /* Pitches that libndr's dimensions have: of rows in 2 and 3, of planes in 3. */
 static ndr_status check_pitches(const char *call, const ndr_image *image, const part *p)
 {
     static const char *const names[] = { "row_pitch_bytes", "plane_pitch_bytes" };
-    size_t bytes = p->cl.extent[0] * image->element_bytes;
+    size_t bytes = p->extent[0] * image->element_bytes;
     for (unsigned k = 0; k + 1 < image->dims; ++k) {
         const size_t pitch = p->pitch[k] ? p->pitch[k] : bytes;
         NDR_REQUIRE(pitch >= bytes, "%s, dimension %u: %zu elements take %zu bytes, but %s is %zu; increase it", call,
-                    image->dims - 1 - k, p->cl.extent[k], bytes, names[k], pitch);
+                    image->dims - 1 - k, p->extent[k], bytes, names[k], pitch);
         NDR_REQUIRE(k == 0 || !p->pitch[0] || pitch % p->pitch[0] == 0,
                     "%s: %s is %zu; it must be a multiple of %s, %zu", call, names[k], pitch, names[0], p->pitch[0]);
-        NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->cl.extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
+        NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS, ndr_mul_fits(pitch, p->extent[k + 1], &bytes) && bytes <= PTRDIFF_MAX,
                        "%s: with %s %zu the part exceeds the host's address space; reduce it", call, names[k], pitch);
     }
     return NDR_OK;
 }
 
-/* ---- host to device and back ---- */
-
-typedef struct transfer {
-    const char *call;
-    bool writes;
-    ndr_order order;
-    ndr_image *image;
-    const ndr_image_part *given;
-    void *host; /* a write leaves its memory unchanged */
-    part part;
-} transfer;
-
-static ndr_status check_transfer(transfer *t)
-{
-    NDR_TRY(check_use(t->call, t->order.queue, t->image, t->writes));
-    NDR_TRY(check_host_access(t->call, t->image, !t->writes, t->writes));
-    NDR_TRY(read_part(t->call, t->image, t->given, &t->part));
-    if (is_empty(&t->part)) return NDR_OK;
-    NDR_TRY(check_pitches(t->call, t->image, &t->part));
-    NDR_REQUIRE(t->host, "%s: host is NULL, but the part is not empty; pass memory of that size", t->call);
-    return NDR_OK;
-}
+/* ---- transfers ---- */
 
 /* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer, because
  * Mesa 22.3's rusticl takes their origin for a number of bytes. */
 static ndr_bytes bytes_of(const ndr_image *image, const part *p)
 {
-    return (ndr_bytes){ image->buffer, p->cl.origin[0] * image->element_bytes, p->cl.extent[0] * image->element_bytes };
+    return (ndr_bytes){ image->buffer, p->origin[0] * image->element_bytes, p->extent[0] * image->element_bytes };
 }
 
-static ndr_status submit_buffer(ndr_submission *s, const transfer *t)
+static ndr_cl_side side_of(const ndr_image *image, const size_t origin[3])
 {
-    const ndr_bytes b = bytes_of(t->image, &t->part);
-    return t->writes ? ndr_submit_write(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host)
-                     : ndr_submit_read(s, b.buffer->cl, b.offset_bytes, b.size_bytes, t->host);
+    return (ndr_cl_side){ .cl = image->cl, .origin = { origin[0], origin[1], origin[2] } };
 }
 
-/* Some drivers take a row's pitch for the distance of the layers of a 1-D array, others a slice's. */
-static ndr_status submit_image(ndr_submission *s, const transfer *t)
+static ndr_transfer transfer_of(ndr_work work, const ndr_image *image, const part *p)
 {
-    const part *p = &t->part;
-    const ndr_image *image = t->image;
-    const size_t row = image->dims > 1 ? p->pitch[0] : 0;
-    const size_t slice = image->is_row_array ? row : image->dims > 2 ? p->pitch[1] : 0;
-    return (t->writes ? ndr_submit_write_image : ndr_submit_read_image)(s, &p->cl, row, slice, t->host);
+    return (ndr_transfer){ .work = work,
+                           .from = side_of(image, p->origin),
+                           .to = side_of(image, p->origin),
+                           .extent = { p->extent[0], p->extent[1], p->extent[2] },
+                           .element_bytes = image->element_bytes };
 }
 
-static ndr_status submit_transfer(ndr_submission *s, const void *transfer_)
+/* A write leaves the host's memory unchanged. Some drivers take a row's pitch for the distance of the layers of a 1-D
+ * array, others a slice's. */
+static ndr_transfer with_host(bool writes, const ndr_image *image, const part *p, void *host)
 {
-    const transfer *t = transfer_;
-    return (t->image->buffer ? submit_buffer : submit_image)(s, t);
+    const ndr_bytes bytes = bytes_of(image, p);
+    if (image->buffer) return ndr_buffer_transfer(writes ? NDR_WORK_WRITE : NDR_WORK_READ, &bytes, host);
+    ndr_transfer t = transfer_of(writes ? NDR_WORK_WRITE_IMAGE : NDR_WORK_READ_IMAGE, image, p);
+    size_t *const pitch = writes ? t.from.pitch : t.to.pitch;
+    if (image->dims > 1) pitch[0] = p->pitch[0];
+    pitch[1] = image->is_row_array ? pitch[0] : image->dims > 2 ? p->pitch[1] : 0;
+    t.source = t.target = host;
+    return t;
 }
 
-static ndr_status transfer_and_wait(transfer t)
+static ndr_status transfer(const char *call, bool writes, ndr_queue *queue, ndr_image *image,
+                           const ndr_image_part *given, const void *host, ndr_event **event)
 {
-    NDR_TRY(check_transfer(&t));
-    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, NULL);
-    return ndr_command_run_and_wait(&(ndr_command){ &t.order, submit_transfer, &t, NULL });
+    const ndr_order order = ndr_order_of(queue);
+    part p;
+    NDR_TRY(check_use(call, order.queue, image, writes));
+    NDR_TRY(check_host_access(call, image, !writes, writes));
+    NDR_TRY(read_part(call, image, given, &p));
+    if (!is_empty(&p)) NDR_TRY(check_pitches(call, image, &p));
+    NDR_REQUIRE(host || is_empty(&p), "%s: host is NULL, but the part is not empty; pass memory of that size", call);
+    const ndr_transfer t = with_host(writes, image, &p, (void *)(uintptr_t)host);
+    return ndr_transfer_run(&order, &t, true, event);
 }
 
-static ndr_status transfer_async(transfer t, ndr_event **event)
+ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host,
+                           ndr_event **event)
 {
-    NDR_TRY(check_transfer(&t));
-    if (is_empty(&t.part)) return ndr_queue_mark_in(&t.order, event);
-    return ndr_command_run(&(ndr_command){ &t.order, submit_transfer, &t, NULL }, event);
+    return transfer(__func__, true, queue, image, given, host, event);
 }
 
-#define TRANSFER(queue, image_, given_, is_write, memory)                                               \
-    (transfer)                                                                                           \
-    {                                                                                                    \
-        .call = __func__, .writes = is_write, .order = ndr_order_of(queue), .image = (image_), .given = (given_), \
-        .host = (void *)(uintptr_t)(memory)                                                              \
-    }
-
-ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host)
+ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host,
+                          ndr_event **event)
 {
-    return transfer_and_wait(TRANSFER(queue, image, given, true, host));
-}
-
-ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host)
-{
-    return transfer_and_wait(TRANSFER(queue, image, given, false, host));
-}
-
-ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *host,
-                                 ndr_event **event)
-{
-    return transfer_async(TRANSFER(queue, image, given, true, host), event);
-}
-
-ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, void *host,
-                                ndr_event **event)
-{
-    return transfer_async(TRANSFER(queue, image, given, false, host), event);
-}
-
-/* ---- on the device ---- */
-
-typedef struct filling {
-    const ndr_cl_part *part;
-    const void *value;
-} filling;
-
-static ndr_status submit_fill(ndr_submission *s, const void *filling_)
-{
-    const filling *f = filling_;
-    return ndr_submit_fill_image(s, f->part, f->value);
+    return transfer(__func__, false, queue, image, given, host, event);
 }
 
 ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_part *given, const void *value,
@@ -575,8 +524,9 @@ ndr_status ndr_image_fill(ndr_queue *queue, ndr_image *image, const ndr_image_pa
     NDR_TRY(check_use(__func__, order.queue, image, true));
     NDR_REQUIRE_SET(value);
     NDR_TRY(read_part(__func__, image, given, &p));
-    if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    return ndr_command_run(&(ndr_command){ &order, submit_fill, &(filling){ &p.cl, value }, NULL }, event);
+    ndr_transfer t = transfer_of(NDR_WORK_FILL_IMAGE, image, &p);
+    t.source = value;
+    return ndr_transfer_run(&order, &t, false, event);
 }
 
 static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
@@ -594,7 +544,7 @@ static ndr_status refuse_formats(const ndr_image *from, const ndr_image *to)
 
 static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_image *to, const size_t to_origin[3])
 {
-    const size_t *origin = p->cl.origin, *extent = p->cl.extent;
+    const size_t *origin = p->origin, *extent = p->extent;
     NDR_REQUIRE(from->dims == to->dims,
                 "ndr_image_copy: from has %u dimensions, but to has %u; use images of the same dimensions", from->dims,
                 to->dims);
@@ -611,18 +561,6 @@ static ndr_status check_copy(const ndr_image *from, const part *p, const ndr_ima
     return NDR_OK;
 }
 
-typedef struct copying {
-    const ndr_cl_part *part;
-    cl_mem to;
-    const size_t *to_origin;
-} copying;
-
-static ndr_status submit_copy(ndr_submission *s, const void *copying_)
-{
-    const copying *c = copying_;
-    return ndr_submit_copy_image(s, c->part, c->to, c->to_origin);
-}
-
 ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_part *given, ndr_image *to,
                           const size_t *to_origin, ndr_event **event)
 {
@@ -634,23 +572,12 @@ ndr_status ndr_image_copy(ndr_queue *queue, ndr_image *from, const ndr_image_par
     NDR_TRY(read_part("ndr_image_copy, from", from, given, &p));
     if (to_origin) ndr_reverse_dims(to->dims, to_origin, target);
     NDR_TRY(check_copy(from, &p, to, target));
-    if (is_empty(&p)) return ndr_queue_mark_in(&order, event);
-    return ndr_command_run(&(ndr_command){ &order, submit_copy, &(copying){ &p.cl, to->cl, target }, NULL }, event);
+    ndr_transfer t = transfer_of(NDR_WORK_COPY_IMAGE, from, &p);
+    t.to = side_of(to, target);
+    return ndr_transfer_run(&order, &t, false, event);
 }
 
 /* ---- mapping ---- */
-
-/* The pitches that the driver reports, of rows and slices. */
-typedef struct mapped_pitches {
-    ndr_cl_part part;
-    size_t row, slice;
-} mapped_pitches;
-
-static ndr_status submit_map(ndr_submission *s, const ndr_map_request *request, void **host)
-{
-    mapped_pitches *m = request->more;
-    return ndr_submit_map_image(s, &m->part, ndr_map_flags(request->access), host, &m->row, &m->slice);
-}
 
 ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access access, const ndr_image_part *given,
                          ndr_mapped_part *mapped)
@@ -663,31 +590,28 @@ ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access acce
     NDR_TRY(check_host_access(__func__, image, access != NDR_MAP_WRITE, access != NDR_MAP_READ));
     NDR_TRY(read_part(__func__, image, given, &p));
     NDR_REQUIRE(!is_empty(&p), "ndr_image_map: a part of 0 elements has no address; map at least one element");
-    mapped_pitches pitches = { p.cl, 0, 0 };
-    const ndr_map_request request = {
-        .mappings = &image->mappings, .cl = image->cl, .access = access, .submit = submit_map, .more = &pitches
-    };
+    size_t pitch[2] = { 0, 0 }; /* of rows and slices, as the driver reports them */
     void *host;
-    NDR_TRY(image->buffer ? ndr_buffer_map_bytes(&order, bytes_of(image, &p), access, &host)
+    ndr_transfer map = transfer_of(NDR_WORK_MAP_IMAGE, image, &p);
+    map.mapped_pitch = pitch;
+    const ndr_map_request request = { __func__, &image->mappings, &map, { 0 }, access, NULL };
+    NDR_TRY(image->buffer ? ndr_buffer_map_bytes(__func__, &order, bytes_of(image, &p), access, &host)
                           : ndr_map(&order, &request, &host));
     *mapped = (ndr_mapped_part){ .host = host };
-    if (image->dims > 1) mapped->row_pitch_bytes = image->is_row_array ? pitches.slice : pitches.row;
-    if (image->dims > 2) mapped->plane_pitch_bytes = pitches.slice;
+    if (image->dims > 1) mapped->row_pitch_bytes = pitch[image->is_row_array ? 1 : 0];
+    if (image->dims > 2) mapped->plane_pitch_bytes = pitch[1];
     return NDR_OK;
 }
 
-ndr_status ndr_image_unmap_event(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event)
+ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_queue("ndr_image_unmap", order.queue, image));
+    NDR_TRY(check_queue(__func__, order.queue, image));
     const ndr_buffer *buffer = image->buffer;
-    return ndr_unmap(&order, "image", buffer ? &buffer->whole->mappings : &image->mappings,
-                     buffer ? buffer->cl : image->cl, host, event);
-}
-
-ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host)
-{
-    return ndr_image_unmap_event(queue, image, host, NULL);
+    ndr_mappings *const mappings = buffer ? &buffer->whole->mappings : &image->mappings;
+    return ndr_unmap(&order,
+                     &(ndr_unmap_request){ __func__, "image", mappings, buffer ? buffer->cl : image->cl, host, NULL },
+                     event);
 }
 
 /* ---- images made elsewhere ---- */

@@ -12,6 +12,7 @@ set(covered
   "device/cl_error: status failures"
   "device/drivers: catalog"         # why there is no driver or device
   "device/map: buffer view image"
+  "device/transfer: buffer image rect shared"
   "device/user: shared address"
   "launch/args: launch"
   "launch/reduction: reducer"
