@@ -1,12 +1,12 @@
-/* submit.c - enqueues commands, by the forms that do not block. No other file calls clEnqueue*().
- * command.c decides what a command waits for. */
+/* submit.c - enqueues commands, by the forms that do not block; a read may, where the submission says so. No other file
+ * calls clEnqueue*(). command.c decides what a command waits for. */
 #include "device/submit.h"
 #include "device/trace.h"
 
 /* ---- kinds of work ---- */
 
 /* How the log describes a command. */
-typedef enum shape { NAME, BYTES, COPIED_BYTES, ROWS, ELEMENTS } shape;
+typedef enum shape { NAME, SIZE, BYTES, COPIED_BYTES, ROWS, ELEMENTS } shape;
 
 typedef struct work_row {
     const char *function; /* of OpenCL */
@@ -32,10 +32,10 @@ static const work_row works[] = {
     [NDR_WORK_COPY_IMAGE] = { "clEnqueueCopyImage", "transfer", "copy image", ELEMENTS },
     [NDR_WORK_FILL_IMAGE] = { "clEnqueueFillImage", "transfer", "fill image", ELEMENTS },
     [NDR_WORK_MAP_IMAGE] = { "clEnqueueMapImage", "transfer", "map image", ELEMENTS },
-    [NDR_WORK_COPY_SHARED] = { "clEnqueueSVMMemcpy", "transfer", "copy shared", BYTES },
-    [NDR_WORK_MAP_SHARED] = { "clEnqueueSVMMap", "transfer", "map shared", BYTES },
+    [NDR_WORK_COPY_SHARED] = { "clEnqueueSVMMemcpy", "transfer", "copy shared", SIZE },
+    [NDR_WORK_MAP_SHARED] = { "clEnqueueSVMMap", "transfer", "map shared", SIZE },
     [NDR_WORK_UNMAP_SHARED] = { "clEnqueueSVMUnmap", "transfer", "unmap shared", NAME },
-    [NDR_WORK_PREFETCH] = { "clEnqueueSVMMigrateMem", "transfer", "prefetch", BYTES },
+    [NDR_WORK_PREFETCH] = { "clEnqueueSVMMigrateMem", "transfer", "prefetch", SIZE },
 };
 
 const ndr_transfer ndr_marker = { .work = NDR_WORK_MARKER };
@@ -49,6 +49,7 @@ static void log_transfer(const ndr_transfer *t)
     const size_t to = t->to.origin[0] - t->to.before;
     switch (works[t->work].shape) {
     case NAME: ndr_log(NDR_LOG_DEBUG, "command", "%s", name); break;
+    case SIZE: ndr_log(NDR_LOG_DEBUG, "command", "%s, %zu bytes", name, extent[0]); break;
     case BYTES:
         ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu bytes %s byte %zu", name, extent[0],
                 t->work == NDR_WORK_WRITE ? "to" : "from", t->to.cl ? to : from);

@@ -19,7 +19,8 @@ typedef struct ndr_submission {
     bool may_block; /* a read takes the form that blocks */
 } ndr_submission;
 
-/* What a command other than a kernel does, and with which memory: bytes of a buffer if the name does not say more. */
+/* What a command other than a kernel does, and with which memory: bytes of a buffer if the name does not say more. Those
+ * of rectangles, images and shared memory follow in groups. */
 typedef enum ndr_work {
     NDR_WORK_MARKER,
     NDR_WORK_BARRIER,
