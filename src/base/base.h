@@ -1,16 +1,15 @@
-/* base.h - the lowest floor: errors, log, handles, text, hashes, element types, sizes. It does not depend on
- * devices. */
+/* base.h - what all files need of the lowest floor: errors, log, handles, text, hashes, element types, sizes. The floor
+ * does not depend on devices. */
 #ifndef NDR_BASE_H
 #define NDR_BASE_H
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/handle.h"
 #include "base/os.h"
+#include "base/text.h"
 #include "ndr/ndr.h"
-#include "ndr/ndr_image.h"
-#include "shared/core.h"
 
 /* ---- status.c ---- */
 
@@ -91,117 +90,6 @@ void ndr_log_write(ndr_log_level level, const char *id, const char *format, ...)
 /* Pure: refuse a value that NDR_LOG does not accept. */
 ndr_status ndr_log_check(const char *word);
 
-/* ---- handle.c ---- */
-
-/* The kinds of handles: ROW(kind, type, name in sentences). */
-#define NDR_HANDLES(ROW)                                        \
-    ROW(NDR_HANDLE_CONTEXT, ndr_context, "a context")           \
-    ROW(NDR_HANDLE_QUEUE, ndr_queue, "a queue")                 \
-    ROW(NDR_HANDLE_EVENT, ndr_event, "an event")                \
-    ROW(NDR_HANDLE_BUFFER, ndr_buffer, "a buffer")              \
-    ROW(NDR_HANDLE_KERNEL, ndr_kernel, "a kernel")              \
-    ROW(NDR_HANDLE_PREPARED, ndr_prepared, "a prepared launch") \
-    ROW(NDR_HANDLE_IMAGE, ndr_image, "an image")                \
-    ROW(NDR_HANDLE_SAMPLER, ndr_sampler, "a sampler")           \
-    ROW(NDR_HANDLE_SHARED, ndr_shared, "a shared allocation")
-
-#define NDR_HANDLE_ENUMERATOR_(kind, type, name) kind,
-typedef enum ndr_handle_kind {
-    NDR_HANDLE_NONE, /* not a handle */
-    NDR_HANDLES(NDR_HANDLE_ENUMERATOR_)
-} ndr_handle_kind;
-
-#define NDR_HANDLE_CASE_(kind, type, name) type * : kind, const type * : kind,
-#define NDR_HANDLE_KIND(pointer) _Generic((pointer), NDR_HANDLES(NDR_HANDLE_CASE_) default : NDR_HANDLE_NONE)
-
-extern atomic_bool ndr_handles_checked; /* set when the first checked context is opened */
-static inline bool ndr_handles_are_checked(void)
-{
-    return atomic_load_explicit(&ndr_handles_checked, memory_order_relaxed);
-}
-
-/* Count contexts. Handles of unchecked contexts are not listed, so while there is one, a pointer that is not listed
- * may still be a valid handle. */
-void ndr_handles_add_context(bool is_checked);
-void ndr_handles_remove_context(bool is_checked);
-
-/* Return zeroed memory for a handle, or NULL without memory. The struct begins with a uint64_t for the seal. The
- * handle is listed if it is checked. */
-void *ndr_handle_new(ndr_handle_kind kind, size_t size_bytes, bool is_checked);
-
-/* The owner destroys a handle: return whether there is one to destroy. Where handles are checked, a handle that is
- * not live records a sentence, is counted as a mistake, and must not be touched. */
-bool ndr_handle_retire(ndr_handle_kind kind, const void *handle, const char *call);
-
-/* Free a handle's memory. The memory of a listed handle goes through the quarantine first. */
-void ndr_handle_free(void *handle);
-
-/* Refuse a handle that is not a live one of its kind: "CALL: NAME is a buffer that has been destroyed", or without NAME
- * if `name` is NULL. A destroyed context stays live as long as one of its objects is, and a destroyed event as long as
- * something waits for it. */
-ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
-    __attribute__((cold));
-
-/* For refusals of a buffer of another context: the other cause that such a difference has where a handle is not listed,
- * because the memory of a destroyed one may contain anything. "" if all handles are listed. */
-const char *ndr_handle_or_destroyed(void);
-
-/* For functions that return no status. False for NULL, too. */
-#define NDR_IS_LIVE(pointer)        \
-    ((pointer)                      \
-     && (!ndr_handles_are_checked() \
-         || ndr_handle_require(NDR_HANDLE_KIND(pointer), (pointer), __func__, #pointer) == NDR_OK))
-
-#define NDR_REQUIRE_LIVE(kind, handle, call, name)                                                    \
-    do {                                                                                              \
-        if (ndr_handles_are_checked()) NDR_TRY(ndr_handle_require((kind), (handle), (call), (name))); \
-    } while (0)
-
-/* ---- text.c ---- */
-
-/* A growing string; {0} is empty. After a failed append it is marked as failed and later appends do nothing, so
- * callers check once, when they use the result. */
-typedef struct ndr_text {
-    char *chars; /* NULL while empty */
-    size_t length, capacity;
-    bool failed;
-} ndr_text;
-
-void ndr_text_add(ndr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void ndr_text_add_v(ndr_text *text, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count);
-void ndr_text_clear(ndr_text *text); /* set to empty; keep the memory */
-void ndr_text_free(ndr_text *text);
-
-/* "1000" or "(16, 8)": sizes in libndr's order, as sentences print them. */
-typedef struct ndr_size_text {
-    char chars[80];
-} ndr_size_text;
-ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3]);
-
-/* Append the mistakes that ndr_handle_retire() counted, in one line; append nothing if there were none. */
-void ndr_handle_print_mistakes(ndr_text *out);
-
-/* How many characters must be added, removed or replaced to make one of the other; SIZE_MAX for longer texts than names
- * of files. */
-size_t ndr_text_distance(const char *a, const char *b);
-
-bool ndr_text_equal_ignoring_case(const char *a, const char *b);
-bool ndr_text_contains_ignoring_case(const char *text, const char *part);
-
-/* For text whose blanks are all ' '. Skip blanks; skip `token` and blanks, or return NULL if there is another token;
- * the length of the name at `at`. */
-const char *ndr_word_skip_blanks(const char *at);
-const char *ndr_word_take(const char *at, const char *token);
-size_t ndr_word_length(const char *at);
-bool ndr_word_is_one_of(const char *at, const char *const *words); /* `words` ends with NULL */
-
-/* Whether a character may be part of a name; the next name that starts with `start`; the next name that equals
- * `word`; NULL if there is none. */
-bool ndr_word_has(char c);
-const char *ndr_word_find_start(const char *text, const char *start);
-const char *ndr_word_find(const char *text, const char *word);
-
 /* ---- hash.c ---- */
 
 /* Identifies a text without keeping it. */
@@ -211,104 +99,6 @@ typedef struct ndr_hash {
 
 ndr_hash ndr_hash_bytes(const void *bytes, size_t count);
 bool ndr_hash_equal(ndr_hash a, ndr_hash b);
-
-/* ---- disk.c ---- */
-
-enum { NDR_DISK_MIB = 256, NDR_DISK_ENTRY_BYTES = 128 << 20 };
-
-extern const char ndr_library_build[]; /* version and a hash of the sources; generated by cmake/library_build.cmake */
-
-/* The store on disk. Threads may use one at the same time, and processes one folder. docs/cache.md is for users. */
-typedef struct ndr_disk {
-    ndr_text folder; /* empty: nothing is kept */
-    uint64_t limit_bytes;
-    atomic_bool has_grown;
-    ndr_file_info root; /* of all paths when it was opened */
-} ndr_disk;
-
-/* Pure: refuse values that NDR_CACHE and NDR_CACHE_MIB do not accept; NULL or "": unset. */
-ndr_status ndr_disk_check(const char *folder, const char *mib);
-
-/* Read NDR_CACHE, NDR_CACHE_MIB, which are checked, XDG_CACHE_HOME and HOME; log why there is no folder. */
-void ndr_disk_open(ndr_disk *disk);
-
-/* Remove what was not used for longest if all files together exceed the limit. */
-void ndr_disk_close(ndr_disk *disk);
-
-/* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there,
- * the log has the reason. */
-bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
-
-/* Whether ndr_disk_put() may succeed, before a value is made; false: it cannot, and the log has the reason. */
-bool ndr_disk_can_put(const ndr_disk *disk);
-
-/* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */
-bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes);
-
-/* ---- tally.c ---- */
-
-enum { NDR_TALLY_BUCKETS = 61 * 16, NDR_TALLY_MAX_NAMES = 500 };
-
-/* Durations under one name. All zeros: none. */
-typedef struct ndr_tally {
-    struct ndr_tally *next;
-    const char *category; /* "kernel", "transfer", "region" */
-    uint64_t count, min_ns, max_ns, total_ns;
-    uint64_t bytes, flops; /* declared for all of them together */
-    uint64_t buckets[NDR_TALLY_BUCKETS];
-    char name[];
-} ndr_tally;
-
-/* A region contains commands that have tallies of their own. */
-static inline bool ndr_tally_is_region(const ndr_tally *tally) { return *tally->category == 'r'; }
-
-void ndr_tally_add(ndr_tally *tally, uint64_t ns);
-
-/* Within 3.2 % of the lower median. */
-uint64_t ndr_tally_median_ns(const ndr_tally *tally);
-
-/* Get the tally of that name; make it if there is none. If the list has NDR_TALLY_MAX_NAMES, new names share
- * "(others)". NULL: there is no memory. `category` is a constant. */
-ndr_tally *ndr_tally_get(ndr_tally **list, const char *category, const char *name);
-void ndr_tallies_free(ndr_tally **list);
-
-/* Append the table: commands, then regions, each by total. Shares are of the total of all commands. */
-void ndr_tallies_print(const ndr_tally *list, ndr_text *out);
-
-/* ---- timeline.c ---- */
-
-enum { NDR_TIMELINE_BYTES = 1 << 30, NDR_JSON_TEXT_BYTES = 240 };
-
-/* A JSON value in the making; all zeros: empty. `is_cut`: it does not fit. */
-typedef struct ndr_json {
-    size_t length;
-    bool is_cut;
-    char chars[1024];
-} ndr_json;
-
-void ndr_json_add_chars(ndr_json *json, const char *raw, size_t length);
-static inline void ndr_json_add(ndr_json *json, const char *raw) { ndr_json_add_chars(json, raw, strlen(raw)); }
-void ndr_json_add_number(ndr_json *json, uint64_t number);
-void ndr_json_add_us(ndr_json *json, int64_t ns); /* as microseconds; 0 if it is less */
-
-/* In quotes, escaped; bytes that are not UTF-8 become U+FFFD. A longer text ends in "..." after NDR_JSON_TEXT_BYTES. */
-void ndr_json_add_text(ndr_json *json, const char *text);
-
-/* The file of a trace. */
-typedef struct ndr_timeline {
-    int file;
-    ndr_hash path;
-    uint64_t size_bytes, lost; /* written; records that are not in the file */
-    bool is_full;              /* nothing more is written, and the log has the reason */
-    size_t used;
-    char page[4096]; /* `used` bytes wait to be written */
-} ndr_timeline;
-
-/* Make the file, over an earlier one; or continue it, if it is the process's latest: 0, or an errno. */
-int ndr_timeline_open(ndr_timeline *timeline, const char *path);
-void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record);
-void ndr_timeline_flush(ndr_timeline *timeline);
-void ndr_timeline_close(ndr_timeline *timeline);
 
 /* ---- dtype.c ---- */
 
@@ -332,6 +122,10 @@ uint16_t ndr_half_bits(float value);
 static inline size_t ndr_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 static inline size_t ndr_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t ndr_max_size(size_t a, size_t b) { return a > b ? a : b; }
+static inline size_t ndr_clamp_size(size_t a, size_t low, size_t high)
+{
+    return ndr_max_size(low, ndr_min_size(a, high));
+}
 
 /* False if the sum or product overflows; `*out` is valid only if it fits. */
 static inline bool ndr_add_fits(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }

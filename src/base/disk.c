@@ -2,7 +2,7 @@
  *
  * An entry is one file. Processes and threads share the folder without a lock: a file appears whole, because it is
  * renamed, and is checked before it is used. A failure is logged; the caller then works without the entry. */
-#include "base/base.h"
+#include "base/disk.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* os.c - the operating system: POSIX, and Windows with MinGW-w64's POSIX threads, where only the syntax is checked. */
 #define _GNU_SOURCE /* dladdr() */
 #include "base/base.h"
+#include "shared/core.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* tally.c - counts durations by name, in constant memory for each name, and prints them as a table. */
-#include "base/base.h"
+#include "base/tally.h"
 
 #include <stdio.h>
 #include <stdlib.h>

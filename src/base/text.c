@@ -9,21 +9,13 @@
 
 static bool reserve(ndr_text *text, size_t extra)
 {
-    if (text->failed) return false;
-    size_t needed;
-    if (!ndr_add_fits(text->length, extra, &needed) || needed > SIZE_MAX / 4) {
-        text->failed = true;
-        return false;
-    }
-    if (needed < text->capacity) return true;
-
-    size_t capacity = text->capacity ? text->capacity : 256;
+    size_t needed, capacity = text->capacity ? text->capacity : 256;
+    text->failed |= !ndr_add_fits(text->length, extra, &needed) || needed > SIZE_MAX / 4;
+    if (text->failed || needed < text->capacity) return !text->failed;
     while (capacity <= needed) capacity *= 2;
     char *chars = realloc(text->chars, capacity);
-    if (!chars) {
-        text->failed = true;
-        return false;
-    }
+    text->failed = !chars;
+    if (!chars) return false;
     text->chars = chars;
     text->capacity = capacity;
     return true;

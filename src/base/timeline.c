@@ -2,7 +2,7 @@
  *
  * The format allows the closing bracket to be missing. A killed process can tear a write where a page of the file ends,
  * so each write stays inside one page: blanks fill the page if the next record would not fit. */
-#include "base/base.h"
+#include "base/timeline.h"
 
 #include <stdio.h>
 #include <string.h>

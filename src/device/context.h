@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/disk.h"
 #include "device/attachment.h"
 #include "device/caps.h"
 #include "device/catalog.h"

@@ -3,6 +3,8 @@
  * Each command has an event. Events that have ended are read at later commands and at waits, in batches; libndr waits
  * for them only when the context ends. If the process ends first, the trace has what was read until then. A process has
  * one trace at a time, and one lock guards all of it. */
+#include "base/tally.h"
+#include "base/timeline.h"
 #include "device/clock.h"
 #include "device/context.h"
 #include "device/event.h"

@@ -1,10 +1,11 @@
 /* core.c - what a core of a CPU has: vector registers, multiply-add, caches. */
 #include "device/context.h"
-#include "ops/ops.h"
+#include "ops/choices.h"
+#include "program/program.h"
 
 /* ---- from instructions to registers ---- */
 
-/* The first row whose features are all there. */
+/* The first entry whose features are all there. */
 static const struct {
     unsigned features, vector_bytes, registers;
     bool fuses;
@@ -26,33 +27,6 @@ ndr_core ndr_core_of(unsigned features)
                        .fuses = kinds[i].fuses,
                        .first_cache_bytes = FIRST_CACHE_BYTES,
                        .second_cache_bytes = SECOND_CACHE_BYTES };
-}
-
-/* ---- the state of a context ---- */
-
-typedef struct known_core {
-    ndr_attachment base; /* of the context; its lock is held to write */
-    atomic_bool is_known;
-    ndr_core core;
-} known_core;
-
-static const ndr_attachment_kind kind = { "a core", sizeof(known_core), NDR_LOCK_CORE, NULL, NULL };
-
-static ndr_status get_state(ndr_context *context, known_core **out)
-{
-    ndr_attachment *found;
-    NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
-    *out = (known_core *)found;
-    return NDR_OK;
-}
-
-/* Threads that look at the same time find the same core: the first one keeps it. */
-static void keep_core(known_core *state, const ndr_core *core)
-{
-    ndr_mutex_lock(&state->base.lock);
-    if (!atomic_load(&state->is_known)) state->core = *core;
-    atomic_store(&state->is_known, true);
-    ndr_mutex_unlock(&state->base.lock);
 }
 
 /* ---- probing ---- */
@@ -81,36 +55,33 @@ static ndr_status probe(ndr_context *context, unsigned *features)
 static ndr_core core_here(const ndr_caps *caps, unsigned features)
 {
     ndr_core core = ndr_core_of(features);
-    const size_t first = is_the_host(caps) ? ndr_cpu_cache_bytes(1) : 0;
-    const size_t second = is_the_host(caps) ? ndr_cpu_cache_bytes(2) : 0;
-    if (first) core.first_cache_bytes = first;
-    if (second) core.second_cache_bytes = second;
+    if (!is_the_host(caps)) return core;
+    if (ndr_cpu_cache_bytes(1)) core.first_cache_bytes = ndr_cpu_cache_bytes(1);
+    if (ndr_cpu_cache_bytes(2)) core.second_cache_bytes = ndr_cpu_cache_bytes(2);
     return core;
-}
-
-static ndr_status find_core(ndr_context *context, known_core *state)
-{
-    unsigned features = 0;
-    if (!ndr_op_lacks_vectors(&context->caps, NULL)) NDR_TRY(probe(context, &features));
-    const ndr_core core = core_here(&context->caps, features);
-    keep_core(state, &core);
-    return NDR_OK;
 }
 
 ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
 {
-    known_core *state;
-    NDR_TRY(get_state(context, &state));
-    if (!atomic_load(&state->is_known)) NDR_TRY(find_core(context, state));
-    *core = state->core;
+    ndr_choices *c;
+    unsigned features = 0;
+    NDR_TRY(ndr_choices_get(context, &c));
+    if (!atomic_load(&c->has_core)) {
+        if (ndr_has_vectors(&context->caps)) NDR_TRY(probe(context, &features));
+        ndr_mutex_lock(&c->base.lock); /* threads that look at the same time find the same: the first one keeps it */
+        if (!atomic_load(&c->has_core)) c->core = core_here(&context->caps, features);
+        atomic_store(&c->has_core, true);
+        ndr_mutex_unlock(&c->base.lock);
+    }
+    *core = c->core;
     return NDR_OK;
 }
 
 ndr_status ndr_core_force(ndr_context *context, unsigned features)
 {
-    known_core *state;
-    NDR_TRY(get_state(context, &state));
-    state->core = core_here(&context->caps, features);
-    atomic_store(&state->is_known, features != 0);
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    c->core = core_here(&context->caps, features);
+    atomic_store(&c->has_core, features != 0);
     return NDR_OK;
 }

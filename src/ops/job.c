@@ -1,43 +1,64 @@
-/* job.c - runs one request: its kernels, its workspace and its launches in order. */
+/* job.c - runs one request by one variant: plan, kernels, workspace, launches. */
 #include "device/context.h"
 #include "device/queue.h"
 #include "device/turns.h"
-#include "ops/ops.h"
+#include "ops/job.h"
 
 /* ---- kernels ---- */
 
-ndr_status ndr_op_get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
+static ndr_status get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
-    const ndr_kernel_desc desc = { .name = name, .bundled = job->row->file, .options = job->plan.options };
+    const ndr_kernel_desc desc = { .name = name, .bundled = job->of.variant->file, .options = job->plan.options };
     return ndr_kernel_get(job->context, &desc, kernel);
 }
 
 static void plan_for_groups_of(ndr_op_job *job, size_t items)
 {
-    if (job->caps != &job->smaller) job->smaller = *job->caps;
+    if (job->of.caps != &job->smaller) job->smaller = *job->of.caps;
     job->smaller.info.max_group_size = items;
-    job->caps = &job->smaller;
-    job->row->plan(job->caps, job->request, &job->plan);
+    job->of.caps = &job->smaller;
+    job->of.variant->plan(&job->of, &job->plan);
 }
 
-/* Ends, because each plan has smaller groups than the one before. */
-ndr_status ndr_op_get_main_kernel(ndr_op_job *job, ndr_kernel **kernel)
+/* The largest group of a kernel is known only after it is built. If that is smaller than the plan's, plan again with
+ * it. */
+static ndr_status plan_and_get_kernel(ndr_op_job *job)
 {
-    for (;;) {
-        NDR_TRY(ndr_op_get_kernel(job, job->row->kernel, kernel));
-        const size_t limit = ndr_max_size(1, (*kernel)->info.max_group_size);
-        const ndr_range *local = &job->plan.range.local;
-        if (ndr_sizes_product(local->dims, local->size) <= limit) return NDR_OK;
-        plan_for_groups_of(job, limit);
+    job->of.variant->plan(&job->of, &job->plan);
+    if (!job->of.variant->kernel) return NDR_OK;
+    for (size_t before = SIZE_MAX;;) {
+        NDR_TRY(get_kernel(job, job->of.variant->kernel, &job->kernel));
+        const size_t most = ndr_max_size(1, job->kernel->info.max_group_size);
+        const size_t items = ndr_sizes_product(job->plan.range.local.dims, job->plan.range.local.size);
+        if (items <= most || items >= before) return NDR_OK;
+        before = items;
+        plan_for_groups_of(job, most);
     }
 }
 
-/* ---- workspace ---- */
-
-ndr_status ndr_op_borrow(ndr_op_job *job)
+static ndr_status get_others(ndr_op_job *job)
 {
-    if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->row->kernel)); /* without the workspace */
-    return ndr_workspace_borrow(job->queue, job->plan.workspace_bytes, &job->workspace);
+    for (unsigned i = 0; i < NDR_OTHER_KERNELS && job->of.variant->others[i]; ++i)
+        NDR_TRY(get_kernel(job, job->of.variant->others[i], &job->others[i]));
+    return NDR_OK;
+}
+
+ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *context, const void *request,
+                                ndr_kernel **kernel)
+{
+    ndr_op_job job = { .of = { variant, &context->caps, request }, .context = context };
+    NDR_TRY(plan_and_get_kernel(&job));
+    *kernel = job.kernel;
+    return NDR_OK;
+}
+
+/* ---- the workspace ---- */
+
+/* After the kernels are got: other threads wait for it until the job is done. */
+static ndr_status borrow(ndr_op_job *job)
+{
+    if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->of.variant->kernel)); /* without it */
+    return ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace);
 }
 
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job)
@@ -45,14 +66,16 @@ ndr_arg ndr_op_workspace_arg(const ndr_op_job *job)
     return job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
 }
 
+unsigned ndr_op_take_slot(ndr_op_job *job) { return job->workspace ? ndr_workspace_take_slot(job->workspace) : 0; }
+
 /* ---- launches ---- */
 
 /* The first launch waits for what the caller named. Out of order it also waits for the previous user of the workspace,
  * and each other launch for the one before. */
 static ndr_order next_order(const ndr_op_job *job)
 {
-    ndr_order order = job->launches == 0 ? *job->order : (ndr_order){ .queue = job->queue };
-    if (!job->queue->is_out_of_order) return order;
+    ndr_order order = job->launches == 0 ? *job->order : (ndr_order){ .queue = job->order->queue };
+    if (!order.queue->is_out_of_order) return order;
     order.also = job->event ? job->event : job->workspace ? ndr_workspace_busy_until(job->workspace) : NULL;
     return order;
 }
@@ -67,4 +90,45 @@ ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_ran
     ++job->launches;
     job->event = ndr_event_join(job->event, done);
     return NDR_OK;
+}
+
+/* Members that are not set here are set before use. */
+static void open_job(ndr_op_job *job, const ndr_op_variant *variant, const ndr_order *order, const void *request,
+                     bool has_event)
+{
+    job->context = order->queue->context;
+    job->of = (ndr_op_case){ variant, &job->context->caps, request };
+    job->order = order;
+    job->others[0] = job->others[1] = NULL;
+    job->workspace = NULL;
+    job->keeps_events = has_event || order->queue->is_out_of_order;
+    job->launches = 0;
+    job->event = NULL;
+}
+
+static ndr_status run_instead(const ndr_op_variant *variant, const ndr_order *order, const void *request,
+                              ndr_event **event)
+{
+    ndr_log(NDR_LOG_INFO, "op.row", "%.*s: %s instead of %s: %s", (int)strcspn(variant->file, "/"), variant->file,
+            variant->instead->name, variant->name, ndr_last_error());
+    return ndr_op_run_variant(variant->instead, order, request, event);
+}
+
+ndr_status ndr_op_run_variant(const ndr_op_variant *variant, const ndr_order *order, const void *request,
+                              ndr_event **event)
+{
+    ndr_op_job job;
+    open_job(&job, variant, order, request, event != NULL);
+    NDR_TRY(plan_and_get_kernel(&job));
+    if (job.plan.workspace_bytes) {
+        NDR_TRY(get_others(&job));
+        const ndr_status status = borrow(&job);
+        if (status != NDR_OK && !variant->instead) return status;
+        if (status != NDR_OK) return run_instead(variant, order, request, event);
+    }
+    const ndr_status status = variant->launch(&job);
+    if (job.workspace) ndr_workspace_return(job.workspace, order->queue->is_out_of_order ? job.event : NULL);
+    if (status == NDR_OK && event) *event = job.event;
+    else ndr_event_destroy(job.event);
+    return status;
 }

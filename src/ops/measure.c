@@ -1,15 +1,17 @@
-/* measure.c - measures the rows of an operation on a sample, in turn, and finds the fastest. */
+/* measure.c - measures the variants of an operation on a sample, in turn, and finds the fastest. */
 #include "device/context.h"
 #include "device/queue.h"
-#include "ops/ops.h"
+#include "ops/choices.h"
+#include "ops/measure.h"
+#include "ops/select.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_ROWS = 16, ROUNDS = 9, MIN_ROUNDS = 3 };
+enum { MAX_VARIANTS = 16, ROUNDS = 9, MIN_ROUNDS = 3 };
 
 typedef struct candidate {
-    const ndr_op_row *row;
+    const ndr_op_variant *variant;
     double seconds[ROUNDS]; /* of one run of the whole sample */
     size_t rounds;
 } candidate;
@@ -20,93 +22,87 @@ typedef struct tuning {
     const ndr_op_sample *sample;
     unsigned lacks;
     int64_t end_ns;
-    candidate candidates[MAX_ROWS]; /* the list's row first */
+    candidate candidates[MAX_VARIANTS]; /* the list's variant first */
     size_t count;
 } tuning;
 
 static bool is_over(const tuning *t) { return t->sample->clock_ns() >= t->end_ns; }
 
 /* Seconds for one of `runs` runs, from the first call to the end of the last command. */
-static ndr_status time_runs(const tuning *t, const ndr_op_row *row, const void *request, size_t runs, double *seconds)
+static ndr_status time_runs(const tuning *t, const ndr_op_variant *v, const void *request, size_t runs, double *seconds)
 {
     const int64_t begin = t->sample->clock_ns();
-    for (size_t i = 0; i < runs; ++i) NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = t->queue }, request, NULL));
+    for (size_t i = 0; i < runs; ++i) NDR_TRY(ndr_op_run_variant(v, &(ndr_order){ .queue = t->queue }, request, NULL));
     NDR_TRY(ndr_queue_finish(t->queue));
     *seconds = (double)(t->sample->clock_ns() - begin) * 1e-9 / (double)runs;
     return NDR_OK;
 }
 
-/* ---- which rows ---- */
+/* ---- which variants ---- */
 
-/* Build the row's kernels, and estimate the seconds of the whole from its part: the least of a few short runs. */
-static ndr_status estimate(const tuning *t, const ndr_op_row *row, double *seconds)
+/* Build the variant's kernels, and estimate the seconds of the whole from its part: the least of a few short runs. */
+static ndr_status estimate(const tuning *t, const ndr_op_variant *v, double *seconds)
 {
     enum { RUNS = 3 };
     double run = 0;
     *seconds = HUGE_VAL;
-    NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
-    for (size_t i = 0; i < RUNS; ++i) {
-        NDR_TRY(time_runs(t, row, t->sample->part, 1, &run));
-        if (run < *seconds) *seconds = run;
+    for (size_t i = 0; i <= RUNS; ++i) {
+        NDR_TRY(time_runs(t, v, t->sample->part, 1, &run));
+        if (i > 0 && run < *seconds) *seconds = run; /* the first one builds */
     }
     *seconds *= (double)t->sample->part_count;
     return NDR_OK;
 }
 
-static ndr_status check_row(const tuning *t, const ndr_op_row *row, bool *is_right)
-{
-    NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = t->queue }, t->sample->whole, NULL));
-    return t->sample->check(t->queue, t->sample->whole, is_right);
-}
-
-/* Add the row if it is right, and not many times slower than the list's row. */
-static ndr_status add_candidate(tuning *t, const ndr_op_row *row, double limit_seconds, double *seconds)
+/* Add the variant if it is right, and not many times slower than the list's. */
+static ndr_status add_candidate(tuning *t, const ndr_op_variant *v, double limit_seconds, double *seconds)
 {
     bool is_right = false;
-    NDR_TRY(estimate(t, row, seconds));
+    NDR_TRY(estimate(t, v, seconds));
     if (*seconds > limit_seconds) return NDR_OK;
-    NDR_TRY(check_row(t, row, &is_right));
-    if (!is_right) return ndr_fail(NDR_DRIVER_ERROR, "row %s gives a wrong result", row->name);
-    t->candidates[t->count++] = (candidate){ .row = row };
+    NDR_TRY(ndr_op_run_variant(v, &(ndr_order){ .queue = t->queue }, t->sample->whole, NULL));
+    NDR_TRY(t->sample->check(t->queue, t->sample->whole, &is_right));
+    if (!is_right) return ndr_fail(NDR_DRIVER_ERROR, "variant %s gives a wrong result", v->name);
+    t->candidates[t->count++] = (candidate){ .variant = v };
     return NDR_OK;
 }
 
-/* The row of the list, or `preferred` if that can run the sample. */
-static const ndr_op_row *select_row(const tuning *t, const ndr_op_row *preferred)
+/* That of the list, or `preferred` if that can run the sample. */
+static const ndr_op_variant *select_variant(const tuning *t, const ndr_op_variant *preferred)
 {
     return ndr_op_select(t->operation, &t->queue->context->caps, t->lacks, preferred, t->sample->whole);
 }
 
 /* On a device without vector registers for each item, a kernel that is written for them may take minutes to build. */
-static bool may_take_minutes(const tuning *t, const ndr_op_row *row)
+static bool may_take_minutes(const tuning *t, const ndr_op_variant *v)
 {
-    const ndr_caps *caps = &t->queue->context->caps;
-    const char *reason = row->unsuited ? row->unsuited(caps, t->sample->whole) : NULL;
-    return reason && reason == ndr_op_lacks_vectors(caps, t->sample->whole);
+    const ndr_op_case of = { v, &t->queue->context->caps, t->sample->whole };
+    const char *reason = v->unsuited ? v->unsuited(&of) : NULL;
+    return reason && reason == ndr_op_lacks_vectors(&of);
 }
 
-/* Rows that use more than OpenCL C must be right first: a sample is not as hard as their proof. */
-static ndr_status prove_rows(tuning *t)
+/* Variants that use more than OpenCL C must be right first: a sample is not as hard as their proof. */
+static ndr_status prove_variants(const tuning *t)
 {
-    for (size_t i = 0; i < t->operation->row_count; ++i) {
-        const ndr_op_row *row = t->operation->rows[i];
+    for (size_t i = 0; i < t->operation->variant_count; ++i) {
+        const ndr_op_variant *v = t->operation->variants[i];
         bool is_right;
-        if (select_row(t, row) == row) NDR_TRY(ndr_op_prove(t->operation, t->queue->context, row, &is_right));
+        if (select_variant(t, v) == v) NDR_TRY(ndr_op_prove(t->operation, t->queue->context, v, &is_right));
     }
-    return ndr_op_get_needs(t->queue->context, NDR_NEEDS_LACKING, &t->lacks);
+    return NDR_OK;
 }
 
-/* A row that fails is left out: the list's row is enough. */
+/* A variant that fails is left out: the list's is enough. */
 static void add_others(tuning *t, double listed_seconds)
 {
     enum { HOPELESS = 4 };
-    const ndr_op_row *listed = t->candidates[0].row;
-    for (size_t i = 0; i < t->operation->row_count && t->count < MAX_ROWS && !is_over(t); ++i) {
-        const ndr_op_row *row = t->operation->rows[i];
+    const ndr_op_variant *listed = t->candidates[0].variant;
+    for (size_t i = 0; i < t->operation->variant_count && t->count < MAX_VARIANTS && !is_over(t); ++i) {
+        const ndr_op_variant *v = t->operation->variants[i];
         double seconds;
-        if (row == listed || select_row(t, row) != row || may_take_minutes(t, row)) continue;
-        if (add_candidate(t, row, HOPELESS * listed_seconds, &seconds) == NDR_OK) continue;
-        ndr_log(NDR_LOG_WARN, "op.tune", "%s: %s is left out: %s", t->operation->name, row->name, ndr_last_error());
+        if (v == listed || select_variant(t, v) != v || may_take_minutes(t, v)) continue;
+        if (add_candidate(t, v, HOPELESS * listed_seconds, &seconds) == NDR_OK) continue;
+        ndr_log(NDR_LOG_WARN, "op.tune", "%s: %s is left out: %s", t->operation->name, v->name, ndr_last_error());
     }
 }
 
@@ -120,16 +116,15 @@ static size_t runs_for(double seconds)
     return seconds * MAX_RUNS > measurement ? (size_t)(measurement / seconds) + 1 : MAX_RUNS;
 }
 
-/* The list's row is measured once at least: its time is reported. */
+/* The list's variant is measured once at least: its time is reported. */
 static ndr_status measure(tuning *t, size_t runs)
 {
-    for (size_t round = 0; round < ROUNDS; ++round)
-        for (size_t i = 0; i < t->count; ++i) {
-            candidate *c = &t->candidates[i];
-            if (is_over(t) && t->candidates[0].rounds > 0) return NDR_OK;
-            NDR_TRY(time_runs(t, c->row, t->sample->whole, runs, &c->seconds[c->rounds]));
-            ++c->rounds;
-        }
+    for (size_t i = 0; i < ROUNDS * t->count; ++i) {
+        candidate *c = &t->candidates[i % t->count];
+        if (is_over(t) && i > 0) return NDR_OK;
+        NDR_TRY(time_runs(t, c->variant, t->sample->whole, runs, &c->seconds[c->rounds]));
+        ++c->rounds;
+    }
     return NDR_OK;
 }
 
@@ -149,12 +144,13 @@ static double median(candidate *c)
 static void choose(tuning *t, ndr_op_winner *winner)
 {
     const double margin = 0.97; /* smaller differences are noise */
-    *winner = (ndr_op_winner){ .row = t->candidates[0].row, .listed = t->candidates[0].row };
-    winner->seconds = winner->listed_seconds = median(&t->candidates[0]);
+    const ndr_op_variant *listed = t->candidates[0].variant;
+    const double listed_seconds = median(&t->candidates[0]);
+    *winner = (ndr_op_winner){ listed, listed, listed_seconds, listed_seconds };
     for (size_t i = 1; i < t->count && t->candidates[i].rounds >= MIN_ROUNDS; ++i) {
         const double seconds = median(&t->candidates[i]);
-        if (seconds > margin * winner->listed_seconds || seconds > winner->seconds) continue;
-        winner->row = t->candidates[i].row;
+        if (seconds > margin * listed_seconds || seconds > winner->seconds) continue;
+        winner->variant = t->candidates[i].variant;
         winner->seconds = seconds;
     }
 }
@@ -162,14 +158,15 @@ static void choose(tuning *t, ndr_op_winner *winner)
 ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, const ndr_op_sample *sample,
                           double max_seconds, ndr_op_winner *winner)
 {
-    tuning t = { .operation = operation,
-                 .queue = queue,
-                 .sample = sample,
-                 .end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9) };
+    const int64_t end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9);
+    tuning t = { .operation = operation, .queue = queue, .sample = sample, .end_ns = end_ns };
+    ndr_choices *choices;
     double seconds;
-    NDR_TRY(ndr_op_get_needs(queue->context, NDR_NEEDS_LACKING, &t.lacks));
-    NDR_TRY(prove_rows(&t));
-    NDR_TRY(add_candidate(&t, select_row(&t, NULL), HUGE_VAL, &seconds));
+    NDR_TRY(ndr_choices_get(queue->context, &choices));
+    t.lacks = atomic_load(&choices->lacks);
+    NDR_TRY(prove_variants(&t));
+    t.lacks = atomic_load(&choices->lacks);
+    NDR_TRY(add_candidate(&t, select_variant(&t, NULL), HUGE_VAL, &seconds));
     add_others(&t, seconds);
     NDR_TRY(measure(&t, runs_for(seconds)));
     choose(&t, winner);

@@ -2,7 +2,7 @@
 #include "device/buffer.h"
 #include "device/map.h"
 #include "device/queue.h"
-#include "ops/ops.h"
+#include "ops/operand.h"
 
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
 

@@ -1,6 +1,6 @@
 /* sized.c - the exported forms of the functions whose structs may grow. The caller's header may be older or newer than
  * the library: each passes the size that its struct has there. */
-#include "ops/ops.h"
+#include "launch/launch.h"
 #include "ndr/ndr_shared.h"
 
 #include <stdlib.h>

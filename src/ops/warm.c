@@ -1,7 +1,7 @@
 /* warm.c - ndr_cache_warm(): builds programs in threads and puts them into the store on disk. */
 #include "device/catalog.h"
 #include "device/context.h"
-#include "ops/ops.h"
+#include "ops/warm.h"
 
 #include <stdlib.h>
 
@@ -89,8 +89,7 @@ static void *work(void *argument)
     warming *w = me->w;
     for (size_t first; (first = take_key(w)) < w->count;)
         for (size_t i = first; i < w->count; ++i)
-            if (ndr_hash_equal(w->keys[i], w->keys[first]))
-                report(w, i, build_and_keep(me->context, &w->descs[i]));
+            if (ndr_hash_equal(w->keys[i], w->keys[first])) report(w, i, build_and_keep(me->context, &w->descs[i]));
     return NULL;
 }
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "ops/ops.h"
+#include "launch/launch.h"
 #include "shared/split.h"
 
 enum { NUMBER = 7 }; /* what a mark holds that is set */

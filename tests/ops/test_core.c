@@ -2,7 +2,9 @@
 #include "support.h"
 
 #include "device/context.h"
-#include "ops/ops.h"
+#include "device/caps.h"
+#include "ops/core.h"
+#include "program/program.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -65,7 +67,7 @@ static bool is_the_host(void) { return device.type == NDR_DEVICE_TYPE_CPU && dev
 static void test_core__is_what_the_compiler_makes_code_for(void **state)
 {
     (void)state;
-    skip_without(!ndr_op_lacks_vectors(&context->caps, NULL), "no item of the device has vector registers by itself");
+    skip_without(ndr_has_vectors(&context->caps), "no item of the device has vector registers by itself");
     const unsigned compiled = features_of_compiler();
     const ndr_core wanted = ndr_core_of(compiled ? compiled : is_the_host() ? ndr_cpu_features() : 0);
     ndr_core core;

@@ -69,7 +69,7 @@ static ndr_accuracy accuracy;
 
 static ndr_accuracy accuracy_asked(void)
 {
-    return forced_row && is_row(forced_row, "rounded") ? NDR_ACCURACY_TF32 : accuracy;
+    return forced_variant && is_variant(forced_variant, "rounded") ? NDR_ACCURACY_TF32 : accuracy;
 }
 
 /* With a lower accuracy the error may be greater by 2^-10 * |alpha| |A| |B|, here by a little more. */
@@ -170,12 +170,12 @@ static const shape blocked_shapes[] = {
 /* Those of `few_rows`, `few_rows_local` and `few_cols`: with whole vectors for f32, with gaps for f64. */
 static const shape few_shapes[] = { { 7, 68, 600 }, { 3, 133, 65 }, { 133, 3, 65 }, { 68, 7, 600 } };
 
-static bool is_for_few(void) { return forced_row && strncmp(forced_row->name, "few_", 4) == 0; }
+static bool is_for_few(void) { return forced_variant && strncmp(forced_variant->name, "few_", 4) == 0; }
 
 /* A CPU's driver takes a second to build a variant of a row for GPUs. All shapes together have forty. */
 static bool takes_few_shapes(void)
 {
-    return forced_row && (is_row(forced_row, "blocked") || is_for_few()) && device.type == NDR_DEVICE_TYPE_CPU
+    return forced_variant && (is_variant(forced_variant, "blocked") || is_for_few()) && device.type == NDR_DEVICE_TYPE_CPU
            && number_from_env("NDR_TEST_LONG", 0) == 0;
 }
 
@@ -300,7 +300,7 @@ static void check_some_rows(const ndr_matmul_desc *desc, const host_matrix *a, c
 {
     host_matrix got = *c;
     got.array = malloc(total_bytes(c));
-    assert_ok(ndr_buffer_write(queue, desc->c.buffer, 0, total_bytes(c), c->array));
+    assert_ok(ndr_buffer_write(queue, desc->c.buffer, 0, total_bytes(c), c->array, NULL));
     assert_ok(ndr_matmul(queue, desc, NULL));
     read_buffer(desc->c.buffer, got.array, total_bytes(c));
     check_outside(c, got.array);
@@ -707,7 +707,7 @@ static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void
     b.desc.scaling = (ndr_scaling){ 0 };
     assert_ok(ndr_matmul(queue, &b.desc, NULL));
     check_c(&b, bench_product);
-    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
     close_bench(&b);
 }
 
@@ -760,7 +760,7 @@ static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **stat
     assert_true(elapsed_ns < UINT64_C(600000000000));
     ndr_event_destroy(event);
     check_c(&b, bench_product);
-    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
     close_bench(&b);
 }
 
@@ -914,7 +914,7 @@ static void test_matmul__of_one_product_does_not_use_strides(void **state)
         b.desc.a_stride = b.desc.b_stride = b.desc.c_stride = SIZE_MAX;
         assert_ok(ndr_matmul(queue, &b.desc, NULL));
         check_c(&b, bench_product);
-        assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+        assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
         close_bench(&b);
     }
 }
@@ -999,7 +999,7 @@ static void test_matmul__of_few_rows_or_columns_agrees_with_loops(void **state)
     (void)state;
     static const char *const few[] = { "few_rows", "few_rows_local", "few_cols" };
     for (size_t i = 0; i < COUNT_OF(few) && quick(); ++i) {
-        if (!takes_row(&ndr_matmul_operation, row_of(&ndr_matmul_operation, few[i]))) continue;
+        if (!takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, few[i]))) continue;
         force(&ndr_matmul_operation, few[i]);
         check_shape(NDR_DTYPE_F32, (shape){ 2, 2, 35 }, 1, 2, 0.5);
         force(&ndr_matmul_operation, NULL);
@@ -1012,7 +1012,7 @@ static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
     (void)state;
     static const unsigned cores[] = { NDR_CORE_SSE2, NDR_CORE_AVX | NDR_CORE_FMA, NDR_CORE_AVX512F,
                                       NDR_CORE_NEON | NDR_CORE_AARCH64 };
-    skip_without(!quick() && takes_row(&ndr_matmul_operation, row_of(&ndr_matmul_operation, "direct")),
+    skip_without(!quick() && takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "direct")),
                  "the device cannot take the rows for vector registers, or is too slow for more shapes");
     if (getenv("NDR_TEST_ROWS")) return; /* its rows are forced */
     ndr_core own;
@@ -1027,13 +1027,13 @@ static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
     if (device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
 }
 
-/* ---- every row, whatever this device would choose ---- */
+/* ---- every variant, whatever this device would choose ---- */
 
-static bool is_chosen(const ndr_op_row *row)
+static bool is_chosen(const ndr_op_variant *variant)
 {
     const ndr_matmul_request small = { .dtype = NDR_DTYPE_F32, .c = { .rows = 64, .cols = 64 }, .core = ndr_core_of(0),
                                          .depth = 64 };
-    return ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) == row;
+    return ndr_op_select(&ndr_matmul_operation, &context->caps, 0, NULL, &small) == variant;
 }
 
 /* The tests that each row runs. */
@@ -1081,6 +1081,6 @@ int main(void)
         cmocka_unit_test(test_matmul__of_few_rows_or_columns_agrees_with_loops),
     };
     const struct CMUnitTest results[] = { RESULTS };
-    return run_rows(&ndr_matmul_operation,
-                    &(row_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+    return run_variants(&ndr_matmul_operation,
+                    &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

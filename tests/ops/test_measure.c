@@ -1,7 +1,8 @@
-/* test_measure.c - the fastest row of an operation made for this test: wrong, failing and slow rows are left out. */
+/* test_measure.c - the fastest variant of an operation made for this test: wrong, failing and slow variants are left out. */
 #include "support.h"
 
-#include "ops/ops.h"
+#include "ops/job.h"
+#include "ops/measure.h"
 
 #include <math.h>
 
@@ -9,12 +10,12 @@
 
 enum { BYTES = 1 << 10 };
 
-/* A clock that only the rows advance. */
+/* A clock that only the variants advance. */
 static int64_t now;
 static int64_t read_clock(void) { return now; }
 
 static ndr_buffer *filled;
-static int request; /* rows ignore it */
+static int request; /* variants ignore it */
 static struct {
     size_t slow, fast, wrong, failing;
 } runs;
@@ -22,19 +23,18 @@ static struct {
 static ndr_status fill(ndr_op_job *job, unsigned char value, int64_t ns)
 {
     now += ns;
-    return ndr_buffer_fill(job->queue, filled, 0, BYTES, &value, 1, NULL);
+    return ndr_buffer_fill(job->order->queue, filled, 0, BYTES, &value, 1, NULL);
 }
 
-static void plan(const ndr_caps *caps, const void *asked, ndr_op_plan *made)
+static void plan(const ndr_op_case *of, ndr_op_plan *made)
 {
-    (void)caps;
-    (void)asked;
+    (void)of;
     *made = (ndr_op_plan){ 0 };
 }
 
-static const char *no(const void *asked)
+static const char *no(const ndr_op_case *of)
 {
-    (void)asked;
+    (void)of;
     return "it never can";
 }
 
@@ -43,18 +43,18 @@ static ndr_status run_fast(ndr_op_job *job) { return ++runs.fast, fill(job, 7, 1
 static ndr_status run_wrong(ndr_op_job *job) { return ++runs.wrong, (void)job, NDR_OK; }
 static ndr_status run_failing(ndr_op_job *job) { return ++runs.failing, (void)job, ndr_fail(NDR_BUILD_FAILED, "no 7"); }
 
-static const ndr_op_row slow = { .name = "slow", .plan = plan, .run = run_slow };
-static const ndr_op_row fast = { .name = "fast", .plan = plan, .run = run_fast };
-static const ndr_op_row wrong = { .name = "wrong", .plan = plan, .run = run_wrong };
-static const ndr_op_row failing = { .name = "failing", .plan = plan, .run = run_failing };
-static const ndr_op_row never = { .name = "never", .cannot = no, .plan = plan, .run = run_failing };
+static const ndr_op_variant slow = { .name = "slow", .plan = plan, .launch = run_slow };
+static const ndr_op_variant fast = { .name = "fast", .plan = plan, .launch = run_fast };
+static const ndr_op_variant wrong = { .name = "wrong", .plan = plan, .launch = run_wrong };
+static const ndr_op_variant failing = { .name = "failing", .plan = plan, .launch = run_failing };
+static const ndr_op_variant never = { .name = "never", .cannot = no, .plan = plan, .launch = run_failing };
 
 static ndr_status check(ndr_queue *on, const void *whole, bool *is_right)
 {
     static unsigned char got[BYTES];
     const unsigned char other = 9;
     assert_ptr_equal(whole, &request);
-    assert_ok(ndr_buffer_read(on, filled, 0, BYTES, got));
+    assert_ok(ndr_buffer_read(on, filled, 0, BYTES, got, NULL));
     *is_right = got[0] == 7 && memcmp(got, got + 1, BYTES - 1) == 0;
     return ndr_buffer_fill(on, filled, 0, BYTES, &other, 1, NULL);
 }
@@ -98,72 +98,72 @@ static int tear_down(void **state)
 
 #define OPERATION(...)                                                                       \
     {                                                                                        \
-        "fill", (const ndr_op_row *const[]){ __VA_ARGS__ },                                  \
-            sizeof((const ndr_op_row *[]){ __VA_ARGS__ }) / sizeof(const ndr_op_row *), NULL, NULL \
+        "fill", (const ndr_op_variant *const[]){ __VA_ARGS__ },                                  \
+            sizeof((const ndr_op_variant *[]){ __VA_ARGS__ }) / sizeof(const ndr_op_variant *), NULL, NULL \
     }
 
-static void test_measure__finds_a_row_that_is_faster_than_the_first(void **state)
+static void test_measure__finds_a_variant_that_is_faster_than_the_first(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&slow, &wrong, &failing, &never, &fast);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
-    assert_ptr_equal(winner.row, &fast);
+    assert_ptr_equal(winner.variant, &fast);
     assert_ptr_equal(winner.listed, &slow);
     assert_true(fabs(winner.seconds - 1e-6) < 1e-9 && fabs(winner.listed_seconds - 40e-6) < 1e-9);
 }
 
-static void test_measure__leaves_out_rows_that_are_wrong_or_fail(void **state)
+static void test_measure__leaves_out_variants_that_are_wrong_or_fail(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&fast, &wrong, &failing, &never);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
-    assert_ptr_equal(winner.row, &fast);
+    assert_ptr_equal(winner.variant, &fast);
     assert_int_equal(runs.failing, 1);
     assert_int_equal(runs.wrong, 5); /* four times to estimate it, once to check it */
-    assert_string_equal(logged, "fill: wrong is left out: row wrong gives a wrong result\n"
+    assert_string_equal(logged, "fill: wrong is left out: variant wrong gives a wrong result\n"
                                 "fill: failing is left out: no 7\n");
 }
 
-static void test_measure__only_estimates_a_slow_row(void **state)
+static void test_measure__only_estimates_a_slow_variant(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&fast, &slow);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
-    assert_ptr_equal(winner.row, &fast);
+    assert_ptr_equal(winner.variant, &fast);
     assert_int_equal(runs.slow, 4);
 }
 
-static void test_measure__keeps_the_first_row_where_there_is_no_time(void **state)
+static void test_measure__keeps_the_first_variant_where_there_is_no_time(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&slow, &fast);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 0, &winner));
-    assert_ptr_equal(winner.row, &slow);
+    assert_ptr_equal(winner.variant, &slow);
     assert_int_equal(runs.fast, 0);
     assert_true(fabs(winner.seconds - 40e-6) < 1e-9 && fabs(winner.listed_seconds - 40e-6) < 1e-9);
 }
 
-static void test_measure__refuses_a_first_row_that_is_wrong(void **state)
+static void test_measure__refuses_a_first_variant_that_is_wrong(void **state)
 {
     (void)state;
     const ndr_operation operation = OPERATION(&wrong, &fast);
     ndr_op_winner winner;
     assert_refused(NDR_DRIVER_ERROR, ndr_op_measure(&operation, queue, &sample, 30, &winner),
-                   "row wrong gives a wrong result");
+                   "variant wrong gives a wrong result");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_measure__finds_a_row_that_is_faster_than_the_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__leaves_out_rows_that_are_wrong_or_fail, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__only_estimates_a_slow_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__keeps_the_first_row_where_there_is_no_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_measure__refuses_a_first_row_that_is_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__finds_a_variant_that_is_faster_than_the_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__leaves_out_variants_that_are_wrong_or_fail, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__only_estimates_a_slow_variant, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__keeps_the_first_variant_where_there_is_no_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measure__refuses_a_first_variant_that_is_wrong, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("measure", tests, open_device, close_device);
 }

@@ -1,4 +1,4 @@
-/* test_prove.c - rows that use more than OpenCL C: taken once their results were right, else replaced. */
+/* test_prove.c - variants that use more than OpenCL C: taken once their results were right, else replaced. */
 #include "support.h"
 
 #include <dirent.h>
@@ -18,10 +18,9 @@ static counts seen;
 static ndr_status proof_status;
 static bool proof_is_right;
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *out)
+static void plan(const ndr_op_case *of, ndr_op_plan *out)
 {
-    (void)caps;
-    (void)request;
+    (void)of;
     *out = (ndr_op_plan){ 0 };
 }
 
@@ -39,20 +38,20 @@ static ndr_status run_special(ndr_op_job *job)
     return NDR_OK;
 }
 
-static ndr_status prove(ndr_queue *on, const ndr_op_row *row, bool *is_right)
+static ndr_status prove(ndr_queue *on, const ndr_op_variant *variant, bool *is_right)
 {
     assert_ptr_not_equal(on, queue);
-    assert_string_equal(row->name, "special");
+    assert_string_equal(variant->name, "special");
     ++seen.proofs;
     *is_right = proof_is_right;
     return proof_status == NDR_OK ? NDR_OK : ndr_fail(proof_status, "a reason");
 }
 
-static const ndr_op_row special = {
-    .name = "special", .needs = NDR_NEEDS_BF16_MMA, .plan = plan, .run = run_special, .prove = prove
+static const ndr_op_variant special = {
+    .name = "special", .needs = NDR_NEEDS_BF16_MMA, .plan = plan, .launch = run_special, .prove = prove
 };
-static const ndr_op_row plain = { .name = "plain", .plan = plan, .run = run_plain };
-static const ndr_op_row *const rows[] = { &special, &plain };
+static const ndr_op_variant plain = { .name = "plain", .plan = plan, .launch = run_plain };
+static const ndr_op_variant *const variants[] = { &special, &plain };
 
 static ndr_op_work work_of(const void *request)
 {
@@ -60,9 +59,9 @@ static ndr_op_work work_of(const void *request)
     return (ndr_op_work){ 0 };
 }
 
-static const ndr_operation operation = { .name = "counting", .rows = rows, .row_count = 2, .work_of = work_of };
+static const ndr_operation operation = { .name = "counting", .variants = variants, .variant_count = 2, .work_of = work_of };
 
-/* ---- a device that may take the row ---- */
+/* ---- a device that may take the variant ---- */
 
 typedef struct bench {
     ndr_context *context;
@@ -134,7 +133,7 @@ static void expect_proof(ndr_status status, bool is_right)
 
 /* ---- the tests ---- */
 
-static void test_prove__takes_a_row_that_is_right_and_asks_it_once(void **state)
+static void test_prove__takes_a_variant_that_is_right_and_asks_it_once(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, true);
@@ -144,18 +143,18 @@ static void test_prove__takes_a_row_that_is_right_and_asks_it_once(void **state)
     check_two_runs("off", 0, (counts){ .proofs = 1, .special = 2 });
 }
 
-static void test_prove__replaces_a_row_that_is_wrong_and_keeps_that(void **state)
+static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, false);
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
-    assert_non_null(strstr(logged, "op.refused counting: row special is not used on device \""));
+    assert_non_null(strstr(logged, "op.refused counting: variant special is not used on device \""));
     assert_non_null(strstr(logged, "\": its results are wrong\n"));
     check_two_runs(folder, 0, (counts){ .plain = 2 });
     assert_non_null(strstr(logged, "\": it was refused before\n"));
 }
 
-static void test_prove__replaces_a_row_that_does_not_build_and_keeps_that(void **state)
+static void test_prove__replaces_a_variant_that_does_not_build_and_keeps_that(void **state)
 {
     (void)state;
     expect_proof(NDR_BUILD_FAILED, true);
@@ -173,8 +172,8 @@ static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
 }
 
-/* Another row does it meanwhile. */
-static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
+/* Another variant does it meanwhile. */
+static void test_prove__asks_a_variant_again_that_had_no_memory(void **state)
 {
     (void)state;
     expect_proof(NDR_OUT_OF_DEVICE_MEMORY, true);
@@ -182,7 +181,7 @@ static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
     const ndr_order order = { .queue = b.queue };
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
     assert_int_equal(seen.plain, 1);
-    assert_non_null(strstr(logged, "op.refused counting: row special is not used on device \""));
+    assert_non_null(strstr(logged, "op.refused counting: variant special is not used on device \""));
     proof_status = NDR_OK;
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
@@ -192,7 +191,7 @@ static void test_prove__asks_a_row_again_that_had_no_memory(void **state)
     close_bench(&b);
 }
 
-static void test_prove__asks_no_row_that_is_turned_off(void **state)
+static void test_prove__asks_no_variant_that_is_turned_off(void **state)
 {
     (void)state;
     expect_proof(NDR_OK, true);
@@ -207,41 +206,41 @@ static ndr_status run_nothing(ndr_op_job *job)
     return NDR_OK;
 }
 
-/* Round normal numbers to 11 bits, as the row may. */
+/* Round normal numbers to 11 bits, as the variant may. */
 static void round_elements(ndr_queue *on, const ndr_operand *matrix)
 {
     const size_t bytes = ndr_buffer_size(matrix->buffer);
     uint32_t *bits = malloc(bytes);
-    assert_ok(ndr_buffer_read(on, matrix->buffer, 0, bytes, bits));
+    assert_ok(ndr_buffer_read(on, matrix->buffer, 0, bytes, bits, NULL));
     for (size_t i = 0; i < bytes / 4; ++i) {
         const uint32_t exponent = bits[i] >> 23 & 255;
         if (exponent != 0 && exponent != 255) bits[i] &= ~UINT32_C(0x1fff);
     }
-    assert_ok(ndr_buffer_write(on, matrix->buffer, 0, bytes, bits));
+    assert_ok(ndr_buffer_write(on, matrix->buffer, 0, bytes, bits, NULL));
     free(bits);
 }
 
 static ndr_status run_rounded(ndr_op_job *job)
 {
-    const ndr_matmul_request *r = job->request;
+    const ndr_matmul_request *r = job->of.request;
     assert_int_equal(r->accuracy, NDR_ACCURACY_TF32);
-    round_elements(job->queue, &r->a);
-    round_elements(job->queue, &r->b);
-    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->order, r, NULL);
+    round_elements(job->order->queue, &r->a);
+    round_elements(job->order->queue, &r->b);
+    return ndr_op_run_variant(variant_of(&ndr_matmul_operation, "tiled"), job->order, r, NULL);
 }
 
 /* A product whose elements have errors of 2^-12, as with parts that are left out. */
 static ndr_status run_inexactly(ndr_op_job *job)
 {
-    ndr_matmul_request request = *(const ndr_matmul_request *)job->request;
+    ndr_matmul_request request = *(const ndr_matmul_request *)job->of.request;
     request.alpha *= 1 + 0x1p-12;
-    return ndr_op_run_row(row_of(&ndr_matmul_operation, "tiled"), job->order, &request, NULL);
+    return ndr_op_run_variant(variant_of(&ndr_matmul_operation, "tiled"), job->order, &request, NULL);
 }
 
-static bool is_proved(const ndr_op_row *row)
+static bool is_proved(const ndr_op_variant *variant)
 {
     bool is_right;
-    assert_ok(ndr_matmul_prove(queue, row, &is_right));
+    assert_ok(ndr_matmul_prove(queue, variant, &is_right));
     return is_right;
 }
 
@@ -249,14 +248,14 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
 {
     (void)state;
     skip_without(!quick(), "large products take minutes");
-    const ndr_op_row *tiled = row_of(&ndr_matmul_operation, "tiled");
-    const ndr_op_row idle = { .name = "idle", .plan = tiled->plan, .run = run_nothing };
-    const ndr_op_row inexact = { .name = "inexact", .plan = tiled->plan, .run = run_inexactly };
-    const ndr_op_row coarse = {
-        .name = "coarse", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .run = run_inexactly
+    const ndr_op_variant *tiled = variant_of(&ndr_matmul_operation, "tiled");
+    const ndr_op_variant idle = { .name = "idle", .plan = tiled->plan, .launch = run_nothing };
+    const ndr_op_variant inexact = { .name = "inexact", .plan = tiled->plan, .launch = run_inexactly };
+    const ndr_op_variant coarse = {
+        .name = "coarse", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .launch = run_inexactly
     };
-    const ndr_op_row rounded = {
-        .name = "rounded", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .run = run_rounded
+    const ndr_op_variant rounded = {
+        .name = "rounded", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .launch = run_rounded
     };
     assert_true(is_proved(tiled));
     assert_false(is_proved(&idle));
@@ -266,7 +265,7 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
 }
 
 /* A driver whose binaries are no PTX, on a device that says to have warps. */
-static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void **state)
+static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(void **state)
 {
     (void)state;
     const float ones[64] = { [0] = 2, [63] = 3 };
@@ -279,14 +278,14 @@ static void test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build(void 
     const ndr_matmul_desc desc = {
         .dtype = NDR_DTYPE_F32, .a = { x, 0, 1, 64, 0 }, .b = { x, 0, 64, 1, 0 }, .c = { c, 0, 1, 1, 0 }
     };
-    assert_ok(ndr_op_force(b.context, &ndr_matmul_operation, "split"));
+    assert_ok(force_in(b.context, &ndr_matmul_operation, "split"));
     assert_ok(ndr_matmul(b.queue, &desc, NULL));
-    assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got, NULL));
     assert_true(got == 13);
-    assert_non_null(strstr(logged, "op.refused matmul: row split is not used on device \""));
+    assert_non_null(strstr(logged, "op.refused matmul: variant split is not used on device \""));
     assert_non_null(strstr(logged, "\"matmul/split.cl\" did not build for \""));
     assert_non_null(strstr(logged, " as PTX for sm_90a: the driver's binary is not PTX\n"));
-    assert_refused(NDR_UNSUPPORTED, ndr_op_force(b.context, &ndr_matmul_operation, "split"),
+    assert_refused(NDR_UNSUPPORTED, force_in(b.context, &ndr_matmul_operation, "split"),
                    "matmul: split needs PTX that multiplies matrices of bfloat16, which device \"");
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(c);
@@ -306,11 +305,11 @@ static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t 
     ndr_event *event;
     logged[0] = '\0';
     b->context->caps.info.max_buffer_bytes = 1 << 19;
-    assert_ok(ndr_op_force(b->context, &ndr_matmul_operation, name));
+    assert_ok(force_in(b->context, &ndr_matmul_operation, name));
     assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
     assert_ok(ndr_matmul(b->queue, &desc, &event));
     assert_ok(ndr_event_wait(event));
-    assert_ok(ndr_buffer_read(b->queue, c, 0, m * m * sizeof *got, got));
+    assert_ok(ndr_buffer_read(b->queue, c, 0, m * m * sizeof *got, got, NULL));
     for (size_t i = 0; i < m * m; ++i) assert_true(got[i] == (float)k);
     snprintf(wanted, sizeof wanted, "op.row matmul: blocked instead of %s: ", name);
     assert_non_null(strstr(logged, wanted));
@@ -318,7 +317,7 @@ static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t 
     free(got);
 }
 
-static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void **state)
+static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(void **state)
 {
     (void)state;
     enum { M = 200, K = 600 };
@@ -334,7 +333,7 @@ static void test_prove__multiplies_by_a_plain_row_without_memory_for_parts(void 
     assert_ok(ndr_buffer_create(b.context, M * M * sizeof(float), &c));
     for (size_t i = 0; i < NDR_COUNT_OF(names) && is_right; ++i) {
         b.context->caps.info.max_buffer_bytes = most;
-        assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, row_of(&ndr_matmul_operation, names[i]), &is_right));
+        assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, variant_of(&ndr_matmul_operation, names[i]), &is_right));
         if (is_right) check_without_memory(&b, x, c, M, K, names[i]);
     }
     ndr_buffer_destroy(x);
@@ -354,15 +353,15 @@ static int open_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prove__takes_a_row_that_is_right_and_asks_it_once),
-        cmocka_unit_test(test_prove__replaces_a_row_that_is_wrong_and_keeps_that),
-        cmocka_unit_test(test_prove__replaces_a_row_that_does_not_build_and_keeps_that),
+        cmocka_unit_test(test_prove__takes_a_variant_that_is_right_and_asks_it_once),
+        cmocka_unit_test(test_prove__replaces_a_variant_that_is_wrong_and_keeps_that),
+        cmocka_unit_test(test_prove__replaces_a_variant_that_does_not_build_and_keeps_that),
         cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
-        cmocka_unit_test(test_prove__asks_a_row_again_that_had_no_memory),
-        cmocka_unit_test(test_prove__asks_no_row_that_is_turned_off),
+        cmocka_unit_test(test_prove__asks_a_variant_again_that_had_no_memory),
+        cmocka_unit_test(test_prove__asks_no_variant_that_is_turned_off),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
-        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_where_ptx_does_not_build),
-        cmocka_unit_test(test_prove__multiplies_by_a_plain_row_without_memory_for_parts),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build),
+        cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_without_memory_for_parts),
     };
     return cmocka_run_group_tests_name("prove", tests, open_folder, close_device);
 }

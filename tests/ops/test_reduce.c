@@ -22,15 +22,15 @@ static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
 /* A forced row is tested only with its own method, and with one integer type of each width, because the text over T
  * is the same; the atomic method, whose cell depends on the sign, with both of 32 bits. */
-static bool is_for(const ndr_op_row *row, ndr_reduce_method method)
+static bool is_for(const ndr_op_variant *variant, ndr_reduce_method method)
 {
-    return !row->cannot(&(ndr_reduce_request){ .method = method });
+    return !ndr_op_cannot(variant, &(ndr_reduce_request){ .method = method });
 }
 
 static bool device_can(ndr_dtype dtype, ndr_reduce_method method)
 {
-    if (forced_row && (!is_for(forced_row, method) || dtype == NDR_DTYPE_I64)) return false;
-    if (forced_row && dtype == NDR_DTYPE_U32 && method != NDR_REDUCE_ATOMIC) return false;
+    if (forced_variant && (!is_for(forced_variant, method) || dtype == NDR_DTYPE_I64)) return false;
+    if (forced_variant && dtype == NDR_DTYPE_U32 && method != NDR_REDUCE_ATOMIC) return false;
     if (dtype == NDR_DTYPE_F64 && !device.has_f64) return false;
     return method != NDR_REDUCE_ATOMIC || ndr_dtype_size(dtype) < 8 || device.has_int64_atomics;
 }
@@ -67,7 +67,7 @@ static number reduce_on(const reduction *r, ndr_buffer *input, ndr_buffer *outpu
     const size_t output_bytes = bytes_of(r->dtype, r->output_offset + 1 + GUARDS);
     assert_true(output_bytes <= sizeof outputs);
     memset(outputs, 0xa5, sizeof outputs);
-    assert_ok(ndr_buffer_write(queue, output, 0, output_bytes, outputs));
+    assert_ok(ndr_buffer_write(queue, output, 0, output_bytes, outputs, NULL));
     const ndr_reduce_desc desc = { .dtype = r->dtype,
                                    .op = r->op,
                                    .method = r->method,
@@ -423,7 +423,7 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
         for (size_t i = 0; i < COUNT_OF(groups); ++i) {
             const size_t count = chunks[c] * CHUNK - 10;
             memset(words, 0, sizeof words);
-            assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words));
+            assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words, NULL));
             assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(groups[i], 1), input, 0, count, CHUNK, workspace, 0,
                                  ndr_null, 0));
             read_buffer(workspace, words, sizeof words);
@@ -444,7 +444,7 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
 {
     const size_t count = quick() ? 777 : 100003, runs = quick() ? 3 : 20;
-    if (forced_row && !is_for(forced_row, method)) return;
+    if (forced_variant && !is_for(forced_variant, method)) return;
     char *host = random_elements(dtype, count + GUARDS, 4);
     const number first = reduce(&(reduction){ dtype, NDR_OP_SUM, method, count, 0, 0, host });
     for (size_t run = 1; run < runs; ++run) {
@@ -737,7 +737,7 @@ static limited_device limited_device_of(const char *disabled, ndr_dtype dtype, n
 static void check_limited_buffer(const limited_device *p, int64_t last)
 {
     int64_t got[5];
-    assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got, NULL));
     assert_memory_equal(got, limited_elements, 4 * sizeof got[0]);
     assert_int_equal(got[4], last);
 }
@@ -774,18 +774,18 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
     p.desc.count = 8;
     assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
     int32_t got[10];
-    assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got, NULL));
     assert_int_equal(got[9], 10);
     close_limited_device(&p);
 }
 
-/* ---- every row, whatever this device would choose ---- */
+/* ---- every variant, whatever this device would choose ---- */
 
-static bool is_chosen(const ndr_op_row *row)
+static bool is_chosen(const ndr_op_variant *variant)
 {
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         const ndr_reduce_request request = { .dtype = NDR_DTYPE_F32, .method = methods[m], .input = { .cols = 1000 } };
-        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == row) return true;
+        if (ndr_op_select(&ndr_reduce_operation, &context->caps, 0, NULL, &request) == variant) return true;
     }
     return false;
 }
@@ -830,6 +830,6 @@ int main(void)
         cmocka_unit_test(test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics),
     };
     const struct CMUnitTest results[] = { RESULTS };
-    return run_rows(&ndr_reduce_operation,
-                    &(row_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+    return run_variants(&ndr_reduce_operation,
+                    &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

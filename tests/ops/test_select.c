@@ -1,27 +1,27 @@
-/* test_select.c - rows by name: forced, refused with the reason, and skipped if they do not build. */
+/* test_select.c - variants by name: forced, refused with the reason, and skipped if they do not build. */
 #include "support.h"
 
 #include "forcing.h"
 #include "device/context.h"
 #include "ops/reduce/reduce.h"
 
-static void test_select__refuses_a_name_that_no_row_has(void **state)
+static void test_select__refuses_a_name_that_no_variant_has(void **state)
 {
     (void)state;
-    assert_refused(NDR_NOT_FOUND, ndr_op_force(context, &ndr_reduce_operation, "bubbles"),
-                   "reduce has no row \"bubbles\"; it has tree_chunks, ", ", recursive");
-    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+    assert_refused(NDR_NOT_FOUND, force_in(context, &ndr_reduce_operation, "bubbles"),
+                   "reduce has no variant \"bubbles\"; it has tree_chunks, ", ", recursive");
+    assert_null(forced_in(context, &ndr_reduce_operation));
 }
 
-static void test_select__forces_a_row_until_it_is_told_otherwise(void **state)
+static void test_select__forces_a_variant_until_it_is_told_otherwise(void **state)
 {
     (void)state;
     force(&ndr_reduce_operation, "tree_groups");
-    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "tree_groups");
+    assert_string_equal(forced_in(context, &ndr_reduce_operation), "tree_groups");
     force(&ndr_reduce_operation, "recursive");
-    assert_string_equal(ndr_op_forced(context, &ndr_reduce_operation), "recursive");
+    assert_string_equal(forced_in(context, &ndr_reduce_operation), "recursive");
     force(&ndr_reduce_operation, NULL);
-    assert_null(ndr_op_forced(context, &ndr_reduce_operation));
+    assert_null(forced_in(context, &ndr_reduce_operation));
 }
 
 /* ---- what operations log ---- */
@@ -75,18 +75,18 @@ static void check_sum(const unordered *u, ndr_reduce_method method)
         NDR_DTYPE_I32, NDR_OP_SUM, method, { u->input, 0 }, COUNT, { u->output, 0 }
     };
     assert_ok(ndr_reduce(u->queue, &desc, NULL));
-    assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got, NULL));
     assert_int_equal(got, COUNT);
 }
 
-static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void **state)
+static void test_select__refuses_a_variant_whose_needs_the_device_does_not_meet(void **state)
 {
     (void)state;
     static const char *const names[] = { "tree_chunks", "atomic_chunks" };
     unordered u = open_unordered();
     assert_false(u.context->caps.orders_device);
     for (size_t i = 0; i < 2; ++i)
-        assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
+        assert_refused(NDR_UNSUPPORTED, force_in(u.context, &ndr_reduce_operation, names[i]), "reduce: ", names[i],
                        " needs memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX), which device \"",
                        device.name);
     check_sum(&u, NDR_REDUCE_TREE);
@@ -95,31 +95,31 @@ static void test_select__refuses_a_row_whose_needs_the_device_does_not_meet(void
 }
 
 /* A device that reports more than its compiler supports: NDR_DISABLE still removes memory order from the kernels. */
-static void test_select__goes_on_to_the_next_row_where_one_does_not_build(void **state)
+static void test_select__goes_on_to_the_next_variant_where_one_does_not_build(void **state)
 {
     (void)state;
     skip_without(takes_vectors(), "kernels for items with vector registers take minutes to compile");
     unordered u = open_unordered();
     u.context->caps.orders_device = true;
-    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"));
+    assert_ok(force_in(u.context, &ndr_reduce_operation, "tree_chunks"));
     logged[0] = '\0';
     assert_ok(ndr_log_set(NDR_LOG_WARN, keep_logged, NULL));
     check_sum(&u, NDR_REDUCE_TREE);
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     assert_non_null(strstr(logged, "op.lacks reduce: tree_chunks did not build, although device \""));
-    assert_refused(NDR_UNSUPPORTED, ndr_op_force(u.context, &ndr_reduce_operation, "tree_chunks"),
+    assert_refused(NDR_UNSUPPORTED, force_in(u.context, &ndr_reduce_operation, "tree_chunks"),
                    "tree_chunks needs memory order between groups");
     check_sum(&u, NDR_REDUCE_ATOMIC);
     close_unordered(&u);
 }
 
-static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **state)
+static void test_select__logs_which_variant_is_taken_and_why_not_the_others(void **state)
 {
     (void)state;
     char taken[128], *found;
     unordered u = open_unordered();
     snprintf(taken, sizeof taken, "%d op.row reduce: tree_groups; not tree_chunks: the device lacks ", NDR_LOG_DEBUG);
-    assert_ok(ndr_op_force(u.context, &ndr_reduce_operation, "tree_groups"));
+    assert_ok(force_in(u.context, &ndr_reduce_operation, "tree_groups"));
     logged[0] = '\0';
     assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_logged, NULL));
     check_sum(&u, NDR_REDUCE_TREE);
@@ -136,11 +136,11 @@ static void test_select__logs_which_row_is_taken_and_why_not_the_others(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_select__refuses_a_name_that_no_row_has),
-        cmocka_unit_test(test_select__forces_a_row_until_it_is_told_otherwise),
-        cmocka_unit_test(test_select__refuses_a_row_whose_needs_the_device_does_not_meet),
-        cmocka_unit_test(test_select__goes_on_to_the_next_row_where_one_does_not_build),
-        cmocka_unit_test(test_select__logs_which_row_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_select__refuses_a_name_that_no_variant_has),
+        cmocka_unit_test(test_select__forces_a_variant_until_it_is_told_otherwise),
+        cmocka_unit_test(test_select__refuses_a_variant_whose_needs_the_device_does_not_meet),
+        cmocka_unit_test(test_select__goes_on_to_the_next_variant_where_one_does_not_build),
+        cmocka_unit_test(test_select__logs_which_variant_is_taken_and_why_not_the_others),
     };
     return cmocka_run_group_tests_name("select", tests, open_device, close_device);
 }

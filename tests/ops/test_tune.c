@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static const ndr_op_row *other_row; /* tiled, which runs anywhere */
+static const ndr_op_variant *other_row; /* tiled, which runs anywhere */
 
 static void test_tune__refuses_what_is_no_product(void **state)
 {
@@ -43,7 +43,7 @@ static void test_tune__refuses_what_is_too_large(void **state)
                    " x 3 x 1 exceeds the address space");
 }
 
-/* ---- which rows products take ---- */
+/* ---- which variants products take ---- */
 
 static char logged[1024];
 
@@ -54,7 +54,7 @@ static void keep_logged(ndr_log_level level, const char *id, const char *text, v
     if (strcmp(id, "op.row") == 0) snprintf(logged, sizeof logged, "%s", text);
 }
 
-/* The row that a product of this size takes, as the log writes it: "matmul: NAME". */
+/* The variant that a product of this size takes, as the log writes it: "matmul: NAME". */
 static void assert_takes(const char *row, size_t m, size_t n, size_t k)
 {
     char wanted[64];
@@ -74,20 +74,20 @@ static void assert_takes(const char *row, size_t m, size_t n, size_t k)
     assert_memory_equal(logged, wanted, strlen(wanted));
 }
 
-static void test_tune__reports_rows_and_keeps_the_fastest(void **state)
+static void test_tune__reports_variants_and_keeps_the_fastest(void **state)
 {
     (void)state;
     const ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 5, .n = 6, .k = 7, .max_seconds = quick() ? 1e-3 : 2 };
     ndr_tune_result result;
     assert_ok(ndr_tune(context, &desc, &result));
-    assert_non_null(row_of(&ndr_matmul_operation, result.row));
-    assert_non_null(row_of(&ndr_matmul_operation, result.listed_row));
+    assert_non_null(variant_of(&ndr_matmul_operation, result.row));
+    assert_non_null(variant_of(&ndr_matmul_operation, result.listed_row));
     assert_true(result.seconds <= result.listed_seconds);
     assert_takes(result.row, 5, 6, 7);
     assert_takes(result.row, 8, 8, 8); /* of the same class */
 }
 
-static void test_tune__prefers_a_row_for_its_class_alone(void **state)
+static void test_tune__prefers_a_variant_for_its_class_alone(void **state)
 {
     (void)state;
     ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 3, .cols = 4 }, .depth = 3 };
@@ -130,10 +130,10 @@ static ndr_context *context_with_folder(const char *folder)
 
 static const char *preferred_in(ndr_context *in, const ndr_matmul_request *request)
 {
-    const ndr_op_row *row;
+    const ndr_op_variant *variant;
     unsigned lacks;
-    assert_ok(ndr_op_get_preferred(in, &ndr_matmul_operation, request, &row, &lacks));
-    return row ? row->name : "none";
+    assert_ok(ndr_op_get_preferred(in, &ndr_matmul_operation, ndr_matmul_class_of(request), &variant, &lacks));
+    return variant ? variant->name : "none";
 }
 
 static void test_tune__is_kept_for_later_contexts(void **state)
@@ -155,7 +155,7 @@ static void test_tune__is_kept_for_later_contexts(void **state)
     assert_string_equal(preferred_in(second, &request), "none");
     ndr_context_destroy(second);
     static const char odd[] = "x\n\n77 no_such_row\n99999999999999 tiled\n5 tiled";
-    assert_true(ndr_cache_put(first, "tuned rows of matmul", odd, sizeof odd - 1));
+    assert_true(ndr_cache_put(first, "tuned variants of matmul", odd, sizeof odd - 1));
     second = context_with_folder(folder);
     assert_string_equal(preferred_in(second, &request), "none");
     ndr_context_destroy(second);
@@ -171,11 +171,11 @@ typedef struct reader {
 static void *read_preferred(void *reader_)
 {
     reader *r = reader_;
-    const ndr_op_row *row = NULL;
+    const ndr_op_variant *variant = NULL;
     unsigned lacks;
     atomic_fetch_add(r->ready, 1);
     while (atomic_load(r->ready) < 2) {}
-    return ndr_op_get_preferred(r->context, &ndr_matmul_operation, r->request, &row, &lacks) == NDR_OK && row ? r : NULL;
+    return ndr_op_get_preferred(r->context, &ndr_matmul_operation, ndr_matmul_class_of(r->request), &variant, &lacks) == NDR_OK && variant ? r : NULL;
 }
 
 /* The first request of two threads at the same time: one reads the file, and the other must not go without it. */
@@ -222,12 +222,12 @@ static void test_tune__keeps_a_limited_number_of_classes(void **state)
 
 int main(void)
 {
-    other_row = row_of(&ndr_matmul_operation, "tiled");
+    other_row = variant_of(&ndr_matmul_operation, "tiled");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tune__refuses_what_is_no_product),
         cmocka_unit_test(test_tune__refuses_what_is_too_large),
-        cmocka_unit_test(test_tune__reports_rows_and_keeps_the_fastest),
-        cmocka_unit_test(test_tune__prefers_a_row_for_its_class_alone),
+        cmocka_unit_test(test_tune__reports_variants_and_keeps_the_fastest),
+        cmocka_unit_test(test_tune__prefers_a_variant_for_its_class_alone),
         cmocka_unit_test(test_tune__classes_end_at_powers_of_two),
         cmocka_unit_test(test_tune__is_kept_for_later_contexts),
         cmocka_unit_test(test_tune__is_read_by_all_threads),

@@ -1,4 +1,4 @@
-/* test_tuning.c - which rows are selected on which device, and that their launches fit it and cover all elements. */
+/* test_tuning.c - which variants are selected on which device, and that their launches fit it and cover all elements. */
 #include "support.h"
 
 #include "forcing.h"
@@ -79,18 +79,17 @@ static ndr_matmul_request batch_of(size_t count, size_t m, size_t n, size_t k, n
     return product;
 }
 
-/* Call `check` for each device with each row of both operations that can run each of many requests. */
-typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row,
+/* Call `check` for each device with each variant of both operations that can run each of many requests. */
+typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                         const void *request, const ndr_op_plan *plan);
 
-static void check_rows(const ndr_caps *caps, const ndr_operation *operation, const void *request, check_plan *check)
+static void check_variants(const ndr_caps *caps, const ndr_operation *operation, const void *request, check_plan *check)
 {
-    for (size_t i = 0; i < operation->row_count; ++i) {
-        const ndr_op_row *row = operation->rows[i];
-        if (ndr_op_find_unmet(row, caps, 0) || (row->cannot && row->cannot(request))) continue;
-        ndr_op_plan plan;
-        row->plan(caps, request, &plan);
-        check(caps, operation, row, request, &plan);
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        const ndr_op_variant *variant = operation->variants[i];
+        if (ndr_op_find_unmet(variant, caps, 0) || ndr_op_cannot(variant, request)) continue;
+        ndr_op_plan plan = ndr_op_make_plan(variant, caps, request);
+        check(caps, operation, variant, request, &plan);
     }
 }
 
@@ -102,13 +101,13 @@ static void check_everything(check_plan *check)
             for (size_t i = 0; i < COUNT_OF(counts); ++i)
                 for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
                     const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, dtype);
-                    check_rows(&caps, &ndr_reduce_operation, &sum, check);
+                    check_variants(&caps, &ndr_reduce_operation, &sum, check);
                 }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];
                 const size_t count = batches[i / COUNT_OF(sizes) / COUNT_OF(sizes)];
                 const ndr_matmul_request product = batch_of(count, m, n, 100, dtype);
-                check_rows(&caps, &ndr_matmul_operation, &product, check);
+                check_variants(&caps, &ndr_matmul_operation, &product, check);
             }
         }
 }
@@ -224,14 +223,14 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 static void test_tuning__splits_only_what_blocked_can_take(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "split", "halves", "rounded" };
     ndr_matmul_request far = rounded_product_of(256, 256, 256);
-    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
         far.b.pitch = (1 << 24) - 1;
-        assert_null(row_of(&ndr_matmul_operation, rows[i])->cannot(&far));
+        assert_null(ndr_op_cannot(variant_of(&ndr_matmul_operation, names[i]), &far));
         far.b.pitch = 1 << 24;
-        assert_string_equal(row_of(&ndr_matmul_operation, rows[i])->cannot(&far),
-                            row_of(&ndr_matmul_operation, "blocked")->cannot(&far));
+        assert_string_equal(ndr_op_cannot(variant_of(&ndr_matmul_operation, names[i]), &far),
+                            ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &far));
     }
 }
 
@@ -240,18 +239,17 @@ static void test_tuning__splits_only_what_blocked_can_take(void **state)
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
     (void)state;
-    const char *const rows[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "split", "halves", "rounded" };
     const uint64_t needed = ((uint64_t)192 << 20) + 256;
     const uint64_t line_bytes[] = { (uint64_t)128 * 192, (uint64_t)64 * 260, (uint64_t)43 * 196 };
     const ndr_matmul_request product = rounded_product_of(4096, 4096, 4096);
-    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
-        const ndr_op_row *row = row_of(&ndr_matmul_operation, rows[i]);
+    for (size_t i = 0; i < COUNT_OF(names); ++i) {
+        const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, names[i]);
         ndr_caps caps = caps_with_warps();
-        ndr_op_plan plan;
-        row->plan(&caps, &product, &plan);
+        ndr_op_plan plan = ndr_op_make_plan(variant, &caps, &product);
         assert_int_equal(plan.workspace_bytes, 2 * 4096 * line_bytes[i] + 256);
         caps.info.global_memory_bytes = 8 * needed;
-        assert_null(row->unsuited(&caps, &product));
+        assert_null(ndr_op_unsuited(variant, &caps, &product));
         caps.info.global_memory_bytes = 8 * needed - 1;
         assert_takes("blocked", &caps, product);
         caps.info.global_memory_bytes *= 2;
@@ -273,15 +271,15 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
     ndr_op_plan plan;
     const ndr_matmul_request product = product_of(m, n, 66, NDR_DTYPE_F32);
     caps.info.compute_units = units;
-    row_of(&ndr_matmul_operation, "split")->plan(&caps, &product, &plan);
+    plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "split"), &caps, &product);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
-    row_of(&ndr_matmul_operation, "halves")->plan(&caps, &product, &plan);
+    plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "halves"), &caps, &product);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
-    row_of(&ndr_matmul_operation, "rounded")->plan(&caps, &product, &plan);
+    plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "rounded"), &caps, &product);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
 }
 
-/* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the row is used. */
+/* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the variant is used. */
 static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
 {
     (void)state;
@@ -307,18 +305,17 @@ static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
         for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
             const ndr_matmul_request doubles = product_of(sizes[m], sizes[n], 100, NDR_DTYPE_F64);
             const ndr_matmul_request floats = product_of(sizes[m], sizes[n], 100, NDR_DTYPE_F32);
-            ndr_op_plan plan;
-            row_of(&ndr_matmul_operation, "mma")->plan(&caps, &doubles, &plan);
+            ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "mma"), &caps, &doubles);
             assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[1] <= caps.info.max_group_size);
             const unsigned tile = number_after(plan.options, "-DTILE_M=") * number_after(plan.options, "-DTILE_N=");
             assert_true(plan.range.global.size[1] / plan.range.local.size[1] * tile >= sizes[m] * sizes[n]);
-            row_of(&ndr_matmul_operation, "split")->plan(&caps, &floats, &plan);
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "split"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
             assert_null(strstr(plan.options, "-DPARTS="));
-            row_of(&ndr_matmul_operation, "halves")->plan(&caps, &floats, &plan);
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "halves"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
             assert_null(strstr(plan.options, "-DPARTS="));
-            row_of(&ndr_matmul_operation, "rounded")->plan(&caps, &floats, &plan);
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "rounded"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
             assert_int_equal(number_after(plan.options, "-DPARTS="), 1);
         }
@@ -333,8 +330,7 @@ static void check_tile(const tile_case *t)
 {
     const ndr_caps caps = caps_with_warps();
     const ndr_matmul_request products = batch_of(t->count, t->m, t->n, t->k, NDR_DTYPE_F64);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "mma")->plan(&caps, &products, &plan);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "mma"), &caps, &products);
     print_message("%zu x %zu x %zu: %s\n", t->m, t->n, t->k, plan.options);
     assert_int_equal(number_after(plan.options, "-DTILE_M="), t->tile_m);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), t->tile_n);
@@ -409,8 +405,7 @@ static void test_tuning__of_few_rows_takes_wider_strips_for_more_rows(void **sta
     caps.info.compute_units = 132;
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const ndr_matmul_request product = product_of(expected[i].m, expected[i].n, 4096, NDR_DTYPE_F64);
-        ndr_op_plan plan;
-        row_of(&ndr_matmul_operation, "few_rows")->plan(&caps, &product, &plan);
+        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_rows"), &caps, &product);
         assert_non_null(strstr(plan.options, expected[i].width));
     }
 }
@@ -425,15 +420,14 @@ static void test_tuning__of_few_rows_or_columns_covers_c(void **state)
             const size_t size = sizes[i % COUNT_OF(sizes)], count = batches[i / COUNT_OF(sizes)], few = 1 + i % 8;
             const ndr_matmul_request wide = batch_of(count, few, size, 100, dtype);
             const ndr_matmul_request high = batch_of(count, size, few, 100, dtype);
-            ndr_op_plan plan;
-            row_of(&ndr_matmul_operation, "few_rows")->plan(&caps, &wide, &plan);
+            ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_rows"), &caps, &wide);
             const unsigned run = number_after(plan.options, "-DB_RUN="), width = number_after(plan.options, "-DWIDTH=");
             const size_t strips = (size + run * width - 1) / (run * width);
             assert_int_equal(plan.range.global.size[1], strips * plan.range.local.size[1]);
             assert_int_equal(plan.range.local.size[1], width * number_after(plan.options, "-DSLICES="));
             assert_int_equal(run, size % (16 / ndr_dtype_size(dtype)) == 0 ? 16 / ndr_dtype_size(dtype) : 1);
             assert_in_range(number_after(plan.options, "-DROWS="), few, 8);
-            row_of(&ndr_matmul_operation, "few_cols")->plan(&caps, &high, &plan);
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_cols"), &caps, &high);
             const unsigned rows = number_after(plan.options, "-DROWS=") * number_after(plan.options, "-DTEAMS=");
             assert_int_equal(plan.range.global.size[1] / plan.range.local.size[1], (size + rows - 1) / rows);
             assert_int_equal(plan.range.local.size[1],
@@ -458,21 +452,21 @@ static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void 
 }
 
 /* The choice must be valid whatever a device lacks and whatever is forced. */
-static void check_choice(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row,
+static void check_choice(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                          const void *request, const ndr_op_plan *plan)
 {
     (void)plan;
-    const ndr_op_row *plainest = ndr_op_select(operation, caps, ~0u, NULL, request);
+    const ndr_op_variant *plainest = ndr_op_select(operation, caps, ~0u, NULL, request);
     assert_int_equal(plainest->needs, 0);
-    assert_true(!plainest->cannot || !plainest->cannot(request));
-    assert_ptr_equal(ndr_op_select(operation, caps, 0, row, request), row);
-    for (size_t i = 0; i < operation->row_count; ++i) {
-        const ndr_op_row *forced = operation->rows[i], *taken = ndr_op_select(operation, caps, 0, forced, request);
-        assert_true(!taken->cannot || !taken->cannot(request));
+    assert_null(ndr_op_cannot(plainest, request));
+    assert_ptr_equal(ndr_op_select(operation, caps, 0, variant, request), variant);
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        const ndr_op_variant *forced = operation->variants[i], *taken = ndr_op_select(operation, caps, 0, forced, request);
+        assert_null(ndr_op_cannot(taken, request));
     }
 }
 
-static void test_tuning__always_finds_a_row_that_can(void **state)
+static void test_tuning__always_finds_a_variant_that_can(void **state)
 {
     (void)state;
     check_everything(check_choice);
@@ -480,7 +474,7 @@ static void test_tuning__always_finds_a_row_that_can(void **state)
 
 /* ---- reasons for a refusal ---- */
 
-static void assert_explains(const ndr_operation *operation, const ndr_caps *caps, const ndr_op_row *forced,
+static void assert_explains(const ndr_operation *operation, const ndr_caps *caps, const ndr_op_variant *forced,
                             const void *request, const char *sentence)
 {
     ndr_text text = { 0 };
@@ -498,7 +492,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
-static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **state)
+static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
 {
     (void)state;
     const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
@@ -508,7 +502,7 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
                     "copy; " NOT_FEW NO_MMA
                     "not blocked: the device is no GPU with groups of 64 items and 32 KiB of local memory; not tiled: "
                     "it comes later in the list");
-    assert_explains(&ndr_matmul_operation, &on_gpu, row_of(&ndr_matmul_operation, "direct"), &product,
+    assert_explains(&ndr_matmul_operation, &on_gpu, variant_of(&ndr_matmul_operation, "direct"), &product,
                     "matmul: direct; not thin: c has more rows than a strip; not packed: the device is not a CPU "
                     "whose items have vector registers; " NOT_FEW NO_MMA
                     "not blocked: another is preferred; not tiled: another is preferred");
@@ -527,16 +521,16 @@ static void test_tuning__says_which_row_is_taken_and_why_not_the_others(void **s
 /* ---- sizes ---- */
 
 /* Nothing is built here: test_errors builds each file. */
-static void check_fit(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_row *row, const void *request,
+static void check_fit(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant, const void *request,
                       const ndr_op_plan *plan)
 {
     (void)request;
     char file[128];
-    snprintf(file, sizeof file, "%s/%s.cl", operation->name, row->name);
-    assert_string_equal(row->file, file);
+    snprintf(file, sizeof file, "%s/%s.cl", operation->name, variant->name);
+    assert_string_equal(variant->file, file);
     const ndr_source_file *source = ndr_source_find(file);
     assert_non_null(source);
-    assert_non_null(strstr(source->text, row->kernel));
+    assert_non_null(strstr(source->text, variant->kernel));
     assert_true(strlen(plan->options) < NDR_OPTIONS_SIZE - 1);
     size_t items = 1;
     for (unsigned d = 0; d < plan->range.local.dims; ++d) {
@@ -548,7 +542,7 @@ static void check_fit(const ndr_caps *caps, const ndr_operation *operation, cons
     }
     assert_in_range(items, 1, caps->info.max_group_size);
     /* The smallest tiles and trees are for devices with 32 KiB, the minimum of OpenCL 1.2. */
-    if (caps->info.local_memory_bytes >= 32 << 10 || is_row(row, "packed"))
+    if (caps->info.local_memory_bytes >= 32 << 10 || is_variant(variant, "packed"))
         assert_true(plan->local_bytes <= caps->info.local_memory_bytes);
     assert_true(plan->workspace_bytes == 0 || plan->workspace_bytes >= NDR_WORKSPACE_HEAD_BYTES);
 }
@@ -610,8 +604,7 @@ static void test_tuning__of_products_gives_items_rows_or_parts_of_rows(void **st
     for (size_t i = 0; i < COUNT_OF(items); ++i) {
         ndr_matmul_request product = product_of(items[i].size, items[i].size, items[i].size, NDR_DTYPE_F32);
         product.core = ndr_core_of(items[i].features);
-        ndr_op_plan plan;
-        row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
+        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &product);
         assert_int_equal(plan.range.global.size[0], 1);
         assert_int_equal(plan.range.global.size[1], items[i].rows);
         assert_int_equal(plan.range.global.size[2], items[i].cols);
@@ -622,8 +615,7 @@ static void assert_takes_items(size_t count, size_t size, size_t products, size_
 {
     const ndr_caps caps = caps_of(&cpu);
     const ndr_matmul_request batch = batch_of(count, size, size, size, NDR_DTYPE_F32);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &batch, &plan);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &batch);
     assert_int_equal(plan.range.global.size[0], products);
     assert_int_equal(plan.range.global.size[1], rows);
     const bool takes_whole = count > 1 && rows == 1;
@@ -638,8 +630,7 @@ static void assert_takes_even(unsigned features, size_t m, size_t n, const char 
     const ndr_caps caps = caps_of(&cpu);
     ndr_matmul_request batch = batch_of(1000, m, n, 5, NDR_DTYPE_F32);
     batch.core = ndr_core_of(features);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &batch, &plan);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &batch);
     assert_non_null(strstr(plan.options, block));
     assert_non_null(strstr(plan.options, is_even ? " -DEVEN=1" : " -DEVEN=0"));
 }
@@ -670,8 +661,7 @@ static void assert_takes_options(unsigned features, ndr_dtype dtype, size_t m, s
     const ndr_caps caps = caps_of(&cpu);
     ndr_matmul_request product = product_of(m, n, 64, dtype);
     product.core = ndr_core_of(features);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &product, &plan);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &product);
     assert_non_null(strstr(plan.options, block));
 }
 
@@ -726,10 +716,9 @@ static void test_tuning__of_batches_gives_many_units_fewer_groups(void **state)
     caps.info.compute_units = 16;
     const ndr_matmul_request small = batch_of(1000, 16, 16, 16, NDR_DTYPE_F32);
     const ndr_matmul_request large = batch_of(1000, 32, 32, 32, NDR_DTYPE_F32);
-    ndr_op_plan plan;
-    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &small, &plan);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &small);
     assert_int_equal(plan.range.global.size[0], 33); /* 31 products each: 2 groups for each unit */
-    row_of(&ndr_matmul_operation, "direct")->plan(&caps, &large, &plan);
+    plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "direct"), &caps, &large);
     assert_int_equal(plan.range.global.size[0], 143); /* 7 each: 8 groups */
 }
 
@@ -760,8 +749,7 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const size_t size = expected[i].size;
         const ndr_matmul_request batch = batch_of(expected[i].count, size, size, size, NDR_DTYPE_F32);
-        ndr_op_plan plan;
-        row_of(&ndr_matmul_operation, "blocked")->plan(&caps, &batch, &plan);
+        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "blocked"), &caps, &batch);
         assert_non_null(strstr(plan.options, expected[i].tile));
         assert_int_equal(plan.workspace_bytes, 0);
         assert_int_equal(plan.range.global.size[0] / plan.range.local.size[0] % expected[i].count, 0);
@@ -801,7 +789,7 @@ static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **s
         const ndr_matmul_request product = product_of(size, size, size, NDR_DTYPE_F32);
         ndr_op_plan plan;
         caps.registers = expected[i].registers;
-        row_of(&ndr_matmul_operation, "blocked")->plan(&caps, &product, &plan);
+        plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "blocked"), &caps, &product);
         assert_non_null(strstr(plan.options, expected[i].tile));
         assert_int_equal(plan.range.global.size[0] / plan.range.local.size[0], expected[i].groups);
         assert_int_equal(plan.workspace_bytes, sums ? NDR_WORKSPACE_HEAD_BYTES + 4 * sums : 0);
@@ -831,7 +819,7 @@ static void test_tuning__of_products_fits_the_caches(void **state)
         product.core.second_cache_bytes = second[i / 3 / COUNT_OF(first)];
         ndr_op_plan plan;
         size_t depth;
-        row_of(&ndr_matmul_operation, "packed")->plan(&caps, &product, &plan);
+        plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "packed"), &caps, &product);
         const size_t block_rows = block_rows_of(&plan, &depth), rows = ndr_matmul_choose_block(&product).rows;
         assert_in_range(depth, 8, 640);
         assert_int_equal(depth % 8, 0);
@@ -902,11 +890,11 @@ static void assert_same_bits(const ndr_op_plan *a, const ndr_op_plan *b)
 }
 
 /* Groups of chunks are as many as the compute units, but at least two; those of tiles depend on the count alone. */
-static void check_groups(const ndr_op_row *row, const ndr_reduce_request *sum, size_t units, const ndr_op_plan *few,
+static void check_groups(const ndr_op_variant *variant, const ndr_reduce_request *sum, size_t units, const ndr_op_plan *few,
                          const ndr_op_plan *plan)
 {
     const size_t chunks = ndr_reduce_chunks_for(sum).count;
-    const size_t groups = strstr(row->name, "chunks") ? ndr_min_size(chunks, ndr_max_size(units, 2))
+    const size_t groups = strstr(variant->name, "chunks") ? ndr_min_size(chunks, ndr_max_size(units, 2))
                                                       : few->range.global.size[0];
     assert_int_equal(plan->range.global.size[0], groups);
 }
@@ -915,16 +903,16 @@ static void check_compute_units(const ndr_device_info *info, const ndr_reduce_re
 {
     static const unsigned units[] = { 1, 2, 16, 96 };
     const ndr_caps few = caps_of(info);
-    const ndr_op_row *row = ndr_op_select(&ndr_reduce_operation, &few, 0, NULL, sum);
+    const ndr_op_variant *variant = ndr_op_select(&ndr_reduce_operation, &few, 0, NULL, sum);
     ndr_op_plan plan, of_few;
-    row->plan(&few, sum, &of_few);
+    of_few = ndr_op_make_plan(variant, &few, sum);
     for (size_t i = 0; i < COUNT_OF(units); ++i) {
         ndr_caps caps = few;
         caps.info.compute_units = units[i];
-        assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &caps, 0, NULL, sum), row);
-        row->plan(&caps, sum, &plan);
+        assert_ptr_equal(ndr_op_select(&ndr_reduce_operation, &caps, 0, NULL, sum), variant);
+        plan = ndr_op_make_plan(variant, &caps, sum);
         assert_same_bits(&plan, &of_few);
-        check_groups(row, sum, units[i], &of_few, &plan);
+        check_groups(variant, sum, units[i], &of_few, &plan);
     }
 }
 
@@ -946,8 +934,7 @@ static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
     const ndr_caps caps = caps_of(&cpu);
     const ndr_reduce_request sum = sum_of((size_t)1 << 34, NDR_REDUCE_ATOMIC, NDR_DTYPE_F32);
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
-        ndr_op_plan plan;
-        row_of(&ndr_reduce_operation, names[i])->plan(&caps, &sum, &plan);
+        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_reduce_operation, names[i]), &caps, &sum);
         assert_true(plan.range.global.size[0] <= 2048);
     }
 }
@@ -967,8 +954,8 @@ int main(void)
         cmocka_unit_test(test_tuning__of_few_rows_or_columns_covers_c),
         cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
-        cmocka_unit_test(test_tuning__always_finds_a_row_that_can),
-        cmocka_unit_test(test_tuning__says_which_row_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_tuning__always_finds_a_variant_that_can),
+        cmocka_unit_test(test_tuning__says_which_variant_is_taken_and_why_not_the_others),
         cmocka_unit_test(test_tuning__fits_every_device),
         cmocka_unit_test(test_tuning__of_products_takes_the_block_that_the_registers_hold),
         cmocka_unit_test(test_tuning__of_products_gives_items_rows_or_parts_of_rows),

@@ -19,7 +19,7 @@ static void test_workspace__begins_with_zeros_and_grows(void **state)
         ndr_buffer *buffer = ndr_workspace_buffer(workspace);
         assert_true(ndr_buffer_size(buffer) >= bytes);
         uint32_t head[NDR_WORKSPACE_HEAD];
-        assert_ok(ndr_buffer_read(line, buffer, 0, sizeof head, head));
+        assert_ok(ndr_buffer_read(line, buffer, 0, sizeof head, head, NULL));
         for (size_t i = 0; i < COUNT_OF(head); ++i) assert_int_equal(head[i], 0);
         ndr_workspace_return(workspace, NULL);
     }
@@ -82,10 +82,10 @@ static ndr_status sum_to(ndr_queue *line, ndr_buffer *input, size_t count, ndr_r
     return ndr_reduce(line, &desc, NULL);
 }
 
-static ndr_reduce_method method_of(const ndr_op_row *row)
+static ndr_reduce_method method_of(const ndr_op_variant *variant)
 {
     unsigned method = NDR_REDUCE_TREE;
-    while (row->cannot(&(ndr_reduce_request){ .method = (ndr_reduce_method)method })) ++method;
+    while (ndr_op_cannot(variant, &(ndr_reduce_request){ .method = (ndr_reduce_method)method })) ++method;
     return (ndr_reduce_method)method;
 }
 
@@ -97,11 +97,12 @@ static void fail_one(ndr_queue *line)
     memset(garbage, 0x25, sizeof garbage);
     assert_ok(ndr_workspace_borrow(line, NDR_WORKSPACE_HEAD_BYTES, &workspace));
     const size_t slot = ndr_workspace_take_slot(workspace);
-    assert_ok(ndr_buffer_write(line, ndr_workspace_buffer(workspace), slot * sizeof garbage, sizeof garbage, garbage));
+    assert_ok(
+        ndr_buffer_write(line, ndr_workspace_buffer(workspace), slot * sizeof garbage, sizeof garbage, garbage, NULL));
     ndr_workspace_return(workspace, NULL);
 }
 
-static void check_after_failures(const ndr_op_row *row)
+static void check_after_failures(const ndr_op_variant *variant)
 {
     ndr_queue *line;
     ndr_buffer *input = ones(), *sum = buffer_of(4, NULL);
@@ -111,8 +112,8 @@ static void check_after_failures(const ndr_op_row *row)
         for (size_t i = 0; i < NDR_SLOTS + 1; ++i) {
             int32_t got = 0;
             const size_t count = count_to_reduce() - i; /* the partials of the launch before would be wrong */
-            assert_ok(sum_to(line, input, count, method_of(row), sum, 0));
-            assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got));
+            assert_ok(sum_to(line, input, count, method_of(variant), sum, 0));
+            assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got, NULL));
             assert_int_equal(got, count);
         }
     }
@@ -124,11 +125,11 @@ static void check_after_failures(const ndr_op_row *row)
 static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i) {
-        const ndr_op_row *row = ndr_reduce_operation.rows[i];
-        if (!takes_row(&ndr_reduce_operation, row) || !strstr(row->name, "chunks")) continue; /* others use no slot */
-        force(&ndr_reduce_operation, row->name);
-        check_after_failures(row);
+    for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i) {
+        const ndr_op_variant *variant = ndr_reduce_operation.variants[i];
+        if (!takes_variant(&ndr_reduce_operation, variant) || !strstr(variant->name, "chunks")) continue; /* others use no slot */
+        force(&ndr_reduce_operation, variant->name);
+        check_after_failures(variant);
     }
     force(&ndr_reduce_operation, NULL);
 }
@@ -154,7 +155,7 @@ static void check_sums(ndr_queue *line, ndr_buffer *input, ndr_reduce_method met
     const size_t operations = quick() ? 3 : SUMS;
     for (size_t i = 0; i < operations; ++i) assert_ok(sum_to(line, input, count_to_reduce() - i, method, sums, i));
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, sums, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, sums, 0, sizeof got, got, NULL));
     for (size_t i = 0; i < operations; ++i) assert_int_equal(got[i], count_to_reduce() - i);
     ndr_buffer_destroy(sums);
 }
@@ -165,11 +166,11 @@ static void test_workspace__keeps_reductions_apart_on_a_queue_out_of_order(void 
     ndr_queue *line = out_of_order_line();
     skip_without(line, "the device has no out-of-order queues");
     ndr_buffer *input = ones();
-    for (size_t i = 0; i < ndr_reduce_operation.row_count; ++i) {
-        const ndr_op_row *row = ndr_reduce_operation.rows[i];
-        if (!takes_row(&ndr_reduce_operation, row)) continue;
-        force(&ndr_reduce_operation, row->name);
-        check_sums(line, input, method_of(row));
+    for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i) {
+        const ndr_op_variant *variant = ndr_reduce_operation.variants[i];
+        if (!takes_variant(&ndr_reduce_operation, variant)) continue;
+        force(&ndr_reduce_operation, variant->name);
+        check_sums(line, input, method_of(variant));
     }
     force(&ndr_reduce_operation, NULL);
     ndr_buffer_destroy(input);
@@ -193,7 +194,7 @@ static void check_products(ndr_queue *line, ndr_buffer *ones_of_f32)
         assert_ok(ndr_matmul(line, &desc, NULL));
     }
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, products, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, products, 0, sizeof got, got, NULL));
     for (size_t i = 0; i < operations * M * n; ++i) assert_true(got[i] == (float)(k - i / (M * n)));
     ndr_buffer_destroy(products);
 }
@@ -206,9 +207,9 @@ static void test_workspace__keeps_products_apart_on_a_queue_out_of_order(void **
     static float host[60 * 100];
     for (size_t i = 0; i < COUNT_OF(host); ++i) host[i] = 1;
     ndr_buffer *ones_of_f32 = buffer_of(sizeof host, host);
-    for (size_t i = 0; i < ndr_matmul_operation.row_count; ++i) {
-        if (!takes_row(&ndr_matmul_operation, ndr_matmul_operation.rows[i])) continue;
-        force(&ndr_matmul_operation, ndr_matmul_operation.rows[i]->name);
+    for (size_t i = 0; i < ndr_matmul_operation.variant_count; ++i) {
+        if (!takes_variant(&ndr_matmul_operation, ndr_matmul_operation.variants[i])) continue;
+        force(&ndr_matmul_operation, ndr_matmul_operation.variants[i]->name);
         check_products(line, ones_of_f32);
     }
     force(&ndr_matmul_operation, NULL);

@@ -11,13 +11,17 @@ set(covered
   "device/clock: trace"
   "device/cl_error: status failures"
   "device/drivers: catalog"         # why there is no driver or device
+  "device/format: image"
+  "device/image_part: image"
   "device/map: buffer view image"
+  "device/sampler: image"
+  "device/transfer: buffer image rect shared"
   "device/user: shared address"
   "launch/args: launch"
   "launch/reduction: reducer"
   "launch/checked: check"           # together with device/check
   "ops/job: workspace reduce"
-  "ops/prefer: select tune"
+  "ops/choices: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
   "ops/sized: queue catalog context kernel warm" # and tests/package/abi
   "program/adopt: native"

@@ -1,61 +1,98 @@
-/* forcing.c - run each row of an operation, not only the row that the device would choose. */
+/* forcing.c - run each variant of an operation, not only that which the device would choose. */
 #include "forcing.h"
 
 #include <assert.h>
 
 #include "device/context.h"
 
-void force(const ndr_operation *operation, const char *row) { assert_ok(ndr_op_force(context, operation, row)); }
+static const ndr_op_variant *find_variant(const ndr_operation *operation, const char *name)
+{
+    for (size_t i = 0; i < operation->variant_count; ++i)
+        if (is_variant(operation->variants[i], name)) return operation->variants[i];
+    return NULL;
+}
 
-bool is_row(const ndr_op_row *row, const char *name) { return strcmp(row->name, name) == 0; }
+static ndr_status refuse_name(const ndr_operation *operation, const char *name)
+{
+    ndr_text names = { 0 };
+    for (size_t i = 0; i < operation->variant_count; ++i)
+        ndr_text_add(&names, "%s%s", i ? ", " : "", operation->variants[i]->name);
+    const ndr_status status =
+        ndr_fail(NDR_NOT_FOUND, "%s has no variant \"%s\"; it has %s", operation->name, name, names.chars);
+    ndr_text_free(&names);
+    return status;
+}
+
+ndr_status force_in(ndr_context *in, const ndr_operation *operation, const char *name)
+{
+    ndr_choices *choices;
+    const ndr_op_variant *variant = name ? find_variant(operation, name) : NULL;
+    if (name && !variant) return refuse_name(operation, name);
+    NDR_TRY(ndr_choices_get(in, &choices));
+    const char *unmet = variant ? ndr_op_find_unmet(variant, &in->caps, atomic_load(&choices->lacks)) : NULL;
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !unmet, "%s: %s needs %s, which device \"%s\" lacks", operation->name, name, unmet,
+                   in->caps.info.name);
+    return ndr_op_prefer(in, operation, NDR_EVERY_CLASS, variant);
+}
+
+const char *forced_in(ndr_context *in, const ndr_operation *operation)
+{
+    const ndr_op_variant *variant;
+    unsigned lacks;
+    assert_ok(ndr_op_get_preferred(in, operation, NDR_EVERY_CLASS, &variant, &lacks));
+    return variant ? variant->name : NULL;
+}
+
+void force(const ndr_operation *operation, const char *name) { assert_ok(force_in(context, operation, name)); }
+
+bool is_variant(const ndr_op_variant *variant, const char *name) { return strcmp(variant->name, name) == 0; }
 
 bool is_forced(const ndr_operation *operation, const char *name)
 {
-    const char *forced = ndr_op_forced(context, operation);
+    const char *forced = forced_in(context, operation);
     return forced && strcmp(forced, name) == 0;
 }
 
-/* Only rows for items with vector registers have an `unsuited` function. */
-bool takes_row(const ndr_operation *operation, const ndr_op_row *row)
+/* Only variants for items with vector registers have an `unsuited` function. */
+bool takes_variant(const ndr_operation *operation, const ndr_op_variant *variant)
 {
-    const char *before = ndr_op_forced(context, operation);
-    const bool takes = (takes_vectors() || !row->unsuited) && ndr_op_force(context, operation, row->name) == NDR_OK;
+    const char *before = forced_in(context, operation);
+    const bool takes = (takes_vectors() || !variant->unsuited) && force_in(context, operation, variant->name) == NDR_OK;
     force(operation, before);
     return takes;
 }
 
-const ndr_op_row *row_of(const ndr_operation *operation, const char *name)
+const ndr_op_variant *variant_of(const ndr_operation *operation, const char *name)
 {
-    for (size_t i = 0; i < operation->row_count; ++i)
-        if (is_row(operation->rows[i], name)) return operation->rows[i];
-    fail_msg("%s has no row \"%s\"", operation->name, name);
-    return NULL;
+    const ndr_op_variant *found = find_variant(operation, name);
+    if (!found) fail_msg("%s has no variant \"%s\"", operation->name, name);
+    return found;
 }
 
-/* ---- every row ---- */
+/* ---- every variant ---- */
 
-const ndr_op_row *forced_row;
+const ndr_op_variant *forced_variant;
 
 static const ndr_operation *forced_operation;
 
 static int open_forced(void **state)
 {
     if (open_device(state) != 0) return -1;
-    force(forced_operation, forced_row->name);
+    force(forced_operation, forced_variant->name);
     return 0;
 }
 
-static bool is_on_list(const ndr_op_row *row)
+static bool is_on_list(const ndr_op_variant *variant)
 {
     const char *list = getenv("NDR_TEST_ROWS");
-    return !list || strstr(list, row->name);
+    return !list || strstr(list, variant->name);
 }
 
-/* Whether the row remains to be tested: the device can take it, and does not choose it anyway. */
-static bool is_left(const ndr_operation *operation, const ndr_op_row *row, bool (*is_chosen)(const ndr_op_row *row))
+/* Whether the variant remains to be tested: the device can take it, and does not choose it anyway. */
+static bool is_left(const ndr_operation *operation, const ndr_op_variant *variant, bool (*is_chosen)(const ndr_op_variant *variant))
 {
     void *state = NULL;
-    const bool is_left = open_device(&state) == 0 && takes_row(operation, row) && !is_chosen(row);
+    const bool is_left = open_device(&state) == 0 && takes_variant(operation, variant) && !is_chosen(variant);
     close_device(&state);
     return is_left;
 }
@@ -71,17 +108,19 @@ static bool is_in_part(size_t number)
     return number % parts == part - 1;
 }
 
-/* After each test: a row whose needs the device reports has built, if it was taken. A row with a proof may be refused. */
+/* After each test: a variant whose needs the device reports has built, if it was taken. One with a proof may be
+ * refused. */
 static int check_built(void **state)
 {
     (void)state;
-    unsigned lacks;
-    assert_ok(ndr_op_get_needs(context, NDR_NEEDS_LACKING, &lacks));
-    for (size_t i = 0; i < forced_operation->row_count; ++i) {
-        const ndr_op_row *row = forced_operation->rows[i];
-        if (!row->prove && (row->needs & lacks))
-            fail_msg("%s: %s or a row of the same needs did not build, although the device reports them: %s",
-                     forced_operation->name, row->name, ndr_op_find_unmet(row, &context->caps, lacks));
+    ndr_choices *choices;
+    assert_ok(ndr_choices_get(context, &choices));
+    const unsigned lacks = atomic_load(&choices->lacks);
+    for (size_t i = 0; i < forced_operation->variant_count; ++i) {
+        const ndr_op_variant *variant = forced_operation->variants[i];
+        if (!variant->prove && (variant->needs & lacks))
+            fail_msg("%s: %s or another of the same needs did not build, although the device reports them: %s",
+                     forced_operation->name, variant->name, ndr_op_find_unmet(variant, &context->caps, lacks));
     }
     return 0;
 }
@@ -101,14 +140,14 @@ static int run_group(const char *name, const struct CMUnitTest *tests, size_t co
     return taken ? _cmocka_run_group_tests(name, part, taken, open, close_device) : 0;
 }
 
-int run_rows(const ndr_operation *operation, const row_tests *tests)
+int run_variants(const ndr_operation *operation, const variant_tests *tests)
 {
     forced_operation = operation;
     int failed = run_group(operation->name, tests->all, tests->all_count, open_device);
-    for (size_t i = 0; i < operation->row_count; ++i) {
-        if (!is_on_list(operation->rows[i]) || !is_left(operation, operation->rows[i], tests->is_chosen)) continue;
-        forced_row = operation->rows[i];
-        failed += run_group(forced_row->name, tests->results, tests->result_count, open_forced);
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        if (!is_on_list(operation->variants[i]) || !is_left(operation, operation->variants[i], tests->is_chosen)) continue;
+        forced_variant = operation->variants[i];
+        failed += run_group(forced_variant->name, tests->results, tests->result_count, open_forced);
     }
     return failed;
 }

@@ -1,37 +1,45 @@
-/* forcing.h - run each row of an operation, not only the row that the device would choose. */
+/* forcing.h - run each variant of an operation, not only that which the device would choose. */
 #ifndef NDR_TESTS_FORCING_H
 #define NDR_TESTS_FORCING_H
 
 #include "support.h"
 
-#include "ops/ops.h"
+#include "ops/choices.h"
+#include "ops/select.h"
 
-/* Make the shared context take the row of that name, NULL for its own choice. */
-void force(const ndr_operation *operation, const char *row);
+/* Make a context take the variant of that name wherever it can run; NULL: its own choice. Refuses an unknown name, and a
+ * variant whose needs the device does not meet. */
+ndr_status force_in(ndr_context *in, const ndr_operation *operation, const char *name);
 
-/* Whether the shared context can take a row without compiling its kernels for minutes. */
-bool takes_row(const ndr_operation *operation, const ndr_op_row *row);
+/* The name of the variant that is forced, or NULL. */
+const char *forced_in(ndr_context *in, const ndr_operation *operation);
 
-/* Whether a row, or what is forced, is the one of that name. */
-bool is_row(const ndr_op_row *row, const char *name);
+/* The same for the shared context. */
+void force(const ndr_operation *operation, const char *name);
+
+/* Whether the shared context can take a variant without compiling its kernels for minutes. */
+bool takes_variant(const ndr_operation *operation, const ndr_op_variant *variant);
+
+/* Whether a variant, or what is forced, is the one of that name. */
+bool is_variant(const ndr_op_variant *variant, const char *name);
 bool is_forced(const ndr_operation *operation, const char *name);
 
-/* The row of that name; the test fails if there is none. */
-const ndr_op_row *row_of(const ndr_operation *operation, const char *name);
+/* The variant of that name; the test fails if there is none. */
+const ndr_op_variant *variant_of(const ndr_operation *operation, const char *name);
 
-/* The row that run_rows() forces; NULL if the device chooses. */
-extern const ndr_op_row *forced_row;
+/* The variant that run_variants() forces; NULL if the device chooses. */
+extern const ndr_op_variant *forced_variant;
 
-typedef struct row_tests {
+typedef struct variant_tests {
     const struct CMUnitTest *all, *results;
     size_t all_count, result_count;
-    bool (*is_chosen)(const ndr_op_row *row);
-} row_tests;
+    bool (*is_chosen)(const ndr_op_variant *variant);
+} variant_tests;
 
-/* Run an operation's tests: `all` of them with the device's choice, then `results` with each other row forced that the
- * device can take. `is_chosen` reports the rows that it chooses anyway. With NDR_TEST_PART=K/N only every Nth test
- * runs, from the Kth; with NDR_TEST_ROWS, a list of names, only those rows are forced; with NDR_TEST_QUICK no test that
+/* Run an operation's tests: `all` of them with the device's choice, then `results` with each other variant forced that
+ * the device can take. `is_chosen` reports those that it chooses anyway. With NDR_TEST_PART=K/N only every Nth test
+ * runs, from the Kth; with NDR_TEST_ROWS, a list of names, only those variants are forced; with NDR_TEST_QUICK no test that
  * only looks for refusals runs. Returns the number of failures. */
-int run_rows(const ndr_operation *operation, const row_tests *tests);
+int run_variants(const ndr_operation *operation, const variant_tests *tests);
 
 #endif

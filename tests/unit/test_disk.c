@@ -1,7 +1,7 @@
 /* test_disk.c - the store on disk: an entry is found whole or not at all, and a damaged store does no harm. */
 #include "support.h"
 
-#include "base/base.h"
+#include "base/disk.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/disk.h"
 
 /* ---- the environment ---- */
 

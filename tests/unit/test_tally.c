@@ -1,7 +1,7 @@
 /* test_tally.c - durations counted by name, and their table. */
 #include "support.h"
 
-#include "base/base.h"
+#include "base/tally.h"
 
 static uint64_t seed = 1;
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/base.h"
+#include "base/timeline.h"
 
 #include "json.h"
 

@@ -179,19 +179,25 @@ static void choose_copies(const ndr_caps *caps, const ndr_matmul_request *r, siz
 
 /* ---- sizes ---- */
 
+/* The form of the variant that needs no workspace: it reads a and b in place and divides no tile. */
+enum { IN_PLACE = 1 };
+
 /* What does not fill a round of all units is computed in parts of k: all of the smallest tiles if they are fewer than
  * the units, and the last round of tiles with large blocks. Not in a batch. */
-static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
+static sizes sizes_for(const ndr_op_case *of)
 {
+    const ndr_matmul_request *r = of->request;
+    const ndr_caps *caps = of->caps;
+    const bool is_in_place = of->variant->form == IN_PLACE;
     sizes s = { .parts = 1 };
-    choose_copies(caps, r, &s);
+    if (!is_in_place) choose_copies(caps, r, &s);
     const bool has_copies = s.copies_a || s.copies_b;
     const size_t units = ndr_max_size(1, caps->info.compute_units), k = has_copies ? padded(r, r->depth) : r->depth;
     const tile_list list = tiles_for(caps, r, has_copies);
     s.tile = choose_tile(&list, caps, r);
     s.depth = k;
     s.tiles = s.whole = count_tiles(s.tile, r);
-    if (r->c.further || k == 0 || !(is_large(s.tile) || s.tile >= list.smallest)) return s;
+    if (is_in_place || r->c.further || k == 0 || !(is_large(s.tile) || s.tile >= list.smallest)) return s;
     const size_t at_once = units * large_groups(s.tile, caps), rest = is_large(s.tile) ? s.tiles % at_once : s.tiles;
     const size_t parts = is_large(s.tile) ? choose_parts(rest, at_once, k) : choose_parts_of_small(rest, units, k);
     if (parts < 2) return s;
@@ -201,13 +207,12 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
     return s;
 }
 
-static const char *cannot(const void *request) { return ndr_matmul_is_too_wide(request); }
+static const char *cannot(const ndr_op_case *of) { return ndr_matmul_is_too_wide(of->request); }
 
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
-    (void)request;
     enum { MIN_ITEMS = 64, MIN_BYTES = 32 << 10 };
-    const ndr_device_info *device = &caps->info;
+    const ndr_device_info *device = &of->caps->info;
     const bool is_large = device->max_group_size >= MIN_ITEMS && device->local_memory_bytes >= MIN_BYTES;
     return device->type == NDR_DEVICE_TYPE_GPU && is_large
                ? NULL
@@ -216,10 +221,10 @@ static const char *unsuited(const ndr_caps *caps, const void *request)
 
 static size_t count_sums(const sizes *s) { return (s->tiles - s->whole) * s->parts * s->tile->m * s->tile->n; }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
-    const sizes s = sizes_for(caps, r);
+    const ndr_matmul_request *r = of->request;
+    const sizes s = sizes_for(of);
     const tile *t = s.tile;
     const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
     const unsigned lanes = (unsigned)lanes_of(r);
@@ -237,96 +242,62 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
 
 /* ---- launches ---- */
 
-static sizes sizes_of(const ndr_op_job *job)
-{
-    sizes s = sizes_for(job->caps, job->request);
-    if (job->workspace) return s;
-    s.whole = s.tiles;
-    s.parts = 1;
-    return s;
-}
-
 /* Copy a matrix to the workspace, `at` elements after its head, and use the copy. */
-static ndr_status copy(ndr_op_job *job, ndr_kernel *kernel, ndr_operand *matrix, size_t rows, size_t at)
+static ndr_status copy(ndr_op_job *job, ndr_operand *matrix, size_t rows, size_t at)
 {
     const ndr_operand from = *matrix;
     matrix->buffer = ndr_workspace_buffer(job->workspace);
     matrix->offset = NDR_WORKSPACE_HEAD_BYTES / from.element_bytes + at;
     matrix->rows = rows;
-    matrix->cols = matrix->pitch = padded(job->request, from.cols);
+    matrix->cols = matrix->pitch = padded(job->of.request, from.cols);
     const size_t groups = ndr_ceil_div(rows, NDR_COPY_ROWS) * ndr_ceil_div(matrix->cols, NDR_COPY_ITEMS);
-    return ndr_op_launch(job, kernel, ndr_nd_range_1d(groups * NDR_COPY_ITEMS, NDR_COPY_ITEMS), from.rows, from.cols,
-                         from.buffer, from.offset, from.pitch, rows, matrix->cols, matrix->buffer, at);
+    return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(groups * NDR_COPY_ITEMS, NDR_COPY_ITEMS), from.rows,
+                         from.cols, from.buffer, from.offset, from.pitch, rows, matrix->cols, matrix->buffer, at);
 }
 
 /* The products of the plan's range, or the last ones. */
-static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernel)
+static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r)
 {
-    const sizes s = sizes_of(job);
+    const sizes s = sizes_for(&job->of);
     const size_t items = group_items(s.tile), divided = s.tiles - s.whole;
-    const size_t whole = s.whole / ndr_matmul_first_count(job->request) * ndr_matmul_count(r);
-    return ndr_op_launch(job, *kernel, ndr_nd_range_1d((whole + divided * s.parts) * items, items), r->c.rows,
+    const size_t whole = s.whole / ndr_matmul_first_count(job->of.request) * ndr_matmul_count(r);
+    return ndr_op_launch(job, job->kernel, ndr_nd_range_1d((whole + divided * s.parts) * items, items), r->c.rows,
                          r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a), r->a.offset,
                          r->a.pitch, r->a.stride, ndr_operand_arg(&r->b), r->b.offset, r->b.pitch, r->b.stride,
                          ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, r->c.stride, whole,
                          divided, s.depth, ndr_op_workspace_arg(job));
 }
 
-static ndr_status add_parts(ndr_op_job *job, ndr_kernel *kernel)
+static ndr_status add_parts(ndr_op_job *job, const sizes *s)
 {
-    const ndr_matmul_request *r = job->request;
-    const sizes s = sizes_of(job);
-    const size_t lanes = 16 / ndr_dtype_size(r->dtype), divided = s.tiles - s.whole;
-    const size_t items = group_items(s.tile) / s.tile->slices, vectors = s.tile->item_m * s.tile->item_n / lanes;
-    return ndr_op_launch(job, kernel, ndr_nd_range_1d(divided * vectors * items, items), r->c.rows, r->c.cols,
+    const ndr_matmul_request *r = job->of.request;
+    const size_t divided = s->tiles - s->whole, vectors = s->tile->item_m * s->tile->item_n / lanes_of(r);
+    const size_t items = group_items(s->tile) / s->tile->slices;
+    return ndr_op_launch(job, job->others[1], ndr_nd_range_1d(divided * vectors * items, items), r->c.rows, r->c.cols,
                          ndr_matmul_scalar(r, r->alpha), ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
-                         r->c.pitch, s.whole, divided, s.parts, ndr_workspace_buffer(job->workspace));
+                         r->c.pitch, s->whole, divided, s->parts, ndr_workspace_buffer(job->workspace));
 }
 
-static ndr_status multiply_copies(ndr_op_job *job, ndr_kernel *kernel, ndr_kernel *copy_kernel)
+static ndr_status launch(ndr_op_job *job)
 {
-    const sizes s = sizes_of(job);
-    ndr_matmul_request r = *(const ndr_matmul_request *)job->request;
+    const sizes s = sizes_for(&job->of);
+    ndr_matmul_request r = *(const ndr_matmul_request *)job->of.request;
+    if (!job->workspace) return ndr_matmul_launch_parts(job, ndr_matmul_first_count(&r), multiply);
     const size_t a_at = count_sums(&s), b_at = a_at + a_elements(&r, &s);
     const size_t k = s.copies_a || s.copies_b ? padded(&r, r.depth) : r.depth;
-    if (s.copies_a) NDR_TRY(copy(job, copy_kernel, &r.a, r.c.rows, a_at));
-    if (s.copies_b) NDR_TRY(copy(job, copy_kernel, &r.b, k, b_at));
+    if (s.copies_a) NDR_TRY(copy(job, &r.a, r.c.rows, a_at));
+    if (s.copies_b) NDR_TRY(copy(job, &r.b, k, b_at));
     r.depth = k;
-    return multiply(job, &r, &kernel);
+    NDR_TRY(multiply(job, &r));
+    return s.parts > 1 ? add_parts(job, &s) : NDR_OK;
 }
 
-/* Without memory for copies and the sums of parts, A and B are read in place and no tile is divided. */
-static ndr_status plan_without_workspace(ndr_op_job *job, ndr_kernel **kernel)
-{
-    ndr_log(NDR_LOG_INFO, "op.row", "matmul: blocked without parts of the depth and copies of odd rows: %s",
-            ndr_last_error());
-    if (job->caps != &job->smaller) job->smaller = *job->caps;
-    job->smaller.info.max_buffer_bytes = 0;
-    job->caps = &job->smaller;
-    plan(job->caps, job->request, &job->plan);
-    return ndr_op_get_main_kernel(job, kernel);
-}
+static const ndr_op_variant in_place = { .name = "blocked in place",
+                                         .file = "matmul/blocked.cl",
+                                         .kernel = "gemm_blocked",
+                                         .form = IN_PLACE,
+                                         .plan = plan,
+                                         .launch = launch };
 
-static ndr_status run(ndr_op_job *job)
-{
-    ndr_kernel *kernel, *copy_kernel, *add_kernel;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    if (job->plan.workspace_bytes > 0) {
-        NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_copy", &copy_kernel));
-        NDR_TRY(ndr_op_get_kernel(job, "gemm_blocked_add", &add_kernel));
-        if (ndr_op_borrow(job) == NDR_OK) {
-            NDR_TRY(multiply_copies(job, kernel, copy_kernel));
-            return sizes_of(job).parts > 1 ? add_parts(job, add_kernel) : NDR_OK;
-        }
-        NDR_TRY(plan_without_workspace(job, &kernel));
-    }
-    return ndr_matmul_run_parts(job, ndr_matmul_first_count(job->request), multiply, &kernel);
-}
-
-const ndr_op_row ndr_matmul_blocked = { .name = "blocked",
-                                        .file = "matmul/blocked.cl",
-                                        .kernel = "gemm_blocked",
-                                        .cannot = cannot,
-                                        .unsuited = unsuited,
-                                        .plan = plan,
-                                        .run = run };
+NDR_OP_VARIANT(matmul, blocked, "gemm_blocked", 0, .others = { "gemm_blocked_copy", "gemm_blocked_add" },
+               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .instead = &in_place);

@@ -69,21 +69,17 @@ static bool fetches_c(const ndr_matmul_request *r)
     return r->c.rows * r->c.cols * r->c.element_bytes >= LEAST_BYTES;
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     const ndr_matmul_block block = choose_block(r);
-    const shares s = share(caps, r, block);
+    const shares s = share(of->caps, r, block);
     const bool is_batch = r->c.further && s.rows == 1 && s.cols == 1;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_3d(s.products, s.rows, s.cols, 1, 1, 1) };
     snprintf(plan->options, sizeof plan->options, "%s -DBATCH=%d -DFETCH_C=%d -DEVEN=%d -DCLAMP_M=%d",
-             ndr_matmul_print_block(caps, r, block).chars, is_batch, is_batch && fetches_c(r),
+             ndr_matmul_print_block(of->caps, r, block).chars, is_batch, is_batch && fetches_c(r),
              r->c.further && is_even(r, block), r->c.rows < block.rows);
 }
 
-const ndr_op_row ndr_matmul_direct = { .name = "direct",
-                                       .file = "matmul/direct.cl",
-                                       .kernel = "gemm_direct",
-                                       .unsuited = ndr_op_lacks_vectors,
-                                       .plan = plan,
-                                       .run = ndr_matmul_run_kernel };
+NDR_OP_VARIANT(matmul, direct, "gemm_direct", 0, .unsuited = ndr_op_lacks_vectors, .plan = plan,
+               .launch = ndr_matmul_launch_kernel);

@@ -12,22 +12,21 @@ static size_t count_groups(const ndr_matmul_request *r)
     return ndr_ceil_div(r->c.rows, GROUP_ROWS) * ndr_matmul_first_count(r);
 }
 
-static const char *cannot(const void *request)
+static const char *cannot(const ndr_op_case *of)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     return r->c.cols <= NDR_FEW ? NULL : "c has more than 8 columns";
 }
 
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
-    if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
-    return 5 * count_groups(request) >= caps->info.compute_units ? NULL : "c has too few rows";
+    if (of->caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
+    return 5 * count_groups(of->request) >= of->caps->info.compute_units ? NULL : "c has too few rows";
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    (void)caps;
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     const size_t products = ndr_matmul_first_count(r), bytes = ndr_dtype_size(r->dtype);
     const unsigned run = ndr_matmul_run_of(r, &r->a), cols = ndr_matmul_round_few(r->c.cols);
     const size_t tile_bytes = cols * (size_t)16 * (SIDE * SLICES * STEPS + 1);
@@ -38,11 +37,5 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, run, cols, ROWS, STEPS * 16 / (unsigned)bytes / run, TEAMS, SLICES);
 }
 
-const ndr_op_row ndr_matmul_few_cols = { .name = "few_cols",
-                                         .file = "matmul/few_cols.cl",
-                                         .kernel = "gemm_few_cols",
-                                         .needs = NDR_NEEDS_LARGE_GROUPS,
-                                         .cannot = cannot,
-                                         .unsuited = unsuited,
-                                         .plan = plan,
-                                         .run = ndr_matmul_run_kernel };
+NDR_OP_VARIANT(matmul, few_cols, "gemm_few_cols", NDR_NEEDS_LARGE_GROUPS, .cannot = cannot, .unsuited = unsuited,
+               .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -22,16 +22,16 @@ static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r)
 /* Wide vectors of few elements need more loads at once. */
 static unsigned steps_for(unsigned b_run) { return b_run == 2 ? 8 : 4; }
 
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
-    if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
-    return 5 * count_strips(request, NARROW) >= caps->info.compute_units ? NULL : "c has too few columns";
+    if (of->caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
+    return 5 * count_strips(of->request, NARROW) >= of->caps->info.compute_units ? NULL : "c has too few columns";
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
-    const unsigned rows = ndr_matmul_round_few(r->c.rows), width = width_for(caps, r);
+    const ndr_matmul_request *r = of->request;
+    const unsigned rows = ndr_matmul_round_few(r->c.rows), width = width_for(of->caps, r);
     const unsigned a_run = ndr_matmul_run_of(r, &r->a), b_run = ndr_matmul_run_of(r, &r->b);
     const size_t products = ndr_matmul_first_count(r), strips = count_strips(r, width) / products;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(products, strips * ITEMS, 1, ITEMS),
@@ -41,11 +41,5 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, a_run, b_run, rows, steps_for(b_run), width, ITEMS / width);
 }
 
-const ndr_op_row ndr_matmul_few_rows = { .name = "few_rows",
-                                         .file = "matmul/few_rows.cl",
-                                         .kernel = "gemm_few_rows",
-                                         .needs = NDR_NEEDS_LARGE_GROUPS,
-                                         .cannot = ndr_matmul_has_many_rows,
-                                         .unsuited = unsuited,
-                                         .plan = plan,
-                                         .run = ndr_matmul_run_kernel };
+NDR_OP_VARIANT(matmul, few_rows, "gemm_few_rows", NDR_NEEDS_LARGE_GROUPS, .cannot = ndr_matmul_has_many_rows,
+               .unsuited = unsuited, .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -23,22 +23,21 @@ static size_t count_strips(const ndr_matmul_request *r)
 
 /* Fewer rows, and elements of f32, need less of a at once. Strips of single elements are narrow: one for each unit is
  * enough. */
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
     enum { MIN_ROWS = 5 };
-    const ndr_matmul_request *r = request;
-    const size_t units = caps->info.compute_units;
-    if (caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
+    const ndr_matmul_request *r = of->request;
+    const size_t units = of->caps->info.compute_units;
+    if (of->caps->info.type != NDR_DEVICE_TYPE_GPU) return "the device is no GPU";
     if (r->dtype != NDR_DTYPE_F64 || r->c.rows < MIN_ROWS || r->c.further)
         return "this is not one product of 5 to 8 rows of f64";
     const size_t enough = sizes_for(r).b_run == 1 ? units - units / 16 : units + units / 2;
     return count_strips(r) >= enough ? NULL : "c has too few columns";
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    (void)caps;
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     const sizes s = sizes_for(r);
     const size_t bytes = ndr_dtype_size(r->dtype), slices = ITEMS / s.width;
     const unsigned rows = ndr_matmul_round_few(r->c.rows);
@@ -50,11 +49,5 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, s.b_run, rows, s.steps, s.width, slices, s.spread);
 }
 
-const ndr_op_row ndr_matmul_few_rows_local = { .name = "few_rows_local",
-                                               .file = "matmul/few_rows_local.cl",
-                                               .kernel = "gemm_few_rows",
-                                               .needs = NDR_NEEDS_LARGE_GROUPS,
-                                               .cannot = ndr_matmul_has_many_rows,
-                                               .unsuited = unsuited,
-                                               .plan = plan,
-                                               .run = ndr_matmul_run_kernel };
+NDR_OP_VARIANT(matmul, few_rows_local, "gemm_few_rows", NDR_NEEDS_LARGE_GROUPS, .cannot = ndr_matmul_has_many_rows,
+               .unsuited = unsuited, .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -2,17 +2,21 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/matmul/matmul.h"
+#include "ops/warm.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_matmul_thin, ndr_matmul_packed, ndr_matmul_direct, ndr_matmul_few_rows_local,
-    ndr_matmul_few_rows, ndr_matmul_few_cols, ndr_matmul_mma, ndr_matmul_rounded, ndr_matmul_halves, ndr_matmul_split,
-    ndr_matmul_blocked, ndr_matmul_tiled;
-
-static const ndr_op_row *const rows[] = { &ndr_matmul_thin,           &ndr_matmul_packed,   &ndr_matmul_direct,
-                                          &ndr_matmul_few_rows_local, &ndr_matmul_few_rows, &ndr_matmul_few_cols,
-                                          &ndr_matmul_mma,            &ndr_matmul_rounded,  &ndr_matmul_halves,
-                                          &ndr_matmul_split,          &ndr_matmul_blocked,  &ndr_matmul_tiled };
+/* In the order in which they are asked. */
+#define VARIANTS(V)                                                                         \
+    V(thin) V(packed) V(direct) V(few_rows_local) V(few_rows) V(few_cols) V(mma) V(rounded) \
+    V(halves) V(split) V(blocked) V(tiled)
+#define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
+#define POINT_TO(name) &ndr_matmul_##name,
+VARIANTS(DECLARE)
+static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 
 static uint64_t elements_of(const ndr_operand *matrix)
 {
@@ -29,8 +33,7 @@ static ndr_op_work work_of(const void *request)
     return (ndr_op_work){ elements * ndr_dtype_size(r->dtype), 2 * pairs };
 }
 
-const ndr_operation ndr_matmul_operation = { "matmul", rows, NDR_COUNT_OF(rows), ndr_matmul_class_of,
-                                             work_of };
+const ndr_operation ndr_matmul_operation = { "matmul", variants, NDR_COUNT_OF(variants), ndr_matmul_class_of, work_of };
 
 /* ---- shared by the implementations ---- */
 
@@ -60,9 +63,9 @@ unsigned ndr_matmul_round_few(size_t count)
     return rounded;
 }
 
-const char *ndr_matmul_has_many_rows(const void *request)
+const char *ndr_matmul_has_many_rows(const ndr_op_case *of)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
 }
 
@@ -75,12 +78,6 @@ size_t ndr_matmul_first_count(const ndr_matmul_request *request)
     return ndr_min_size(ndr_matmul_count(request), MAX_PRODUCTS);
 }
 
-static void take_part(ndr_operand *matrix, size_t first, size_t count)
-{
-    matrix->offset += first * matrix->stride;
-    matrix->further = count - 1;
-}
-
 static ndr_status fail_at_product(ndr_status status, size_t first, size_t count)
 {
     if (first == 0) return status;
@@ -88,40 +85,37 @@ static ndr_status fail_at_product(ndr_status status, size_t first, size_t count)
                               ndr_last_error(), first, count);
 }
 
-ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch, ndr_kernel *const *kernels)
+ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch)
 {
-    const ndr_matmul_request *r = job->request;
-    const size_t count = ndr_matmul_count(r);
+    ndr_matmul_request part = *(const ndr_matmul_request *)job->of.request;
+    ndr_operand *const matrices[] = { &part.a, &part.b, &part.c };
+    const size_t count = ndr_matmul_count(&part);
     for (size_t first = 0; first < count; first += most) {
-        ndr_matmul_request part = *r;
-        take_part(&part.a, first, ndr_min_size(most, count - first));
-        take_part(&part.b, first, ndr_min_size(most, count - first));
-        take_part(&part.c, first, ndr_min_size(most, count - first));
-        const ndr_status status = launch(job, &part, kernels);
+        part.a.further = part.b.further = part.c.further = ndr_min_size(most, count - first) - 1;
+        const ndr_status status = launch(job, &part);
         if (status != NDR_OK) return fail_at_product(status, first, count);
+        for (size_t i = 0; i < NDR_COUNT_OF(matrices); ++i) matrices[i]->offset += most * matrices[i]->stride;
     }
     return NDR_OK;
 }
 
-static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernel)
+static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)
 {
     const size_t count = ndr_matmul_count(r);
     ndr_nd_range range = job->plan.range;
     range.global.size[0] = ndr_min_size(range.global.size[0], count);
-    return ndr_op_launch(job, *kernel, range, count, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
+    return ndr_op_launch(job, job->kernel, range, count, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
                          ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
                          r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
                          r->c.pitch, r->c.stride);
 }
 
-ndr_status ndr_matmul_run_kernel(ndr_op_job *job)
+ndr_status ndr_matmul_launch_kernel(ndr_op_job *job)
 {
-    ndr_kernel *kernel;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_matmul_run_parts(job, MAX_PRODUCTS, launch_kernel, &kernel);
+    return ndr_matmul_launch_parts(job, MAX_PRODUCTS, launch_kernel);
 }
 
-/* ---- shared with ndr_tune() ---- */
+/* ---- shared with ndr_tune() and proofs ---- */
 
 ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_matrix *matrix, ndr_dtype dtype)
 {
@@ -140,23 +134,24 @@ double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i)
     return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
 }
 
-void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value)
+static void set(ndr_dtype dtype, void *to, size_t i, double value)
 {
     if (dtype == NDR_DTYPE_F64) ((double *)to)[i] = value;
     else ((float *)to)[i] = (float)value;
 }
 
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
+ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, ndr_matmul_element *element,
+                             const void *from, void **host)
 {
-    const ndr_device_info *device = &context->caps.info;
-    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
-                dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "%s: device \"%s\" has no f64; use f32", call, device->name);
-    NDR_REQUIRE(accuracy == NDR_ACCURACY_FULL || accuracy == NDR_ACCURACY_TF32,
-                "%s: accuracy is %d; use NDR_ACCURACY_FULL (%d) or NDR_ACCURACY_TF32 (%d)", call, (int)accuracy,
-                NDR_ACCURACY_FULL, NDR_ACCURACY_TF32);
-    return NDR_OK;
+    const size_t count = matrix->offset + matrix->rows * matrix->pitch, bytes = count * matrix->element_bytes;
+    *host = malloc(bytes);
+    if (!*host)
+        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for %zu bytes of %s", matrix->call, bytes, matrix->name);
+    for (size_t i = 0; i < count; ++i) set(dtype, *host, i, NAN);
+    for (size_t i = 0; i < matrix->rows && element; ++i)
+        for (size_t j = 0; j < matrix->cols; ++j)
+            set(dtype, *host, matrix->offset + i * matrix->pitch + j, element(from, i, j));
+    return ndr_buffer_create_from(context, bytes, *host, &matrix->buffer);
 }
 
 ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
@@ -169,19 +164,26 @@ ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
     return NDR_OK;
 }
 
-ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked)
-{
-    return dtype == NDR_DTYPE_F32 ? asked : NDR_ACCURACY_FULL;
-}
-
 /* ---- checks ---- */
+
+static ndr_status check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
+{
+    const ndr_device_info *device = &context->caps.info;
+    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
+                dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
+                   "%s: device \"%s\" has no f64; use f32", call, device->name);
+    NDR_REQUIRE(accuracy == NDR_ACCURACY_FULL || accuracy == NDR_ACCURACY_TF32,
+                "%s: accuracy is %d; use NDR_ACCURACY_FULL (%d) or NDR_ACCURACY_TF32 (%d)", call, (int)accuracy,
+                NDR_ACCURACY_FULL, NDR_ACCURACY_TF32);
+    return NDR_OK;
+}
 
 static ndr_status check_shapes(const ndr_matmul_request *r)
 {
     const ndr_operand *a = &r->a, *b = &r->b, *c = &r->c;
     NDR_REQUIRE(a->cols == b->rows,
-                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has "
-                "rows",
+                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has rows",
                 a->rows, a->cols, b->rows, b->cols);
     NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols,
                 "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c that size", c->rows, c->cols, a->rows,
@@ -220,36 +222,33 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
     return NDR_OK;
 }
 
-static ndr_operand batch_of(const ndr_matmul_desc *desc, const char *name, const ndr_matrix *matrix, size_t stride)
+ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                   ndr_matmul_request *request)
 {
-    ndr_operand operand = ndr_matmul_operand("ndr_matmul", name, matrix, desc->dtype);
-    if (desc->count <= 1) return operand;
-    operand.further = desc->count - 1;
-    operand.stride = stride;
-    return operand;
-}
-
-static ndr_status make_request(const ndr_context *context, const ndr_matmul_desc *desc, ndr_matmul_request *request)
-{
-    NDR_REQUIRE(desc, "ndr_matmul: desc is NULL");
-    NDR_TRY(ndr_matmul_check_type("ndr_matmul", context, desc->dtype, desc->accuracy));
+    NDR_REQUIRE(desc, "%s: desc is NULL", call);
+    NDR_TRY(check_type(call, context, desc->dtype, desc->accuracy));
     NDR_TRY(check_scaling(&desc->scaling));
-    const double alpha = desc->scaling.is_set ? desc->scaling.alpha : 1;
     *request = (ndr_matmul_request){ .dtype = desc->dtype,
-                                     .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
-                                     .alpha = alpha,
+                                     .accuracy = desc->dtype == NDR_DTYPE_F32 ? desc->accuracy : NDR_ACCURACY_FULL,
+                                     .alpha = desc->scaling.is_set ? desc->scaling.alpha : 1,
                                      .beta = desc->scaling.beta,
-                                     .a = batch_of(desc, "a", &desc->a, desc->a_stride),
-                                     .b = batch_of(desc, "b", &desc->b, desc->b_stride),
-                                     .c = batch_of(desc, "c", &desc->c, desc->c_stride),
-                                     .depth = alpha == 0 ? 0 : desc->a.cols };
+                                     .a = ndr_matmul_operand(call, "a", &desc->a, desc->dtype),
+                                     .b = ndr_matmul_operand(call, "b", &desc->b, desc->dtype),
+                                     .c = ndr_matmul_operand(call, "c", &desc->c, desc->dtype) };
+    if (request->alpha != 0) request->depth = desc->a.cols;
+    if (desc->count > 1) {
+        request->a.further = request->b.further = request->c.further = desc->count - 1;
+        request->a.stride = desc->a_stride;
+        request->b.stride = desc->b_stride;
+        request->c.stride = desc->c_stride;
+    }
     return check_shapes(request);
 }
 
 static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
 {
     NDR_REQUIRE_SET_IN("ndr_matmul", queue);
-    NDR_TRY(make_request(queue->context, desc, request));
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", queue->context, desc, request));
     NDR_TRY(ndr_operand_check(&request->a, queue));
     NDR_TRY(ndr_operand_check(&request->b, queue));
     NDR_TRY(ndr_operand_check(&request->c, queue));
@@ -271,7 +270,7 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
 {
     ndr_matmul_request request;
-    NDR_TRY(make_request(context, desc, &request));
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, &request));
     NDR_REQUIRE(request.c.rows > 0 && request.c.cols > 0,
                 "ndr_cache_warm: c is %zu x %zu; a product without elements runs no kernel", request.c.rows,
                 request.c.cols);

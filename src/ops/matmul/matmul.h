@@ -2,7 +2,9 @@
 #ifndef NDR_OPS_MATMUL_H
 #define NDR_OPS_MATMUL_H
 
-#include "ops/ops.h"
+#include "ops/core.h"
+#include "ops/operand.h"
+#include "ops/select.h"
 
 #include "shared/blocks.h"
 #include "shared/copy.h"
@@ -30,7 +32,12 @@ ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_mat
 
 /* Pure: element i of a matrix on the host. */
 double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i);
-void ndr_matmul_set(ndr_dtype dtype, void *to, size_t i, double value);
+
+/* Make a matrix of these elements on the host and on the device, with NaN around its rows. `element` NULL: all are NaN.
+ * The caller frees both, also after a failure. */
+typedef double ndr_matmul_element(const void *from, size_t row, size_t col);
+ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, ndr_matmul_element *element,
+                             const void *from, void **host);
 
 /* Pure, for cannot(): NULL if the kernels' 32-bit offsets reach a tile of a and b, otherwise the reason. */
 const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
@@ -42,52 +49,33 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
 enum { NDR_FEW = 8 };
 unsigned ndr_matmul_round_few(size_t count);
 
-/* Pure, cannot() of the rows for few rows: NULL if c has at most NDR_FEW, otherwise the reason. */
-const char *ndr_matmul_has_many_rows(const void *request);
+/* Pure, cannot() of the variants for few rows: NULL if c has at most NDR_FEW, otherwise the reason. */
+const char *ndr_matmul_has_many_rows(const ndr_op_case *of);
 
-/* Refuse a dtype other than f32 and f64, one that the device lacks, and an accuracy without a name. */
-ndr_status ndr_matmul_check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy);
+/* The request of a call's descriptor, whose buffers are not read; its core is not set. Refuses a dtype other than f32 and
+ * f64, one that the device lacks, an accuracy without a name, and shapes that do not agree. */
+ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                   ndr_matmul_request *request);
 
 /* Refuse a product with a matrix of more bytes than fit in memory: plans count its tiles. */
 ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k);
-
-/* Pure: what a request has of an accuracy that was asked for. */
-ndr_accuracy ndr_matmul_accuracy(ndr_dtype dtype, ndr_accuracy asked);
 
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);
 size_t ndr_matmul_first_count(const ndr_matmul_request *request);
 
 /* Call `launch` for up to `most` products of the job at a time, until all are enqueued. */
-typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part, ndr_kernel *const *kernels);
-ndr_status ndr_matmul_run_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch, ndr_kernel *const *kernels);
+typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part);
+ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch);
 
-/* run() of the rows with one kernel that reads the matrices in place: their kernels have the same parameters. The first
- * dimension of their range is for the products. */
-ndr_status ndr_matmul_run_kernel(ndr_op_job *job);
-
-/* ---- parts.c ---- */
-
-/* For rows whose first kernel stores `parts` parts of each element (shared/split.h): 3 of bfloat16, 1 or 2 of half. */
-
-/* Pure: plan(). */
-void ndr_matmul_plan_split(const ndr_caps *caps, const ndr_matmul_request *request, unsigned parts, ndr_op_plan *plan);
-
-/* run(): `first` is the name of the first kernel; `launch` calls ndr_matmul_launch_split(). Without memory for the parts
- * the row `blocked` multiplies. */
-ndr_status ndr_matmul_run_split(ndr_op_job *job, const char *first, ndr_matmul_launch *launch);
-
-/* One product: the job's workspace has room for its parts. */
-ndr_status ndr_matmul_launch_split(ndr_op_job *job, const ndr_matmul_request *request, unsigned parts,
-                                   ndr_kernel *const *kernels);
-
-/* Pure: how many multiplications the request is. */
-double ndr_matmul_work(const ndr_matmul_request *request);
+/* launch() of the variants with one kernel that reads the matrices in place: their kernels have the same parameters. The
+ * first dimension of their range is for the products. */
+ndr_status ndr_matmul_launch_kernel(ndr_op_job *job);
 
 /* ---- prove.c ---- */
 
-/* prove() of the rows that use more than OpenCL C: try the row on hard products. */
-ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_right);
+/* prove() of the variants that use more than OpenCL C: try the variant on hard products. */
+ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
 
 /* ---- tune.c ---- */
 

@@ -5,8 +5,8 @@
 
 typedef struct tile {
     unsigned m, n, k, warp_m, warp_n, stages; /* as in kernels/matmul/mma.cl */
-    unsigned groups; /* that a unit computes at once */
-    unsigned cost;   /* of an element of c, in percent of the first tile's */
+    unsigned groups;                          /* that a unit computes at once */
+    unsigned cost;                            /* of an element of c, in percent of the first tile's */
 } tile;
 
 /* Costs as measured for large products on an H100. */
@@ -61,18 +61,18 @@ static const tile *choose_tile(const ndr_caps *caps, const ndr_matmul_request *r
     return best;
 }
 
-static const char *cannot(const void *request)
+static const char *cannot(const ndr_op_case *of)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     return r->dtype == NDR_DTYPE_F64 ? ndr_matmul_is_too_wide(r) : "the elements are not f64";
 }
 
 /* `blocked` divides the depth among the units if there are few tiles. */
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
     enum { SHORT = 1024 };
-    const ndr_matmul_request *r = request;
-    const size_t count = count_all_tiles(&tiles[TILES - 1], r), units = caps->info.compute_units;
+    const ndr_matmul_request *r = of->request;
+    const size_t count = count_all_tiles(&tiles[TILES - 1], r), units = of->caps->info.compute_units;
     const bool fills = count >= units / 2 || (count >= units / 8 && r->depth <= SHORT);
     return fills ? NULL : "c has too few tiles";
 }
@@ -84,10 +84,10 @@ static unsigned run_of(const ndr_operand *matrix)
     return is_aligned ? 2 : 1;
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
-    const tile *t = choose_tile(caps, r);
+    const ndr_matmul_request *r = of->request;
+    const tile *t = choose_tile(of->caps, r);
     const size_t items = group_items(t);
     const size_t stage_bytes = sizeof(double) * ((size_t)t->m * (t->k + 4) + (size_t)t->k * (t->n + 4));
     const unsigned steps = (unsigned)ndr_min_size(ndr_max_size(1, ndr_ceil_div(r->depth, t->k)), t->stages + 1);
@@ -99,12 +99,5 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              t->m, t->n, t->k, t->warp_m, t->warp_n, stages, ahead, run_of(&r->a), run_of(&r->b));
 }
 
-const ndr_op_row ndr_matmul_mma = { .name = "mma",
-                                    .file = "matmul/mma.cl",
-                                    .kernel = "gemm_mma",
-                                    .needs = NDR_NEEDS_F64_MMA,
-                                    .cannot = cannot,
-                                    .unsuited = unsuited,
-                                    .plan = plan,
-                                    .run = ndr_matmul_run_kernel,
-                                    .prove = ndr_matmul_prove };
+NDR_OP_VARIANT(matmul, mma, "gemm_mma", NDR_NEEDS_F64_MMA, .cannot = cannot, .unsuited = unsuited, .plan = plan,
+               .launch = ndr_matmul_launch_kernel, .prove = ndr_matmul_prove);

@@ -39,76 +39,52 @@ static size_t workspace_bytes(const sizes *s, const ndr_matmul_request *request)
     return fits ? bytes : SIZE_MAX;
 }
 
-static const char *cannot(const void *request)
+static const char *cannot(const ndr_op_case *of)
 {
-    return ((const ndr_matmul_request *)request)->depth ? NULL : "there are no columns of a to multiply";
+    return ((const ndr_matmul_request *)of->request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
 /* Copying pays off only if b exceeds half of a core's second cache, and with enough rows for each core to reuse the
  * copy. */
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
     enum { ABOVE_ROWS = 32, ABOVE_ROWS_EACH = 16 };
-    const ndr_matmul_request *r = request;
-    const char *reason = ndr_op_lacks_vectors(caps, r);
+    const ndr_matmul_request *r = of->request;
+    const char *reason = ndr_op_lacks_vectors(of);
     if (reason) return reason;
-    const size_t above_rows = ndr_max_size(ABOVE_ROWS, (size_t)ABOVE_ROWS_EACH * caps->info.compute_units);
+    const size_t above_rows = ndr_max_size(ABOVE_ROWS, (size_t)ABOVE_ROWS_EACH * of->caps->info.compute_units);
     if (r->c.rows <= above_rows) return "c has too few rows for a copy of b";
     return ndr_matmul_b_bytes(r) > r->core.second_cache_bytes / 2 ? NULL : "b stays in the caches without a copy";
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
-    const sizes s = sizes_for(caps, r);
+    const ndr_matmul_request *r = of->request;
+    const sizes s = sizes_for(of->caps, r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.workers, 1),
                            .local_bytes = s.block_rows * s.depth * ndr_dtype_size(r->dtype),
                            .workspace_bytes = workspace_bytes(&s, r) };
     snprintf(plan->options, sizeof plan->options, "%s -DDEPTH=%zu",
-             ndr_matmul_print_block(caps, r, ndr_matmul_choose_block(r)).chars, s.depth);
-}
-
-static ndr_status pack(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *kernel, const sizes *s)
-{
-    const ndr_operand *b = &r->b;
-    return ndr_op_launch(
-        job, kernel,
-        ndr_nd_range_2d(ndr_ceil_div(b->rows, NDR_PACK_ROWS), ndr_ceil_div(s->panels, NDR_PACK_PANELS), 1, 1), b->cols,
-        b->rows, b->buffer, b->offset, b->pitch, ndr_workspace_buffer(job->workspace));
-}
-
-static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *kernel, const sizes *s)
-{
-    const ndr_arg block = ndr_arg_local_(r->dtype, r->c.element_bytes, 1, s->block_rows * s->depth, 1, 1);
-    return ndr_op_launch(job, kernel, job->plan.range, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
-                         r->a.buffer, r->a.offset, r->a.pitch, ndr_workspace_buffer(job->workspace),
-                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s->block_rows, block);
+             ndr_matmul_print_block(of->caps, r, ndr_matmul_choose_block(r)).chars, s.depth);
 }
 
 /* One product: the workspace has room for one copy of b. */
-static ndr_status launch(ndr_op_job *job, const ndr_matmul_request *r, ndr_kernel *const *kernels)
+static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
 {
-    const sizes s = sizes_for(job->caps, r);
-    NDR_TRY(pack(job, r, kernels[0], &s));
-    return multiply(job, r, kernels[1], &s);
+    const sizes s = sizes_for(job->of.caps, r);
+    const ndr_operand *b = &r->b;
+    const ndr_arg block = ndr_arg_local_(r->dtype, r->c.element_bytes, 1, s.block_rows * s.depth, 1, 1);
+    const ndr_arg panels = ndr_op_workspace_arg(job);
+    NDR_TRY(ndr_op_launch(
+        job, job->others[0],
+        ndr_nd_range_2d(ndr_ceil_div(b->rows, NDR_PACK_ROWS), ndr_ceil_div(s.panels, NDR_PACK_PANELS), 1, 1), b->cols,
+        b->rows, b->buffer, b->offset, b->pitch, panels));
+    return ndr_op_launch(job, job->kernel, job->plan.range, r->c.rows, r->c.cols, r->depth,
+                         ndr_matmul_scalar(r, r->alpha), r->a.buffer, r->a.offset, r->a.pitch, panels,
+                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, s.block_rows, block);
 }
 
-static ndr_status run(ndr_op_job *job)
-{
-    const ndr_matmul_request *r = job->request;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, job->plan.workspace_bytes < SIZE_MAX,
-                   "ndr_matmul: b is %zu x %zu: too large to copy", r->b.rows, r->b.cols);
-    ndr_kernel *kernels[2];
-    NDR_TRY(ndr_op_get_kernel(job, "gemm_pack_b", &kernels[0]));
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernels[1]));
-    NDR_TRY(ndr_op_borrow(job));
-    return ndr_matmul_run_parts(job, 1, launch, kernels);
-}
+static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 1, launch_product); }
 
-const ndr_op_row ndr_matmul_packed = { .name = "packed",
-                                       .file = "matmul/packed.cl",
-                                       .kernel = "gemm_packed",
-                                       .cannot = cannot,
-                                       .unsuited = unsuited,
-                                       .plan = plan,
-                                       .run = run };
+NDR_OP_VARIANT(matmul, packed, "gemm_packed", 0, .others = { "gemm_pack_b" }, .cannot = cannot, .unsuited = unsuited,
+               .plan = plan, .launch = launch);

@@ -1,4 +1,4 @@
-/* prove.c - tries a row of ndr_matmul() on hard products, for which it must keep the bound of docs/numerics.md. */
+/* prove.c - tries a variant of ndr_matmul() on hard products, for which it must keep the bound of docs/numerics.md. */
 #include "device/queue.h"
 #include "ops/matmul/matmul.h"
 
@@ -26,9 +26,9 @@ static const hard_case cases[] = {
     { 70, 130, 160, 1, 2, 1, 1, -128, 7, 3, true, false, 0, 0, 0 },
     { 70, 130, 160, 0, 0, -1, 0, 90, -125, 9, true, false, 0, 0, 0 },
     { 130, 130, 131, 0, 0, 1, 0, 0, 0, 5, true, true, 0, 0, 0 },
-    { 130, 70, 389, 1, 3, 1, 0, 0, 0, 0, false, false, 64, 30, -40 },   /* outliers against elements near 0 */
-    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 29, -1000 }, /* against zeros: the least that parts take */
-    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -37, 1 },   /* as many small elements as parts take */
+    { 130, 70, 389, 1, 3, 1, 0, 0, 0, 0, false, false, 64, 30, -40 },     /* outliers against elements near 0 */
+    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 29, -1000 },   /* against zeros: the least that parts take */
+    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -37, 1 },     /* as many small elements as parts take */
     { 130, 70, 389, 1, 3, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 }, /* smaller than parts take */
     { 2050, 6000, 130, 0, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0 },
     { 2050, 6000, 130, 0, 0, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 },
@@ -54,45 +54,23 @@ static int exponent_at(const hard_case *h, unsigned matrix, size_t i, size_t j)
     return matrix == A ? h->a_exponent + (rises ? h->a_rise : 0) : h->b_exponent + (rises ? h->b_rise : 0);
 }
 
-static double element(const hard_case *h, ndr_accuracy accuracy, unsigned matrix, size_t i, size_t j)
+/* An element of one of the matrices of a product. */
+typedef struct source {
+    const hard_case *h;
+    ndr_accuracy accuracy;
+    unsigned matrix;
+} source;
+
+static double element(const void *from, size_t i, size_t j)
 {
-    const uint64_t bits = hash(matrix + ((uint64_t)i << 32 | j));
-    const int exponent = exponent_at(h, matrix, i, j);
+    const source *s = from;
+    const hard_case *h = s->h;
+    const uint64_t bits = hash(s->matrix + ((uint64_t)i << 32 | j));
+    const int exponent = exponent_at(h, s->matrix, i, j);
     if (h->has_infinities && bits % 4099 == 0) return bits & 1 << 20 ? INFINITY : NAN;
-    const uint64_t fraction = accuracy == NDR_ACCURACY_TF32 ? bits >> 54 << 42 : bits >> 12;
+    const uint64_t fraction = s->accuracy == NDR_ACCURACY_TF32 ? bits >> 54 << 42 : bits >> 12;
     const double size = ldexp(1 + (double)fraction * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
     return h->has_signs && (bits & 1) ? -size : size;
-}
-
-/* On host and device, with NaN around its rows. */
-typedef struct matrix {
-    void *host;
-    ndr_operand on_device;
-    size_t total;
-} matrix;
-
-/* `which` 0: all NaN. */
-static ndr_status create(ndr_context *context, const ndr_matmul_request *request, size_t rows, size_t cols,
-                         const hard_case *h, unsigned which, matrix *made)
-{
-    const ndr_dtype dtype = request->dtype;
-    const ndr_matrix described = { NULL, h->offset, rows, cols, cols + h->gap };
-    made->on_device = ndr_matmul_operand("ndr_matmul", "a proof", &described, dtype);
-    made->total = h->offset + rows * (cols + h->gap);
-    made->host = malloc(made->total * ndr_dtype_size(dtype));
-    if (!made->host) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a row");
-    for (size_t i = 0; i < made->total; ++i) ndr_matmul_set(dtype, made->host, i, NAN);
-    for (size_t i = 0; i < rows && which; ++i)
-        for (size_t j = 0; j < cols; ++j)
-            ndr_matmul_set(dtype, made->host, h->offset + i * (cols + h->gap) + j,
-                           element(h, request->accuracy, which, i, j));
-    return ndr_buffer_create_from(context, made->total * ndr_dtype_size(dtype), made->host, &made->on_device.buffer);
-}
-
-static void destroy(matrix *m)
-{
-    ndr_buffer_destroy(m->on_device.buffer);
-    free(m->host);
 }
 
 /* ---- checks ---- */
@@ -100,13 +78,12 @@ static void destroy(matrix *m)
 typedef struct product {
     const hard_case *h;
     ndr_matmul_request request;
-    matrix a, b, c;
-    void *got;
+    void *a, *b, *c, *got; /* on the host */
 } product;
 
-static double at(const product *p, const matrix *m, const void *from, size_t row, size_t col)
+static double at(const product *p, const ndr_operand *m, const void *from, size_t row, size_t col)
 {
-    return ndr_matmul_get(p->request.dtype, from, m->on_device.offset + row * m->on_device.pitch + col);
+    return ndr_matmul_get(p->request.dtype, from, m->offset + row * m->pitch + col);
 }
 
 /* A loop in the type itself gives an infinity where a sum passes the largest number; no case comes near it. */
@@ -114,14 +91,14 @@ static bool is_right_at(const product *p, size_t row, size_t col)
 {
     const bool is_f64 = p->request.dtype == NDR_DTYPE_F64;
     const double eps = is_f64 ? DBL_EPSILON : FLT_EPSILON, least = is_f64 ? DBL_MIN : FLT_MIN;
-    const double k = (double)p->h->k, got = at(p, &p->c, p->got, row, col);
+    const double k = (double)p->h->k, got = at(p, &p->request.c, p->got, row, col);
     long double sum = 0, size = 0;
     for (size_t i = 0; i < p->h->k; ++i) {
-        const long double term = (long double)at(p, &p->a, p->a.host, row, i) * at(p, &p->b, p->b.host, i, col);
+        const long double term = (long double)at(p, &p->request.a, p->a, row, i) * at(p, &p->request.b, p->b, i, col);
         sum += term;
         size += fabsl(term);
     }
-    const long double old = p->h->beta != 0 ? p->h->beta * (long double)at(p, &p->c, p->c.host, row, col) : 0;
+    const long double old = p->h->beta != 0 ? p->h->beta * (long double)at(p, &p->request.c, p->c, row, col) : 0;
     const long double wanted = p->h->alpha * sum + old;
     const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old)) + 2 * k * least;
     if (isnan(wanted)) return isnan(got);
@@ -138,46 +115,58 @@ static bool is_right_everywhere(const product *p)
         for (size_t col = 0; col < p->h->n; ++col)
             if (!is_right_at(p, row, col)) return false;
         for (size_t col = p->h->n; col < pitch; ++col)
-            if (!isnan(at(p, &p->c, p->got, row, col))) return false;
+            if (!isnan(at(p, &p->request.c, p->got, row, col))) return false;
     }
     return true;
 }
 
-static ndr_status multiply(ndr_queue *queue, const ndr_op_row *row, product *p, bool *is_right)
+static ndr_status create(ndr_context *context, product *p, unsigned which, ndr_operand *matrix, size_t rows,
+                         size_t cols, void **host)
 {
-    const size_t bytes = p->c.total * ndr_dtype_size(p->request.dtype);
+    const ndr_matrix described = { NULL, p->h->offset, rows, cols, cols + p->h->gap };
+    const source s = { p->h, p->request.accuracy, which };
+    *matrix = ndr_matmul_operand("ndr_matmul", "a proof", &described, p->request.dtype);
+    return ndr_matmul_create(context, matrix, p->request.dtype, which == C && p->h->beta == 0 ? NULL : element, &s,
+                             host);
+}
+
+static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, product *p, bool *is_right)
+{
+    const hard_case *h = p->h;
+    NDR_TRY(create(queue->context, p, A, &p->request.a, h->m, h->k, &p->a));
+    NDR_TRY(create(queue->context, p, B, &p->request.b, h->k, h->n, &p->b));
+    NDR_TRY(create(queue->context, p, C, &p->request.c, h->m, h->n, &p->c));
+    const size_t bytes = ndr_buffer_size(p->request.c.buffer);
     p->got = malloc(bytes);
-    if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a row");
-    p->request.a = p->a.on_device;
-    p->request.b = p->b.on_device;
-    p->request.c = p->c.on_device;
-    NDR_TRY(ndr_op_run_row(row, &(ndr_order){ .queue = queue }, &p->request, NULL));
-    NDR_TRY(ndr_buffer_read(queue, p->c.on_device.buffer, 0, bytes, p->got));
+    if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
+    NDR_TRY(ndr_op_run_variant(variant, &(ndr_order){ .queue = queue }, &p->request, NULL));
+    NDR_TRY(ndr_buffer_read(queue, p->request.c.buffer, 0, bytes, p->got, NULL));
     *is_right = is_right_everywhere(p);
     return NDR_OK;
 }
 
-static ndr_status try_case(ndr_queue *queue, const ndr_op_row *row, ndr_dtype dtype, const hard_case *h, bool *is_right)
+static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, ndr_dtype dtype, const hard_case *h,
+                           bool *is_right)
 {
     product p = { .h = h, .request = { .dtype = dtype, .alpha = h->alpha, .beta = h->beta, .depth = h->k } };
-    p.request.accuracy = row->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
-    if (row->cannot && row->cannot(&p.request)) return NDR_OK;
-    ndr_status status = create(queue->context, &p.request, h->m, h->k, h, A, &p.a);
-    if (status == NDR_OK) status = create(queue->context, &p.request, h->k, h->n, h, B, &p.b);
-    if (status == NDR_OK) status = create(queue->context, &p.request, h->m, h->n, h, h->beta != 0 ? C : 0, &p.c);
-    if (status == NDR_OK) status = multiply(queue, row, &p, is_right);
-    destroy(&p.a);
-    destroy(&p.b);
-    destroy(&p.c);
+    p.request.accuracy = variant->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
+    if (ndr_op_cannot(variant, &p.request)) return NDR_OK;
+    const ndr_status status = multiply(queue, variant, &p, is_right);
+    ndr_buffer_destroy(p.request.a.buffer);
+    ndr_buffer_destroy(p.request.b.buffer);
+    ndr_buffer_destroy(p.request.c.buffer);
+    free(p.a);
+    free(p.b);
+    free(p.c);
     free(p.got);
     return status;
 }
 
-ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_row *row, bool *is_right)
+ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right)
 {
     *is_right = true;
-    const ndr_dtype dtype = row->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
+    const ndr_dtype dtype = variant->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     for (size_t i = 0; i < NDR_COUNT_OF(cases) && *is_right; ++i)
-        NDR_TRY(try_case(queue, row, dtype, &cases[i], is_right));
+        NDR_TRY(try_case(queue, variant, dtype, &cases[i], is_right));
     return NDR_OK;
 }

@@ -1,47 +1,133 @@
-/* split.c - the product of f32 by a GPU's matrix units for bfloat16: three parts of each element. */
+/* split.c - the product of f32 by a GPU's matrix units for half or bfloat16: a first kernel stores parts of the elements
+ * of a and b in the workspace (shared/split.h), and checks them; a second one multiplies the parts. A variant's form is
+ * how many parts an element has: 3 of bfloat16 (`split`), 2 of half (`halves`), or 1 of half (`rounded`). */
 #include "ops/matmul/matmul.h"
 
-static const char *cannot(const void *request)
+#include <stdio.h>
+
+enum { ITEMS = 4 * NDR_SPLIT_CHUNK }; /* of a group of the first kernel */
+
+/* By the number of parts. */
+static const struct {
+    double least_work;                  /* multiplications that pay for the parts */
+    unsigned items, stages, min_stages; /* of a group of the second kernel; stages of narrow tiles, of wide ones */
+    unsigned percent;                   /* of the time of a wide tile that a narrow one takes */
+    const char *option;
+} kinds[] = {
+    [1] = { 1.1e9, 384, 6, 4, 60, "-DPARTS=1 " },
+    [2] = { 7e8, 384, 4, 3, 60, "" },
+    [3] = { 1 << 28, 288, 6, 4, 55, "" },
+};
+
+typedef struct sizes {
+    unsigned tile_n, stages; /* of a group of the second kernel: kernels/matmul/wgmma.clh */
+    size_t tiles_m, tiles_n, stretches;
+} sizes;
+
+/* The units compute tiles in rounds. One of 64 columns takes 0.55 to 0.69 of the time of one of 128. */
+static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r, unsigned parts)
 {
-    enum { MIN_DEPTH = 64 };
-    const ndr_matmul_request *r = request;
+    const size_t units = ndr_max_size(1, caps->info.compute_units), tiles_m = ndr_ceil_div(r->c.rows, NDR_SPLIT_ROWS);
+    const size_t wide = tiles_m * ndr_ceil_div(r->c.cols, 128), narrow = tiles_m * ndr_ceil_div(r->c.cols, 64);
+    const bool is_narrow = kinds[parts].percent * ndr_ceil_div(narrow, units) < 100 * ndr_ceil_div(wide, units);
+    return (sizes){ .tile_n = is_narrow ? 64 : 128,
+                    .stages = is_narrow ? kinds[parts].stages : kinds[parts].min_stages,
+                    .tiles_m = tiles_m,
+                    .tiles_n = ndr_ceil_div(r->c.cols, is_narrow ? 64 : 128),
+                    .stretches = ndr_ceil_div(r->depth, NDR_SPLIT_DEPTH * NDR_SPLIT_SLABS(parts)) };
+}
+
+/* Lines of a and b, with padding. */
+static size_t count_lines(const sizes *s) { return s->tiles_m * NDR_SPLIT_ROWS + s->tiles_n * s->tile_n; }
+
+static size_t workspace_bytes(const sizes *s, unsigned parts)
+{
+    return NDR_WORKSPACE_HEAD_BYTES + s->stretches * NDR_SPLIT_LINE_BYTES(parts) * count_lines(s);
+}
+
+/* Of a group that multiplies halves. If they do not suffice it multiplies in three parts:
+ * kernels/matmul/three_parts.clh. */
+static size_t halves_bytes(const sizes *s, size_t stages_bytes)
+{
+    enum { STAGES = 4, FETCHES = 4, SLAB = 32, MARKS = 10 };
+    const size_t stage = (size_t)3 * SLAB * s->tile_n * 2;
+    const size_t fetched = SLAB * (NDR_SPLIT_ROWS + (size_t)s->tile_n) * sizeof(float);
+    const size_t barriers = 2 * ndr_max_size(s->stages, STAGES) * sizeof(uint64_t);
+    return ndr_max_size(stages_bytes, STAGES * stage + FETCHES * fetched) + 1024 + barriers + MARKS * sizeof(uint32_t);
+}
+
+/* ---- choosing ---- */
+
+static const char *cannot(const ndr_op_case *of)
+{
+    const ndr_matmul_request *r = of->request;
+    const unsigned parts = of->variant->form;
     if (r->dtype != NDR_DTYPE_F32) return "the elements are not f32";
-    if (r->depth < MIN_DEPTH) return "its error is shown to be within the bound only from a depth of 64 on";
+    if (parts == 1 && r->accuracy != NDR_ACCURACY_TF32) return "it rounds elements, and no lower accuracy is asked";
+    if (parts < 3 && r->depth < 128) return "its error is shown to be within the bound only from a depth of 128 on";
+    if (r->depth < 64) return "its error is shown to be within the bound only from a depth of 64 on";
     return ndr_matmul_is_too_wide(r);
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+/* Three parts, which need more memory than fewer, tell for all whether c fits and is large enough. */
+static const char *unsuited(const ndr_op_case *of)
 {
-    ndr_matmul_plan_split(caps, request, 3, plan);
-}
-
-static const char *unsuited(const ndr_caps *caps, const void *request)
-{
-    enum { MIN_WORK = 1 << 28, SHARE = 8 };
-    const ndr_matmul_request *r = request;
-    ndr_op_plan planned;
-    plan(caps, r, &planned);
-    const size_t bytes = planned.workspace_bytes;
-    if (bytes > caps->info.max_buffer_bytes || bytes > caps->info.global_memory_bytes / SHARE)
+    enum { SHARE = 8 };
+    const ndr_matmul_request *r = of->request;
+    const sizes s = sizes_for(of->caps, r, 3);
+    const size_t bytes = workspace_bytes(&s, 3), tiles = s.tiles_m * ndr_ceil_div(r->c.cols, 64);
+    if (bytes > of->caps->info.max_buffer_bytes || bytes > of->caps->info.global_memory_bytes / SHARE)
         return "the parts of a and b need more than an eighth of the device's memory";
-    const size_t tiles = ndr_ceil_div(r->c.rows, NDR_SPLIT_ROWS) * ndr_ceil_div(r->c.cols, 64);
-    const bool pays = tiles >= caps->info.compute_units / 2 && ndr_matmul_work(r) >= MIN_WORK;
-    return pays ? NULL : "c or the depth is too small to pay for splitting a and b";
+    const double work = (double)r->c.rows * (double)r->c.cols * (double)r->depth;
+    const bool pays = tiles >= of->caps->info.compute_units / 2 && work >= kinds[of->variant->form].least_work;
+    return pays ? NULL : "c or the depth is too small to pay for the parts of a and b";
 }
 
-static ndr_status launch(ndr_op_job *job, const ndr_matmul_request *part, ndr_kernel *const *kernels)
+/* ---- launching ---- */
+
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    return ndr_matmul_launch_split(job, part, 3, kernels);
+    const unsigned parts = of->variant->form;
+    const sizes s = sizes_for(of->caps, of->request, parts);
+    const size_t line_bytes = NDR_SPLIT_LINE_BYTES(parts), lines = NDR_SPLIT_ROWS + (size_t)s.tile_n;
+    const size_t stages_bytes = s.stages * ndr_ceil_div(line_bytes * lines, 1024) * 1024;
+    const size_t groups = ndr_min_size(s.tiles_m * s.tiles_n, ndr_max_size(1, of->caps->info.compute_units));
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * kinds[parts].items, kinds[parts].items),
+                           .local_bytes = parts < 3 ? halves_bytes(&s, stages_bytes)
+                                                    : stages_bytes + 1024 + 2 * s.stages * sizeof(uint64_t),
+                           .workspace_bytes = workspace_bytes(&s, parts) };
+    snprintf(plan->options, sizeof plan->options, "%s-DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a",
+             kinds[parts].option, s.tile_n, s.stages);
 }
 
-static ndr_status run(ndr_op_job *job) { return ndr_matmul_run_split(job, "gemm_split_parts", launch); }
+static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
+{
+    const sizes s = sizes_for(job->of.caps, r, job->of.variant->form);
+    const size_t chunks = count_lines(&s) / NDR_SPLIT_CHUNK * s.stretches;
+    const unsigned number = ndr_workspace_take_number(job->workspace);
+    ndr_buffer *workspace = ndr_workspace_buffer(job->workspace);
+    NDR_TRY(ndr_op_launch(job, job->others[0], ndr_nd_range_1d(chunks * ITEMS, ITEMS), r->c.rows, r->c.cols, r->depth,
+                          ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, ndr_operand_arg(&r->b), r->b.offset,
+                          r->b.pitch, workspace, number));
+    return ndr_op_launch(job, job->kernel, job->plan.range, r->c.rows, r->c.cols, r->depth,
+                         ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a), r->a.offset, r->a.pitch,
+                         ndr_operand_arg(&r->b), r->b.offset, r->b.pitch, ndr_matmul_scalar(r, r->beta), r->c.buffer,
+                         r->c.offset, r->c.pitch, workspace, number);
+}
 
-const ndr_op_row ndr_matmul_split = { .name = "split",
-                                      .file = "matmul/split.cl",
-                                      .kernel = "gemm_split",
-                                      .needs = NDR_NEEDS_BF16_MMA,
-                                      .cannot = cannot,
-                                      .unsuited = unsuited,
-                                      .plan = plan,
-                                      .run = run,
-                                      .prove = ndr_matmul_prove };
+/* One product at a time: the workspace has room for its parts. */
+static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 1, launch_product); }
+
+/* `blocked` needs no memory, and takes all that cannot() does not refuse. */
+extern const ndr_op_variant ndr_matmul_blocked;
+#define IN_PARTS(parts, first)                                                                                    \
+    .others = { first }, .form = (parts), .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, \
+    .prove = ndr_matmul_prove, .instead = &ndr_matmul_blocked
+
+NDR_OP_VARIANT(matmul, split, "gemm_split", NDR_NEEDS_BF16_MMA, IN_PARTS(3, "gemm_split_parts"));
+NDR_OP_VARIANT(matmul, halves, "gemm_halves", NDR_NEEDS_F16_MMA, IN_PARTS(2, "gemm_halves_parts"));
+const ndr_op_variant ndr_matmul_rounded = { .name = "rounded",
+                                            .file = "matmul/halves.cl",
+                                            .kernel = "gemm_halves",
+                                            .needs = NDR_NEEDS_ROUNDED_MMA,
+                                            IN_PARTS(1, "gemm_halves_parts") };

@@ -11,32 +11,28 @@ static unsigned rows_for(const ndr_matmul_request *request)
     return rows;
 }
 
-static const char *cannot(const void *request)
+static const char *cannot(const ndr_op_case *of)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     return r->c.rows <= NDR_STRIP_ROWS ? NULL : "c has more rows than a strip";
 }
 
-static const char *unsuited(const ndr_caps *caps, const void *request)
+static const char *unsuited(const ndr_op_case *of)
 {
     enum { FROM_BYTES = 1 << 18 };
-    const char *reason = ndr_op_lacks_vectors(caps, request);
-    return reason || ndr_matmul_b_bytes(request) >= FROM_BYTES ? reason : "b is small enough to be read several times";
+    const char *reason = ndr_op_lacks_vectors(of);
+    return reason || ndr_matmul_b_bytes(of->request) >= FROM_BYTES ? reason
+                                                                   : "b is small enough to be read several times";
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     const size_t cols = NDR_STRIP_BYTES / ndr_dtype_size(r->dtype);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.cols, cols), 1, 1) };
     snprintf(plan->options, sizeof plan->options, "%s -DTHIN_ROWS=%u",
-             ndr_matmul_print_block(caps, r, ndr_matmul_choose_block(r)).chars, rows_for(r));
+             ndr_matmul_print_block(of->caps, r, ndr_matmul_choose_block(r)).chars, rows_for(r));
 }
 
-const ndr_op_row ndr_matmul_thin = { .name = "thin",
-                                     .file = "matmul/thin.cl",
-                                     .kernel = "gemm_thin",
-                                     .cannot = cannot,
-                                     .unsuited = unsuited,
-                                     .plan = plan,
-                                     .run = ndr_matmul_run_kernel };
+NDR_OP_VARIANT(matmul, thin, "gemm_thin", 0, .cannot = cannot, .unsuited = unsuited, .plan = plan,
+               .launch = ndr_matmul_launch_kernel);

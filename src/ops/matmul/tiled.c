@@ -35,11 +35,11 @@ static const sizes *sizes_for(const ndr_caps *caps, size_t element_bytes)
     return s;
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_matmul_request *r = request;
+    const ndr_matmul_request *r = of->request;
     const size_t element_bytes = ndr_dtype_size(r->dtype);
-    const sizes *s = sizes_for(caps, element_bytes);
+    const sizes *s = sizes_for(of->caps, element_bytes);
     const size_t rows = group_rows(s), cols = group_cols(s);
     *plan =
         (ndr_op_plan){ .range = ndr_nd_range_3d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, s->tile_m) * rows,
@@ -49,6 +49,4 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n);
 }
 
-const ndr_op_row ndr_matmul_tiled = {
-    .name = "tiled", .file = "matmul/tiled.cl", .kernel = "gemm_tiled", .plan = plan, .run = ndr_matmul_run_kernel
-};
+NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -1,6 +1,8 @@
 /* tune.c - ndr_tune(): a product of known result, on which the implementations of ndr_matmul() are measured. */
 #include "device/queue.h"
+#include "ops/choices.h"
 #include "ops/matmul/matmul.h"
+#include "ops/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +29,18 @@ uint32_t ndr_matmul_class_of(const void *request)
 
 /* ---- a product of known result ---- */
 
-/* Elements are -2 to 2. Each sum of up to MAX_DEPTH products is then a whole number that f32 holds exactly, so all rows
- * must give the same c. */
+/* Elements are -2 to 2. Each sum of up to MAX_DEPTH products is then a whole number that f32 holds exactly, so all
+ * variants must give the same c. */
 enum { MAX_DEPTH = 1 << 22 };
 
-static int a_element(size_t row, size_t col) { return (int)((row * 7 + col * 3 + row / 5 * col / 3) % 5) - 2; }
-static int b_element(size_t row, size_t col) { return (int)((row * 2 + col * 9 + row / 7 * col / 2) % 5) - 2; }
-
-static void fill(void *out, ndr_dtype dtype, size_t rows, size_t cols, int (*element)(size_t, size_t))
+static double a_element(const void *from, size_t row, size_t col)
 {
-    for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0; j < cols; ++j) ndr_matmul_set(dtype, out, i * cols + j, element(i, j));
+    return (void)from, (double)((row * 7 + col * 3 + row / 5 * col / 3) % 5) - 2;
+}
+
+static double b_element(const void *from, size_t row, size_t col)
+{
+    return (void)from, (double)((row * 2 + col * 9 + row / 7 * col / 2) % 5) - 2;
 }
 
 /* What c is multiplied with to check it. */
@@ -48,12 +51,12 @@ static bool is_product(const ndr_matmul_request *r, const void *c, double *b_w)
 {
     for (size_t p = 0; p < r->depth; ++p) {
         b_w[p] = 0;
-        for (size_t j = 0; j < r->c.cols; ++j) b_w[p] += b_element(p, j) * weight(j);
+        for (size_t j = 0; j < r->c.cols; ++j) b_w[p] += b_element(NULL, p, j) * weight(j);
     }
     for (size_t i = 0; i < r->c.rows; ++i) {
         double c_w = 0, a_b_w = 0;
         for (size_t j = 0; j < r->c.cols; ++j) c_w += ndr_matmul_get(r->dtype, c, i * r->c.cols + j) * weight(j);
-        for (size_t p = 0; p < r->depth; ++p) a_b_w += a_element(i, p) * b_w[p];
+        for (size_t p = 0; p < r->depth; ++p) a_b_w += a_element(NULL, i, p) * b_w[p];
         if (c_w != a_b_w) return false; /* also if c has a NaN */
     }
     return true;
@@ -61,7 +64,7 @@ static bool is_product(const ndr_matmul_request *r, const void *c, double *b_w)
 
 static size_t bytes_of(const ndr_operand *matrix) { return matrix->rows * matrix->cols * matrix->element_bytes; }
 
-/* Overwrite c afterwards: the next row must write it again. */
+/* Overwrite c afterwards: the next variant must write it again. */
 static ndr_status check(ndr_queue *queue, const void *request, bool *is_right)
 {
     const ndr_matmul_request *r = request;
@@ -69,7 +72,7 @@ static ndr_status check(ndr_queue *queue, const void *request, bool *is_right)
     void *c = malloc(bytes_of(&r->c));
     double *b_w = calloc(r->depth, sizeof *b_w);
     ndr_status status =
-        c && b_w ? ndr_buffer_read(queue, r->c.buffer, 0, bytes_of(&r->c), c)
+        c && b_w ? ndr_buffer_read(queue, r->c.buffer, 0, bytes_of(&r->c), c, NULL)
                  : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_tune: no memory for %zu bytes of c", bytes_of(&r->c));
     if (status == NDR_OK) *is_right = is_product(r, c, b_w);
     if (status == NDR_OK) status = ndr_buffer_fill(queue, r->c.buffer, 0, bytes_of(&r->c), &nan, sizeof nan, NULL);
@@ -78,38 +81,25 @@ static ndr_status check(ndr_queue *queue, const void *request, bool *is_right)
     return status;
 }
 
-/* ---- its matrices ---- */
-
-static ndr_operand operand(const char *name, size_t rows, size_t cols, ndr_dtype dtype)
+static ndr_status create(ndr_context *context, ndr_matmul_request *r, ndr_operand *matrix, ndr_matmul_element *element)
 {
-    return ndr_matmul_operand("ndr_tune", name, &(ndr_matrix){ .rows = rows, .cols = cols }, dtype);
-}
-
-static ndr_status create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, int (*element)(size_t, size_t))
-{
-    const size_t bytes = bytes_of(matrix);
-    if (!element) return ndr_buffer_create(context, bytes, &matrix->buffer);
-    void *elements = malloc(bytes);
-    if (!elements)
-        return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_tune: no memory for %zu bytes of %s", bytes, matrix->name);
-    fill(elements, dtype, matrix->rows, matrix->cols, element);
-    const ndr_status status = ndr_buffer_create_from(context, bytes, elements, &matrix->buffer);
-    free(elements);
+    void *host;
+    const ndr_status status = ndr_matmul_create(context, matrix, r->dtype, element, NULL, &host);
+    free(host);
     return status;
 }
 
 static ndr_status create_matrices(ndr_context *context, ndr_matmul_request *r)
 {
-    NDR_TRY(create(context, &r->a, r->dtype, a_element));
-    NDR_TRY(create(context, &r->b, r->dtype, b_element));
-    return create(context, &r->c, r->dtype, NULL);
+    NDR_TRY(create(context, r, &r->a, a_element));
+    NDR_TRY(create(context, r, &r->b, b_element));
+    return create(context, r, &r->c, NULL);
 }
 
 /* ---- the call ---- */
 
-static ndr_status check_desc(const ndr_context *context, const ndr_tune_desc *desc)
+static ndr_status check_sizes(const ndr_tune_desc *desc)
 {
-    NDR_TRY(ndr_matmul_check_type("ndr_tune", context, desc->dtype, desc->accuracy));
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
                 desc->m, desc->n, desc->k);
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, desc->k <= MAX_DEPTH, "ndr_tune: k is %zu; use at most %d", desc->k, MAX_DEPTH);
@@ -132,16 +122,16 @@ static ndr_status tune(ndr_queue *queue, const ndr_tune_desc *desc, ndr_matmul_r
                            desc->max_seconds > 0 ? desc->max_seconds : DEFAULT_SECONDS, winner));
     ndr_log(NDR_LOG_INFO, "op.tune",
             "matmul: %s %zu x %zu x %zu takes %g s by %s and %g s by %s, which the list selects",
-            ndr_dtype_name(desc->dtype), desc->m, desc->n, desc->k, winner->seconds, winner->row->name,
+            ndr_dtype_name(desc->dtype), desc->m, desc->n, desc->k, winner->seconds, winner->variant->name,
             winner->listed_seconds, winner->listed->name);
-    NDR_TRY(ndr_op_prefer(queue->context, &ndr_matmul_operation, ndr_matmul_class_of(r), winner->row));
+    NDR_TRY(ndr_op_prefer(queue->context, &ndr_matmul_operation, ndr_matmul_class_of(r), winner->variant));
     return ndr_op_keep_tuned(queue->context, &ndr_matmul_operation);
 }
 
 static void report(const ndr_op_winner *winner, ndr_tune_result *result)
 {
     *result = (ndr_tune_result){ .seconds = winner->seconds, .listed_seconds = winner->listed_seconds };
-    snprintf(result->row, sizeof result->row, "%s", winner->row->name);
+    snprintf(result->row, sizeof result->row, "%s", winner->variant->name);
     snprintf(result->listed_row, sizeof result->listed_row, "%s", winner->listed->name);
 }
 
@@ -149,16 +139,16 @@ ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_re
 {
     NDR_REQUIRE_SET_IN("ndr_tune", context);
     NDR_REQUIRE(desc, "ndr_tune: desc is NULL");
-    NDR_TRY(check_desc(context, desc));
     ndr_queue *queue;
     ndr_op_winner winner;
-    ndr_matmul_request r = { .dtype = desc->dtype,
-                             .accuracy = ndr_matmul_accuracy(desc->dtype, desc->accuracy),
-                             .alpha = 1,
-                             .a = operand("a", desc->m, desc->k, desc->dtype),
-                             .b = operand("b", desc->k, desc->n, desc->dtype),
-                             .c = operand("c", desc->m, desc->n, desc->dtype),
-                             .depth = desc->k };
+    ndr_matmul_request r;
+    const ndr_matmul_desc product = { .dtype = desc->dtype,
+                                      .accuracy = desc->accuracy,
+                                      .a = { .rows = desc->m, .cols = desc->k },
+                                      .b = { .rows = desc->k, .cols = desc->n },
+                                      .c = { .rows = desc->m, .cols = desc->n } };
+    NDR_TRY(ndr_matmul_make_request("ndr_tune", context, &product, &r));
+    NDR_TRY(check_sizes(desc));
     NDR_TRY(ndr_core_get(context, &r.core));
     NDR_TRY(ndr_queue_create(context, NULL, &queue));
     ndr_status status = create_matrices(context, &r);

@@ -1,33 +1,84 @@
-/* groups.c - shared by the reductions with groups of many items, which divide the input into tiles. */
+/* groups.c - the reductions by groups of many items, which divide the input into tiles. */
 #include "ops/reduce/reduce.h"
 
 #include <stdio.h>
 
-void ndr_reduce_plan_groups(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+/* One wave of groups keeps the memory of the largest GPUs busy. All groups take about the same number of tiles. Where
+ * those are many, there are more waves: a group that is slower than others then delays the end less. */
+ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_request *request)
 {
-    const ndr_reduce_request *r = request;
+    enum { PREFERRED_GROUP = 256, ITEMS_OF_A_WAVE = 792 * PREFERRED_GROUP, MAX_PARTIALS = 1 << 12 };
+    const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
+    size_t size = PREFERRED_GROUP;
+    while (size > limit) size /= 2;
+    const size_t tile = size * NDR_TILE_VECTORS * (NDR_TILE_VECTOR_BYTES / ndr_dtype_size(request->dtype));
+    const size_t tiles = ndr_max_size(ndr_ceil_div(request->input.cols, tile), 1);
+    const size_t most = ndr_reduce_most(request, MAX_PARTIALS), wave = ndr_min_size(ITEMS_OF_A_WAVE / size, most);
+    const size_t waves = ndr_clamp_size(ndr_ceil_div(tiles, wave * NDR_TILE_ROW), 1, most / wave);
+    return (ndr_reduce_groups){ size, ndr_ceil_div(tiles, ndr_ceil_div(tiles, wave * waves)) };
+}
+
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
+{
+    const ndr_reduce_request *r = of->request;
     const size_t bytes = ndr_dtype_size(r->dtype);
-    const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, r);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(of->caps, r);
     char sizes[64];
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups.count * groups.size, groups.size),
-                           .local_bytes = 2 * groups.size * bytes + sizeof(cl_uint) };
+                           .local_bytes = 2 * groups.size * bytes + sizeof(cl_uint),
+                           .workspace_bytes = groups.count > 1 ? ndr_reduce_partials_bytes(r, groups.count) : 0 };
     snprintf(sizes, sizeof sizes, "-DGROUP=%zu -DLANES=%zu", groups.size, NDR_TILE_VECTOR_BYTES / bytes);
     ndr_reduce_print_options(r, sizes, plan->options);
-    if (groups.count > 1) plan->workspace_bytes = ndr_reduce_partials_bytes(r, groups.count);
 }
 
-ndr_status ndr_reduce_launch_groups(ndr_op_job *job, ndr_kernel *kernel, unsigned *slot)
+static ndr_status launch(ndr_op_job *job)
 {
-    const ndr_reduce_request *r = job->request;
-    NDR_TRY(ndr_reduce_take_slot(job, slot));
-    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         ndr_op_workspace_arg(job), *slot, r->output.buffer, r->output.offset);
+    const ndr_reduce_request *r = job->of.request;
+    const unsigned slot = ndr_op_take_slot(job);
+    NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
+                          ndr_op_workspace_arg(job), slot, r->output.buffer, r->output.offset));
+    return ndr_reduce_take_cell(job, slot);
 }
 
-ndr_status ndr_reduce_run_groups(ndr_op_job *job)
+/* With one group, tree_groups needs only one launch too, and stores no partials. */
+static const char *unsuited(const ndr_op_case *of)
 {
-    ndr_kernel *kernel;
-    unsigned slot;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
-    return ndr_reduce_launch_groups(job, kernel, &slot);
+    return ndr_reduce_groups_for(of->caps, of->request).count > 1 ? NULL : "one group combines all elements";
 }
+
+static void plan_one_launch(const ndr_op_case *of, ndr_op_plan *out)
+{
+    plan(of, out);
+    out->workspace_bytes = ndr_reduce_partials_bytes(of->request, ndr_reduce_groups_for(of->caps, of->request).count);
+}
+
+/* As in chunks.c. */
+NDR_REDUCE_VARIANT(tree_groups_one_launch, NDR_REDUCE_TREE, "reduce_groups", NULL, NDR_NEEDS_DEVICE_ORDER,
+                   .unsuited = unsuited, .plan = plan_one_launch, .launch = launch);
+NDR_REDUCE_VARIANT(atomic_groups_one_launch, NDR_REDUCE_ATOMIC, "reduce_groups_atomic", NULL, NDR_NEEDS_DEVICE_ORDER,
+                   .plan = plan, .launch = launch);
+NDR_REDUCE_VARIANT(atomic_groups, NDR_REDUCE_ATOMIC, "reduce_atomic", "reduce_take_cell", 0, .plan = plan,
+                   .launch = launch);
+
+/* ---- the tree in two launches: each stores one element for each of its groups ---- */
+
+static ndr_status fold(ndr_op_job *job, const ndr_operand *input, const ndr_operand *output, size_t groups)
+{
+    const size_t group_size = job->plan.range.local.size[0];
+    return ndr_op_launch(job, job->kernel, ndr_nd_range_1d(groups * group_size, group_size), ndr_operand_arg(input),
+                         input->offset, input->cols, output->buffer, output->offset);
+}
+
+static ndr_status launch_twice(ndr_op_job *job)
+{
+    const ndr_reduce_request *r = job->of.request;
+    const size_t groups = job->plan.range.global.size[0] / job->plan.range.local.size[0];
+    if (groups == 1) return fold(job, &r->input, &r->output, 1);
+    const ndr_operand partials =
+        ndr_reduce_operand("partials", ndr_workspace_buffer(job->workspace),
+                           NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes, groups, r->dtype);
+    NDR_TRY(fold(job, &r->input, &partials, groups));
+    return fold(job, &partials, &r->output, 1);
+}
+
+NDR_REDUCE_VARIANT(tree_groups, NDR_REDUCE_TREE, "reduce_tree", NULL, 0, .plan = plan, .launch = launch_twice);

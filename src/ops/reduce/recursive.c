@@ -25,10 +25,10 @@ static ndr_nd_range range_over(size_t count, size_t group_size)
     return range;
 }
 
-static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
-    const ndr_reduce_request *r = request;
-    const sizes s = sizes_for(caps, r);
+    const ndr_reduce_request *r = of->request;
+    const sizes s = sizes_for(of->caps, r);
     *plan = (ndr_op_plan){
         .range = range_over(r->input.cols, s.group_size),
         .local_bytes = s.group_size * r->input.element_bytes,
@@ -37,44 +37,34 @@ static void plan(const ndr_caps *caps, const void *request, ndr_op_plan *plan)
     ndr_reduce_print_options(r, "", plan->options);
 }
 
-static ndr_status fold_groups(ndr_op_job *job, ndr_kernel *kernel, const ndr_operand *input, const ndr_operand *output)
+static ndr_status fold_groups(ndr_op_job *job, const ndr_operand *input, const ndr_operand *output)
 {
     const size_t group_size = job->plan.range.local.size[0];
-    const ndr_dtype dtype = ((const ndr_reduce_request *)job->request)->dtype;
-    return ndr_op_launch(job, kernel, range_over(input->cols, group_size), ndr_operand_arg(input), input->offset,
+    const ndr_dtype dtype = ((const ndr_reduce_request *)job->of.request)->dtype;
+    return ndr_op_launch(job, job->kernel, range_over(input->cols, group_size), ndr_operand_arg(input), input->offset,
                          input->cols, output->buffer, output->offset,
                          ndr_arg_local_(dtype, input->element_bytes, 1, group_size, 1, 1));
 }
 
 /* Each level is stored behind the previous one in the workspace. The last one is the output. */
-static ndr_status run(ndr_op_job *job)
+static ndr_status launch(ndr_op_job *job)
 {
-    const ndr_reduce_request *r = job->request;
-    ndr_kernel *kernel;
-    NDR_TRY(ndr_op_get_main_kernel(job, &kernel));
+    const ndr_reduce_request *r = job->of.request;
     const size_t group_size = job->plan.range.local.size[0];
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, group_size > 1 || r->input.cols <= 1,
                    "ndr_reduce: device \"%s\" has groups of one item, which the recursive method cannot use; use "
                    "NDR_REDUCE_TREE",
-                   job->caps->info.name);
-    if (job->plan.workspace_bytes) NDR_TRY(ndr_op_borrow(job));
+                   job->of.caps->info.name);
     ndr_operand input = r->input;
     size_t free_from = NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes;
     while (input.cols > group_size) {
         const ndr_operand level = ndr_reduce_operand("partials", ndr_workspace_buffer(job->workspace), free_from,
                                                      ndr_ceil_div(input.cols, group_size), r->dtype);
-        NDR_TRY(fold_groups(job, kernel, &input, &level));
+        NDR_TRY(fold_groups(job, &input, &level));
         free_from += level.cols;
         input = level;
     }
-    return fold_groups(job, kernel, &input, &r->output);
+    return fold_groups(job, &input, &r->output);
 }
 
-const ndr_op_row ndr_reduce_recursive = {
-    .name = "recursive",
-    .file = "reduce/recursive.cl",
-    .kernel = "reduce_recursive",
-    .cannot = ndr_reduce_is_no_recursion,
-    .plan = plan,
-    .run = run,
-};
+NDR_REDUCE_VARIANT(recursive, NDR_REDUCE_RECURSIVE, "reduce_recursive", NULL, 0, .plan = plan, .launch = launch);

@@ -2,26 +2,21 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/reduce/reduce.h"
+#include "ops/warm.h"
 
 #include <stdio.h>
 
 /* ---- the list ---- */
 
-extern const ndr_op_row ndr_reduce_tree_chunks, ndr_reduce_tree_chunks_two_launches, ndr_reduce_tree_groups_one_launch,
-    ndr_reduce_tree_groups, ndr_reduce_atomic_chunks, ndr_reduce_atomic_chunks_two_launches,
-    ndr_reduce_atomic_groups_one_launch, ndr_reduce_atomic_groups, ndr_reduce_recursive;
-
-static const ndr_op_row *const rows[] = {
-    &ndr_reduce_tree_chunks,
-    &ndr_reduce_tree_chunks_two_launches,
-    &ndr_reduce_tree_groups_one_launch,
-    &ndr_reduce_tree_groups,
-    &ndr_reduce_atomic_chunks,
-    &ndr_reduce_atomic_chunks_two_launches,
-    &ndr_reduce_atomic_groups_one_launch,
-    &ndr_reduce_atomic_groups,
-    &ndr_reduce_recursive,
-};
+/* In the order in which they are asked. */
+#define VARIANTS(V)                                                                     \
+    V(tree_chunks) V(tree_chunks_two_launches) V(tree_groups_one_launch) V(tree_groups) \
+    V(atomic_chunks) V(atomic_chunks_two_launches) V(atomic_groups_one_launch)          \
+    V(atomic_groups) V(recursive)
+#define DECLARE(name) extern const ndr_op_variant ndr_reduce_##name;
+#define POINT_TO(name) &ndr_reduce_##name,
+VARIANTS(DECLARE)
+static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 
 /* One operation for each element after the first. */
 static ndr_op_work work_of(const void *request)
@@ -31,8 +26,8 @@ static ndr_op_work work_of(const void *request)
     return (ndr_op_work){ (r->input.cols + 1) * ndr_dtype_size(r->dtype), counts ? r->input.cols - 1 : 0 };
 }
 
-/* Never tuned: another row would change the bits of a sum. */
-const ndr_operation ndr_reduce_operation = { "reduce", rows, NDR_COUNT_OF(rows), NULL, work_of };
+/* Never tuned: another variant would change the bits of a sum. */
+const ndr_operation ndr_reduce_operation = { "reduce", variants, NDR_COUNT_OF(variants), NULL, work_of };
 
 /* ---- shared by the implementations ---- */
 
@@ -48,14 +43,16 @@ ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offs
                           .element_bytes = ndr_dtype_size(dtype) };
 }
 
-static const char *find_mismatch(const ndr_reduce_request *request, ndr_reduce_method method)
+const char *ndr_reduce_cannot(const ndr_op_case *of)
 {
-    return request->method == method ? NULL : "the call asks for another method";
+    const ndr_reduce_request *r = of->request;
+    return of->variant->form == (unsigned)r->method ? NULL : "the call asks for another method";
 }
 
-const char *ndr_reduce_is_no_tree(const void *request) { return find_mismatch(request, NDR_REDUCE_TREE); }
-const char *ndr_reduce_is_no_atomic(const void *request) { return find_mismatch(request, NDR_REDUCE_ATOMIC); }
-const char *ndr_reduce_is_no_recursion(const void *request) { return find_mismatch(request, NDR_REDUCE_RECURSIVE); }
+size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise)
+{
+    return request->method == NDR_REDUCE_ATOMIC ? NDR_MAX_ATOMICS : otherwise;
+}
 
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
 {
@@ -74,25 +71,11 @@ void ndr_reduce_print_options(const ndr_reduce_request *request, const char *mor
              names[request->op], more);
 }
 
-ndr_status ndr_reduce_take_slot(ndr_op_job *job, unsigned *slot)
+ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 {
-    *slot = 0;
-    if (!job->plan.workspace_bytes) return NDR_OK;
-    NDR_TRY(ndr_op_borrow(job));
-    *slot = ndr_workspace_take_slot(job->workspace);
-    return NDR_OK;
-}
-
-ndr_status ndr_reduce_run_and_take(ndr_op_job *job, ndr_reduce_launch *launch)
-{
-    const ndr_reduce_request *r = job->request;
-    ndr_kernel *each, *take;
-    unsigned slot;
-    NDR_TRY(ndr_op_get_main_kernel(job, &each));
-    NDR_TRY(ndr_op_get_kernel(job, "reduce_take_cell", &take));
-    NDR_TRY(launch(job, each, &slot));
-    if (!job->workspace) return NDR_OK;
-    return ndr_op_launch(job, take, ndr_range_1d(1), ndr_workspace_buffer(job->workspace), slot, r->output.buffer,
+    const ndr_reduce_request *r = job->of.request;
+    if (!job->others[0]) return NDR_OK;
+    return ndr_op_launch(job, job->others[0], ndr_range_1d(1), ndr_op_workspace_arg(job), slot, r->output.buffer,
                          r->output.offset);
 }
 

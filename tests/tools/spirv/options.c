@@ -42,15 +42,14 @@ static void print_line(const ndr_caps *caps, const char *file, const char *optio
     ndr_text_free(&line);
 }
 
-/* Each row that can run the request here. */
-static void print_rows(const ndr_caps *caps, const ndr_operation *operation, const void *request)
+/* Each variant that can run the request here. */
+static void print_variants(const ndr_caps *caps, const ndr_operation *operation, const void *request)
 {
-    for (size_t i = 0; i < operation->row_count; ++i) {
-        const ndr_op_row *row = operation->rows[i];
-        if (ndr_op_select(operation, caps, 0, row, request) != row) continue;
-        ndr_op_plan plan;
-        row->plan(caps, request, &plan);
-        print_line(caps, row->file, plan.options);
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        const ndr_op_variant *variant = operation->variants[i];
+        if (ndr_op_select(operation, caps, 0, variant, request) != variant) continue;
+        ndr_op_plan plan = ndr_op_make_plan(variant, caps, request);
+        print_line(caps, variant->file, plan.options);
     }
 }
 
@@ -61,7 +60,7 @@ static void print_reductions(const ndr_caps *caps)
         for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_MAX; ++op)
             for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
                 if (method == NDR_REDUCE_ATOMIC && ndr_dtype_size(dtype) == 8 && !caps->info.has_int64_atomics) continue;
-                print_rows(caps, &ndr_reduce_operation,
+                print_variants(caps, &ndr_reduce_operation,
                            &(ndr_reduce_request){ .dtype = dtype,
                                                   .op = op,
                                                   .method = (ndr_reduce_method)method,
@@ -78,9 +77,9 @@ static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
         ndr_matmul_request product = {
             .dtype = dtype, .a = square, .b = square, .c = square, .core = core, .depth = n
         };
-        print_rows(caps, &ndr_matmul_operation, &product);
+        print_variants(caps, &ndr_matmul_operation, &product);
         product.accuracy = NDR_ACCURACY_TF32;
-        if (dtype == NDR_DTYPE_F32) print_rows(caps, &ndr_matmul_operation, &product);
+        if (dtype == NDR_DTYPE_F32) print_variants(caps, &ndr_matmul_operation, &product);
     }
 }
 
@@ -91,7 +90,7 @@ static void print_batches(const ndr_caps *caps)
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
         const size_t n = sizes[i];
         const ndr_operand squares = { .rows = n, .cols = n, .pitch = n, .further = 999, .stride = n * n };
-        print_rows(caps, &ndr_matmul_operation,
+        print_variants(caps, &ndr_matmul_operation,
                    &(ndr_matmul_request){ .dtype = NDR_DTYPE_F32,
                                           .a = squares,
                                           .b = squares,
@@ -106,9 +105,9 @@ static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
     print_squares(caps, dtype, core);
     for (size_t m = 1; m <= 8; m *= 2) {
         const ndr_operand few_rows = { .rows = m, .cols = 2048 }, few_cols = { .rows = 2048, .cols = m };
-        print_rows(caps, &ndr_matmul_operation,
+        print_variants(caps, &ndr_matmul_operation,
                    &(ndr_matmul_request){ .dtype = dtype, .c = few_rows, .core = core, .depth = 2048 });
-        print_rows(caps, &ndr_matmul_operation,
+        print_variants(caps, &ndr_matmul_operation,
                    &(ndr_matmul_request){ .dtype = dtype, .c = few_cols, .core = core, .depth = 2048 });
     }
 }

@@ -1,0 +1,42 @@
+/* choices.h - what a context knows about the variants of operations on its device. */
+#ifndef NDR_OPS_CHOICES_H
+#define NDR_OPS_CHOICES_H
+
+#include "device/attachment.h"
+#include "ops/core.h"
+#include "ops/variant.h"
+
+enum { NDR_EVERY_CLASS = UINT32_MAX >> 1, NDR_MAX_PREFERENCES = 64 };
+
+typedef struct ndr_preference {
+    const ndr_operation *operation;
+    uint32_t request_class;                /* NDR_EVERY_CLASS, or one that was tuned */
+    const ndr_op_variant *_Atomic variant; /* NULL: no preference now */
+} ndr_preference;
+
+typedef struct ndr_choices {
+    ndr_attachment base; /* of the context; its lock is held to add preferences and to set the core, not to read them */
+    atomic_uint lacks;   /* needs that the device reports, but of which a kernel did not build or gave wrong results */
+    atomic_uint proved;  /* needs of which a variant gave right results */
+    atomic_bool has_core;
+    ndr_core core;
+    ndr_preference preferences[NDR_MAX_PREFERENCES];
+    size_t used;         /* guarded by the lock */
+    atomic_size_t count; /* of preferences, to be read without it */
+} ndr_choices;
+
+ndr_status ndr_choices_get(ndr_context *context, ndr_choices **choices);
+
+/* In this context, prefer the variant for all requests of that class that it can run; NULL: select from the list. */
+ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                         const ndr_op_variant *variant);
+
+/* Write the tuned variants of the context to disk, for later contexts on this device. */
+ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation);
+
+/* The variant to prefer for requests of that class: the one preferred for every class, which tests set, else the tuned
+ * one, else NULL; and the needs that the device reports but does not meet, as far as is known. */
+ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                                const ndr_op_variant **variant, unsigned *lacks);
+
+#endif
