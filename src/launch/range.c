@@ -6,7 +6,7 @@
  *        (5, 7) by (2, 3), split:      4 x 6 in (2, 3), 4 x 1 in (2, 1), 1 x 6 in (1, 3), 1 x 1 in (1, 1)
  */
 #include "device/context.h"
-#include "launch/launch.h"
+#include "launch/range.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -16,6 +16,7 @@ set(covered
   "launch/args: launch"
   "launch/reduction: reducer"
   "launch/checked: check"           # together with device/check
+  "launch/values: launch errors"
   "ops/job: workspace reduce"
   "ops/choices: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
