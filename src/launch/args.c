@@ -418,7 +418,7 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *args,
 
 /* ---- using ---- */
 
-/* Whether nothing more is to be checked. */
+/* Whether nothing more is to be checked: no part of the buffer is mapped. */
 static inline bool is_usable(const ndr_kernel *kernel, const ndr_arg *arg, size_t index)
 {
     enum {
@@ -426,7 +426,7 @@ static inline bool is_usable(const ndr_kernel *kernel, const ndr_arg *arg, size_
                  | 1 << NDR_ARG_REACHED | 1 << NDR_ARG_REACHED_BUFFER
     };
     if (arg->kind != NDR_ARG_BUFFER) return !(OTHERS >> arg->kind & 1);
-    return ndr_buffer_is_free(arg->as.buffer, writes_through(&kernel->params[index]));
+    return ndr_mappings_allow(&arg->as.buffer->whole->mappings, writes_through(&kernel->params[index]));
 }
 
 /* Of an argument, or of what the kernel reaches without one, which it may write. */

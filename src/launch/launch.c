@@ -277,7 +277,7 @@ static ndr_status run_in_turn(const ndr_launch_request *r, ndr_event **event)
 
 /* Out of order, the launch waits for the workspace's last user, and the next user for the launch. Where launches are
  * checked, it waits for the work before it without the workspace: that may be a host task that needs it. */
-static ndr_status run_with_workspace(const ndr_launch_request *r, ndr_event **event)
+__attribute__((noinline)) static ndr_status run_with_workspace(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_request mine = *r;
     ndr_order order = *r->order;
