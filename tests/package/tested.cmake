@@ -9,6 +9,7 @@ set(covered
   "device/cache: binary"
   "device/caps: catalog context"    # what NDR_DISABLE disables; what a device reports
   "device/clock: trace"
+  "device/record: trace"
   "device/cl_error: status failures"
   "device/drivers: catalog"         # why there is no driver or device
   "device/map: buffer view image"
