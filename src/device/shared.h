@@ -18,8 +18,7 @@ struct ndr_shared {
     ndr_shared_copier copy;
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
-    ndr_mutex list_lock;                           /* guards `users`; launches take it, so no wait holds it */
-    ndr_user *users;
+    ndr_users users;
     ndr_mutex lock;                         /* held while one is enqueued; guards the next three */
     bool is_mapping;                        /* a thread waits for a mapping */
     void *map_start;                        /* of the complete mapping; NULL: none */
