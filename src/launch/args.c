@@ -493,9 +493,9 @@ ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t inde
     return error == CL_SUCCESS ? NDR_OK : fail_to_set(kernel, index, error, bound);
 }
 
-bool ndr_args_need_new_kernel(const ndr_bound *bound, const ndr_arg *args, size_t arg_count)
+bool ndr_args_need_new_kernel(const ndr_kernel *kernel, const ndr_bound *bound, const ndr_arg *args, size_t arg_count)
 {
-    for (size_t i = 0; args && i < arg_count; ++i)
+    for (size_t i = 0; args && i < arg_count && i < kernel->info.arg_count; ++i)
         if (bound[i].had_shared && args[i].kind != NDR_ARG_SHARED) return true;
     return false;
 }

@@ -56,9 +56,9 @@ ndr_status ndr_args_check_handles(const ndr_kernel *kernel, size_t first, const 
  * mapped, and note that the queue uses it. */
 ndr_status ndr_args_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);
 
-/* Whether an argument is given where OpenCL's kernel had a pointer into shared memory, and is none itself. NVIDIA's
- * driver 580 refuses to launch a kernel that gets a buffer there. */
-bool ndr_args_need_new_kernel(const ndr_bound *bound, const ndr_arg *args, size_t arg_count);
+/* Before the arguments are checked: whether one is given where OpenCL's kernel had a pointer into shared memory, and is
+ * none itself. NVIDIA's driver 580 refuses to launch a kernel that gets a buffer there. */
+bool ndr_args_need_new_kernel(const ndr_kernel *kernel, const ndr_bound *bound, const ndr_arg *args, size_t arg_count);
 
 /* Set the arguments that are not set already in `cl`, which is `kernel`'s own or a clone of it. No other thread uses
  * `cl`. */

@@ -183,7 +183,7 @@ static ndr_status bind_kernel(const ndr_launch_request *r, ndr_planned **planned
     }
     *planned = last;
     if (atomic_load(&kernel->native_handle_exposed)) forget_arguments(last); /* other code may have set them */
-    if (last->had_shared && ndr_args_need_new_kernel(last->bound, r->args, r->arg_count))
+    if (last->had_shared && ndr_args_need_new_kernel(kernel, last->bound, r->args, r->arg_count))
         NDR_TRY(renew_kernel(kernel, last));
     NDR_TRY(ndr_planned_fill(last, r->range, r->args, r->arg_count));
     return last->plan.piece_count > 0 ? bind(last, ndr_launch_kernel_of(kernel)) : NDR_OK;
@@ -330,8 +330,8 @@ ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
                         size_t arg_count, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    return ndr_launch_in(
-        &(ndr_launch_request){
-            .order = &order, .kernel = kernel, .range = range, .args = args, .arg_count = arg_count },
-        event);
+    const ndr_launch_request request = {
+        .order = &order, .kernel = kernel, .range = range, .args = args, .arg_count = arg_count
+    };
+    return ndr_launch_in(&request, event);
 }
