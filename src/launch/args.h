@@ -52,8 +52,8 @@ ndr_status ndr_args_check_reached(const ndr_kernel *kernel, const ndr_arg *args,
 /* Refuse arguments whose objects are not live handles; `first` is the index of the first one. */
 ndr_status ndr_args_check_handles(const ndr_kernel *kernel, size_t first, const ndr_arg *args, size_t arg_count);
 
-/* Of checked arguments, before a launch on `queue`: refuse memory that the device cannot use now, because the host has it
- * mapped, and note that the queue uses it. */
+/* Of checked arguments, before a launch on `queue`: refuse memory that the device cannot use now, because the host has
+ * it mapped, and note that the queue uses it. */
 ndr_status ndr_args_use(const ndr_kernel *kernel, const ndr_queue *queue, const ndr_arg *args, size_t arg_count);
 
 /* Before the arguments are checked: whether one is given where OpenCL's kernel had a pointer into shared memory, and is
@@ -65,8 +65,8 @@ bool ndr_args_need_new_kernel(const ndr_kernel *kernel, const ndr_bound *bound, 
 ndr_status ndr_args_bind(const ndr_kernel *kernel, cl_kernel cl, ndr_bound *bound, size_t arg_count);
 ndr_status ndr_args_bind_one(const ndr_kernel *kernel, cl_kernel cl, size_t index, const ndr_bound *bound);
 
-/* After the driver has refused an argument or a launch with `status`: if the arguments exceed the device's limit, say so.
- * Most drivers accept more than they promise, so nothing is refused before. Returns the status. */
+/* After the driver has refused an argument or a launch with `status`: if the arguments exceed the device's limit, say
+ * so. Most drivers accept more than they promise, so nothing is refused before. Returns the status. */
 ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status) __attribute__((cold));
 
 /* Take or return a reference to the object of a checked argument. */
@@ -76,7 +76,8 @@ void ndr_arg_release(const ndr_arg *arg);
 /* The kind of the object that is the argument of a parameter; NDR_HANDLE_NONE: there is none. */
 ndr_handle_kind ndr_arg_handle(const ndr_arg *arg);
 
-/* "kernel "scale", argument 0 "x" (float*)"; in place of a name and a type, the kind of an argument without parameter. */
+/* "kernel "scale", argument 0 "x" (float*)"; in place of a name and a type, the kind of an argument without
+ * parameter. */
 typedef struct ndr_arg_text {
     char chars[384];
 } ndr_arg_text;

@@ -21,8 +21,8 @@ static const ndr_zones *zones_of(const ndr_arg *arg)
                                        : NULL;
 }
 
-/* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; their number if there is
- * none. */
+/* The argument whose buffer's zones are damaged, preferably one that the kernel writes through; their number if there
+ * is none. */
 static size_t find_damaged_arg(const ndr_launch_request *r)
 {
     const size_t count = r->kernel->info.arg_count;
