@@ -74,10 +74,8 @@ static ndr_status get_last_launch(ndr_kernel *kernel, ndr_planned **last)
 /* `cl` itself stays: threads query it. */
 __attribute__((cold)) static ndr_status renew_kernel(ndr_kernel *kernel, ndr_planned *last)
 {
-    cl_program program;
     cl_kernel made;
-    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
-    NDR_TRY(ndr_build_take_kernel(program, kernel->name, kernel->name, &made));
+    NDR_TRY(ndr_kernel_clone(kernel, &made));
     if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
     kernel->renewed = made;
     forget_arguments(kernel, last);

@@ -54,10 +54,8 @@ static ndr_arg keep_arg(ndr_prepared *p, size_t index, const ndr_arg *arg)
 static ndr_status make_clones(ndr_prepared *p, const ndr_launch_state *l, const ndr_arg *reached, size_t reached_count)
 {
     const ndr_kernel *kernel = p->kernel;
-    cl_program program;
-    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
     for (unsigned i = 0; i < p->planned->plan.piece_count; ++i) {
-        NDR_TRY(ndr_build_take_kernel(program, kernel->name, kernel->name, &p->clones[i]));
+        NDR_TRY(ndr_kernel_clone(kernel, &p->clones[i]));
         NDR_TRY(ndr_launch_bind_clone(l, i));
         NDR_TRY(ndr_shared_declare(p->clones[i], reached, reached_count));
     }

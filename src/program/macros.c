@@ -2,29 +2,21 @@
  *
  * A macro is tracked from its first test in the text on. What a branch defines that the compiler may skip is unknown
  * after the branch. */
-#include "program/program.h"
+#include "program/macros.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- macros ---- */
 
-enum { MAX_MACROS = 4096, DEFINED_BITS = 1 << 17 };
+enum { MAX_MACROS = 4096 };
 
 typedef struct macro {
     ndr_hash name;
     unsigned depth; /* open branches at its definition, plus 1; 0: it may be undefined */
-    size_t body;    /* offset in `bodies`; 0: unknown */
+    size_t body;    /* 1 plus its offset in `bodies`; 0: unknown */
     bool is_guard;  /* its body is empty or 1; compilers may define macros with others, such as INT_MAX */
     bool is_ours;
 } macro;
-
-struct ndr_macros {
-    ndr_text list, bodies;
-    unsigned branches;                       /* number of open branches */
-    bool is_incomplete;                      /* a part of the text is read only by the compiler */
-    unsigned char defined[DEFINED_BITS / 8]; /* by hash: macros that some line or option may have defined */
-};
 
 static bool is_ours(const char *name) { return strncmp(name, "NDR_", 4) == 0; }
 
@@ -52,7 +44,7 @@ static macro *find_macro(ndr_macros *m, const char *name, bool follow)
 /* The macro's bit in `defined`. */
 static size_t bit_of(const char *name)
 {
-    return ndr_hash_bytes(name, ndr_word_length(name)).words[0] % DEFINED_BITS;
+    return ndr_hash_bytes(name, ndr_word_length(name)).words[0] % NDR_MACRO_BITS;
 }
 
 static void note_definition(ndr_macros *m, const char *name)
@@ -68,10 +60,10 @@ bool ndr_macros_may_have(const ndr_macros *m, const char *name)
 /* Keep a body that names a file. */
 static size_t keep_body(ndr_macros *m, const char *body)
 {
-    const size_t at = m->bodies.length;
+    const size_t at = m->bodies.length + 1;
     if (*body != '"' && *body != '<') return 0;
     ndr_text_add_chars(&m->bodies, body, strlen(body) + 1);
-    return at;
+    return m->bodies.failed ? 0 : at;
 }
 
 static bool is_blank_or_one(const char *body)
@@ -114,24 +106,15 @@ const char *ndr_macros_get_body(ndr_macros *m, const char *word)
 {
     const macro *found = find_macro(m, word, false);
     const bool is_known = found && found->depth > 0 && found->body > 0;
-    return is_known && !*ndr_word_skip_blanks(word + ndr_word_length(word)) ? m->bodies.chars + found->body : NULL;
-}
-
-ndr_macros *ndr_macros_new(void)
-{
-    ndr_macros *made = calloc(1, sizeof *made);
-    if (made) ndr_text_add_chars(&made->bodies, "", 1); /* offset 0 is no body */
-    return made;
+    return is_known && !*ndr_word_skip_blanks(word + ndr_word_length(word)) ? m->bodies.chars + found->body - 1 : NULL;
 }
 
 bool ndr_macros_failed(const ndr_macros *m) { return m->list.failed || m->bodies.failed; }
 
 void ndr_macros_free(ndr_macros *m)
 {
-    if (!m) return;
     ndr_text_free(&m->list);
     ndr_text_free(&m->bodies);
-    free(m);
 }
 
 /* Reads the names behind -D. Drivers interpret quotes differently, so bodies are not read. */

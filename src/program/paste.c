@@ -1,4 +1,4 @@
-/* paste.c - expands a source: pastes the files that it includes.
+/* paste.c - reads a program's text: pastes the files that it includes, and collects what is learned on the way.
  *
  * libndr pastes included files itself instead of using clCompileProgram()'s headers: every driver gets one string, and
  * logs say "kernels/ndr/group.clh:21" instead of naming a temporary file.
@@ -6,8 +6,11 @@
  * A file is pasted at each #include that may be compiled. It is omitted if macros.c knows that its guard or `#pragma
  * once` makes it empty. A #line mark follows each pasted file and each branch that contains one, because the
  * compiler may skip the branch together with the marks inside. */
-#include "program/program.h"
+#include "program/lines.h"
+#include "program/macros.h"
+#include "program/source.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +39,7 @@ typedef struct input {
     const char *at;
     size_t line;    /* lines read so far */
     place next;     /* of the next line, in the file or by a #line of the user */
+    bool is_ours;   /* a file of the vocabulary, whose code is not the program's own */
     size_t number;  /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
     bool has_content; /* it contains more than an empty guard */
 } input;
@@ -53,12 +57,12 @@ typedef struct group {
 } group;
 
 typedef struct expansion {
-    ndr_source source;
-    ndr_text dirs, dir_names; /* include folders, including those from the options */
-    ndr_text *out, *flags;
-    ndr_macros *macros;
-    ndr_text files; /* device and node of each file on disk */
-    ndr_text absent;    /* a line for each file that is not found */
+    ndr_source_desc desc; /* with all folders: of the description and of its options */
+    ndr_source *source;
+    ndr_text *out; /* the source's text */
+    ndr_text dirs, dir_names;
+    ndr_macros macros;
+    ndr_text files;     /* device and node of each file on disk */
     const input *input; /* the file that is pasted now */
     size_t depth, ifs;  /* nesting of files and of #ifs */
     size_t pasted;      /* files so far */
@@ -66,7 +70,7 @@ typedef struct expansion {
     bool has_circles; /* a file includes itself */
     ndr_line line, ahead;
     ndr_text names;
-    ndr_text file_folder;        /* the folder of a file with an #include that only the compiler can resolve */
+    ndr_text file_folder; /* the folder of a file with an #include that only the compiler can resolve */
     bool needs_folders;
 } expansion;
 
@@ -151,13 +155,13 @@ static ndr_status leave_to_compiler(expansion *x, const input *f)
 static ndr_status add_folders(expansion *x)
 {
     ndr_hash sum = { { 0, 0 } };
-    if (!x->flags || !x->needs_folders) return NDR_OK;
-    const size_t before = x->flags->length;
-    if (x->file_folder.length) NDR_TRY(ndr_source_add_folder(x->file_folder.chars, x->flags, &sum));
-    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
-        NDR_TRY(ndr_source_add_folder(*dir, x->flags, &sum));
-    if (x->flags->length > before)
-        ndr_text_add(x->out, NDR_FOLDERS "%016llx%016llx\n", (unsigned long long)sum.words[0],
+    ndr_text *flags = &x->source->flags;
+    if (!x->needs_folders) return NDR_OK;
+    if (x->file_folder.length) NDR_TRY(ndr_source_add_folder(x->file_folder.chars, flags, &sum));
+    for (const char *const *dir = x->desc.include_dirs; dir && *dir; ++dir)
+        NDR_TRY(ndr_source_add_folder(*dir, flags, &sum));
+    if (flags->length > 0)
+        ndr_text_add(x->out, "// folders as of %016llx%016llx\n", (unsigned long long)sum.words[0],
                      (unsigned long long)sum.words[1]);
     return NDR_OK;
 }
@@ -173,12 +177,19 @@ static ndr_status paste_lines(expansion *x, input *f, group *in)
     return NDR_OK;
 }
 
+static void cut(ndr_text *text, size_t length)
+{
+    text->length = length;
+    if (text->chars) text->chars[length] = '\0';
+}
+
 /* `*pasted` false: nothing is left of the file. */
 static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pasted)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
                    "including \"%s\" makes the source longer than %d bytes", f->from.title, NDR_SOURCE_BYTES);
-    const size_t before = x->out->length;
+    ndr_code *code = &x->source->code;
+    const size_t before = x->out->length, chars = code->chars.length, macros = code->macros.length;
     group whole = { .is_file = true };
     f->outer = x->input;
     f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* skip a byte-order mark */
@@ -191,7 +202,10 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     x->input = f->outer;
     add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
     *pasted = f->has_content;
-    if (!f->has_content && x->depth > 0) x->out->length = before;
+    if (f->has_content || x->depth == 0) return NDR_OK;
+    cut(x->out, before);
+    cut(&code->chars, chars);
+    cut(&code->macros, macros);
     return NDR_OK;
 }
 
@@ -208,7 +222,7 @@ static void define_once(expansion *x, const input *f)
     char define[64];
     snprintf(define, sizeof define, "#define %s", name_once(f).chars);
     replace_line(x, define);
-    ndr_macros_define(x->macros, name_once(f).chars);
+    ndr_macros_define(&x->macros, name_once(f).chars);
 }
 
 /* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
@@ -219,16 +233,16 @@ static ndr_status paste_once(expansion *x, input *f, const char *text, bool *pas
     ndr_branch branch;
     const once_macro once = name_once(f);
     *pasted = false;
-    if (ndr_macros_has(x->macros, once.chars)) return NDR_OK;
-    const bool may_be_there = ndr_macros_may_have(x->macros, once.chars);
+    if (ndr_macros_has(&x->macros, once.chars)) return NDR_OK;
+    const bool may_be_there = ndr_macros_may_have(&x->macros, once.chars);
     if (may_be_there) {
         snprintf(condition, sizeof condition, "ifndef %s", once.chars);
-        ndr_branch_open(x->macros, &branch, condition, false);
+        ndr_branch_open(&x->macros, &branch, condition, false);
         ndr_text_add(x->out, "#%s\n", condition);
     }
     NDR_TRY(paste_text(x, f, text, pasted));
     if (!may_be_there) return NDR_OK;
-    ndr_branch_close(x->macros, &branch, false);
+    ndr_branch_close(&x->macros, &branch, false);
     ndr_text_add(x->out, "#endif\n");
     *pasted = true;
     return NDR_OK;
@@ -268,20 +282,31 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool *past
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, ++x->pasted <= MAX_PASTED,
                    "\"%s\" includes files %d times in all, the most that libndr pastes, and then \"%s\": write #pragma "
                    "once into each file that others include",
-                   x->source.title, MAX_PASTED, name);
+                   x->desc.title, MAX_PASTED, name);
     /* A file of the user must not look like one of the vocabulary. */
     const bool seems_ours = !file->embedded && strncmp(name, "kernels/ndr/", 12) == 0;
     ndr_text title = { 0 };
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
-    input f = { .from.title = title.chars };
+    input f = { .from.title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
     ndr_status status = title.failed     ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", name)
                         : file->embedded ? paste_text(x, &f, file->embedded->text, pasted)
                                          : paste_on_disk(x, &f, file, pasted);
     ndr_text_free(&title);
+    if (file->embedded && *pasted) ndr_text_add(&x->source->files, "%s\n", name);
     return status;
 }
 
 /* ---- lines ---- */
+
+/* Add what stands for a line that was read in the program's own code; ndr_line_read() adds the code itself. `macro` is
+ * NULL for a line without a directive. */
+static void add_code(expansion *x, const input *f, const char *macro)
+{
+    ndr_code *code = &x->source->code;
+    if (f->is_ours) return;
+    ndr_text_add(&code->chars, macro ? " # " : " ");
+    if (macro) ndr_text_add(&code->macros, "%s\n", macro);
+}
 
 /* Copy the line that was read from `start` on. */
 static ndr_status copy_line(expansion *x, const input *f, const char *start)
@@ -293,7 +318,7 @@ static ndr_status copy_line(expansion *x, const input *f, const char *start)
 static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, bool *is_there, bool *pasted)
 {
     ndr_included file;
-    ndr_status status = ndr_include_find(&x->source, &f->from, w, &file);
+    ndr_status status = ndr_include_find(&x->desc, &f->from, w, &file);
     *is_there = file.is_there;
     if (status == NDR_OK && file.is_there) status = paste_found(x, &file, pasted);
     ndr_include_free(&file);
@@ -306,13 +331,14 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     bool is_there = false, pasted = false;
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
-    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w);
+    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(&x->macros, rest), w);
     if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
-        if (has_name && x->absent.length < MAX_ABSENT) ndr_include_explain(&x->source, &f->from, w, &x->absent);
-        ndr_macros_forget(x->macros);
+        if (has_name && x->source->absent.length < MAX_ABSENT) ndr_include_explain(&x->desc, &f->from, w, &x->source->absent);
+        ndr_macros_forget(&x->macros);
+        add_code(x, f, "include");
         copy_line(x, f, start);
         return is_spelled ? NDR_OK : leave_to_compiler(x, f);
     }
@@ -354,7 +380,7 @@ static ndr_status refuse_unsupported(const expansion *x, const input *f)
 static ndr_status paste_pragma(expansion *x, const input *f, const char *start, const char *rest)
 {
     const bool is_once = ndr_word_take(rest, "once");
-    if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
+    if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(&x->macros);
     if (is_once && f->number) define_once(x, f);
     else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) replace_line(x, "");
     else copy_line(x, f, start);
@@ -369,9 +395,9 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     if (!line->directive.length) return copy_line(x, f, start);
     const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
-        ndr_macros_define(x->macros, rest);
+        ndr_macros_define(&x->macros, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
-        ndr_macros_undefine(x->macros, rest);
+        ndr_macros_undefine(&x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
         return paste_pragma(x, f, start, rest);
     } else {
@@ -393,7 +419,7 @@ static ndr_status resolve_has_include(expansion *x, const input *f, const char *
     *end = NULL;
     if (!close) return *open == '(' ? leave_to_compiler(x, f) : NDR_OK;
     ndr_included file;
-    const ndr_status status = ndr_include_find(&x->source, &f->from, &w, &file);
+    const ndr_status status = ndr_include_find(&x->desc, &f->from, &w, &file);
     if (file.is_there) *end = close;
     ndr_include_free(&file);
     return status;
@@ -430,7 +456,7 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     const bool is_skipped = outer->branch.is_skipped;
     const size_t line = first_line(x, f);
     group in = { .line = f->line, .next = f->next, .is_first = outer->is_file && !f->has_content && x->depth > 1 };
-    ndr_branch_open(x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
+    ndr_branch_open(&x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
     f->has_content |= !in.branch.is_skipped;
     NDR_TRY(copy_condition(x, f, start, is_skipped));
     ++x->ifs;
@@ -463,7 +489,7 @@ static ndr_status paste_else(expansion *x, input *f, group *in, const char *star
         NDR_TRY(copy_condition(x, f, start, in->branch.outer_is_skipped));
         if (in->has_pasted) add_mark(x, f->next);
     }
-    ndr_branch_next(x->macros, &in->branch, condition);
+    ndr_branch_next(&x->macros, &in->branch, condition);
     return NDR_OK;
 }
 
@@ -484,7 +510,7 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
-    if (ndr_branch_close(x->macros, &in->branch, in->is_first && is_last)) {
+    if (ndr_branch_close(&x->macros, &in->branch, in->is_first && is_last)) {
         ndr_text_add(x->out, "#else\n");
         add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
         ndr_text_add(x->out, "#error the macro that guards this file is defined elsewhere, too: rename it\n");
@@ -499,11 +525,20 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     return NDR_OK;
 }
 
+/* What the line has to say in the code about macros; NULL: it has no directive. */
+static const char *macro_of(const ndr_line *line)
+{
+    const char *defined = ndr_line_is(line, "define"), *undefined = ndr_line_is(line, "undef");
+    if (!line->directive.length || ndr_line_is(line, "line")) return NULL;
+    return defined ? defined : undefined && *undefined ? undefined - 1 : "";
+}
+
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
     static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
     static const char *const elses[] = { "else", "elif", "elifdef", "elifndef", NULL };
     const char *start = f->at;
+    x->line.code = f->is_ours ? NULL : &x->source->code.chars;
     ndr_line_read(start, &x->line);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->line.directive.failed, "no memory to read \"%s\"", f->from.title);
     f->at = x->line.next;
@@ -512,6 +547,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     ndr_include w;
     const char *directive = ndr_line_is(&x->line, ""), *word = directive ? directive : "";
     const char *name = ndr_line_is(&x->line, "include");
+    if (!name) add_code(x, f, macro_of(&x->line));
     if (!in->branch.is_skipped || ndr_word_is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f));
     if (ndr_word_is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (ndr_word_is_one_of(word, elses)) return paste_else(x, f, in, start);
@@ -527,92 +563,94 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
 /* Add the folders of -I in the options, after those of the description. */
 static void add_option_dirs(expansion *x)
 {
-    for (const char *at = strstr(x->source.options, "-I"); at; at = strstr(at + 1, "-I")) {
+    for (const char *at = strstr(x->desc.options, "-I"); at; at = strstr(at + 1, "-I")) {
         const char *name = at + 2 + strspn(at + 2, " \t");
         const size_t length = strcspn(name, " \t\"'");
         const bool is_quoted = name[length] == '"' || name[length] == '\'';
-        if ((at > x->source.options && !strchr(" \t", at[-1])) || !length || is_quoted) continue;
+        if ((at > x->desc.options && !strchr(" \t", at[-1])) || !length || is_quoted) continue;
         ndr_text_add_chars(&x->dir_names, name, length);
         ndr_text_add_chars(&x->dir_names, "", 1);
     }
     if (!x->dir_names.length) return;
     const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
-    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
+    for (const char *const *dir = x->desc.include_dirs; dir && *dir; ++dir)
         ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
     for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)
         ndr_text_add_chars(&x->dirs, (const char *)&name, sizeof name);
     ndr_text_add_chars(&x->dirs, (const char *)&none, sizeof none);
-    if (!x->dirs.failed) x->source.include_dirs = (const char *const *)(void *)x->dirs.chars;
+    if (!x->dirs.failed) x->desc.include_dirs = (const char *const *)(void *)x->dirs.chars;
 }
 
 static ndr_status expand_text(expansion *x)
 {
-    const ndr_source *source = &x->source;
+    const ndr_source_desc *desc = &x->desc;
+    ndr_code *code = &x->source->code;
     ndr_file_info info;
     bool pasted;
-    input f = { .from = { .title = source->title, .is_file = source->is_file } };
-    if (source->options) {
-        ndr_macros_read_options(x->macros, source->options);
+    input f = { .from = { .title = desc->title, .is_file = desc->is_file } };
+    if (desc->options) {
+        ndr_macros_read_options(&x->macros, desc->options);
         add_option_dirs(x);
     }
-    if (source->is_file && ndr_file_get_info(source->title, &info) == 0) f.number = number_of(x, &info);
-    NDR_TRY(paste_text(x, &f, source->text, &pasted));
-    NDR_TRY(add_folders(x));
-    ndr_text_add(x->out, "%s", x->absent.chars ? x->absent.chars : "");
-    const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->files.failed || x->absent.failed || x->file_folder.failed
-                        || ndr_macros_failed(x->macros);
-    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
+    if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
+    ndr_text_add(&code->chars, " ");
+    ndr_text_add(&code->macros, "\n");
+    ndr_text_add(&x->source->files, "\n");
+    NDR_TRY(paste_text(x, &f, desc->text, &pasted));
+    for (char *c = code->chars.chars; c && *c; ++c)
+        if (isspace((unsigned char)*c)) *c = ' ';
+    return add_folders(x);
+}
+
+static bool failed(const expansion *x)
+{
+    return ndr_source_failed(x->source) || x->names.failed || x->dirs.failed || x->dir_names.failed || x->files.failed
+           || x->file_folder.failed || ndr_macros_failed(&x->macros);
 }
 
 static void free_expansion(expansion *x)
 {
-    ndr_macros_free(x->macros);
+    ndr_macros_free(&x->macros);
     ndr_text_free(&x->line.directive);
     ndr_text_free(&x->ahead.directive);
     ndr_text_free(&x->names);
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
     ndr_text_free(&x->files);
-    ndr_text_free(&x->absent);
     ndr_text_free(&x->file_folder);
 }
 
-static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags,
-                                bool *has_circles)
+static ndr_status fail_to_expand(const ndr_source_desc *desc)
 {
-    expansion x = { .source = *source, .out = out, .flags = flags, .max_same = max_same, .macros = ndr_macros_new() };
-    const ndr_status status =
-        x.macros ? expand_text(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", desc->title);
+}
+
+static ndr_status try_to_expand(const ndr_source_desc *desc, unsigned max_same, ndr_source *source, bool *has_circles)
+{
+    expansion x = { .desc = *desc, .source = source, .out = &source->text, .max_same = max_same };
+    ndr_status status = expand_text(&x);
+    if (status == NDR_OK && failed(&x)) status = fail_to_expand(desc);
     *has_circles = x.has_circles;
     free_expansion(&x);
     return status;
 }
 
 /* If the text becomes too long, expand it again with fewer repetitions of files that include themselves. */
-ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags)
+ndr_status ndr_source_expand(const ndr_source_desc *desc, ndr_source *source)
 {
-    const size_t before = out->length;
     bool has_circles = true;
     ndr_text text = { 0 };
-    ndr_text_add_chars(&text, source->text, strlen(source->text));
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !text.failed, "no memory to expand \"%s\"", source->title);
+    ndr_text_add_chars(&text, desc->text, strlen(desc->text));
+    if (text.failed) return fail_to_expand(desc);
     ndr_line_clean(text.chars);
-    ndr_source clean = *source;
+    ndr_source_desc clean = *desc;
     clean.text = text.chars;
     ndr_status status = NDR_LIMIT_EXCEEDED;
     for (unsigned max_same = MAX_SAME; status == NDR_LIMIT_EXCEEDED && has_circles && max_same >= MIN_SAME;
          max_same /= 2) {
-        out->length = before;
-        status = try_to_expand(&clean, max_same, out, flags, &has_circles);
+        ndr_source_free(source);
+        status = try_to_expand(&clean, max_same, source, &has_circles);
     }
     ndr_text_free(&text);
     return status;
-}
-
-bool ndr_source_includes(const char *text, const char *name)
-{
-    char mark[96];
-    snprintf(mark, sizeof mark, "#line 1 \"kernels/%s", name);
-    return strstr(text, mark) != NULL;
 }

@@ -1,5 +1,7 @@
-/* source.c - finds and reads kernel sources, embedded ones and files on disk. */
-#include "program/program.h"
+/* source.c - finds and reads kernel sources, embedded ones and files on disk; and what is known of a source. */
+#include "program/source.h"
+
+#include "program/lines.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,11 +94,11 @@ size_t ndr_folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *w,
+ndr_status ndr_include_find(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w,
                             ndr_included *file)
 {
-    const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || source->is_bundled, is_absolute = w->name[0] == '/';
-    const char *const *dirs = source->include_dirs;
+    const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || desc->is_bundled, is_absolute = w->name[0] == '/';
+    const char *const *dirs = desc->include_dirs;
     *file = (ndr_included){ .embedded = is_ours ? ndr_source_find(w->name) : NULL };
     file->is_there = file->embedded != NULL;
     if (file->is_there) return NDR_OK;
@@ -146,7 +148,7 @@ static void add_searched(const char *folder, const ndr_include *w, ndr_text *nea
     ndr_text_free(&path);
 }
 
-static void search_again(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *near,
+static void search_again(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w, ndr_text *near,
                          ndr_text *folders)
 {
     char own[512];
@@ -154,21 +156,13 @@ static void search_again(const ndr_source *source, const ndr_includer *from, con
     if (length == 0) snprintf(own, sizeof own, ".");
     else snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), from->title);
     if (w->is_quoted && from->is_file) add_searched(own, w, near, folders);
-    for (const char *const *dir = source->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
+    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
 }
 
-/* In one line, whatever the names of folders are. */
-static void add_line(const char *line, ndr_text *out)
-{
-    ndr_text_add(out, "\n" NDR_NOT_THERE);
-    for (const char *c = line; *c; ++c) ndr_text_add_chars(out, *c == '\n' || *c == '\r' ? " " : c, 1);
-    ndr_text_add_chars(out, "\n", 1);
-}
-
-void ndr_include_explain(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *out)
+void ndr_include_explain(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w, ndr_text *out)
 {
     ndr_text near = { 0 }, folders = { 0 }, line = { 0 };
-    if (w->name[0] != '/') search_again(source, from, w, &near, &folders);
+    if (w->name[0] != '/') search_again(desc, from, w, &near, &folders);
     ndr_text_add(&line, "'%s' is not ", w->name);
     if (w->name[0] == '/') ndr_text_add(&line, "there: correct the path");
     else if (near.length) ndr_text_add(&line, "in %s; there is \"%s\": correct the name", folders.chars, near.chars);
@@ -177,8 +171,10 @@ void ndr_include_explain(const ndr_source *source, const ndr_includer *from, con
     else
         ndr_text_add(&line, "searched for in any folder, because %s: set include_dirs, or -I in the options",
                      from->is_file ? "<> leaves out the file's own" : "a text has none of its own");
-    if (line.failed || near.failed || folders.failed) out->failed = true;
-    else add_line(line.chars, out);
+    for (char *c = line.chars; c && *c; ++c)
+        if (*c == '\n' || *c == '\r') *c = ' '; /* of a folder's name */
+    ndr_text_add(out, "%s\n", line.chars ? line.chars : "");
+    out->failed |= line.failed || near.failed || folders.failed;
     ndr_text_free(&near);
     ndr_text_free(&folders);
     ndr_text_free(&line);
@@ -228,4 +224,46 @@ ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *su
     ndr_text_add(flags, " -I %s", path);
     ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });
     return NDR_OK;
+}
+
+/* ---- what is known of a source ---- */
+
+static void add(ndr_text *text, const ndr_text *other)
+{
+    ndr_text_add_chars(text, other->chars ? other->chars : "", other->length);
+    text->failed |= other->failed;
+}
+
+void ndr_source_add(ndr_source *source, const ndr_source *other)
+{
+    add(&source->text, &other->text);
+    add(&source->flags, &other->flags);
+    add(&source->files, &other->files);
+    add(&source->absent, &other->absent);
+    add(&source->code.chars, &other->code.chars);
+    add(&source->code.macros, &other->code.macros);
+}
+
+void ndr_source_free(ndr_source *source)
+{
+    ndr_text_free(&source->text);
+    ndr_text_free(&source->flags);
+    ndr_text_free(&source->files);
+    ndr_text_free(&source->absent);
+    ndr_text_free(&source->code.chars);
+    ndr_text_free(&source->code.macros);
+}
+
+bool ndr_source_failed(const ndr_source *source)
+{
+    return source->text.failed || source->flags.failed || source->files.failed || source->absent.failed
+           || source->code.chars.failed || source->code.macros.failed;
+}
+
+bool ndr_source_includes(const ndr_source *source, const char *name)
+{
+    const char *files = source->files.chars;
+    for (const char *at = files ? strstr(files, name) : NULL; at; at = strstr(at + 1, name))
+        if (at[-1] == '\n') return true;
+    return false;
 }

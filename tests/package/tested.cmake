@@ -25,7 +25,10 @@ set(covered
   "program/explain: errors"
   "program/lines: source guard"
   "program/macros: source"
-  "program/signature: kernel dtype")
+  "program/probe: kernel compiled"
+  "program/program: kernel compiled"
+  "program/signature: kernel"
+  "program/types: dtype")
 
 set(wrong "")
 file(GLOB tests RELATIVE ${ROOT}/tests ${ROOT}/tests/*/test_*.c)
