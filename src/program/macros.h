@@ -2,21 +2,18 @@
 #ifndef NDR_MACROS_H
 #define NDR_MACROS_H
 
-#include "base/base.h"
+#include "program/code.h"
 
-enum { NDR_MACRO_BITS = 1 << 17 };
-
-/* {0} knows none. */
+/* Set the first two; the rest is zero. */
 typedef struct ndr_macros {
-    ndr_text list, bodies;                     /* of those that the text tests, or that name a file */
-    unsigned branches;                         /* number of open branches */
-    bool is_incomplete;                        /* a part of the text is read only by the compiler */
-    unsigned char defined[NDR_MACRO_BITS / 8]; /* by hash: macros that some line or option may have defined */
+    const ndr_code *code; /* of the text so far */
+    const char *options;
+    ndr_text list, bodies; /* of the macros that the text tests, that name a file, or that are the vocabulary's */
+    unsigned branches;     /* number of open branches */
+    bool is_incomplete;    /* a part of the text is read only by the compiler */
 } ndr_macros;
 
 void ndr_macros_free(ndr_macros *macros);
-bool ndr_macros_failed(const ndr_macros *macros); /* out of memory */
-void ndr_macros_read_options(ndr_macros *macros, const char *options);
 
 /* `rest` is the text behind #define or #undef. */
 void ndr_macros_define(ndr_macros *macros, const char *rest);
@@ -28,7 +25,7 @@ void ndr_macros_forget(ndr_macros *macros);
 
 /* Whether a macro is certainly defined here; whether some line or option so far may have defined it. */
 bool ndr_macros_has(ndr_macros *macros, const char *name);
-bool ndr_macros_may_have(const ndr_macros *macros, const char *name);
+bool ndr_macros_may_have(ndr_macros *macros, const char *name);
 
 /* The body of a macro that names a file, if it is known; otherwise NULL. */
 const char *ndr_macros_get_body(ndr_macros *macros, const char *word);

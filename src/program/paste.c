@@ -22,10 +22,6 @@ static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer if that makes the source too long\n";
 
-typedef struct once_macro {
-    char chars[32];
-} once_macro;
-
 /* The number and file name of a line in logs. */
 typedef struct place {
     size_t line;
@@ -68,7 +64,7 @@ typedef struct expansion {
     size_t pasted;      /* files so far */
     unsigned max_same;
     bool has_circles; /* a file includes itself */
-    ndr_line line, ahead;
+    ndr_line line;
     ndr_text names;
     ndr_text file_folder; /* the folder of a file with an #include that only the compiler can resolve */
     bool needs_folders;
@@ -168,6 +164,11 @@ static ndr_status add_folders(expansion *x)
 
 /* ---- files ---- */
 
+static ndr_status fail_to_expand(const ndr_source_desc *desc)
+{
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", desc->title);
+}
+
 static ndr_status paste_line(expansion *x, input *f, group *in);
 
 /* Paste up to the end of the file, or to the #endif of `in`. */
@@ -183,8 +184,8 @@ static void cut(ndr_text *text, size_t length)
     if (text->chars) text->chars[length] = '\0';
 }
 
-/* `*pasted` false: nothing is left of the file. */
-static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pasted)
+/* Nothing is left of a file without content. */
+static ndr_status paste_text(expansion *x, input *f, const char *text)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
                    "including \"%s\" makes the source longer than %d bytes", f->from.title, NDR_SOURCE_BYTES);
@@ -201,7 +202,6 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     --x->depth;
     x->input = f->outer;
     add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
-    *pasted = f->has_content;
     if (f->has_content || x->depth == 0) return NDR_OK;
     cut(x->out, before);
     cut(&code->chars, chars);
@@ -209,42 +209,33 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     return NDR_OK;
 }
 
-/* The macro that the expanded text defines in a file with `#pragma once`. */
-static once_macro name_once(const input *f)
-{
-    once_macro out;
-    snprintf(out.chars, sizeof out.chars, "NDR_ONCE_%zu_", f->number - 1);
-    return out;
-}
+/* The text defines a macro in place of `#pragma once`. */
+#define ONCE_MACRO "NDR_ONCE_%zu_"
 
 static void define_once(expansion *x, const input *f)
 {
     char define[64];
-    snprintf(define, sizeof define, "#define %s", name_once(f).chars);
+    snprintf(define, sizeof define, "#define " ONCE_MACRO, f->number - 1);
     replace_line(x, define);
-    ndr_macros_define(&x->macros, name_once(f).chars);
+    ndr_macros_define(&x->macros, define + strlen("#define "));
 }
 
 /* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
  * #ifndef. */
-static ndr_status paste_once(expansion *x, input *f, const char *text, bool *pasted)
+static ndr_status paste_once(expansion *x, input *f, const char *text)
 {
     char condition[64];
     ndr_branch branch;
-    const once_macro once = name_once(f);
-    *pasted = false;
-    if (ndr_macros_has(&x->macros, once.chars)) return NDR_OK;
-    const bool may_be_there = ndr_macros_may_have(&x->macros, once.chars);
-    if (may_be_there) {
-        snprintf(condition, sizeof condition, "ifndef %s", once.chars);
-        ndr_branch_open(&x->macros, &branch, condition, false);
-        ndr_text_add(x->out, "#%s\n", condition);
-    }
-    NDR_TRY(paste_text(x, f, text, pasted));
-    if (!may_be_there) return NDR_OK;
+    snprintf(condition, sizeof condition, "ifndef " ONCE_MACRO, f->number - 1);
+    const char *macro = condition + strlen("ifndef ");
+    if (ndr_macros_has(&x->macros, macro)) return NDR_OK;
+    if (!ndr_macros_may_have(&x->macros, macro)) return paste_text(x, f, text);
+    ndr_branch_open(&x->macros, &branch, condition, false);
+    ndr_text_add(x->out, "#%s\n", condition);
+    NDR_TRY(paste_text(x, f, text));
     ndr_branch_close(&x->macros, &branch, false);
     ndr_text_add(x->out, "#endif\n");
-    *pasted = true;
+    f->has_content = true;
     return NDR_OK;
 }
 
@@ -268,14 +259,15 @@ static bool is_too_deep(expansion *x, const input *f)
     return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
-static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file, bool *pasted)
+static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
 {
+    if (file->embedded) return paste_text(x, f, file->embedded->text);
     f->from.is_file = true;
     f->number = number_of(x, &file->info);
-    if (is_too_deep(x, f)) return paste_text(x, f, too_deep, pasted);
-    return paste_once(x, f, file->text.chars, pasted);
+    return is_too_deep(x, f) ? paste_text(x, f, too_deep) : paste_once(x, f, file->text.chars);
 }
 
+/* `*pasted`: something is left of the file. */
 static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
@@ -288,11 +280,10 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool *past
     ndr_text title = { 0 };
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
     input f = { .from.title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
-    ndr_status status = title.failed     ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", name)
-                        : file->embedded ? paste_text(x, &f, file->embedded->text, pasted)
-                                         : paste_on_disk(x, &f, file, pasted);
+    const ndr_status status = title.failed ? fail_to_expand(&x->desc) : paste_file(x, &f, file);
     ndr_text_free(&title);
-    if (file->embedded && *pasted) ndr_text_add(&x->source->files, "%s\n", name);
+    *pasted = f.has_content;
+    if (file->embedded && f.has_content) ndr_text_add(&x->source->files, "%s\n", name);
     return status;
 }
 
@@ -438,7 +429,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
         if (!end) end = word + ndr_word_length(word);
     }
     ndr_text_add(&condition, "%s", at);
-    if (condition.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read \"%s\"", f->from.title);
+    if (condition.failed) status = fail_to_expand(&x->desc);
     else replace_line(x, condition.chars);
     ndr_text_free(&condition);
     return status;
@@ -493,15 +484,18 @@ static ndr_status paste_else(expansion *x, input *f, group *in, const char *star
     return NDR_OK;
 }
 
-static ndr_status is_blank_ahead(expansion *x, const input *f, bool *is_blank)
+static ndr_status is_blank_ahead(const expansion *x, const input *f, bool *is_blank)
 {
+    ndr_line ahead = { .next = f->at };
+    bool failed = false;
     *is_blank = true;
-    for (const char *at = f->at; *at && *is_blank; at = x->ahead.next) {
-        ndr_line_read(at, &x->ahead);
-        NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->ahead.directive.failed, "no memory to read \"%s\"", f->from.title);
-        *is_blank = !x->ahead.is_code && !x->ahead.directive.length;
+    while (*ahead.next && *is_blank && !failed) {
+        ndr_line_read(ahead.next, &ahead);
+        failed = ahead.directive.failed;
+        *is_blank = !ahead.is_code && !ahead.directive.length;
     }
-    return NDR_OK;
+    ndr_text_free(&ahead.directive);
+    return failed ? fail_to_expand(&x->desc) : NDR_OK;
 }
 
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
@@ -540,7 +534,7 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
     const char *start = f->at;
     x->line.code = f->is_ours ? NULL : &x->source->code.chars;
     ndr_line_read(start, &x->line);
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->line.directive.failed, "no memory to read \"%s\"", f->from.title);
+    if (x->line.directive.failed) return fail_to_expand(&x->desc);
     f->at = x->line.next;
     f->line += x->line.newlines;
     f->next.line += x->line.newlines;
@@ -586,17 +580,13 @@ static ndr_status expand_text(expansion *x)
     const ndr_source_desc *desc = &x->desc;
     ndr_code *code = &x->source->code;
     ndr_file_info info;
-    bool pasted;
     input f = { .from = { .title = desc->title, .is_file = desc->is_file } };
-    if (desc->options) {
-        ndr_macros_read_options(&x->macros, desc->options);
-        add_option_dirs(x);
-    }
+    if (desc->options) add_option_dirs(x);
     if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
     ndr_text_add(&code->chars, " ");
     ndr_text_add(&code->macros, "\n");
     ndr_text_add(&x->source->files, "\n");
-    NDR_TRY(paste_text(x, &f, desc->text, &pasted));
+    NDR_TRY(paste_text(x, &f, desc->text));
     for (char *c = code->chars.chars; c && *c; ++c)
         if (isspace((unsigned char)*c)) *c = ' ';
     return add_folders(x);
@@ -605,14 +595,13 @@ static ndr_status expand_text(expansion *x)
 static bool failed(const expansion *x)
 {
     return ndr_source_failed(x->source) || x->names.failed || x->dirs.failed || x->dir_names.failed || x->files.failed
-           || x->file_folder.failed || ndr_macros_failed(&x->macros);
+           || x->file_folder.failed || x->macros.list.failed || x->macros.bodies.failed;
 }
 
 static void free_expansion(expansion *x)
 {
     ndr_macros_free(&x->macros);
     ndr_text_free(&x->line.directive);
-    ndr_text_free(&x->ahead.directive);
     ndr_text_free(&x->names);
     ndr_text_free(&x->dirs);
     ndr_text_free(&x->dir_names);
@@ -620,14 +609,11 @@ static void free_expansion(expansion *x)
     ndr_text_free(&x->file_folder);
 }
 
-static ndr_status fail_to_expand(const ndr_source_desc *desc)
-{
-    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", desc->title);
-}
-
 static ndr_status try_to_expand(const ndr_source_desc *desc, unsigned max_same, ndr_source *source, bool *has_circles)
 {
     expansion x = { .desc = *desc, .source = source, .out = &source->text, .max_same = max_same };
+    x.macros.code = &source->code;
+    x.macros.options = desc->options ? desc->options : "";
     ndr_status status = expand_text(&x);
     if (status == NDR_OK && failed(&x)) status = fail_to_expand(desc);
     *has_circles = x.has_circles;
