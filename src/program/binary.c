@@ -17,9 +17,7 @@
 static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
     const size_t *size = k->info.required_local_size;
-    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %u %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
-                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->reducer_count, k->is_guarded, size[0],
-                 size[1], size[2]);
+    ndr_text_add(out, "kernel %s %u %d %zu %zu %zu\n", k->name, k->arg_count, k->is_guarded, size[0], size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
         ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes,
                      p->size_bytes, p->is_const, (int)p->access, p->name, p->type_name);
@@ -66,31 +64,16 @@ static const char *find_kernel(const ndr_program *program, const char *name)
     return *line ? line : NULL;
 }
 
-/* Whether the numbers of a kernel's line fit each other, and `count` parameters fit into the text. */
-static bool fits(const ndr_kernel *k, unsigned form, unsigned count, const char *text)
-{
-    static const unsigned hidden[] = { 0, 1, 1, 2 };
-    return form <= NDR_FORM_REDUCTION && k->dims <= 3 && count <= strlen(text) && k->info.arg_count <= count
-           && k->reducer_count <= k->info.arg_count
-           && count - k->info.arg_count == hidden[form] + k->has_scratch + k->reducer_count;
-}
-
 /* Fill in what is known of a kernel whose name is set. The text may be damaged. */
 static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
 {
     const char *line = find_kernel(program, k->name);
     NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
-    unsigned count, form, has_scratch, is_guarded;
+    unsigned count, is_guarded;
     size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
-    if (sscanf(line + 7 + strlen(k->name), "%u %u %zu %u %u %u %u %u %zu %zu %zu", &count, &k->info.arg_count,
-               &k->argument_bytes, &form, &k->dims, &has_scratch, &k->reducer_count, &is_guarded, &size[0], &size[1],
-               &size[2])
-        != 11)
-        return fail_as_damaged(k);
-    k->has_scratch = has_scratch;
+    const int read = sscanf(line + 7 + strlen(k->name), "%u %u %zu %zu %zu", &count, &is_guarded, &size[0], &size[1], &size[2]);
+    if (read != 5 || count > strlen(line)) return fail_as_damaged(k);
     k->is_guarded = is_guarded;
-    if (!fits(k, form, count, line)) return fail_as_damaged(k);
-    k->form = (ndr_form)form;
     k->params = calloc(count ? count : 1, sizeof *k->params);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, k->params, "no memory for the parameters of \"%s\"", k->name);
     while (k->arg_count < count) {
@@ -103,6 +86,7 @@ static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
 {
     NDR_TRY(parse_kernel(program, k));
+    ndr_signature_complete(k);
     return ndr_signature_read_limits(k);
 }
 

@@ -85,6 +85,9 @@ ndr_status ndr_kernel_clone(const ndr_kernel *kernel, cl_kernel *clone);
 ndr_status ndr_signature_read(ndr_kernel *kernel);
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel); /* only these */
 
+/* Fill in what follows from the parameters: the launch record, the number of visible parameters, their bytes. */
+void ndr_signature_complete(ndr_kernel *kernel);
+
 /* Whether the driver tells the name and type of a parameter. */
 ndr_status ndr_signature_is_told(cl_kernel kernel, cl_uint index, bool *is_told);
 

@@ -100,20 +100,6 @@ static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param 
     return NDR_OK;
 }
 
-/* ---- the launch record ---- */
-
-/* If the record is not the last parameter, it would count as a parameter of the caller. */
-static ndr_status check_record_is_last(const ndr_kernel *kernel)
-{
-    for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
-        NDR_REQUIRE_AS(
-            NDR_BUILD_FAILED, strcmp(kernel->params[i].name, "ndr_record_") != 0,
-            "kernel \"%s\" has \"%s\" behind NDR_RANGE, NDR_ND_RANGE or NDR_REDUCTION, which must be the last "
-            "parameter: move it to the end",
-            kernel->name, kernel->params[i + 1].name);
-    return NDR_OK;
-}
-
 /* ---- reducers ---- */
 
 #define REDUCER "ndr_reducer_"
@@ -144,9 +130,24 @@ ndr_op ndr_reducer_op(const ndr_param *param)
 /* Of "SUM_float*" and "BIT_AND_uint*" the type is behind the last underscore. */
 static void classify_reducer(ndr_param *param)
 {
+    const char *type = strrchr(param->type_name, '_');
     param->kind = NDR_PARAM_REDUCER;
-    param->type = ndr_builtin_of_pointee(strrchr(param->type_name, '_') + 1);
+    param->type = ndr_builtin_of_pointee(type ? type + 1 : "");
     param->size_bytes = ndr_builtin_bytes(param->type);
+}
+
+/* ---- the launch record ---- */
+
+/* If the record is not the last parameter, it would count as a parameter of the caller. */
+static ndr_status check_record_is_last(const ndr_kernel *kernel)
+{
+    for (unsigned i = 0; i + 1 < kernel->arg_count; ++i)
+        NDR_REQUIRE_AS(
+            NDR_BUILD_FAILED, strcmp(kernel->params[i].name, "ndr_record_") != 0,
+            "kernel \"%s\" has \"%s\" behind NDR_RANGE, NDR_ND_RANGE or NDR_REDUCTION, which must be the last "
+            "parameter: move it to the end",
+            kernel->name, kernel->params[i + 1].name);
+    return NDR_OK;
 }
 
 /* The hidden parameters of NDR_REDUCTION(): where each reducer goes, memory, the record. */
@@ -158,15 +159,16 @@ static void detect_reducers(ndr_kernel *kernel, unsigned count)
     for (unsigned i = 0; i < count; ++i) classify_reducer(&kernel->params[kernel->info.arg_count - count + i]);
 }
 
+/* The name of the last parameter's type tells the form; before it, a parameter may be for scratch memory. */
 static void detect_record(ndr_kernel *kernel)
 {
-    if (kernel->arg_count == 0) return;
-    const ndr_param *last = &kernel->params[kernel->arg_count - 1];
-    const char *type = last->type_name;
+    const ndr_param *last = kernel->arg_count > 0 ? &kernel->params[kernel->arg_count - 1] : NULL;
+    const char *type = last ? last->type_name : "";
     if (strncmp(type, "struct ", 7) == 0) type += 7;
     unsigned dims, reducers;
     char rest;
     if (sscanf(type, "ndr_reduction_record_%1u_%1u%c", &dims, &reducers, &rest) == 2) {
+        if (dims > 3 || kernel->arg_count < 2 * reducers + 2) return; /* what is kept of it is damaged */
         kernel->dims = dims;
         detect_reducers(kernel, reducers);
         return;
@@ -174,13 +176,10 @@ static void detect_record(ndr_kernel *kernel)
     if (sscanf(type, "ndr_range_record_%1u%c", &dims, &rest) == 1) kernel->form = NDR_FORM_RANGE;
     else if (sscanf(type, "ndr_nd_range_record_%1u%c", &dims, &rest) == 1) kernel->form = NDR_FORM_ND_RANGE;
     else return;
-    kernel->dims = dims;
-    --kernel->info.arg_count;
-    if (kernel->info.arg_count > 0) {
-        const ndr_param *before = last - 1;
-        kernel->has_scratch = before->kind == NDR_PARAM_LOCAL && strcmp(before->name, "ndr_scratch_") == 0;
-        if (kernel->has_scratch) --kernel->info.arg_count;
-    }
+    kernel->dims = (unsigned)ndr_min_size(dims, 3);
+    kernel->has_scratch = kernel->arg_count > 1 && last[-1].kind == NDR_PARAM_LOCAL
+                          && strcmp(last[-1].name, "ndr_scratch_") == 0;
+    kernel->info.arg_count -= 1 + kernel->has_scratch;
 }
 
 /* ---- limits ---- */
@@ -203,6 +202,7 @@ static size_t count_argument_bytes(const ndr_kernel *kernel)
 #define READ(what, variable) \
     NDR_TRY_CL(clGetKernelWorkGroupInfo(kernel->cl, kernel->context->device, what, sizeof variable, &(variable), NULL))
 
+/* `required_local_size` is known already of a kernel from disk: some drivers do not tell it there. */
 ndr_status ndr_signature_read_limits(ndr_kernel *kernel)
 {
     cl_ulong local = 0, private_memory = 0;
@@ -221,6 +221,13 @@ ndr_status ndr_signature_read_limits(ndr_kernel *kernel)
     return NDR_OK;
 }
 
+void ndr_signature_complete(ndr_kernel *kernel)
+{
+    kernel->info.arg_count = kernel->arg_count;
+    detect_record(kernel);
+    kernel->argument_bytes = count_argument_bytes(kernel);
+}
+
 ndr_status ndr_signature_read(ndr_kernel *kernel)
 {
     ndr_program *program = kernel->program && !kernel->program->is_compiled ? kernel->program : NULL;
@@ -230,11 +237,10 @@ ndr_status ndr_signature_read(ndr_kernel *kernel)
     if (!kernel->params)
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parameters of \"%s\"", kernel->name);
     kernel->arg_count = count;
-    kernel->info.arg_count = count;
     for (cl_uint i = 0; i < count; ++i)
         NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
     NDR_TRY(check_record_is_last(kernel));
-    detect_record(kernel);
+    ndr_signature_complete(kernel);
     for (unsigned i = 0; program && i < kernel->info.arg_count; ++i)
         NDR_TRY(ndr_probe_param(program, &kernel->params[i]));
     kernel->argument_bytes = count_argument_bytes(kernel);

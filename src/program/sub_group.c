@@ -97,23 +97,20 @@ static ndr_status build_and_ask(ndr_context *context, bool *rows)
 
 /* ---- choosing ---- */
 
-static ndr_status refuse_native_size(const ndr_device_info *device, size_t requested)
-{
-    ndr_text sizes = { 0 };
-    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
-        ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
-    const ndr_status status =
-        ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s", requested,
-                 device->name, sizes.chars ? sizes.chars : "none");
-    ndr_text_free(&sizes);
-    return status;
-}
-
 static ndr_status check_native_size(const ndr_device_info *device, size_t requested)
 {
-    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
-        if (device->sub_group_sizes[i] == requested) return NDR_OK;
-    return refuse_native_size(device, requested);
+    ndr_text sizes = { 0 };
+    bool is_there = false;
+    for (unsigned i = 0; i < device->sub_group_size_count; ++i) {
+        ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
+        is_there |= device->sub_group_sizes[i] == requested;
+    }
+    const ndr_status status =
+        is_there ? NDR_OK
+                 : ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s", requested,
+                            device->name, sizes.chars ? sizes.chars : "none");
+    ndr_text_free(&sizes);
+    return status;
 }
 
 static ndr_status choose_native(ndr_registry *registry, ndr_program *program, ndr_text *options)
