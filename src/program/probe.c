@@ -21,65 +21,19 @@ typedef struct ndr_type {
     char name[];
 } ndr_type;
 
-/* The number that a probe returns: the size of a type; from BUILTIN on its built-in type (16 for each dtype plus the
- * index of its lanes); from OBJECT on a sampler or a similar object. Larger: unknown. */
+/* The numbers of kernels/probe/type.inc. Larger than MAX_NUMBER: unknown. */
 enum { BUILTIN = 0xf000, CODES = 16, OBJECT = 0xf400, MAX_NUMBER = 0xffff };
 
 /* ---- the text of probes ---- */
 
-/* Call `add` with the name, lanes and code of each built-in type that the device has. */
-static void add_for_builtins(const ndr_device_info *device, void (*add)(const char *, const char *, unsigned, ndr_text *),
-                             ndr_text *out)
-{
-    for (int d = NDR_DTYPE_I8; d <= NDR_DTYPE_F16; ++d) {
-        if ((d == NDR_DTYPE_F64 && !device->has_f64) || (d == NDR_DTYPE_F16 && !device->has_f16)) continue;
-        for (unsigned n = 0; n < NDR_LANE_COUNTS; ++n)
-            add(ndr_dtype_describe((ndr_dtype)d)->cl_name, ndr_lane_counts[n].name, (unsigned)(BUILTIN + CODES * d) + n, out);
-    }
-}
-
-static void add_undef(const char *name, const char *lanes, unsigned code, ndr_text *out)
-{
-    (void)code;
-    ndr_text_add(out, "#undef %s%s\n", name, lanes);
-}
-
-static void add_comparison(const char *name, const char *lanes, unsigned code, ndr_text *out)
-{
-    ndr_text_add(out, " \\\n    NDR_IS_(type, %s%s, %u)", name, lanes, code);
-}
-
-/* The number has two digits to the base 256, one in each of two kernels, because some devices have groups of at most
- * 256 items. No name here may be a macro of the user: all are reserved, undefined, or keywords with underscores.
- * Each probe has a parameter, because one vendor's assembler fails on kernels without one. The prototype prevents a
- * warning of -Wmissing-prototypes. */
-static void add_macros(const ndr_device_info *device, ndr_text *out)
-{
-    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#undef sampler_t\n#undef queue_t\n#undef clk_event_t\n");
-    add_for_builtins(device, add_undef, out);
-    ndr_text_add(out, "#define NDR_PROBE_(name, digit) __kernel void name(__global int *ndr_x_); \\\n"
-                      "    __kernel __attribute__((reqd_work_group_size((digit) + 1, 1, 1))) \\\n"
-                      "    void name(__global int *ndr_x_) { ndr_x_[0] = 0; }\n"
-                      "#if defined(__opencl_c_device_enqueue) || __OPENCL_C_VERSION__ == 200\n"
-                      "#define NDR_IS_QUEUE_(type) (__builtin_types_compatible_p(type, queue_t) \\\n"
-                      "    + __builtin_types_compatible_p(type, clk_event_t))\n"
-                      "#else\n"
-                      "#define NDR_IS_QUEUE_(type) 0\n"
-                      "#endif\n"
-                      "#define NDR_IS_(type, known, code) + __builtin_types_compatible_p(type, known) \\\n"
-                      "    * ((code) - sizeof(type))\n"
-                      "#define NDR_NUMBER_(type) ((sizeof(type) < %d ? sizeof(type) : 0) \\\n"
-                      "    + %d * (__builtin_types_compatible_p(type, sampler_t) + NDR_IS_QUEUE_(type))",
-                 BUILTIN, OBJECT);
-    add_for_builtins(device, add_comparison, out);
-    ndr_text_add(out, ")\n");
-}
-
 /* The number is a constant first: its expression is long, and drivers preprocess the text before they look it up in
- * their caches. */
+ * their caches. It has two digits to the base 256, one in each of two kernels, because some devices have groups of at
+ * most 256 items. */
 static void add_probes(const ndr_context *context, const ndr_type *types, ndr_text *out)
 {
-    add_macros(&context->caps.info, out);
+    const ndr_device_info *device = &context->caps.info;
+    ndr_text_add(out, "\n#line 1 \"" NDR_PROBES_TITLE "\"\n#define NDR_F64_ %d\n#define NDR_F16_ %d\n%s",
+                 device->has_f64, device->has_f16, ndr_source_find("probe/type.inc")->text);
     for (const ndr_type *type = types; type; type = type->next) {
         const char *open = type->is_pointee ? "__typeof__(*((" : "", *close = type->is_pointee ? ")0))" : "";
         ndr_text_add(out, "enum { ndr_number_%u_ = NDR_NUMBER_(%s%s%s) };\n", type->index, open, type->name, close);

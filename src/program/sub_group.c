@@ -35,19 +35,8 @@ static ndr_status ask(ndr_context *context, const char *question, ndr_status (*f
 
 static ndr_status builds_ptx(ndr_context *context, bool *builds)
 {
-    /* One instruction of each kind that kernels/ndr uses; the last two need compute capability 6 and 7. */
-    static const char probe[] =
-        "kernel void probe(global uint *x, global double *y)\n"
-        "{\n"
-        "    uint lane;\n"
-        "    double before;\n"
-        "    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));\n"
-        "    asm volatile(\"atom.global.add.f64 %0, [%1], %2;\" : \"=d\"(before) : \"l\"(y), \"d\"(1.0));\n"
-        "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
-        "    x[0] = lane;\n"
-        "}\n";
     cl_program program = NULL;
-    NDR_TRY(ndr_build_try(context, probe, "", &program));
+    NDR_TRY(ndr_build_try(context, ndr_source_find("probe/ptx.inc")->text, "", &program));
     *builds = program != NULL;
     if (program) ndr_cl.clReleaseProgram(program);
     return NDR_OK;
@@ -81,13 +70,8 @@ static ndr_status ask_a_kernel(const ndr_context *context, cl_program program, b
 
 static ndr_status build_and_ask(ndr_context *context, bool *rows)
 {
-    static const char probe[] =
-        "#if defined(cl_khr_subgroups) && __OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300\n"
-        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-        "#endif\n"
-        "kernel void probe(global uint *x) { x[get_global_id(0)] = get_sub_group_id(); }\n";
     cl_program program = NULL;
-    NDR_TRY(ndr_build_try(context, probe, "", &program));
+    NDR_TRY(ndr_build_try(context, ndr_source_find("probe/rows.inc")->text, "", &program));
     *rows = false;
     if (!program) return NDR_OK;
     const ndr_status status = ask_a_kernel(context, program, rows);
