@@ -147,7 +147,7 @@ ndr_status ndr_kernel_clone(const ndr_kernel *kernel, cl_kernel *clone)
 static ndr_status make_kernel(ndr_registry *registry, ndr_program *program, const char *name, ndr_hash key,
                               ndr_kernel **kernel)
 {
-    ndr_kernel *made;
+    ndr_kernel *made = NULL;
     NDR_TRY(ndr_kernel_new(program->context, key, &made));
     ndr_status status = ndr_program_fill_kernel(program, name, made);
     if (status == NDR_OK) status = ndr_registry_keep(registry, &registry->kernels, key, made);

@@ -31,7 +31,8 @@ typedef struct place {
 /* A file that is being pasted. */
 typedef struct input {
     const struct input *outer;
-    ndr_includer from;
+    const char *title;  /* its name in logs */
+    const char *path;   /* NULL: it is not on disk */
     const char *at;
     size_t line;    /* lines read so far */
     place next;     /* of the next line, in the file or by a #line of the user */
@@ -132,9 +133,8 @@ static void apply_line_directive(expansion *x, input *f, const char *rest)
 static ndr_status leave_to_compiler(expansion *x, const input *f)
 {
     x->needs_folders = true;
-    if (!f->from.is_file) return NDR_OK;
-    const bool has_folder = ndr_folder_length(f->from.title) > 0;
-    const char *folder = has_folder ? f->from.title : "./";
+    if (!f->path) return NDR_OK;
+    const char *folder = ndr_folder_length(f->path) > 0 ? f->path : "./";
     const size_t length = ndr_folder_length(folder);
     if (!x->file_folder.length) ndr_text_add_chars(&x->file_folder, folder, length);
     NDR_REQUIRE(
@@ -142,7 +142,7 @@ static ndr_status leave_to_compiler(expansion *x, const input *f)
             || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
         "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
         "can: write the name itself",
-        f->from.title, x->file_folder.chars);
+        f->title, x->file_folder.chars);
     return NDR_OK;
 }
 
@@ -188,13 +188,13 @@ static void cut(ndr_text *text, size_t length)
 static ndr_status paste_text(expansion *x, input *f, const char *text)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
-                   "including \"%s\" makes the source longer than %d bytes", f->from.title, NDR_SOURCE_BYTES);
+                   "including \"%s\" makes the source longer than %d bytes", f->title, NDR_SOURCE_BYTES);
     ndr_code *code = &x->source->code;
     const size_t before = x->out->length, chars = code->chars.length, macros = code->macros.length;
     group whole = { .is_file = true };
     f->outer = x->input;
     f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* skip a byte-order mark */
-    f->next = (place){ 1, quote_name(x, f->from.title) };
+    f->next = (place){ 1, quote_name(x, f->title) };
     add_mark(x, f->next);
     x->input = f;
     ++x->depth;
@@ -262,7 +262,7 @@ static bool is_too_deep(expansion *x, const input *f)
 static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
 {
     if (file->embedded) return paste_text(x, f, file->embedded->text);
-    f->from.is_file = true;
+    f->path = f->title;
     f->number = number_of(x, &file->info);
     return is_too_deep(x, f) ? paste_text(x, f, too_deep) : paste_once(x, f, file->text.chars);
 }
@@ -279,7 +279,7 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool *past
     const bool seems_ours = !file->embedded && strncmp(name, "kernels/ndr/", 12) == 0;
     ndr_text title = { 0 };
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
-    input f = { .from.title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
+    input f = { .title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
     const ndr_status status = title.failed ? fail_to_expand(&x->desc) : paste_file(x, &f, file);
     ndr_text_free(&title);
     *pasted = f.has_content;
@@ -309,7 +309,7 @@ static ndr_status copy_line(expansion *x, const input *f, const char *start)
 static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, bool *is_there, bool *pasted)
 {
     ndr_included file;
-    ndr_status status = ndr_include_find(&x->desc, &f->from, w, &file);
+    ndr_status status = ndr_include_find(&x->desc, f->path, w, &file);
     *is_there = file.is_there;
     if (status == NDR_OK && file.is_there) status = paste_found(x, &file, pasted);
     ndr_include_free(&file);
@@ -327,7 +327,7 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
-        if (has_name && x->source->absent.length < MAX_ABSENT) ndr_include_explain(&x->desc, &f->from, w, &x->source->absent);
+        if (has_name && x->source->absent.length < MAX_ABSENT) ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
         ndr_macros_forget(&x->macros);
         add_code(x, f, "include");
         copy_line(x, f, start);
@@ -345,7 +345,7 @@ static size_t first_line(const expansion *x, const input *f) { return f->line + 
 
 static ndr_status fail_at_line(const input *f, ndr_status status, size_t line, const char *sentence)
 {
-    return ndr_fail(status, "\"%s\", line %zu: %s", f->from.title, line, sentence);
+    return ndr_fail(status, "\"%s\", line %zu: %s", f->title, line, sentence);
 }
 
 /* Refuse directives that pasting would change, and those that are not supported. What a macro holds may be used in a
@@ -410,7 +410,7 @@ static ndr_status resolve_has_include(expansion *x, const input *f, const char *
     *end = NULL;
     if (!close) return *open == '(' ? leave_to_compiler(x, f) : NDR_OK;
     ndr_included file;
-    const ndr_status status = ndr_include_find(&x->desc, &f->from, &w, &file);
+    const ndr_status status = ndr_include_find(&x->desc, f->path, &w, &file);
     if (file.is_there) *end = close;
     ndr_include_free(&file);
     return status;
@@ -452,7 +452,7 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     NDR_TRY(copy_condition(x, f, start, is_skipped));
     ++x->ifs;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other",
-                   f->from.title, MAX_IFS);
+                   f->title, MAX_IFS);
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;
@@ -580,7 +580,7 @@ static ndr_status expand_text(expansion *x)
     const ndr_source_desc *desc = &x->desc;
     ndr_code *code = &x->source->code;
     ndr_file_info info;
-    input f = { .from = { .title = desc->title, .is_file = desc->is_file } };
+    input f = { .title = desc->title, .path = desc->is_file ? desc->title : NULL };
     if (desc->options) add_option_dirs(x);
     if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
     ndr_text_add(&code->chars, " ");

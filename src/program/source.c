@@ -94,7 +94,7 @@ size_t ndr_folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-ndr_status ndr_include_find(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w,
+ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *w,
                             ndr_included *file)
 {
     const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || desc->is_bundled, is_absolute = w->name[0] == '/';
@@ -102,8 +102,8 @@ ndr_status ndr_include_find(const ndr_source_desc *desc, const ndr_includer *fro
     *file = (ndr_included){ .embedded = is_ours ? ndr_source_find(w->name) : NULL };
     file->is_there = file->embedded != NULL;
     if (file->is_there) return NDR_OK;
-    if (is_absolute || (w->is_quoted && from->is_file)) {
-        if (!is_absolute) ndr_text_add_chars(&file->path, from->title, ndr_folder_length(from->title));
+    if (is_absolute || (w->is_quoted && beside)) {
+        if (!is_absolute) ndr_text_add_chars(&file->path, beside, ndr_folder_length(beside));
         ndr_text_add(&file->path, "%s", w->name);
         NDR_TRY(try_path(file));
     }
@@ -148,21 +148,20 @@ static void add_searched(const char *folder, const ndr_include *w, ndr_text *nea
     ndr_text_free(&path);
 }
 
-static void search_again(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w, ndr_text *near,
+static void search_again(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_text *near,
                          ndr_text *folders)
 {
-    char own[512];
-    const size_t length = ndr_folder_length(from->title);
-    if (length == 0) snprintf(own, sizeof own, ".");
-    else snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), from->title);
-    if (w->is_quoted && from->is_file) add_searched(own, w, near, folders);
+    char own[512] = ".";
+    const size_t length = beside ? ndr_folder_length(beside) : 0;
+    if (length > 0) snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), beside);
+    if (w->is_quoted && beside) add_searched(own, w, near, folders);
     for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
 }
 
-void ndr_include_explain(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *w, ndr_text *out)
+void ndr_include_explain(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_text *out)
 {
     ndr_text near = { 0 }, folders = { 0 }, line = { 0 };
-    if (w->name[0] != '/') search_again(desc, from, w, &near, &folders);
+    if (w->name[0] != '/') search_again(desc, beside, w, &near, &folders);
     ndr_text_add(&line, "'%s' is not ", w->name);
     if (w->name[0] == '/') ndr_text_add(&line, "there: correct the path");
     else if (near.length) ndr_text_add(&line, "in %s; there is \"%s\": correct the name", folders.chars, near.chars);
@@ -170,7 +169,7 @@ void ndr_include_explain(const ndr_source_desc *desc, const ndr_includer *from, 
         ndr_text_add(&line, "in %s: correct the name, or add its folder to include_dirs", folders.chars);
     else
         ndr_text_add(&line, "searched for in any folder, because %s: set include_dirs, or -I in the options",
-                     from->is_file ? "<> leaves out the file's own" : "a text has none of its own");
+                     beside ? "<> leaves out the file's own" : "a text has none of its own");
     for (char *c = line.chars; c && *c; ++c)
         if (*c == '\n' || *c == '\r') *c = ' '; /* of a folder's name */
     ndr_text_add(out, "%s\n", line.chars ? line.chars : "");

@@ -39,12 +39,6 @@ typedef struct ndr_include {
     bool is_quoted;
 } ndr_include;
 
-/* The file that contains the #include. */
-typedef struct ndr_includer {
-    const char *title;
-    bool is_file; /* `title` is a path whose folder is searched first */
-} ndr_includer;
-
 /* The result: an embedded file, or one on disk. */
 typedef struct ndr_included {
     bool is_there;
@@ -56,14 +50,14 @@ typedef struct ndr_included {
 /* Parse "name" or <name>. Returns the position behind it, or NULL if there is neither. */
 const char *ndr_include_read(const char *at, ndr_include *include);
 
-/* Search the embedded files, the folder of `from`, and the include folders. Free `file` in every case. */
-ndr_status ndr_include_find(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *include,
+/* Search the embedded files, the folder of `beside`, and the include folders. `beside` is the path of the file that
+ * contains the #include, or NULL if it has none. Free `file` in every case. */
+ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *include,
                             ndr_included *file);
 void ndr_include_free(ndr_included *file);
 
 /* Append a line about a file that ndr_include_find() did not find: "'NAME' is not in ...". */
-void ndr_include_explain(const ndr_source_desc *desc, const ndr_includer *from, const ndr_include *include,
-                         ndr_text *out);
+void ndr_include_explain(const ndr_source_desc *desc, const char *beside, const ndr_include *include, ndr_text *out);
 
 size_t ndr_folder_length(const char *path); /* up to and including its last slash */
 
