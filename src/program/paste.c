@@ -6,6 +6,7 @@
  * A file is pasted at each #include that may be compiled. It is omitted if macros.c knows that its guard or `#pragma
  * once` makes it empty. A #line mark follows each pasted file and each branch that contains one, because the
  * compiler may skip the branch together with the marks inside. */
+#include "program/folders.h"
 #include "program/lines.h"
 #include "program/macros.h"
 #include "program/source.h"
@@ -57,7 +58,7 @@ typedef struct expansion {
     ndr_source_desc desc; /* with all folders: of the description and of its options */
     ndr_source *source;
     ndr_text *out; /* the source's text */
-    ndr_text dirs, dir_names;
+    ndr_folders folders;
     ndr_macros macros;
     ndr_text files;     /* device and node of each file on disk */
     const input *input; /* the file that is pasted now */
@@ -67,8 +68,6 @@ typedef struct expansion {
     bool has_circles; /* a file includes itself */
     ndr_line line;
     ndr_text names;
-    ndr_text file_folder; /* the folder of a file with an #include that only the compiler can resolve */
-    bool needs_folders;
 } expansion;
 
 /* ---- marks ---- */
@@ -125,41 +124,6 @@ static void apply_line_directive(expansion *x, input *f, const char *rest)
     if (end == rest) return;
     f->next.line = line;
     if (open != close) f->next.name = keep_name(x, open, (size_t)(close - open) + 1);
-}
-
-/* ---- includes that only the compiler can resolve ---- */
-
-/* In `f` a macro gives the name of a file and is not known: the compiler needs the include folders. */
-static ndr_status leave_to_compiler(expansion *x, const input *f)
-{
-    x->needs_folders = true;
-    if (!f->path) return NDR_OK;
-    const char *folder = ndr_folder_length(f->path) > 0 ? f->path : "./";
-    const size_t length = ndr_folder_length(folder);
-    if (!x->file_folder.length) ndr_text_add_chars(&x->file_folder, folder, length);
-    NDR_REQUIRE(
-        x->file_folder.failed
-            || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
-        "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
-        "can: write the name itself",
-        f->title, x->file_folder.chars);
-    return NDR_OK;
-}
-
-/* Add the include folders to the flags, and a hash of their files to the text: some drivers cache programs by text
- * and options alone and would miss a change of an included file. */
-static ndr_status add_folders(expansion *x)
-{
-    ndr_hash sum = { { 0, 0 } };
-    ndr_text *flags = &x->source->flags;
-    if (!x->needs_folders) return NDR_OK;
-    if (x->file_folder.length) NDR_TRY(ndr_source_add_folder(x->file_folder.chars, flags, &sum));
-    for (const char *const *dir = x->desc.include_dirs; dir && *dir; ++dir)
-        NDR_TRY(ndr_source_add_folder(*dir, flags, &sum));
-    if (flags->length > 0)
-        ndr_text_add(x->out, "// folders as of %016llx%016llx\n", (unsigned long long)sum.words[0],
-                     (unsigned long long)sum.words[1]);
-    return NDR_OK;
 }
 
 /* ---- files ---- */
@@ -331,7 +295,7 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
         ndr_macros_forget(&x->macros);
         add_code(x, f, "include");
         copy_line(x, f, start);
-        return is_spelled ? NDR_OK : leave_to_compiler(x, f);
+        return is_spelled ? NDR_OK : ndr_folders_need(&x->folders, f->path);
     }
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);
@@ -408,7 +372,7 @@ static ndr_status resolve_has_include(expansion *x, const input *f, const char *
     const char *close = *open == '(' ? ndr_include_read(ndr_word_skip_blanks(open + 1), &w) : NULL;
     if (close) close = ndr_word_take(ndr_word_skip_blanks(close), ")");
     *end = NULL;
-    if (!close) return *open == '(' ? leave_to_compiler(x, f) : NDR_OK;
+    if (!close) return *open == '(' ? ndr_folders_need(&x->folders, f->path) : NDR_OK;
     ndr_included file;
     const ndr_status status = ndr_include_find(&x->desc, f->path, &w, &file);
     if (file.is_there) *end = close;
@@ -554,34 +518,14 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
 
 /* ---- the whole source ---- */
 
-/* Add the folders of -I in the options, after those of the description. */
-static void add_option_dirs(expansion *x)
-{
-    for (const char *at = strstr(x->desc.options, "-I"); at; at = strstr(at + 1, "-I")) {
-        const char *name = at + 2 + strspn(at + 2, " \t");
-        const size_t length = strcspn(name, " \t\"'");
-        const bool is_quoted = name[length] == '"' || name[length] == '\'';
-        if ((at > x->desc.options && !strchr(" \t", at[-1])) || !length || is_quoted) continue;
-        ndr_text_add_chars(&x->dir_names, name, length);
-        ndr_text_add_chars(&x->dir_names, "", 1);
-    }
-    if (!x->dir_names.length) return;
-    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
-    for (const char *const *dir = x->desc.include_dirs; dir && *dir; ++dir)
-        ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
-    for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)
-        ndr_text_add_chars(&x->dirs, (const char *)&name, sizeof name);
-    ndr_text_add_chars(&x->dirs, (const char *)&none, sizeof none);
-    if (!x->dirs.failed) x->desc.include_dirs = (const char *const *)(void *)x->dirs.chars;
-}
-
 static ndr_status expand_text(expansion *x)
 {
     const ndr_source_desc *desc = &x->desc;
     ndr_code *code = &x->source->code;
     ndr_file_info info;
     input f = { .title = desc->title, .path = desc->is_file ? desc->title : NULL };
-    if (desc->options) add_option_dirs(x);
+    ndr_folders_read(&x->folders, desc->include_dirs, desc->options);
+    x->desc.include_dirs = x->folders.dirs;
     if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
     ndr_text_add(&code->chars, " ");
     ndr_text_add(&code->macros, "\n");
@@ -589,13 +533,13 @@ static ndr_status expand_text(expansion *x)
     NDR_TRY(paste_text(x, &f, desc->text));
     for (char *c = code->chars.chars; c && *c; ++c)
         if (isspace((unsigned char)*c)) *c = ' ';
-    return add_folders(x);
+    return ndr_folders_add(&x->folders, &x->source->flags, x->out);
 }
 
 static bool failed(const expansion *x)
 {
-    return ndr_source_failed(x->source) || x->names.failed || x->dirs.failed || x->dir_names.failed || x->files.failed
-           || x->file_folder.failed || x->macros.list.failed || x->macros.bodies.failed;
+    return ndr_source_failed(x->source) || ndr_folders_failed(&x->folders) || x->names.failed || x->files.failed
+           || x->macros.list.failed || x->macros.bodies.failed;
 }
 
 static void free_expansion(expansion *x)
@@ -603,10 +547,8 @@ static void free_expansion(expansion *x)
     ndr_macros_free(&x->macros);
     ndr_text_free(&x->line.directive);
     ndr_text_free(&x->names);
-    ndr_text_free(&x->dirs);
-    ndr_text_free(&x->dir_names);
+    ndr_folders_free(&x->folders);
     ndr_text_free(&x->files);
-    ndr_text_free(&x->file_folder);
 }
 
 static ndr_status try_to_expand(const ndr_source_desc *desc, unsigned max_same, ndr_source *source, bool *has_circles)

@@ -1,13 +1,14 @@
 /* source.c - finds and reads kernel sources, embedded ones and files on disk; and what is known of a source. */
 #include "program/source.h"
 
+#include "program/folders.h"
 #include "program/lines.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_FILES = 10000, MAX_FOLDER_DEPTH = 8 };
+enum { MAX_FILES = 10000 };
 
 const ndr_source_file *ndr_source_find(const char *name)
 {
@@ -86,12 +87,6 @@ static ndr_status try_path(ndr_included *file)
     file->is_there = !missing;
     if (file->is_there) ndr_line_clean(file->text.chars);
     return NDR_OK;
-}
-
-size_t ndr_folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *w,
@@ -177,52 +172,6 @@ void ndr_include_explain(const ndr_source_desc *desc, const char *beside, const 
     ndr_text_free(&near);
     ndr_text_free(&folders);
     ndr_text_free(&line);
-}
-
-/* ---- folders ---- */
-
-/* A recursive walk through a folder. */
-typedef struct walk {
-    const char *path;
-    unsigned depth, *files;
-    bool *failed;
-    ndr_hash *sum;
-} walk;
-
-/* Hash the name, size and time of a file, or of the files in a folder. */
-static bool add_entry(void *visitor, const char *name)
-{
-    const walk *w = visitor;
-    ndr_file_info info;
-    ndr_text file = { 0 };
-    ndr_text_add(&file, "%s/%s", w->path, name);
-    if (file.chars && ndr_file_get_info(file.chars, &info) == 0) {
-        ++*w->files;
-        walk inner = { file.chars, w->depth - 1, w->files, w->failed, w->sum };
-        if (info.is_folder && w->depth > 0) ndr_folder_visit(file.chars, add_entry, &inner);
-        ndr_text_add(&file, " %lld %lld %lld", (long long)info.size_bytes, (long long)info.changed_s,
-                     (long long)info.changed_ns);
-        const ndr_hash hash = ndr_hash_bytes(file.chars, file.length);
-        w->sum->words[0] += hash.words[0];
-        w->sum->words[1] += hash.words[1];
-    }
-    *w->failed |= file.failed;
-    ndr_text_free(&file);
-    return *w->files < MAX_FILES;
-}
-
-ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum)
-{
-    unsigned files = 0;
-    /* Drivers split options at blanks, and no quoting works on all of them. */
-    NDR_REQUIRE(
-        !strpbrk(path, " \t\n\"'\\"),
-        "the compiler has to search folder \"%s\", because a macro gives the name in an #include or __has_include, but "
-        "accepts no blank, quote or backslash in a folder's name: rename it, or write the file's name out",
-        path);
-    ndr_text_add(flags, " -I %s", path);
-    ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });
-    return NDR_OK;
 }
 
 /* ---- what is known of a source ---- */

@@ -59,11 +59,6 @@ void ndr_include_free(ndr_included *file);
 /* Append a line about a file that ndr_include_find() did not find: "'NAME' is not in ...". */
 void ndr_include_explain(const ndr_source_desc *desc, const char *beside, const ndr_include *include, ndr_text *out);
 
-size_t ndr_folder_length(const char *path); /* up to and including its last slash */
-
-/* Append -I for a folder to `flags`, and add a hash of its files to `sum`. */
-ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum);
-
 /* ---- paste.c ---- */
 
 /* The program's own part of a text, without the vocabulary. */

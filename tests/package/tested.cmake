@@ -23,6 +23,7 @@ set(covered
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"
+  "program/folders: source paste"
   "program/lines: source guard"
   "program/macros: source"
   "program/probe: kernel compiled"
