@@ -71,7 +71,8 @@ static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
     NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
     unsigned count, is_guarded;
     size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
-    const int read = sscanf(line + 7 + strlen(k->name), "%u %u %zu %zu %zu", &count, &is_guarded, &size[0], &size[1], &size[2]);
+    const int read =
+        sscanf(line + 7 + strlen(k->name), "%u %u %zu %zu %zu", &count, &is_guarded, &size[0], &size[1], &size[2]);
     if (read != 5 || count > strlen(line)) return fail_as_damaged(k);
     k->is_guarded = is_guarded;
     k->params = calloc(count ? count : 1, sizeof *k->params);
@@ -314,16 +315,18 @@ static ndr_status has_kernel(const ndr_program *program, const char *name, bool 
     return NDR_OK;
 }
 
-/* The program that libndr has built or loaded with a kernel of that name and that binary, or NULL. */
-static ndr_status find_source(const ndr_table *programs, cl_program binary, const char *name, ndr_program **source)
+/* What is known of the kernel from a program of libndr's, or NULL: the program itself, if it came from disk; if the
+ * driver tells nothing, one with the same binary. */
+static ndr_status find_source(const ndr_table *programs, cl_program binary, const char *name, bool is_told,
+                              ndr_program **source)
 {
     *source = NULL;
     for (size_t i = 0; i < programs->capacity && !*source; ++i) {
         ndr_program *program = programs->slots[i].value;
-        bool is_it = false;
-        if (!program || program->cl == binary || program->is_compiled) continue;
-        NDR_TRY(has_kernel(program, name, &is_it));
-        if (is_it) NDR_TRY(compare_binaries(program->cl, binary, &is_it));
+        if (!program || program->is_compiled) continue;
+        bool is_it = program->cl == binary && program->kernels.chars;
+        if (program->cl != binary && !is_told) NDR_TRY(has_kernel(program, name, &is_it));
+        if (program->cl != binary && is_it) NDR_TRY(compare_binaries(program->cl, binary, &is_it));
         if (is_it) *source = program;
     }
     return NDR_OK;
@@ -344,28 +347,16 @@ static ndr_status read_as_in(ndr_program *source, ndr_kernel *k)
     return status;
 }
 
-/* The program from disk that this is, or NULL. */
-static const ndr_program *find_loaded(const ndr_table *programs, cl_program binary)
-{
-    for (size_t i = 0; i < programs->capacity; ++i) {
-        const ndr_program *program = programs->slots[i].value;
-        if (program && program->cl == binary && program->kernels.chars) return program;
-    }
-    return NULL;
-}
-
 ndr_status ndr_binary_read_foreign(cl_program binary, ndr_kernel *k)
 {
     ndr_registry *registry;
-    NDR_TRY(ndr_registry_get(k->context, &registry));
-    const ndr_program *loaded = find_loaded(&registry->programs, binary);
-    if (loaded) return ndr_binary_read_kernel(loaded, k);
     cl_uint count = 0;
     bool is_told = true;
-    ndr_program *source = NULL;
+    ndr_program *source;
+    NDR_TRY(ndr_registry_get(k->context, &registry));
     NDR_TRY_CL(clGetKernelInfo(k->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
     if (count > 0) NDR_TRY(ndr_signature_is_told(k->cl, 0, &is_told));
-    if (!is_told) NDR_TRY(find_source(&registry->programs, binary, k->name, &source));
+    NDR_TRY(find_source(&registry->programs, binary, k->name, is_told, &source));
     return source ? read_as_in(source, k) : ndr_signature_read(k);
 }
 

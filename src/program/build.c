@@ -237,8 +237,8 @@ ndr_status ndr_build_link(const ndr_program *parts, size_t count, const char *op
     cl_program *compiled = calloc(count, sizeof(cl_program));
     if (!compiled) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to link a program");
     for (size_t i = 0; i < count; ++i) compiled[i] = parts[i].cl;
-    program->cl = ndr_cl.clLinkProgram(context->cl, 1, &context->device, NULL, (cl_uint)count, compiled, NULL, NULL,
-                                       &error);
+    program->cl =
+        ndr_cl.clLinkProgram(context->cl, 1, &context->device, NULL, (cl_uint)count, compiled, NULL, NULL, &error);
     free(compiled);
     if (!program->cl && is_about_the_text(error))
         return ndr_fail_with_code(NDR_BUILD_FAILED, error,

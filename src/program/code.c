@@ -10,7 +10,8 @@
 static const char *find_macro(const ndr_code *code, const char *word)
 {
     const char *all = code->macros.chars, *found = all ? ndr_word_find(all, word) : NULL;
-    while (found && found[-1] != '\n' && (found[-1] != ' ' || found[-2] != '\n')) found = ndr_word_find(found + 1, word);
+    while (found && found[-1] != '\n' && (found[-1] != ' ' || found[-2] != '\n'))
+        found = ndr_word_find(found + 1, word);
     return found;
 }
 

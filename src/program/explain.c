@@ -57,10 +57,10 @@ static bool has_identifier(line l, const char *name)
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
-#define REDUCTIONS                                                                                             \
+#define REDUCTIONS                                                                                                 \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
     "NDR_ND_ITEM to one with NDR_ND_RANGE: use a matching pair"
-#define ONE_LEVEL                                                                                                 \
+#define ONE_LEVEL                                                                                                     \
     "NDR_REDUCE and variables in local memory stand in the body of a kernel, outside of branches, loops and blocks: " \
     "move them there"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"

@@ -12,12 +12,12 @@ typedef struct ndr_folders {
     bool are_needed;         /* by the compiler */
 } ndr_folders;
 
-/* `include_dirs` (NULL: none), and then those of -I in `options` (NULL: none). Free `folders` in every case. */
+/* `include_dirs`, and then those of -I in `options`; NULL for none. Free `folders` in every case. */
 void ndr_folders_read(ndr_folders *folders, const char *const *include_dirs, const char *options);
 void ndr_folders_free(ndr_folders *folders);
 bool ndr_folders_failed(const ndr_folders *folders); /* out of memory */
 
-/* The compiler needs them: in the file `path` (NULL: not on disk) a macro that is not known gives the name of a file. */
+/* The compiler needs them: in the file `path` (NULL: not on disk) an unknown macro gives the name of a file. */
 ndr_status ndr_folders_need(ndr_folders *folders, const char *path);
 
 /* If the compiler needs them, append them to its `flags`, and a hash of their files to `text`. */

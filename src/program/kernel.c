@@ -181,8 +181,7 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
         ndr_mutex_lock(&registry->build_lock);
         status = find_or_build(context, registry, desc, &program, &key, &found);
         ndr_mutex_unlock(&registry->build_lock);
-    }
-    else ndr_log(NDR_LOG_DEBUG, "kernel.found", "\"%s\" is built already", found->name);
+    } else ndr_log(NDR_LOG_DEBUG, "kernel.found", "\"%s\" is built already", found->name);
     if (status == NDR_OK) *kernel = found;
     return status;
 }

@@ -32,13 +32,13 @@ typedef struct place {
 /* A file that is being pasted. */
 typedef struct input {
     const struct input *outer;
-    const char *title;  /* its name in logs */
-    const char *path;   /* NULL: it is not on disk */
+    const char *title; /* its name in logs */
+    const char *path;  /* NULL: it is not on disk */
     const char *at;
-    size_t line;    /* lines read so far */
-    place next;     /* of the next line, in the file or by a #line of the user */
-    bool is_ours;   /* a file of the vocabulary, whose code is not the program's own */
-    size_t number;  /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
+    size_t line;      /* lines read so far */
+    place next;       /* of the next line, in the file or by a #line of the user */
+    bool is_ours;     /* a file of the vocabulary, whose code is not the program's own */
+    size_t number;    /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
     bool has_content; /* it contains more than an empty guard */
 } input;
 
@@ -291,7 +291,8 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
-        if (has_name && x->source->absent.length < MAX_ABSENT) ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
+        if (has_name && x->source->absent.length < MAX_ABSENT)
+            ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
         ndr_macros_forget(&x->macros);
         add_code(x, f, "include");
         copy_line(x, f, start);
@@ -415,8 +416,8 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     f->has_content |= !in.branch.is_skipped;
     NDR_TRY(copy_condition(x, f, start, is_skipped));
     ++x->ifs;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other",
-                   f->title, MAX_IFS);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other", f->title,
+                   MAX_IFS);
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;

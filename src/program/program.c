@@ -90,10 +90,11 @@ static ndr_status check_language(const ndr_program *program)
 {
     const char *named = strstr(program->options, "-cl-std=CL1.");
     const bool is_older = named && (named[12] == '0' || named[12] == '1');
-    NDR_REQUIRE(!is_older || !ndr_source_includes(&program->source, "ndr/"),
-                "\"%s\": options have %.13s, but libndr's vocabulary (ndr/...) needs OpenCL C 1.2: write -cl-std=CL1.2, "
-                "or leave it out for the newest language that the device has",
-                program->title, named);
+    NDR_REQUIRE(
+        !is_older || !ndr_source_includes(&program->source, "ndr/"),
+        "\"%s\": options have %.13s, but libndr's vocabulary (ndr/...) needs OpenCL C 1.2: write -cl-std=CL1.2, "
+        "or leave it out for the newest language that the device has",
+        program->title, named);
     return NDR_OK;
 }
 
@@ -121,7 +122,8 @@ static ndr_status build_or_find(const ndr_kernel_desc *desc, ndr_program *parts,
     if (options.failed || ndr_source_failed(source)) status = fail_without_memory();
     program->options = options.chars; /* freed with the program in every case */
     if (status == NDR_OK) status = check_language(program);
-    if (status == NDR_OK && !ndr_binary_find(options.chars, program)) status = build(desc, parts, count, &options, program);
+    if (status == NDR_OK && !ndr_binary_find(options.chars, program))
+        status = build(desc, parts, count, &options, program);
     program->options = options.chars;
     ndr_text_free(&source->text); /* the driver keeps it */
     return status;
@@ -188,7 +190,9 @@ ndr_status ndr_program_make(ndr_context *context, const ndr_kernel_desc *desc, n
     const int64_t start_ns = ndr_clock_ns();
     ndr_status status = fill(desc, made);
     ndr_trace_call(context, start_ns, "build", ndr_program_title(desc), "result",
-                   status != NDR_OK ? ndr_last_error() : made->kernels.chars ? "from disk" : "compiled");
+                   status != NDR_OK      ? ndr_last_error()
+                   : made->kernels.chars ? "from disk"
+                                         : "compiled");
     if (status == NDR_OK && !made->kernels.chars)
         ndr_log(NDR_LOG_INFO, "program.built", "\"%s\" in %.1f ms, for \"%s\" with \"%s\"", made->title,
                 (double)(ndr_clock_ns() - start_ns) * 1e-6, context->caps.info.name, made->options);

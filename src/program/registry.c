@@ -51,8 +51,8 @@ static void close_registry(ndr_attachment *gone)
 
 ndr_status ndr_registry_get(ndr_context *context, ndr_registry **registry)
 {
-    static const ndr_attachment_kind kind = { "a registry of kernels", sizeof(ndr_registry), NDR_LOCK_REGISTRY, open_registry,
-                                              close_registry };
+    static const ndr_attachment_kind kind = { "a registry of kernels", sizeof(ndr_registry), NDR_LOCK_REGISTRY,
+                                              open_registry, close_registry };
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&context->attachments, &kind, &found));
     *registry = (ndr_registry *)found;

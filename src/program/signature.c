@@ -73,9 +73,8 @@ static ndr_status set_unknown(ndr_param *param)
     param->kind = NDR_PARAM_ANY;
     param->name = ndr_text_copy("?", 1);
     param->type_name = ndr_text_copy("type unknown", strlen("type unknown"));
-    return param->name && param->type_name
-               ? NDR_OK
-               : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a parameter's name");
+    return param->name && param->type_name ? NDR_OK
+                                           : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a parameter's name");
 }
 
 /* The driver may not know names and types of a kernel built without -cl-kernel-arg-info, from a binary or from
@@ -107,8 +106,8 @@ static ndr_status read_foreign_param(cl_kernel kernel, cl_uint index, ndr_param 
 static const struct {
     const char *name;
     ndr_op op;
-} reducer_ops[] = { { "SUM_", NDR_OP_SUM },         { "PRODUCT_", NDR_OP_PRODUCT }, { "MIN_", NDR_OP_MIN },
-                    { "MAX_", NDR_OP_MAX },         { "BIT_AND_", NDR_OP_BIT_AND }, { "BIT_OR_", NDR_OP_BIT_OR },
+} reducer_ops[] = { { "SUM_", NDR_OP_SUM },        { "PRODUCT_", NDR_OP_PRODUCT }, { "MIN_", NDR_OP_MIN },
+                    { "MAX_", NDR_OP_MAX },        { "BIT_AND_", NDR_OP_BIT_AND }, { "BIT_OR_", NDR_OP_BIT_OR },
                     { "BIT_XOR_", NDR_OP_BIT_XOR } };
 
 /* The type's name from the operator on, as "SUM_float*". */
@@ -177,8 +176,8 @@ static void detect_record(ndr_kernel *kernel)
     else if (sscanf(type, "ndr_nd_range_record_%1u%c", &dims, &rest) == 1) kernel->form = NDR_FORM_ND_RANGE;
     else return;
     kernel->dims = (unsigned)ndr_min_size(dims, 3);
-    kernel->has_scratch = kernel->arg_count > 1 && last[-1].kind == NDR_PARAM_LOCAL
-                          && strcmp(last[-1].name, "ndr_scratch_") == 0;
+    kernel->has_scratch =
+        kernel->arg_count > 1 && last[-1].kind == NDR_PARAM_LOCAL && strcmp(last[-1].name, "ndr_scratch_") == 0;
     kernel->info.arg_count -= 1 + kernel->has_scratch;
 }
 

@@ -89,8 +89,7 @@ static ndr_status try_path(ndr_included *file)
     return NDR_OK;
 }
 
-ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *w,
-                            ndr_included *file)
+ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_included *file)
 {
     const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || desc->is_bundled, is_absolute = w->name[0] == '/';
     const char *const *dirs = desc->include_dirs;

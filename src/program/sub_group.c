@@ -91,8 +91,8 @@ static ndr_status check_native_size(const ndr_device_info *device, size_t reques
     }
     const ndr_status status =
         is_there ? NDR_OK
-                 : ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s", requested,
-                            device->name, sizes.chars ? sizes.chars : "none");
+                 : ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s",
+                            requested, device->name, sizes.chars ? sizes.chars : "none");
     ndr_text_free(&sizes);
     return status;
 }

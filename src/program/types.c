@@ -15,7 +15,8 @@ static const struct {
     { "half", NDR_DTYPE_F16 },
 };
 
-const ndr_lanes ndr_lane_counts[NDR_LANE_COUNTS] = { { 1, "" }, { 2, "2" }, { 3, "3" }, { 4, "4" }, { 8, "8" }, { 16, "16" } };
+const ndr_lanes ndr_lane_counts[NDR_LANE_COUNTS] = { { 1, "" },  { 2, "2" }, { 3, "3" },
+                                                     { 4, "4" }, { 8, "8" }, { 16, "16" } };
 
 ndr_builtin ndr_builtin_named(const char *type_name)
 {
