@@ -13,6 +13,8 @@
 
 /* ---- what is known of kernels ---- */
 
+enum { FORMAT = 2 }; /* another number for each other way to write these lines: entries of older ones are not read */
+
 /* A line for the kernel, and one for each parameter. */
 static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
@@ -188,7 +190,7 @@ static const char *find(ndr_context *context, const char *options, ndr_program *
     if (!is_whole(&program->source, options)) return "it includes a file that only the compiler finds";
     const ndr_hash hash = ndr_hash_bytes(text->chars, text->length);
     ndr_build_add_options(&context->caps, options, &flags);
-    ndr_text_add(&program->question, "program %016llx%016llx, %s", (unsigned long long)hash.words[0],
+    ndr_text_add(&program->question, "program %d %016llx%016llx, %s", FORMAT, (unsigned long long)hash.words[0],
                  (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);
     const bool is_there = !flags.failed && ndr_cache_get(context, program->question.chars, &value);
     part parts[PARTS];
