@@ -91,7 +91,7 @@ void shared_hand_over(shared_memory *memory, bool to_device)
 {
     if (memory->is_on_device == to_device) return;
     void *host = memory->host;
-    if (to_device) MUST(ndr_buffer_unmap(the_queue, memory->buffer, host));
+    if (to_device) MUST(ndr_buffer_unmap(the_queue, memory->buffer, host, NULL));
     else MUST(ndr_buffer_map(the_queue, memory->buffer, NDR_MAP_READ_WRITE, 0, ndr_buffer_size(memory->buffer), &host));
     if (host != memory->host) {
         fprintf(stderr, "bench: this device copies a zero-copy buffer to map it; choose another with --device\n");

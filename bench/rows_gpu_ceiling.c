@@ -104,7 +104,7 @@ static void download_multiplied(void *job_)
 {
     job *j = job_;
     unsigned char first[sizeof(double)];
-    MUST(ndr_buffer_read(the_queue, j->to, 0, sizeof first, first));
+    MUST(ndr_buffer_read(the_queue, j->to, 0, sizeof first, first, NULL));
     j->result = element_at(j->dtype, first, 0) / CHAINS;
 }
 

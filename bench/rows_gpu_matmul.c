@@ -56,8 +56,8 @@ static void refill(void *job, uint64_t seed)
     if (j->number) return;
     matmul_work.refill(job, seed);
     const size_t offset = j->offset * m->element_bytes;
-    MUST(ndr_buffer_write(the_queue, j->a, offset, matmul_a_bytes(m), m->a.host));
-    MUST(ndr_buffer_write(the_queue, j->b, offset, matmul_b_bytes(m), m->b.host));
+    MUST(ndr_buffer_write(the_queue, j->a, offset, matmul_a_bytes(m), m->a.host, NULL));
+    MUST(ndr_buffer_write(the_queue, j->b, offset, matmul_b_bytes(m), m->b.host, NULL));
     j->number = gpu_next_number();
 }
 
@@ -94,7 +94,7 @@ void gpu_matmul_reset(void *job)
     gpu_matmul *j = job;
     const matmul *m = &j->on_host;
     const size_t bytes = matmul_c_bytes(m), offset = j->offset * m->element_bytes;
-    if (m->of.beta != 0) MUST(ndr_buffer_write(the_queue, j->c, offset, bytes, m->c_before));
+    if (m->of.beta != 0) MUST(ndr_buffer_write(the_queue, j->c, offset, bytes, m->c_before, NULL));
     else MUST(ndr_buffer_fill(the_queue, j->c, offset, bytes, &(uint32_t){ 0xffffffff }, sizeof(uint32_t), NULL));
 }
 
@@ -111,7 +111,7 @@ void gpu_matmul_download(void *job)
 {
     gpu_matmul *j = job;
     const matmul *m = &j->on_host;
-    MUST(ndr_buffer_read(the_queue, j->c, j->offset * m->element_bytes, matmul_c_bytes(m), m->c.host));
+    MUST(ndr_buffer_read(the_queue, j->c, j->offset * m->element_bytes, matmul_c_bytes(m), m->c.host, NULL));
 }
 
 static double time_libndr(void *job)

@@ -77,7 +77,7 @@ static void expect_integer(gpu_reduction *j)
 static void upload(const gpu_reduction *j)
 {
     const size_t bytes = j->of.count * ndr_dtype_size(j->of.dtype);
-    MUST(ndr_buffer_write(the_queue, j->input, 0, j->pattern_bytes, j->pattern));
+    MUST(ndr_buffer_write(the_queue, j->input, 0, j->pattern_bytes, j->pattern, NULL));
     for (size_t have = j->pattern_bytes; have < bytes; have *= 2)
         MUST(ndr_buffer_copy(the_queue, j->input, 0, j->input, have, have, NULL));
 }
@@ -161,7 +161,7 @@ static double time_one_tree(void *job) { return time_by_event(job, NDR_REDUCE_TR
 static void download(void *job)
 {
     gpu_reduction *j = job;
-    MUST(ndr_buffer_read(the_queue, j->output, 0, sizeof j->result, &j->result));
+    MUST(ndr_buffer_read(the_queue, j->output, 0, sizeof j->result, &j->result, NULL));
 }
 
 static double time_libndr(void *job)

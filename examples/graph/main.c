@@ -62,10 +62,10 @@ static int walk_on_device(ndr_context *context, ndr_queue *queue, ndr_shared *ve
     int step = 0;
     for (int count = 1; count > 0; ++step) {
         count = 0;
-        MUST(ndr_buffer_write(queue, reached, 0, sizeof count, &count));
+        MUST(ndr_buffer_write(queue, reached, 0, sizeof count, &count, NULL));
         MUST(ndr_prepared_set(prepared, 1, ndr_arg_of(step)));
         MUST(ndr_prepared_run(queue, prepared, NULL));
-        MUST(ndr_buffer_read(queue, reached, 0, sizeof count, &count));
+        MUST(ndr_buffer_read(queue, reached, 0, sizeof count, &count, NULL));
     }
     ndr_prepared_destroy(prepared);
     ndr_buffer_destroy(reached);
@@ -78,25 +78,25 @@ static bool walk(ndr_context *context, ndr_queue *queue, size_t n)
     MUST(ndr_shared_create(context, NDR_SHARED_ANY, n * sizeof(vertex), &shared_vertices));
     MUST(ndr_shared_create(context, NDR_SHARED_ANY, n * DEGREE * sizeof(vertex *), &shared_edges));
     vertex *vertices = ndr_shared_pointer(shared_vertices);
-    MUST(ndr_shared_map(queue, shared_vertices, NDR_MAP_WRITE, 0, n * sizeof(vertex)));
-    MUST(ndr_shared_map(queue, shared_edges, NDR_MAP_WRITE, 0, n * DEGREE * sizeof(vertex *)));
+    MUST(ndr_shared_map(queue, shared_vertices, NDR_MAP_WRITE, 0, n * sizeof(vertex), NULL));
+    MUST(ndr_shared_map(queue, shared_edges, NDR_MAP_WRITE, 0, n * DEGREE * sizeof(vertex *), NULL));
     build(vertices, ndr_shared_pointer(shared_edges), n);
-    MUST(ndr_shared_unmap(queue, shared_vertices, NULL));
-    MUST(ndr_shared_unmap(queue, shared_edges, NULL));
+    MUST(ndr_shared_unmap(queue, shared_vertices, vertices, NULL));
+    MUST(ndr_shared_unmap(queue, shared_edges, ndr_shared_pointer(shared_edges), NULL));
 
     const int steps = walk_on_device(context, queue, shared_vertices, shared_edges, n);
 
     int *expected = allocate(n, sizeof *expected), farthest = 0;
     size_t right = 0;
-    MUST(ndr_shared_map(queue, shared_vertices, NDR_MAP_READ, 0, n * sizeof(vertex)));
-    MUST(ndr_shared_map(queue, shared_edges, NDR_MAP_READ, 0, n * DEGREE * sizeof(vertex *)));
+    MUST(ndr_shared_map(queue, shared_vertices, NDR_MAP_READ, 0, n * sizeof(vertex), NULL));
+    MUST(ndr_shared_map(queue, shared_edges, NDR_MAP_READ, 0, n * DEGREE * sizeof(vertex *), NULL));
     walk_on_host(vertices, n, expected);
     for (size_t v = 0; v < n; ++v) {
         right += vertices[v].distance == expected[v];
         farthest = expected[v] > farthest ? expected[v] : farthest;
     }
-    MUST(ndr_shared_unmap(queue, shared_vertices, NULL));
-    MUST(ndr_shared_unmap(queue, shared_edges, NULL));
+    MUST(ndr_shared_unmap(queue, shared_vertices, vertices, NULL));
+    MUST(ndr_shared_unmap(queue, shared_edges, ndr_shared_pointer(shared_edges), NULL));
     const bool is_right = show_number("vertices with the right distance", (double)right, (double)n, 0);
     const bool is_far = show_number("the farthest one's distance", steps, farthest, 0);
     free(expected);

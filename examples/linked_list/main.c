@@ -42,11 +42,11 @@ static bool walk(ndr_context *context, ndr_queue *queue)
     MUST(ndr_shared_create(context, NDR_SHARED_ANY, 2 * sizeof(int), &counts));
     word *first = ndr_shared_pointer(words);
 
-    MUST(ndr_shared_map(queue, words, NDR_MAP_WRITE, 0, WORDS * sizeof(word)));
-    MUST(ndr_shared_map(queue, letters, NDR_MAP_WRITE, 0, LETTERS));
+    MUST(ndr_shared_map(queue, words, NDR_MAP_WRITE, 0, WORDS * sizeof(word), NULL));
+    MUST(ndr_shared_map(queue, letters, NDR_MAP_WRITE, 0, LETTERS, NULL));
     build(first, ndr_shared_pointer(letters));
-    MUST(ndr_shared_unmap(queue, words, NULL));
-    MUST(ndr_shared_unmap(queue, letters, NULL));
+    MUST(ndr_shared_unmap(queue, words, first, NULL));
+    MUST(ndr_shared_unmap(queue, letters, ndr_shared_pointer(letters), NULL));
 
     /* The kernel reaches the letters only through pointers in the words. */
     ndr_kernel *capitalize;
@@ -55,12 +55,12 @@ static bool walk(ndr_context *context, ndr_queue *queue)
     MUST(ndr_launch(queue, capitalize, ndr_range_1d(1), words, counts, ndr_reaches(letters)));
 
     int got[2], expected = 0;
-    MUST(ndr_shared_read(queue, counts, 0, sizeof got, got));
-    MUST(ndr_shared_map(queue, words, NDR_MAP_READ, 0, WORDS * sizeof(word)));
-    MUST(ndr_shared_map(queue, letters, NDR_MAP_READ, 0, LETTERS));
+    MUST(ndr_shared_read(queue, counts, 0, sizeof got, got, NULL));
+    MUST(ndr_shared_map(queue, words, NDR_MAP_READ, 0, WORDS * sizeof(word), NULL));
+    MUST(ndr_shared_map(queue, letters, NDR_MAP_READ, 0, LETTERS, NULL));
     print(first);
-    MUST(ndr_shared_unmap(queue, letters, NULL));
-    MUST(ndr_shared_unmap(queue, words, NULL));
+    MUST(ndr_shared_unmap(queue, letters, ndr_shared_pointer(letters), NULL));
+    MUST(ndr_shared_unmap(queue, words, first, NULL));
 
     for (int i = 0; i < WORDS; ++i) expected += (int)strlen(given[i]);
     const bool counts_words = show_number("words", got[0], WORDS, 0);

@@ -19,7 +19,7 @@ static ndr_matrix make_matrix(ndr_context *context, ndr_queue *queue, size_t row
         seed = seed * 1664525u + 1013904223u;
         x[i] = (float)(seed >> 8) / (1 << 23) - 1;
     }
-    MUST(ndr_buffer_unmap(queue, matrix.buffer, host));
+    MUST(ndr_buffer_unmap(queue, matrix.buffer, host, NULL));
     return matrix;
 }
 
@@ -32,7 +32,7 @@ static const float *look_at(ndr_queue *queue, const ndr_matrix *matrix)
 
 static void look_away(ndr_queue *queue, const ndr_matrix *matrix, const float *host)
 {
-    MUST(ndr_buffer_unmap(queue, matrix->buffer, (void *)(uintptr_t)host));
+    MUST(ndr_buffer_unmap(queue, matrix->buffer, (void *)(uintptr_t)host, NULL));
 }
 
 /* The plain loop in double; `allowed` is what ndr.h promises: (K + 2) * eps * |A| |B|. */

@@ -42,7 +42,7 @@ static summary on_device(ndr_context *context, ndr_queue *queue, size_t n, const
                     ndr_reducer(NDR_OP_SUM, 0.0f, results, SUM), ndr_reducer(NDR_OP_SUM, 0.0f, results, SQUARES),
                     ndr_reducer(NDR_OP_MIN, INFINITY, results, LEAST),
                     ndr_reducer(NDR_OP_MAX, -INFINITY, results, MOST)));
-    MUST(ndr_buffer_read(queue, results, 0, sizeof got, got));
+    MUST(ndr_buffer_read(queue, results, 0, sizeof got, got, NULL));
 
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(results);

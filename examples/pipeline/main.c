@@ -28,11 +28,11 @@ static void enqueue(const pipeline *p, ndr_queue *up, ndr_queue *compute, ndr_qu
         ndr_event **is_empty = &emptied[b % SLOTS], *written, *computed;
         const uint32_t *from = p->in + b * p->elements;
         uint32_t *to = p->out + b * p->elements;
-        MUST(ndr_buffer_write_async(ndr_after(up, *is_empty), slot, 0, bytes, from, &written));
+        MUST(ndr_buffer_write(ndr_after(up, *is_empty), slot, 0, bytes, from, &written));
         MUST(ndr_launch_event(ndr_after(compute, written), p->advance, &computed, ndr_range_1d(p->elements), slot,
                               p->steps));
         ndr_event_destroy(*is_empty);
-        MUST(ndr_buffer_read_async(ndr_after(down, computed), slot, 0, bytes, to, is_empty));
+        MUST(ndr_buffer_read(ndr_after(down, computed), slot, 0, bytes, to, is_empty));
         ndr_event_destroy(written);
         ndr_event_destroy(computed);
     }

@@ -27,7 +27,7 @@ static numbers make_numbers(ndr_context *context, ndr_queue *queue, size_t n)
         x.smallest = fmin(x.smallest, (double)value);
         x.largest = fmax(x.largest, (double)value);
     }
-    MUST(ndr_buffer_unmap(queue, x.buffer, host));
+    MUST(ndr_buffer_unmap(queue, x.buffer, host, NULL));
     return x;
 }
 
@@ -42,7 +42,7 @@ static float reduce(ndr_queue *queue, const ndr_reduce_desc *desc, uint64_t *ela
     ndr_event_destroy(event);
     MUST(ndr_buffer_map(queue, desc->output.buffer, NDR_MAP_READ, 0, sizeof(float), &host));
     const float result = *(const float *)host;
-    MUST(ndr_buffer_unmap(queue, desc->output.buffer, host));
+    MUST(ndr_buffer_unmap(queue, desc->output.buffer, host, NULL));
     return result;
 }
 

@@ -36,7 +36,7 @@ static ndr_buffer *make_input(const setting *s, size_t n, bool counts)
 static uint32_t read_first(const setting *s, ndr_buffer *buffer)
 {
     uint32_t first;
-    MUST(ndr_buffer_read(s->queue, buffer, 0, sizeof first, &first));
+    MUST(ndr_buffer_read(s->queue, buffer, 0, sizeof first, &first, NULL));
     return first;
 }
 
@@ -58,7 +58,7 @@ static bool tree_and_host(const setting *s, size_t n)
     uint32_t *part = allocate(groups, sizeof *part), sum = 0;
     MUST(ndr_buffer_create(s->context, groups * sizeof *part, &sums));
     sum_groups(s, input, n, sums);
-    MUST(ndr_buffer_read(s->queue, sums, 0, groups * sizeof *part, part));
+    MUST(ndr_buffer_read(s->queue, sums, 0, groups * sizeof *part, part, NULL));
     for (size_t i = 0; i < groups; ++i) sum += part[i];
     free(part);
     ndr_buffer_destroy(input);
@@ -96,7 +96,7 @@ static bool strided(const setting *s, size_t n)
         total -= upper; /* an odd one in the middle stays where it is */
         MUST(ndr_launch(s->queue, get_kernel(s, "add_upper_part"), ndr_range_1d(upper), buffer, total));
     }
-    MUST(ndr_buffer_read(s->queue, buffer, 0, sizeof sum, &sum));
+    MUST(ndr_buffer_read(s->queue, buffer, 0, sizeof sum, &sum, NULL));
     ndr_buffer_destroy(buffer);
     free(x);
     const double allowed = expected < 1 << FLT_MANT_DIG ? 0 : ceil(log2((double)n)) * FLT_EPSILON * expected;

@@ -24,7 +24,7 @@ static void multiply_on_device(const char *device, size_t n, size_t side, const 
     printf("global (%zu, %zu), local (%zu, %zu)\n", rounded, rounded, side, side);
     MUST(ndr_launch(queue, multiply, ndr_nd_range_2d(rounded, rounded, side, side), x_buffer, y_buffer,
                     ndr_local(float, side, side), ndr_local(float, side, side), result_buffer, n, n, n));
-    MUST(ndr_buffer_read(queue, result_buffer, 0, bytes, result));
+    MUST(ndr_buffer_read(queue, result_buffer, 0, bytes, result, NULL));
 
     ndr_buffer_destroy(x_buffer);
     ndr_buffer_destroy(y_buffer);

@@ -33,7 +33,7 @@ static void add_on_device(const char *device, size_t n, size_t group, const floa
     MUST(ndr_buffer_create_from(context, n * sizeof *b, b, &b_buffer));
     MUST(ndr_buffer_create(context, n * sizeof *c, &c_buffer));
     launch(queue, add, n, group, a_buffer, b_buffer, c_buffer);
-    MUST(ndr_buffer_read(queue, c_buffer, 0, n * sizeof *c, c));
+    MUST(ndr_buffer_read(queue, c_buffer, 0, n * sizeof *c, c, NULL));
 
     ndr_buffer_destroy(a_buffer);
     ndr_buffer_destroy(b_buffer);

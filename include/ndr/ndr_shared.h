@@ -68,32 +68,35 @@ NDR_API void *ndr_shared_pointer(const ndr_shared *shared);
 /** Its size in bytes; 0 for NULL. */
 NDR_API size_t ndr_shared_size(const ndr_shared *shared);
 
-/** Let the host access a span, after all work before it; returns when it may. Needed for COARSE before each use by the
- * host, the first one included: without it the host reads old bytes, or crashes. It copies nothing if the device shares
- * the host's memory. For the other kinds it only waits. Until ndr_shared_unmap() a command that would use any byte of
- * the allocation is refused, unless both only read. There is one mapping at a time. A span of 0 bytes is refused, and
- * so is memory of the kind DEVICE. */
-NDR_MUST_CHECK ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access,
-                                         size_t offset_bytes, size_t size_bytes);
+/** Copy host memory into a shared allocation. With `event` NULL, returns when the bytes have arrived; otherwise do not
+ * change `host` until the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_shared_write(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes,
+                                           size_t size_bytes, const void *host, ndr_event **event);
 
-/** End the mapping. Does not wait; later work in the queue sees what the host wrote. */
-NDR_MUST_CHECK ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, ndr_event **event);
+/** Copy a shared allocation into host memory. With `event` NULL, returns when the bytes have arrived; otherwise `host`
+ * holds them once the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_shared_read(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
+                                          void *host, ndr_event **event);
+
+/** Copy between shared allocations of one context; within one the two spans must not overlap. */
+NDR_MUST_CHECK ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offset_bytes, ndr_shared *to,
+                                          size_t to_offset_bytes, size_t size_bytes, ndr_event **event);
 
 /** Move a span to the device before a kernel uses it. Only a hint: a device that has no such call does nothing. */
 NDR_MUST_CHECK ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes,
                                               size_t size_bytes, ndr_event **event);
 
-/** Copy host memory into a shared allocation, after all work before it; returns when the bytes have arrived. */
-NDR_MUST_CHECK ndr_status ndr_shared_write(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes,
-                                           size_t size_bytes, const void *host);
+/** Let the host access a span, after all work before it; returns when it may. `host` (may be NULL) gets
+ * the address of the span's first byte. Needed for COARSE before each use by the host, the first one
+ * included: without it the host reads old bytes, or crashes. It copies nothing if the device shares the host's memory.
+ * For the other kinds it only waits. Until ndr_shared_unmap() a command that would use any byte of the allocation is
+ * refused, unless both only read. There is one mapping at a time. A span of 0 bytes is refused, and so is memory of the
+ * kind DEVICE. */
+NDR_MUST_CHECK ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access,
+                                         size_t offset_bytes, size_t size_bytes, void **host);
 
-/** Copy a shared allocation into host memory, after all work before it; returns when the bytes have arrived. */
-NDR_MUST_CHECK ndr_status ndr_shared_read(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes,
-                                          size_t size_bytes, void *host);
-
-/** Copy between shared allocations of one context; within one the two spans must not overlap. */
-NDR_MUST_CHECK ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offset_bytes, ndr_shared *to,
-                                          size_t to_offset_bytes, size_t size_bytes, ndr_event **event);
+/** Unmap the span at `host`. Does not wait; later work in the queue sees what the host wrote. */
+NDR_MUST_CHECK ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, void *host, ndr_event **event);
 
 /* As in ndr_sized.h. */
 NDR_MUST_CHECK ndr_status ndr_shared_get_info_sized(const ndr_context *context, ndr_shared_kind kind,

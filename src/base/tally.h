@@ -9,7 +9,7 @@ enum { NDR_TALLY_BUCKETS = 61 * 16, NDR_TALLY_MAX_NAMES = 500 };
 /* Durations under one name. All zeros: none. */
 typedef struct ndr_tally {
     struct ndr_tally *next;
-    const char *category; /* "kernel", "transfer", "region" */
+    const char *category; /* "kernel", "transfer", "order", "region" */
     uint64_t count, min_ns, max_ns, total_ns;
     uint64_t bytes, flops; /* declared for all of them together */
     uint64_t buckets[NDR_TALLY_BUCKETS];

@@ -1,9 +1,9 @@
 /* buffer.c - device memory and transfers. */
 #include "device/buffer.h"
 #include "device/check.h"
-#include "device/command.h"
 #include "device/context.h"
 #include "device/queue.h"
+#include "device/transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,58 +200,18 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes)
     return buffer != whole && !is_view_mapped(buffer, device_writes);
 }
 
-static ndr_status check_bounds(const char *call, const ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes)
-{
-    NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
-                   offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes,
-                   "%s: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; at most %zu fit there",
-                   call, size_bytes, offset_bytes, buffer->size_bytes,
-                   buffer->size_bytes - ndr_min_size(offset_bytes, buffer->size_bytes));
-    return NDR_OK;
-}
-
-ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, const ndr_buffer *buffer, size_t offset_bytes,
-                             size_t size_bytes)
+ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, const ndr_buffer *buffer,
+                                  size_t offset_bytes, size_t size_bytes)
 {
     NDR_REQUIRE_SET_IN(call, queue, buffer);
-    NDR_REQUIRE(queue->context == buffer->context,
-                "%s: queue and buffer belong to different contexts%s; create both in one", call,
-                ndr_handle_or_destroyed());
-    return check_bounds(call, buffer, offset_bytes, size_bytes);
+    NDR_TRY(ndr_check_home(call, "buffer", queue, buffer->context));
+    return ndr_check_span(call, "buffer", buffer->size_bytes, offset_bytes, size_bytes);
 }
 
 ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes)
 {
     NDR_REQUIRE(ndr_buffer_is_free(buffer, device_writes), "%s: the host has the buffer mapped; unmap it first", call);
     return NDR_OK;
-}
-
-ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes)
-{
-    const bool may_read = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_READ;
-    const bool may_write = access == NDR_ACCESS_READ_WRITE || access == NDR_ACCESS_WRITE;
-    NDR_REQUIRE((may_read || !reads) && (may_write || !writes),
-                "%s: the %s was created %s host access, so the host cannot %s it; change ndr_%s_desc.host", call, what,
-                may_read    ? "with read-only"
-                : may_write ? "with write-only"
-                            : "without",
-                reads && !may_read ? "read" : "write", what);
-    return NDR_OK;
-}
-
-ndr_access ndr_kernel_access_of(cl_mem_flags flags)
-{
-    return flags & CL_MEM_READ_ONLY    ? NDR_ACCESS_READ
-           : flags & CL_MEM_WRITE_ONLY ? NDR_ACCESS_WRITE
-                                       : NDR_ACCESS_READ_WRITE;
-}
-
-ndr_access ndr_host_access_of(cl_mem_flags flags)
-{
-    return flags & CL_MEM_HOST_NO_ACCESS    ? NDR_ACCESS_NONE
-           : flags & CL_MEM_HOST_READ_ONLY  ? NDR_ACCESS_READ
-           : flags & CL_MEM_HOST_WRITE_ONLY ? NDR_ACCESS_WRITE
-                                            : NDR_ACCESS_READ_WRITE;
 }
 
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
@@ -263,140 +223,79 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
     return ndr_buffer_check_unmapped(both, buffer, device_writes);
 }
 
-/* ---- host to device and back ---- */
+/* ---- transfers ---- */
 
-/* From or to the host's memory; a write leaves that unchanged. */
-typedef struct transfer {
-    const char *call; /* for sentences */
-    bool writes;
-    ndr_order order;
-    ndr_buffer *buffer;
-    size_t offset_bytes, size_bytes;
-    void *host;
-} transfer;
-
-static ndr_status check_transfer(const transfer *t)
+/* A write leaves the host's memory unchanged. */
+static ndr_status transfer(const char *call, ndr_work work, ndr_queue *queue, const ndr_bytes *b, const void *host,
+                           ndr_event **event)
 {
-    NDR_TRY(ndr_buffer_check_bytes(t->call, t->order.queue, t->buffer, t->offset_bytes, t->size_bytes));
-    NDR_TRY(ndr_buffer_check_unmapped(t->call, t->buffer, t->writes));
-    NDR_TRY(ndr_check_host_access(t->call, "buffer", t->buffer->host_access, !t->writes, t->writes));
-    NDR_REQUIRE(t->host || t->size_bytes == 0, "%s: host is NULL, but size_bytes is %zu; pass memory of that size",
-                t->call, t->size_bytes);
-    return NDR_OK;
+    const bool writes = work == NDR_WORK_WRITE;
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(ndr_buffer_check_bytes(call, order.queue, b->buffer, b->offset_bytes, b->size_bytes));
+    NDR_TRY(ndr_buffer_check_unmapped(call, b->buffer, writes));
+    NDR_TRY(ndr_check_host_access(call, "buffer", b->buffer->host_access, !writes, writes));
+    NDR_TRY(ndr_check_host(call, host, b->size_bytes));
+    const ndr_transfer t = ndr_buffer_transfer(work, b, (void *)(uintptr_t)host);
+    return ndr_transfer_run(&order, &t, true, event);
 }
 
-static ndr_status submit_transfer(ndr_submission *s, const void *transfer_)
+ndr_transfer ndr_buffer_transfer(ndr_work work, const ndr_bytes *b, void *host)
 {
-    const transfer *t = transfer_;
-    return t->writes ? ndr_submit_write(s, t->buffer->cl, t->offset_bytes, t->size_bytes, t->host)
-                     : ndr_submit_read(s, t->buffer->cl, t->offset_bytes, t->size_bytes, t->host);
-}
-
-static ndr_status transfer_and_wait(const transfer *t)
-{
-    NDR_TRY(check_transfer(t));
-    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, NULL);
-    const ndr_command c = { &t->order, submit_transfer, t, NULL };
-    return (t->writes ? ndr_command_run_and_wait : ndr_command_read_and_wait)(&c);
-}
-
-static ndr_status transfer_async(const transfer *t, ndr_event **event)
-{
-    NDR_TRY(check_transfer(t));
-    if (t->size_bytes == 0) return ndr_queue_mark_in(&t->order, event);
-    return ndr_command_run(&(ndr_command){ &t->order, submit_transfer, t, NULL }, event);
+    const ndr_cl_side side = { .cl = b->buffer->cl, .origin = { b->offset_bytes } };
+    return (ndr_transfer){
+        .work = work, .from = side, .to = side, .extent = { b->size_bytes, 1, 1 }, .source = host, .target = host
+    };
 }
 
 ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                            const void *host)
+                            const void *host, ndr_event **event)
 {
-    void *from = (void *)(uintptr_t)host;
-    return transfer_and_wait(
-        &(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from });
+    return transfer(__func__, NDR_WORK_WRITE, queue, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, host, event);
 }
 
-ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host)
+ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, void *host,
+                           ndr_event **event)
 {
-    return transfer_and_wait(
-        &(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host });
+    return transfer(__func__, NDR_WORK_READ, queue, &(ndr_bytes){ buffer, offset_bytes, size_bytes }, host, event);
 }
-
-ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                                  const void *host, ndr_event **event)
-{
-    void *from = (void *)(uintptr_t)host;
-    return transfer_async(&(transfer){ __func__, true, ndr_order_of(queue), buffer, offset_bytes, size_bytes, from },
-                          event);
-}
-
-ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                                 void *host, ndr_event **event)
-{
-    return transfer_async(&(transfer){ __func__, false, ndr_order_of(queue), buffer, offset_bytes, size_bytes, host },
-                          event);
-}
-
-/* ---- on the device ---- */
 
 /* OpenCL copies within one buffer, but drivers may refuse to copy between two sub-buffers that overlap elsewhere. So
  * copies name the memory of both. */
-ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
-                                  const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes)
+ndr_transfer ndr_buffer_copying(const ndr_bytes *from, const ndr_bytes *to)
 {
-    NDR_TRY(ndr_submit_copy(s, from->memory, from->memory_offset + from_offset_bytes, to->memory,
-                            to->memory_offset + to_offset_bytes, size_bytes));
-    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", size_bytes, from_offset_bytes,
-            to_offset_bytes);
-    return NDR_OK;
-}
-
-typedef struct copying {
-    const ndr_buffer *from, *to;
-    size_t from_offset_bytes, to_offset_bytes, size_bytes;
-} copying;
-
-static ndr_status submit_copy(ndr_submission *s, const void *copying_)
-{
-    const copying *c = copying_;
-    return ndr_buffer_submit_copy(s, c->from, c->from_offset_bytes, c->to, c->to_offset_bytes, c->size_bytes);
+    const size_t before = from->buffer->memory_offset, to_before = to->buffer->memory_offset;
+    return (ndr_transfer){
+        .work = NDR_WORK_COPY,
+        .from = { .cl = from->buffer->memory, .origin = { before + from->offset_bytes }, .before = before },
+        .to = { .cl = to->buffer->memory, .origin = { to_before + to->offset_bytes }, .before = to_before },
+        .extent = { from->size_bytes, 1, 1 },
+    };
 }
 
 ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes, ndr_buffer *to,
                            size_t to_offset_bytes, size_t size_bytes, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
+    const ndr_bytes source = { from, from_offset_bytes, size_bytes }, target = { to, to_offset_bytes, size_bytes };
     NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, from", order.queue, from, from_offset_bytes, size_bytes));
     NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, to", order.queue, to, to_offset_bytes, size_bytes));
-    const bool overlap = size_bytes > 0
-                         && ndr_bytes_overlap((ndr_bytes){ from, from_offset_bytes, size_bytes },
-                                              (ndr_bytes){ to, to_offset_bytes, size_bytes });
-    NDR_REQUIRE(!overlap,
+    NDR_REQUIRE(size_bytes == 0 || !ndr_bytes_overlap(source, target),
                 "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer",
                 size_bytes, from_offset_bytes, to_offset_bytes,
                 from == to ? "the same buffer" : "two buffers over the same memory");
     NDR_TRY(ndr_buffer_check_unmapped(__func__, from, false));
     NDR_TRY(ndr_buffer_check_unmapped(__func__, to, true));
-    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    const copying c = { from, to, from_offset_bytes, to_offset_bytes, size_bytes };
-    return ndr_command_run(&(ndr_command){ &order, submit_copy, &c, NULL }, event);
+    const ndr_transfer t = ndr_buffer_copying(&source, &target);
+    return ndr_transfer_run(&order, &t, false, event);
 }
 
 /* ---- mapping ---- */
 
-static ndr_status submit_map(ndr_submission *s, const ndr_map_request *request, void **host)
+ndr_status ndr_buffer_map_bytes(const char *call, const ndr_order *order, ndr_bytes bytes, ndr_map_access access,
+                                void **host)
 {
-    return ndr_submit_map(s, request->cl, ndr_map_flags(request->access), request->bytes.offset_bytes,
-                          request->bytes.size_bytes, host);
-}
-
-ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host)
-{
-    const ndr_map_request request = { .mappings = &bytes.buffer->whole->mappings,
-                                      .cl = bytes.buffer->cl,
-                                      .bytes = bytes,
-                                      .access = access,
-                                      .submit = submit_map };
-    return ndr_map(order, &request, host);
+    const ndr_transfer map = ndr_buffer_transfer(NDR_WORK_MAP, &bytes, NULL);
+    return ndr_map(order, &(ndr_map_request){ call, &bytes.buffer->whole->mappings, &map, bytes, access, NULL }, host);
 }
 
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,
@@ -409,21 +308,17 @@ ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access a
     NDR_TRY(ndr_check_host_access(__func__, "buffer", buffer->host_access, access != NDR_MAP_WRITE,
                                   access != NDR_MAP_READ));
     NDR_REQUIRE(size_bytes > 0, "ndr_buffer_map: a span of 0 bytes has no address; map at least one byte");
-    return ndr_buffer_map_bytes(&order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
+    return ndr_buffer_map_bytes(__func__, &order, (ndr_bytes){ buffer, offset_bytes, size_bytes }, access, host);
 }
 
-ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event)
+ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_unmap", order.queue, buffer, 0, 0));
-    ndr_event *made = NULL;
-    NDR_TRY(ndr_unmap(&order, "buffer", &buffer->whole->mappings, buffer->cl, host, event ? &made : NULL));
-    return ndr_check_unmapped("ndr_buffer_unmap", "buffer", order.queue, buffer->whole->zones, made, event);
-}
-
-ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host)
-{
-    return ndr_buffer_unmap_event(queue, buffer, host, NULL);
+    NDR_TRY(ndr_buffer_check_bytes(__func__, order.queue, buffer, 0, 0));
+    const ndr_buffer *whole = buffer->whole;
+    return ndr_unmap(
+        &order, &(ndr_unmap_request){ __func__, "buffer", &buffer->whole->mappings, buffer->cl, host, whole->zones },
+        event);
 }
 
 /* ---- sub-buffers of views ----
@@ -592,7 +487,7 @@ static ndr_status make_empty_view(const ndr_buffer *buffer, ndr_buffer **view)
 ndr_status ndr_buffer_create_view(ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, ndr_buffer **view)
 {
     NDR_REQUIRE_SET(buffer, view);
-    NDR_TRY(check_bounds(__func__, buffer, offset_bytes, size_bytes));
+    NDR_TRY(ndr_check_span(__func__, "buffer", buffer->size_bytes, offset_bytes, size_bytes));
     if (size_bytes == 0) return make_empty_view(buffer, view);
     NDR_TRY(check_aligned(buffer, offset_bytes));
     return make_view(buffer, offset_bytes, size_bytes, view);

@@ -64,7 +64,8 @@ ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer);
 void ndr_buffer_release(ndr_buffer *buffer);
 
 /* ndr_buffer_map() of checked bytes. */
-ndr_status ndr_buffer_map_bytes(const ndr_order *order, ndr_bytes bytes, ndr_map_access access, void **host);
+ndr_status ndr_buffer_map_bytes(const char *call, const ndr_order *order, ndr_bytes bytes, ndr_map_access access,
+                                void **host);
 
 /* False while a mapping of the host conflicts with use by the device: any mapping if the device writes, one for
  * writing if it reads. */
@@ -74,13 +75,6 @@ bool ndr_buffer_is_free(const ndr_buffer *buffer, bool device_writes);
  * mapped so that the device must not use it. */
 ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_queue *queue, const ndr_buffer *buffer,
                                 bool device_writes);
-
-/* Refuse what the host access of a buffer or an image excludes; `what` is "buffer". */
-ndr_status ndr_check_host_access(const char *call, const char *what, ndr_access access, bool reads, bool writes);
-
-/* The accesses that the flags of a foreign memory object allow. */
-ndr_access ndr_kernel_access_of(cl_mem_flags flags);
-ndr_access ndr_host_access_of(cl_mem_flags flags);
 
 /* Add to a failure of an allocation how much was requested and how much there is. Returns `status`. */
 ndr_status ndr_fail_memory(const ndr_context *context, ndr_status status, size_t size_bytes) __attribute__((cold));
@@ -94,9 +88,9 @@ ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer,
 /* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
 extern size_t ndr_max_fill_patterns;
 
-/* Enqueue a copy of checked bytes. */
-ndr_status ndr_buffer_submit_copy(ndr_submission *s, const ndr_buffer *from, size_t from_offset_bytes,
-                                  const ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes);
+/* A transfer of checked bytes from or to `host`; a copy. */
+ndr_transfer ndr_buffer_transfer(ndr_work work, const ndr_bytes *bytes, void *host);
+ndr_transfer ndr_buffer_copying(const ndr_bytes *from, const ndr_bytes *to);
 
 /* Whether both contain the same byte of memory, of one buffer or of two views. */
 bool ndr_bytes_overlap(ndr_bytes a, ndr_bytes b);

@@ -168,22 +168,17 @@ static ndr_status create_parent(const ndr_context *context, bool has_address, nd
     return ndr_fail_memory(context, status, zones->total);
 }
 
-typedef struct copying {
-    const ndr_zones *zones;
-    size_t at, bytes;
-    const void *from; /* NULL: read to `to` */
-    void *to;
-} copying;
-
-static ndr_status submit_copy(ndr_submission *s, const void *copying_)
+/* Write bytes if `from` is set, otherwise read them. */
+static ndr_transfer transfer_of(const ndr_zones *zones, size_t at, size_t bytes, const void *from, void *to)
 {
-    const copying *c = copying_;
-    const ndr_shared *shared = c->zones->shared;
-    unsigned char *const there = shared ? shared->base + c->at : NULL;
-    if (shared)
-        return ndr_submit_shared_copy(s, shared->copy, c->to ? c->to : there, c->from ? c->from : there, c->bytes);
-    return c->from ? ndr_submit_write(s, c->zones->parent, c->at, c->bytes, c->from)
-                   : ndr_submit_read(s, c->zones->parent, c->at, c->bytes, c->to);
+    const ndr_shared *shared = zones->shared;
+    const ndr_cl_side parent = { .cl = zones->parent, .origin = { at } };
+    ndr_transfer t = { .from = parent, .to = parent, .extent = { bytes, 1, 1 }, .source = from, .target = to };
+    t.work = shared ? NDR_WORK_COPY_SHARED : from ? NDR_WORK_WRITE : NDR_WORK_READ;
+    if (shared) t.copier = shared->copy;
+    if (shared && from) t.target = shared->base + at;
+    else if (shared) t.source = shared->base + at;
+    return t;
 }
 
 /* The driver cannot wait for a copy that may still run. So the memory that it uses is never freed. */
@@ -216,7 +211,8 @@ static ndr_status copy_and_wait(const ndr_context *context, const ndr_zones *zon
 {
     cl_event done;
     cl_command_queue const queue = context->checker->queue;
-    NDR_TRY(ndr_command_run_alone(context, queue, submit_copy, &(copying){ zones, at, bytes, from, to }, &done));
+    const ndr_transfer t = transfer_of(zones, at, bytes, from, to);
+    NDR_TRY(ndr_command_run_alone(context, queue, &t, &done));
     const ndr_status status = wait_for_copy(context, done);
     ndr_cl.clReleaseEvent(done);
     return status;
@@ -314,7 +310,7 @@ ndr_status ndr_zones_add_shared(ndr_shared *shared)
     ndr_zones *zones = new_zones((size_t)(shared->start - shared->base), shared->size_bytes);
     if (!zones) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an allocation's guard zones");
     zones->shared = shared;
-    zones->mapped_for_writing = &shared->mapped_for_writing;
+    zones->mapped_for_writing = &shared->mappings.count_for_writing;
     ndr_status status = number_zones(context, zones);
     if (status == NDR_OK) status = fill_parent(context, NULL, zones);
     if (status != NDR_OK) {

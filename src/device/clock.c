@@ -57,7 +57,7 @@ static bool read_marker(ndr_context *context, cl_command_queue queue, bracket *b
     cl_event event;
     b->before_ns = ndr_clock_ns();
     const char *call;
-    if (ndr_command_last_marker(context, queue, &event, &call) != CL_SUCCESS) return false;
+    if (ndr_command_run_quietly(context, queue, &ndr_marker, &event, &call) != CL_SUCCESS) return false;
     (void)ndr_cl.clFlush(queue);
     ndr_spin_on_event(context, SPIN_NS, event);
     const bool has_ended = ndr_wait_for_event(context, event) == CL_SUCCESS;

@@ -70,12 +70,6 @@ static ndr_status enqueue_behind(const ndr_command *c, ndr_event *made, ndr_even
     return status == NDR_OK ? NDR_OK : ndr_order_explain(made, status);
 }
 
-static ndr_status submit_marker(ndr_submission *s, const void *nothing)
-{
-    (void)nothing;
-    return ndr_submit_marker(s);
-}
-
 /* PoCL 3.1 fails a command as soon as an event of its list fails, and accesses its event once more when earlier work of
  * the queue ends, which it also waits for. Nobody holds events of that work, so a marker in front of the first command
  * that may fail tells when it has ended. Out of order all events are held once there are users' events. */
@@ -84,7 +78,7 @@ static ndr_status mark_earlier_work(ndr_queue *queue, ndr_event **gone)
     ndr_event *mark;
     const ndr_order order = { .queue = queue };
     NDR_TRY(ndr_event_new(queue->context, queue, &mark));
-    const ndr_status status = enqueue_behind(&(ndr_command){ &order, submit_marker, NULL, NULL }, mark, gone);
+    const ndr_status status = enqueue_behind(&(ndr_command){ &order, ndr_submit, &ndr_marker, NULL }, mark, gone);
     ndr_event_release(mark);
     return status;
 }
@@ -170,44 +164,20 @@ ndr_status ndr_command_read_and_wait(const ndr_command *c)
 
 /* ---- alone ---- */
 
-ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, ndr_enqueue *enqueue_one,
-                                 const void *what, cl_event *done)
+ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, const ndr_transfer *transfer,
+                                 cl_event *done)
 {
-    ndr_submission s = { .queue = queue, .done = done };
-    return enqueue_in_turn(context, &s, enqueue_one, what);
+    return enqueue_in_turn(context, &(ndr_submission){ .queue = queue, .done = done }, ndr_submit, transfer);
 }
 
-typedef struct last_command {
-    cl_command_queue queue;
-    cl_event *done; /* of a marker; NULL: an unmapping */
-    const char **call;
-    cl_mem memory;
-    void *host;
-} last_command;
-
-static cl_int submit_last(const last_command *l)
+cl_int ndr_command_run_quietly(const ndr_context *context, cl_command_queue queue, const ndr_transfer *transfer,
+                               cl_event *done, const char **call)
 {
-    return l->done ? ndr_submit_last_marker(l->queue, l->done, l->call)
-                   : ndr_submit_last_unmap(l->queue, l->memory, l->host);
-}
-
-static cl_int run_last(const ndr_context *context, const last_command *l)
-{
-    if (!takes_turns(context)) return submit_last(l);
+    if (!takes_turns(context)) return ndr_submit_quietly(queue, transfer, done, call);
     ndr_mutex_lock(&turn);
-    const cl_int error = submit_last(l);
+    const cl_int error = ndr_submit_quietly(queue, transfer, done, call);
     ndr_mutex_unlock(&turn);
     return error;
-}
-
-cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call)
-{
-    return run_last(context, &(last_command){ .queue = queue, .done = done, .call = call });
-}
-
-void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem memory, void *host)
-{
-    (void)run_last(context, &(last_command){ .queue = queue, .memory = memory, .host = host });
 }
 
 /* ---- the end of a user's event ----

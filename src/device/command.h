@@ -31,12 +31,12 @@ ndr_status ndr_command_run_and_wait(const ndr_command *command);
 ndr_status ndr_command_read_and_wait(const ndr_command *command);
 
 /* Enqueue one command behind no event, in a queue that libndr alone uses or when an object ends. */
-ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, ndr_enqueue *enqueue,
-                                 const void *what, cl_event *done);
+ndr_status ndr_command_run_alone(const ndr_context *context, cl_command_queue queue, const ndr_transfer *transfer,
+                                 cl_event *done);
 
-/* ndr_submit_last_marker() and ndr_submit_last_unmap() of such a queue. */
-cl_int ndr_command_last_marker(const ndr_context *context, cl_command_queue queue, cl_event *done, const char **call);
-void ndr_command_last_unmap(const ndr_context *context, cl_command_queue queue, cl_mem buffer, void *host);
+/* ndr_submit_quietly() in such a queue. */
+cl_int ndr_command_run_quietly(const ndr_context *context, cl_command_queue queue, const ndr_transfer *transfer,
+                               cl_event *done, const char **call);
 
 /* End a user's event. `cause` NULL: its work is done; otherwise why it failed, which the event takes over. */
 ndr_status ndr_command_end_event(const char *call, ndr_event *event, const ndr_cause *cause);

@@ -2,24 +2,20 @@
 #include "device/buffer.h"
 #include "device/command.h"
 #include "device/context.h"
-#include "device/order.h"
-#include "device/queue.h"
-#include "device/submit.h"
+#include "device/transfer.h"
 
 enum { WIDEST = 128 /* bytes: the largest pattern of OpenCL */ };
 
 size_t ndr_max_fill_patterns = INT32_MAX;
 
-typedef struct filling {
-    const ndr_buffer *buffer;
-    const void *pattern;
-    size_t pattern_bytes, offset_bytes, size_bytes;
-} filling;
-
-static ndr_status submit_fill(ndr_submission *s, const void *filling_)
+static ndr_transfer fill_of(const ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes, const void *pattern,
+                            size_t pattern_bytes)
 {
-    const filling *f = filling_;
-    return ndr_submit_fill(s, f->buffer->cl, f->pattern, f->pattern_bytes, f->offset_bytes, f->size_bytes);
+    return (ndr_transfer){ .work = NDR_WORK_FILL,
+                           .to = { .cl = buffer->cl, .origin = { offset_bytes } },
+                           .extent = { size_bytes, 1, 1 },
+                           .source = pattern,
+                           .pattern_bytes = pattern_bytes };
 }
 
 /* ---- where patterns are too many ----
@@ -39,13 +35,18 @@ typedef struct far_filling {
 static ndr_status submit_edge(ndr_submission *s, const far_filling *f, size_t begin, size_t end)
 {
     if (begin == end) return NDR_OK;
-    return ndr_submit_copy(s, f->tile, begin % WIDEST, f->buffer->memory, f->buffer->memory_offset + begin, end - begin);
+    return ndr_submit(
+        s, &(ndr_transfer){ .work = NDR_WORK_COPY,
+                            .from = { .cl = f->tile, .origin = { begin % WIDEST } },
+                            .to = { .cl = f->buffer->memory, .origin = { f->buffer->memory_offset + begin } },
+                            .extent = { end - begin, 1, 1 } });
 }
 
 static ndr_status submit_middle(ndr_submission *s, const far_filling *f)
 {
     if (f->middle == f->middle_end) return NDR_OK;
-    return ndr_submit_fill(s, f->buffer->cl, f->wide, WIDEST, f->middle, f->middle_end - f->middle);
+    const ndr_transfer fill = fill_of(f->buffer, f->middle, f->middle_end - f->middle, f->wide, WIDEST);
+    return ndr_submit(s, &fill);
 }
 
 static ndr_status submit_far(ndr_submission *s, const void *filling_)
@@ -63,26 +64,27 @@ static ndr_status submit_far(ndr_submission *s, const void *filling_)
 }
 
 /* A short fill has no middle. */
-static far_filling make_far(const filling *f)
+static far_filling make_far(const ndr_buffer *buffer, const ndr_transfer *fill)
 {
-    const size_t begin = f->offset_bytes, end = begin + f->size_bytes;
-    const bool is_short = f->size_bytes < 2 * WIDEST;
-    far_filling out = { .buffer = f->buffer,
+    const size_t begin = fill->to.origin[0], end = begin + fill->extent[0];
+    const bool is_short = fill->extent[0] < 2 * WIDEST;
+    far_filling out = { .buffer = buffer,
                         .begin = begin,
                         .middle = is_short ? end : begin + (WIDEST - begin % WIDEST) % WIDEST,
                         .middle_end = is_short ? end : end - end % WIDEST,
                         .end = end };
     for (size_t i = 0; i < sizeof out.wide; ++i)
-        out.wide[i] = ((const unsigned char *)f->pattern)[i % f->pattern_bytes];
+        out.wide[i] = ((const unsigned char *)fill->source)[i % fill->pattern_bytes];
     return out;
 }
 
 /* OpenCL keeps the small buffer until the copies from it have ended. */
-static ndr_status fill_far(const ndr_order *order, const filling *f, ndr_event **event)
+static ndr_status fill_far(const ndr_order *order, const ndr_buffer *buffer, const ndr_transfer *fill,
+                           ndr_event **event)
 {
     cl_int error;
-    far_filling far = make_far(f);
-    far.tile = ndr_cl.clCreateBuffer(f->buffer->context->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof far.wide,
+    far_filling far = make_far(buffer, fill);
+    far.tile = ndr_cl.clCreateBuffer(buffer->context->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof far.wide,
                                      far.wide, &error);
     NDR_TRY_CL_AS("clCreateBuffer", error);
     const ndr_status status = ndr_command_run(&(ndr_command){ order, submit_far, &far, NULL }, event);
@@ -110,8 +112,7 @@ ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_b
     NDR_TRY(ndr_buffer_check_bytes(__func__, order.queue, buffer, offset_bytes, size_bytes));
     NDR_TRY(check_pattern(pattern, pattern_bytes, offset_bytes, size_bytes));
     NDR_TRY(ndr_buffer_check_unmapped(__func__, buffer, true));
-    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    const filling f = { buffer, pattern, pattern_bytes, offset_bytes, size_bytes };
-    if ((offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns) return fill_far(&order, &f, event);
-    return ndr_command_run(&(ndr_command){ &order, submit_fill, &f, NULL }, event);
+    const ndr_transfer fill = fill_of(buffer, offset_bytes, size_bytes, pattern, pattern_bytes);
+    const bool is_far = size_bytes > 0 && (offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns;
+    return is_far ? fill_far(&order, buffer, &fill, event) : ndr_transfer_run(&order, &fill, false, event);
 }

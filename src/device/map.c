@@ -1,9 +1,10 @@
-/* map.c - mappings of buffers and images.
+/* map.c - mappings of buffers, images and shared allocations.
  *
  * A buffer also has the mappings of its views and of images over it. A driver keeps them in a list, and distinguishes
  * mappings at the same address only by their order. So a lock is held while the driver enqueues one, but not while a
  * thread waits for it: what it waits for may be ended by a thread that maps or unmaps the same buffer first. */
 #include "device/buffer.h"
+#include "device/check.h"
 #include "device/command.h"
 #include "device/context.h"
 #include "device/event.h"
@@ -11,6 +12,7 @@
 #include "device/queue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void ndr_mappings_init(ndr_mappings *mappings)
 {
@@ -40,7 +42,7 @@ static void add_mapping(ndr_mappings *mappings, ndr_mapping *mapping)
 static ndr_mapping **find_mapping(ndr_mappings *mappings, cl_mem cl, const void *host)
 {
     ndr_mapping **link = &mappings->first;
-    while (*link && ((*link)->cl != cl || (host && (*link)->host != host))) link = &(*link)->next;
+    while (*link && ((*link)->unmap.from.cl != cl || (host && (*link)->host != host))) link = &(*link)->next;
     return link;
 }
 
@@ -70,12 +72,19 @@ ndr_status ndr_map_check(const char *call, ndr_map_access access)
     return NDR_OK;
 }
 
-cl_map_flags ndr_map_flags(ndr_map_access access)
+static cl_map_flags flags_of(ndr_map_access access)
 {
     static const cl_map_flags flags[] = { [NDR_MAP_READ] = CL_MAP_READ,
                                           [NDR_MAP_WRITE] = CL_MAP_WRITE_INVALIDATE_REGION,
                                           [NDR_MAP_READ_WRITE] = CL_MAP_READ | CL_MAP_WRITE };
     return flags[access];
+}
+
+static ndr_work unmap_of(ndr_work map)
+{
+    return map == NDR_WORK_MARKER       ? NDR_WORK_MARKER
+           : map == NDR_WORK_MAP_SHARED ? NDR_WORK_UNMAP_SHARED
+                                        : NDR_WORK_UNMAP;
 }
 
 static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *request, ndr_mapping **mapping)
@@ -87,7 +96,9 @@ static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *re
         free(made);
         return ndr_fail_cl(error, "clRetainCommandQueue");
     }
-    made->cl = request->cl;
+    made->unmap = (ndr_transfer){ .work = unmap_of(request->map->work),
+                                  .from.cl = request->map->from.cl,
+                                  .target = request->map->target };
     made->bytes = request->bytes;
     made->queue = queue->cl;
     made->access = request->access;
@@ -95,29 +106,37 @@ static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *re
     return NDR_OK;
 }
 
-typedef struct map_command {
-    const ndr_map_request *request;
-    void **host;
-} map_command;
-
-static ndr_status submit_map(ndr_submission *s, const void *command_)
+/* With the lock held. */
+static ndr_status run(const ndr_order *order, const ndr_transfer *transfer, ndr_event **event)
 {
-    const map_command *command = command_;
-    return command->request->submit(s, command->request, command->host);
+    if (transfer->work == NDR_WORK_MARKER) return ndr_queue_mark_in(order, event);
+    return ndr_command_run_checked(&(ndr_command){ order, ndr_submit, transfer, NULL }, event);
 }
 
 /* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
- * loses one of them. `bytes` are unset only if all mappings are of an image. */
+ * loses one of them. Parts of images may overlap. */
 static ndr_status check_overlap(const ndr_map_request *request, const ndr_mapping *first)
 {
     const ndr_bytes bytes = request->bytes;
     for (const ndr_mapping *m = first; m && bytes.buffer; m = m->next)
         NDR_REQUIRE((m->access == NDR_MAP_READ && request->access == NDR_MAP_READ)
                         || !ndr_bytes_overlap(m->bytes, bytes),
-                    "the mapping of %zu bytes from byte %zu of the buffer overlaps an earlier one, and one of the two "
-                    "is for writing; unmap the earlier one first",
-                    bytes.size_bytes, bytes.offset_bytes);
+                    "%s: the mapping of %zu bytes from byte %zu of the buffer overlaps an earlier one, and one of the "
+                    "two is for writing; unmap the earlier one first",
+                    request->call, bytes.size_bytes, bytes.offset_bytes);
     return NDR_OK;
+}
+
+/* With the lock held. */
+static ndr_status check_others(const ndr_map_request *request)
+{
+    const ndr_mappings *others = request->mappings;
+    const bool is_only = !request->map->from.cl;
+    NDR_REQUIRE(!is_only || !others->unfinished,
+                "%s: another thread is mapping the allocation; map it when that thread has unmapped it", request->call);
+    NDR_REQUIRE(!is_only || !others->first, "%s: the allocation is mapped already; unmap it first", request->call);
+    NDR_TRY(check_overlap(request, others->first));
+    return check_overlap(request, others->unfinished);
 }
 
 static ndr_status submit_nothing(ndr_submission *s, const void *queue)
@@ -144,8 +163,11 @@ static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *
                                  ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
-    const map_command command = { request, &mapping->host };
-    NDR_TRY(ndr_command_run_checked(&(ndr_command){ order, submit_map, &command, NULL }, done));
+    ndr_transfer map = *request->map;
+    map.flags = flags_of(request->access);
+    map.mapped = &mapping->unmap.target;
+    NDR_TRY(run(order, &map, done));
+    mapping->host = request->host ? request->host : mapping->unmap.target;
     mapping->next = mappings->unfinished;
     mappings->unfinished = mapping;
     return NDR_OK;
@@ -158,13 +180,12 @@ static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request
                           ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
-    const bool is_copy = !order->queue->context->caps.info.shares_host_memory;
+    const bool is_copy = request->map->from.cl && !order->queue->context->caps.info.shares_host_memory;
     NDR_TRY(ndr_order_check(order));
     for (uint64_t waited_for = 0;;) {
         ndr_mutex_lock(&mappings->lock);
         const bool is_ready = !is_copy || waited_for == mappings->unmapped;
-        ndr_status status = check_overlap(request, mappings->first);
-        if (status == NDR_OK) status = check_overlap(request, mappings->unfinished);
+        ndr_status status = check_others(request);
         if (status == NDR_OK && is_ready) status = enqueue_locked(order, request, mapping, done);
         waited_for = mappings->unmapped;
         ndr_mutex_unlock(&mappings->lock);
@@ -188,6 +209,13 @@ static void postpone(ndr_mappings *mappings, ndr_mapping *mapping)
     mappings->postponed = mapping;
 }
 
+static void unmap_quietly(const ndr_context *context, const ndr_mapping *mapping)
+{
+    const char *call;
+    if (mapping->unmap.work != NDR_WORK_MARKER)
+        (void)ndr_command_run_quietly(context, mapping->queue, &mapping->unmap, NULL, &call);
+}
+
 /* With the lock held. */
 static void unmap_postponed(const ndr_context *context, ndr_mappings *mappings, const void *host)
 {
@@ -198,7 +226,7 @@ static void unmap_postponed(const ndr_context *context, ndr_mappings *mappings, 
             continue;
         }
         *link = mapping->next;
-        ndr_command_last_unmap(context, mapping->queue, mapping->cl, mapping->host);
+        unmap_quietly(context, mapping);
         free_mapping(mapping);
     }
 }
@@ -241,12 +269,6 @@ ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void 
 
 /* ---- unmapping ---- */
 
-static ndr_status submit_unmap(ndr_submission *s, const void *mapping_)
-{
-    const ndr_mapping *mapping = mapping_;
-    return ndr_submit_unmap(s, mapping->cl, mapping->host);
-}
-
 /* With the lock held. If another mapping at the same address is unfinished, PoCL 3.1 may unmap that instead, and free what
  * its command still uses. Both are for reading, so nothing is to be written back: the thread that waits for the other
  * one unmaps this one, too. */
@@ -255,8 +277,7 @@ static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappi
 {
     ndr_mapping *const mapping = *link;
     const bool is_later = has_unfinished(mappings, mapping->host);
-    NDR_TRY(is_later ? ndr_queue_mark_in(order, event)
-                     : ndr_command_run_checked(&(ndr_command){ order, submit_unmap, mapping, NULL }, event));
+    NDR_TRY(is_later ? ndr_queue_mark_in(order, event) : run(order, &mapping->unmap, event));
     unlist_mapping(mappings, link);
     if (is_later) postpone(mappings, mapping);
     else free_mapping(mapping);
@@ -264,26 +285,26 @@ static ndr_status unmap_now_or_later(const ndr_order *order, ndr_mappings *mappi
 }
 
 /* With the lock held. */
-static ndr_status unmap_locked(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
-                               ndr_event **event)
+static ndr_status unmap_locked(const ndr_order *order, const ndr_unmap_request *r, ndr_event **event)
 {
-    ndr_mapping **link = find_mapping(mappings, cl, host);
-    NDR_REQUIRE(host && *link,
-                "ndr_%s_unmap: %p is not where this %s is mapped; pass the address that ndr_%s_map() returned", what,
-                host, what, what);
-    NDR_TRY(unmap_now_or_later(order, mappings, link, event));
-    ++mappings->unmapped;
+    const int noun_length = (int)(strlen(r->call) - strlen("unmap"));
+    ndr_mapping **link = find_mapping(r->mappings, r->cl, r->host);
+    NDR_REQUIRE(r->host && *link, "%s: %p is not where this %s is mapped; pass the address that %.*smap() returned",
+                r->call, r->host, r->what, noun_length, r->call);
+    NDR_TRY(unmap_now_or_later(order, r->mappings, link, event));
+    ++r->mappings->unmapped;
     return NDR_OK;
 }
 
-ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
-                     ndr_event **event)
+ndr_status ndr_unmap(const ndr_order *order, const ndr_unmap_request *r, ndr_event **event)
 {
+    ndr_event *made = NULL;
     NDR_TRY(ndr_order_check(order));
-    ndr_mutex_lock(&mappings->lock);
-    const ndr_status status = unmap_locked(order, what, mappings, cl, host, event);
-    ndr_mutex_unlock(&mappings->lock);
-    return status;
+    ndr_mutex_lock(&r->mappings->lock);
+    const ndr_status status = unmap_locked(order, r, event ? &made : NULL);
+    ndr_mutex_unlock(&r->mappings->lock);
+    NDR_TRY(status);
+    return ndr_check_unmapped(r->call, r->what, order->queue, r->zones, made, event);
 }
 
 /* The lock also keeps out mappings of other views. */
@@ -293,7 +314,7 @@ void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl
     ndr_mutex_lock(&mappings->lock);
     for (ndr_mapping **link; *(link = find_mapping(mappings, cl, NULL));) {
         ndr_mapping *const mapping = *link;
-        ndr_command_last_unmap(context, mapping->queue, cl, mapping->host);
+        unmap_quietly(context, mapping);
         ++mappings->unmapped;
         unlist_mapping(mappings, link);
         free_mapping(mapping);

@@ -15,20 +15,21 @@ typedef struct ndr_bytes {
 
 typedef struct ndr_mapping {
     struct ndr_mapping *next;
-    cl_mem cl;       /* what is mapped: a buffer, a view or an image */
-    ndr_bytes bytes; /* the mapped bytes of a buffer or view */
-    void *host;
+    ndr_transfer unmap; /* ends it */
+    void *host;         /* what the caller got */
+    ndr_bytes bytes;    /* the mapped bytes of a buffer or view */
     ndr_map_access access;
     cl_command_queue queue; /* retained: an object destroyed while it is mapped is unmapped on it */
 } ndr_mapping;
 
-/* The mappings of a buffer and its views, or of an image. Those of an image over a buffer are the buffer's. */
+/* The mappings of a buffer and its views, of an image or of a shared allocation. Those of an image over a buffer are the
+ * buffer's. */
 typedef struct ndr_mappings {
     ndr_mutex lock;          /* held while a mapping or unmapping is enqueued; guards the next three */
     ndr_mapping *unfinished; /* those whose thread waits for them */
     ndr_mapping *postponed;  /* ended by the caller, to be unmapped after unfinished ones at the same address */
     uint64_t unmapped;       /* unmappings so far */
-    ndr_mutex list_lock;     /* guards `first`, held with `lock` to change it, and a buffer's `sub_buffers` */
+    ndr_mutex list_lock; /* guards `first`, which is changed with both, and the owner's `users` and `sub_buffers` */
     ndr_mapping *first;      /* the complete ones */
     atomic_uint count, count_for_writing; /* read without a lock */
 } ndr_mappings;
@@ -43,24 +44,31 @@ static inline bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_
     return atomic_load(device_writes ? &mappings->count : &mappings->count_for_writing) == 0;
 }
 
-/* What to map. `submit` enqueues the mapping, and sets `host`. */
+/* What to map. */
 typedef struct ndr_map_request {
+    const char *call; /* for sentences */
     ndr_mappings *mappings;
-    cl_mem cl;
-    ndr_bytes bytes; /* as in ndr_mapping */
+    const ndr_transfer *map; /* without flags and `mapped`; NDR_WORK_MARKER if the host may access the memory anyway */
+    ndr_bytes bytes; /* as in ndr_mapping; none: of an image, or of shared memory, which has one mapping at a time */
     ndr_map_access access;
-    ndr_status (*submit)(ndr_submission *s, const struct ndr_map_request *request, void **host);
-    void *more; /* for `submit` */
+    void *host; /* what the caller gets; NULL: the address that the driver gives */
 } ndr_map_request;
 
-/* Refuse an access that is not valid; OpenCL's flags for one that is. */
-ndr_status ndr_map_check(const char *call, ndr_map_access access);
-cl_map_flags ndr_map_flags(ndr_map_access access);
+/* What to unmap. */
+typedef struct ndr_unmap_request {
+    const char *call, *what; /* for sentences: "buffer" */
+    ndr_mappings *mappings;
+    cl_mem cl;
+    void *host;
+    struct ndr_zones *zones; /* to be checked afterwards; NULL: none */
+} ndr_unmap_request;
 
-/* Map and wait for it; unmap what is mapped at `host`; unmap all mappings of `cl`. */
+/* Refuse an access that is not valid. */
+ndr_status ndr_map_check(const char *call, ndr_map_access access);
+
+/* Map and wait for it; unmap what is mapped at `host`; unmap all mappings of `cl`, which shared memory does not have. */
 ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host);
-ndr_status ndr_unmap(const ndr_order *order, const char *what, ndr_mappings *mappings, cl_mem cl, void *host,
-                     ndr_event **event);
+ndr_status ndr_unmap(const ndr_order *order, const ndr_unmap_request *request, ndr_event **event);
 void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl);
 
 #endif

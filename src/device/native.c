@@ -6,6 +6,7 @@
 #include "device/context.h"
 #include "device/event.h"
 #include "device/queue.h"
+#include "device/transfer.h"
 
 #include "ndr/ndr_cl.h"
 

@@ -218,13 +218,15 @@ ndr_status ndr_queue_finish_within(ndr_queue *queue, uint64_t timeout_ns)
 /* Each fills another byte, because two may run at the same time. */
 ndr_status ndr_queue_submit_no_op(ndr_submission *s, ndr_queue *queue)
 {
-    return ndr_submit_no_op(s, queue->no_op_memory, atomic_fetch_add(&queue->no_ops, 1) % NDR_NO_OP_BYTES);
+    const size_t at = atomic_fetch_add(&queue->no_ops, 1) % NDR_NO_OP_BYTES;
+    return ndr_submit(s,
+                      &(ndr_transfer){ .work = NDR_WORK_NO_OP, .to = { .cl = queue->no_op_memory, .origin = { at } } });
 }
 
 static ndr_status submit_mark(ndr_submission *s, const void *queue_)
 {
     ndr_queue *const queue = (ndr_queue *)(uintptr_t)queue_;
-    return queue->no_op_memory && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit_marker(s);
+    return queue->no_op_memory && s->waits.count > 0 ? ndr_queue_submit_no_op(s, queue) : ndr_submit(s, &ndr_marker);
 }
 
 ndr_status ndr_queue_mark_in(const ndr_order *order, ndr_event **event)
@@ -242,16 +244,11 @@ ndr_status ndr_queue_mark(ndr_queue *queue, ndr_event **event)
     return ndr_queue_mark_in(&order, event);
 }
 
-static ndr_status submit_barrier(ndr_submission *s, const void *nothing)
-{
-    (void)nothing;
-    return ndr_submit_barrier(s);
-}
-
 ndr_status ndr_queue_barrier(ndr_queue *queue, ndr_event **event)
 {
+    static const ndr_transfer barrier = { .work = NDR_WORK_BARRIER };
     ndr_order order = ndr_order_of(queue);
     NDR_TRY(ndr_order_check_queue(__func__, &order));
     order.is_fence = order.is_barrier = true;
-    return ndr_command_run(&(ndr_command){ &order, submit_barrier, NULL, NULL }, event);
+    return ndr_command_run(&(ndr_command){ &order, ndr_submit, &barrier, NULL }, event);
 }

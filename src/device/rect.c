@@ -5,9 +5,8 @@
 #include "device/buffer.h"
 #include "device/command.h"
 #include "device/event.h"
-#include "device/order.h"
 #include "device/queue.h"
-#include "device/submit.h"
+#include "device/transfer.h"
 
 #include <string.h>
 
@@ -122,13 +121,13 @@ static void join(rect *r)
 /* ---- overlap ---- */
 
 /* The host's side starts at its first element. */
-static ndr_cl_rect_side describe(const rect *r, const side *s)
+static ndr_cl_side describe(const rect *r, const side *s)
 {
-    if (!s->buffer) return (ndr_cl_rect_side){ .pitch = { s->pitch[0], s->pitch[1] } };
+    if (!s->buffer) return (ndr_cl_side){ .pitch = { s->pitch[0], s->pitch[1] } };
     const size_t row = s->pitch[0], plane = s->pitch[1], in_plane = r->dims > 2 ? s->start % plane : s->start;
-    return (ndr_cl_rect_side){ .cl = s->buffer->memory,
-                               .origin = { in_plane % row, in_plane / row, r->dims > 2 ? s->start / plane : 0 },
-                               .pitch = { row, plane } };
+    return (ndr_cl_side){ .cl = s->buffer->memory,
+                          .origin = { in_plane % row, in_plane / row, r->dims > 2 ? s->start / plane : 0 },
+                          .pitch = { row, plane } };
 }
 
 /* Whether [a, a + extent) and [b, b + extent) have a number in common. */
@@ -144,7 +143,7 @@ static bool wrap(size_t a, size_t b, size_t extent, size_t pitch)
  * one continues in the next row or plane, they also overlap if the bytes from first to last do, rounded up. */
 static bool overlap(const rect *r)
 {
-    const ndr_cl_rect_side a = describe(r, &r->from), b = describe(r, &r->to);
+    const ndr_cl_side a = describe(r, &r->from), b = describe(r, &r->to);
     const size_t *extent = r->extent, row = a.pitch[0], plane = r->dims > 2 ? a.pitch[1] : extent[1] * row;
     if (intersect(a.origin[0], b.origin[0], extent[0]) && intersect(a.origin[1], b.origin[1], extent[1])
         && intersect(a.origin[2], b.origin[2], extent[2]))
@@ -174,26 +173,30 @@ static ndr_status check_apart(const rect *r)
 /* ---- submitting ---- */
 
 /* The command for a rectangle that is contiguous. */
-static ndr_status submit_plain(ndr_submission *s, const rect *r)
+static ndr_transfer plain_of(const rect *r)
 {
     const ndr_buffer *from = r->from.buffer, *to = r->to.buffer;
-    const size_t bytes = r->extent[0];
-    if (!from) return ndr_submit_write(s, to->cl, offset_in_buffer(&r->to), bytes, r->host + r->from.start);
-    if (!to) return ndr_submit_read(s, from->cl, offset_in_buffer(&r->from), bytes, r->host + r->to.start);
-    return ndr_buffer_submit_copy(s, from, offset_in_buffer(&r->from), to, offset_in_buffer(&r->to), bytes);
+    const ndr_bytes source = { from, from ? offset_in_buffer(&r->from) : 0, r->extent[0] };
+    const ndr_bytes target = { to, to ? offset_in_buffer(&r->to) : 0, r->extent[0] };
+    if (from && to) return ndr_buffer_copying(&source, &target);
+    return from ? ndr_buffer_transfer(NDR_WORK_READ, &source, r->host + r->to.start)
+                : ndr_buffer_transfer(NDR_WORK_WRITE, &target, r->host + r->from.start);
 }
 
-static ndr_status submit_rows(ndr_submission *s, const rect *r)
+static ndr_transfer rows_of(const rect *r)
 {
-    const ndr_cl_rect_side from = describe(r, &r->from), to = describe(r, &r->to);
-    if (!from.cl) return ndr_submit_write_rect(s, &to, &from, r->extent, r->host + r->from.start);
-    if (!to.cl) return ndr_submit_read_rect(s, &from, &to, r->extent, r->host + r->to.start);
-    return ndr_submit_copy_rect(s, &from, &to, r->extent);
+    ndr_transfer t = { .from = describe(r, &r->from), .to = describe(r, &r->to) };
+    t.work = !t.from.cl ? NDR_WORK_WRITE_RECT : !t.to.cl ? NDR_WORK_READ_RECT : NDR_WORK_COPY_RECT;
+    if (!t.from.cl) t.source = r->host + r->from.start;
+    if (!t.to.cl) t.target = r->host + r->to.start;
+    memcpy(t.extent, r->extent, sizeof t.extent);
+    return t;
 }
 
 static ndr_status submit_command(ndr_submission *s, const rect *r)
 {
-    NDR_TRY((r->dims == 1 ? submit_plain : submit_rows)(s, r));
+    const ndr_transfer t = (r->dims == 1 ? plain_of : rows_of)(r);
+    NDR_TRY(ndr_submit(s, &t));
     *r->submitted = true;
     return NDR_OK;
 }
@@ -241,12 +244,6 @@ static ndr_status submit(rect *r, ndr_event **event)
 
 /* ---- the calls ---- */
 
-/* Of a side that is a buffer. */
-static ndr_status check_buffer(const rect *r, const side *s, bool device_writes)
-{
-    return ndr_buffer_check_use(r->call, s->name, r->order.queue, s->buffer, device_writes);
-}
-
 static ndr_status read_desc(rect *r)
 {
     NDR_REQUIRE_SET_IN(r->call, r->desc);
@@ -263,16 +260,32 @@ static ndr_status read_desc(rect *r)
 
 static bool is_empty(const rect *r) { return r->extent[0] == 0 || r->extent[1] == 0 || r->extent[2] == 0; }
 
-/* With its buffers checked. */
-static ndr_status transfer(rect *r, ndr_event **event)
+/* Of a side that is a buffer. */
+static ndr_status check_side(const rect *r, const side *s, bool is_written, bool is_hosts)
 {
-    if (is_empty(r)) return ndr_queue_mark_in(&r->order, event);
+    NDR_TRY(ndr_buffer_check_use(r->call, s->name, r->order.queue, s->buffer, is_written));
+    return is_hosts ? ndr_check_host_access(r->call, "buffer", s->buffer->host_access, !is_written, is_written)
+                    : NDR_OK;
+}
+
+static ndr_status place_both(rect *r)
+{
     NDR_TRY(place(r, &r->from));
     NDR_TRY(place(r, &r->to));
     r->extent[0] *= element_bytes(r);
     join(r);
-    NDR_TRY(check_apart(r));
-    return submit(r, event);
+    return check_apart(r);
+}
+
+/* With its buffers checked. */
+static ndr_status transfer(rect *r, bool uses_host, ndr_event **event)
+{
+    if (is_empty(r)) return ndr_queue_mark_in(&r->order, event);
+    NDR_TRY(place_both(r));
+    if (event || !uses_host) return submit(r, event);
+    ndr_event *done;
+    NDR_TRY(submit(r, &done));
+    return ndr_event_wait_and_destroy(done, r->order.queue);
 }
 
 ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to, const ndr_rect_desc *desc,
@@ -280,65 +293,38 @@ ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *
 {
     rect r = { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = from, .to.buffer = to };
     NDR_TRY(read_desc(&r));
-    NDR_TRY(check_buffer(&r, &r.from, false));
-    NDR_TRY(check_buffer(&r, &r.to, true));
-    return transfer(&r, event);
+    NDR_TRY(check_side(&r, &r.from, false, false));
+    NDR_TRY(check_side(&r, &r.to, true, false));
+    return transfer(&r, false, event);
 }
 
-static ndr_status check_with_host(rect *r)
+static ndr_status transfer_with_host(rect *r, ndr_event **event)
 {
     NDR_TRY(read_desc(r));
     const bool writes = r->to.buffer != NULL;
-    NDR_TRY(check_buffer(r, writes ? &r->to : &r->from, writes));
-    NDR_TRY(ndr_check_host_access(r->call, "buffer", (writes ? r->to.buffer : r->from.buffer)->host_access, !writes,
-                                  writes));
+    NDR_TRY(check_side(r, writes ? &r->to : &r->from, writes, true));
     NDR_REQUIRE(r->host || is_empty(r), "%s: host is NULL, but the extent is not empty; pass memory of that size",
                 r->call);
-    return NDR_OK;
+    return transfer(r, true, event);
 }
 
-static ndr_status transfer_and_wait(rect *r)
-{
-    ndr_event *done;
-    NDR_TRY(check_with_host(r));
-    if (is_empty(r)) return ndr_queue_mark_in(&r->order, NULL);
-    NDR_TRY(transfer(r, &done));
-    return ndr_event_wait_and_destroy(done, r->order.queue);
-}
-
-static ndr_status transfer_async(rect *r, ndr_event **event)
-{
-    NDR_TRY(check_with_host(r));
-    return transfer(r, event);
-}
-
-#define WRITE_RECT                                                                       \
-    { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .to.buffer = buffer, \
-      .host = (char *)(uintptr_t)host }
-#define READ_RECT { .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = buffer, .host = host }
-
-ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host)
+ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, const void *host,
+                                 ndr_event **event)
 {
     NDR_REQUIRE_SET(buffer);
-    return transfer_and_wait(&(rect)WRITE_RECT);
+    return transfer_with_host(&(rect){ .call = __func__,
+                                       .order = ndr_order_of(queue),
+                                       .desc = desc,
+                                       .to.buffer = buffer,
+                                       .host = (char *)(uintptr_t)host },
+                              event);
 }
 
-ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, void *host)
+ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, void *host,
+                                ndr_event **event)
 {
     NDR_REQUIRE_SET(buffer);
-    return transfer_and_wait(&(rect)READ_RECT);
-}
-
-ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
-                                       const void *host, ndr_event **event)
-{
-    NDR_REQUIRE_SET(buffer);
-    return transfer_async(&(rect)WRITE_RECT, event);
-}
-
-ndr_status ndr_buffer_read_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc, void *host,
-                                      ndr_event **event)
-{
-    NDR_REQUIRE_SET(buffer);
-    return transfer_async(&(rect)READ_RECT, event);
+    return transfer_with_host(
+        &(rect){ .call = __func__, .order = ndr_order_of(queue), .desc = desc, .from.buffer = buffer, .host = host },
+        event);
 }

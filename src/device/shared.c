@@ -1,13 +1,10 @@
 /* shared.c - shared allocations: memory with one address for the host and the device. */
 #include "device/buffer.h"
 #include "device/check.h"
-#include "device/command.h"
 #include "device/context.h"
-#include "device/event.h"
-#include "device/map.h"
-#include "device/order.h"
 #include "device/queue.h"
 #include "device/shared.h"
+#include "device/transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,8 +200,7 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     made->context = ndr_context_keep(context);
     made->kind = info.kind;
     made->size_bytes = size_bytes;
-    ndr_mutex_init(&made->lock, NDR_LOCK_SHARED);
-    ndr_mutex_init(&made->list_lock, NDR_LOCK_LIST);
+    ndr_mappings_init(&made->mappings);
     const ndr_status status = allocate(made, info.has_atomics);
     if (status == NDR_OK) *shared = made;
     else ndr_shared_release(made);
@@ -218,28 +214,16 @@ size_t ndr_shared_size(const ndr_shared *shared) { return NDR_IS_LIVE(shared) ? 
 
 void ndr_shared_keep(ndr_shared *shared) { atomic_fetch_add(&shared->references, 1); }
 
-static ndr_status submit_unmap(ndr_submission *s, const void *start)
-{
-    return ndr_submit_shared_unmap(s, (void *)(uintptr_t)start);
-}
-
-static ndr_status unmap_alone(const ndr_context *context, cl_command_queue queue, void *start)
-{
-    return ndr_command_run_alone(context, queue, submit_unmap, start, NULL);
-}
-
 void ndr_shared_release(ndr_shared *shared)
 {
     if (atomic_fetch_sub(&shared->references, 1) > 1) return;
-    if (shared->map_start && is_of_opencl_2(shared->kind))
-        NDR_IGNORE(unmap_alone(shared->context, shared->map_queue, shared->map_start));
+    ndr_unmap_all(shared->context, &shared->mappings, NULL);
     ndr_users_finish(shared->context, shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
     if (ndr_zones_are_copied(shared->context)) shared->base = NULL; /* the driver may still use it */
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
     else if (shared->base) ndr_cl.clSVMFree(shared->context->cl, shared->base);
-    ndr_mutex_destroy(&shared->lock);
-    ndr_mutex_destroy(&shared->list_lock);
+    ndr_mappings_destroy(&shared->mappings);
     ndr_context_release(shared->context);
     ndr_handle_free(shared);
 }
@@ -253,12 +237,12 @@ void ndr_shared_destroy(ndr_shared *shared)
 
 bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes)
 {
-    return atomic_load(device_writes ? &shared->mapped : &shared->mapped_for_writing) == 0;
+    return ndr_mappings_allow(&shared->mappings, device_writes);
 }
 
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)
 {
-    return ndr_user_add(&shared->users, &shared->list_lock, queue);
+    return ndr_user_add(&shared->users, &shared->mappings.list_lock, queue);
 }
 
 static cl_int declare_buffers(cl_kernel kernel, const ndr_arg *reached, size_t count, cl_ulong *addresses)
@@ -299,6 +283,8 @@ ndr_status ndr_shared_declare(cl_kernel kernel, const ndr_arg *reached, size_t c
     return error == CL_SUCCESS ? NDR_OK : ndr_fail_cl(error, "clSetKernelExecInfo");
 }
 
+/* ---- transfers ---- */
+
 /* Bytes of an allocation that a command uses. */
 typedef struct span {
     ndr_shared *shared;
@@ -311,15 +297,8 @@ static ndr_status check_span(const char *call, const ndr_queue *queue, const spa
 {
     const ndr_shared *shared = s->shared;
     NDR_REQUIRE_SET_IN(call, queue, shared);
-    NDR_REQUIRE(queue->context == shared->context,
-                "%s: queue and shared allocation belong to different contexts; create both in one", call);
-    NDR_REQUIRE_AS(NDR_OUT_OF_BOUNDS,
-                   s->offset_bytes <= shared->size_bytes && s->size_bytes <= shared->size_bytes - s->offset_bytes,
-                   "%s: %zu bytes from byte %zu reach past the end of a shared allocation of %zu bytes; at most %zu "
-                   "fit there",
-                   call, s->size_bytes, s->offset_bytes, shared->size_bytes,
-                   shared->size_bytes - ndr_min_size(s->offset_bytes, shared->size_bytes));
-    return NDR_OK;
+    NDR_TRY(ndr_check_home(call, "shared allocation", queue, shared->context));
+    return ndr_check_span(call, "shared allocation", shared->size_bytes, s->offset_bytes, s->size_bytes);
 }
 
 static ndr_status check_use(const char *call, const ndr_queue *queue, const span *s, bool writes)
@@ -329,187 +308,33 @@ static ndr_status check_use(const char *call, const ndr_queue *queue, const span
     return ndr_shared_add_user(s->shared, queue);
 }
 
-/* ---- mapping ---- */
-
-/* Guard zones are mapped, too: a driver that copies mapped spans then copies what the host writes outside. */
-static unsigned char *map_start_of(const span *s) { return s->shared->zones ? s->shared->base : start_of(s); }
-
-static size_t map_bytes_of(const span *s)
+static ndr_status copy(const ndr_order *order, ndr_shared_copier copier, void *to, const void *from, size_t size_bytes,
+                       bool uses_host, ndr_event **event)
 {
-    const size_t zone = (size_t)(s->shared->start - s->shared->base);
-    return s->shared->zones ? zone + s->shared->size_bytes + zone : s->size_bytes;
+    const ndr_transfer t = {
+        .work = NDR_WORK_COPY_SHARED, .extent = { size_bytes, 1, 1 }, .source = from, .target = to, .copier = copier
+    };
+    return ndr_transfer_run(order, &t, uses_host, event);
 }
 
-static cl_map_flags map_flags_of(const span *s, ndr_map_access access)
-{
-    return ndr_map_flags(s->shared->zones && access == NDR_MAP_WRITE ? NDR_MAP_READ_WRITE : access);
-}
-
-typedef struct mapping {
-    const span *span;
-    ndr_map_access access;
-} mapping;
-
-static ndr_status submit_map(ndr_submission *s, const void *mapping_)
-{
-    const mapping *m = mapping_;
-    return ndr_submit_shared_map(s, map_start_of(m->span), map_flags_of(m->span, m->access), map_bytes_of(m->span));
-}
-
-static ndr_status enqueue_map(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **event)
-{
-    if (!is_of_opencl_2(s->shared->kind)) return ndr_queue_mark_in(order, event);
-    return ndr_command_run(&(ndr_command){ order, submit_map, &(mapping){ s, access }, NULL }, event);
-}
-
-static ndr_status enqueue_unmap(const ndr_order *order, const ndr_shared *shared, ndr_event **event)
-{
-    if (!is_of_opencl_2(shared->kind)) return ndr_queue_mark_in(order, event);
-    return ndr_command_run(&(ndr_command){ order, submit_unmap, shared->map_start, NULL }, event);
-}
-
-/* With the lock held. */
-static ndr_status begin_locked(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **done)
-{
-    ndr_shared *const shared = s->shared;
-    NDR_REQUIRE(!shared->is_mapping,
-                "ndr_shared_map: another thread is mapping the allocation; map it when that thread has unmapped it");
-    NDR_REQUIRE(!shared->map_start, "ndr_shared_map: the allocation is mapped already; unmap it first");
-    NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    NDR_TRY(enqueue_map(order, access, s, done));
-    shared->is_mapping = true;
-    return NDR_OK;
-}
-
-static ndr_status begin(const ndr_order *order, ndr_map_access access, const span *s, ndr_event **done)
-{
-    ndr_mutex_lock(&s->shared->lock);
-    const ndr_status status = begin_locked(order, access, s, done);
-    ndr_mutex_unlock(&s->shared->lock);
-    return status;
-}
-
-/* With the lock held. */
-static void finish_locked(const ndr_order *order, ndr_map_access access, const span *s, bool is_mapped)
-{
-    ndr_shared *const shared = s->shared;
-    shared->is_mapping = false;
-    if (!is_mapped) {
-        if (is_of_opencl_2(shared->kind))
-            NDR_IGNORE(unmap_alone(shared->context, order->queue->cl, map_start_of(s)));
-        return;
-    }
-    shared->map_start = map_start_of(s);
-    shared->map_queue = order->queue->cl;
-    atomic_store(&shared->mapped, 1);
-    atomic_store(&shared->mapped_for_writing, access != NDR_MAP_READ);
-}
-
-/* No lock is held while the thread waits: what it waits for may be ended by a thread that uses the allocation first. */
-static ndr_status map_and_wait(const ndr_order *order, ndr_map_access access, const span *s)
-{
-    ndr_event *done;
-    NDR_TRY(begin(order, access, s, &done));
-    const ndr_status status = ndr_event_wait_and_destroy(done, order->queue);
-    ndr_mutex_lock(&s->shared->lock);
-    finish_locked(order, access, s, status == NDR_OK);
-    ndr_mutex_unlock(&s->shared->lock);
-    return status;
-}
-
-ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access, size_t offset_bytes,
-                          size_t size_bytes)
-{
-    const ndr_order order = ndr_order_of(queue);
-    const span s = { shared, offset_bytes, size_bytes };
-    NDR_TRY(check_span(__func__, order.queue, &s));
-    NDR_TRY(ndr_map_check(__func__, access));
-    NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
-                "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
-                "and ndr_shared_write()");
-    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
-    return map_and_wait(&order, access, &s);
-}
-
-/* With the lock held. */
-static ndr_status unmap_locked(const ndr_order *order, ndr_shared *shared, ndr_event **event)
-{
-    NDR_REQUIRE(shared->map_start, "ndr_shared_unmap: the allocation is not mapped; map it first");
-    NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    NDR_TRY(enqueue_unmap(order, shared, event));
-    shared->map_start = NULL;
-    atomic_store(&shared->mapped, 0);
-    atomic_store(&shared->mapped_for_writing, 0);
-    return NDR_OK;
-}
-
-ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, ndr_event **event)
-{
-    const ndr_order order = ndr_order_of(queue);
-    NDR_TRY(check_span(__func__, order.queue, &(span){ shared, 0, 0 }));
-    ndr_event *made = NULL;
-    ndr_mutex_lock(&shared->lock);
-    const ndr_status status = unmap_locked(&order, shared, event ? &made : NULL);
-    ndr_mutex_unlock(&shared->lock);
-    NDR_TRY(status);
-    return ndr_check_unmapped(__func__, "allocation", order.queue, shared->zones, made, event);
-}
-
-/* ---- copies and hints ---- */
-
-static ndr_status submit_migration(ndr_submission *to, const void *span_)
-{
-    const span *s = span_;
-    return ndr_submit_shared_migrate(to, start_of(s), s->size_bytes);
-}
-
-/* Allocations of the extension's kinds are not prefetched: its call is a hint, and some drivers lack it. */
-ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
-                               ndr_event **event)
+ndr_status ndr_shared_write(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
+                            const void *host, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     const span s = { shared, offset_bytes, size_bytes };
     NDR_TRY(check_use(__func__, order.queue, &s, true));
-    const bool migrates = is_of_opencl_2(shared->kind) && shared->context->caps.cl_version >= 210
-                          && ndr_submit_knows_migration();
-    if (!migrates || size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    return ndr_command_run(&(ndr_command){ &order, submit_migration, &s, NULL }, event);
+    NDR_TRY(ndr_check_host(__func__, host, size_bytes));
+    return copy(&order, shared->copy, start_of(&s), host, size_bytes, true, event);
 }
 
-typedef struct copying {
-    ndr_shared_copier copy;
-    void *to;
-    const void *from;
-    size_t size_bytes;
-} copying;
-
-static ndr_status submit_copy(ndr_submission *s, const void *copying_)
-{
-    const copying *c = copying_;
-    return ndr_submit_shared_copy(s, c->copy, c->to, c->from, c->size_bytes);
-}
-
-static ndr_status copy_and_wait(const char *call, const ndr_order *order, const span *s, bool writes, void *host)
-{
-    NDR_TRY(check_use(call, order->queue, s, writes));
-    NDR_REQUIRE(host || s->size_bytes == 0, "%s: host is NULL, but size_bytes is %zu; pass memory of that size", call,
-                s->size_bytes);
-    if (s->size_bytes == 0) return ndr_queue_mark_in(order, NULL);
-    const copying c = { s->shared->copy, writes ? start_of(s) : host, writes ? host : start_of(s), s->size_bytes };
-    return ndr_command_run_and_wait(&(ndr_command){ order, submit_copy, &c, NULL });
-}
-
-ndr_status ndr_shared_write(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
-                            const void *host)
+ndr_status ndr_shared_read(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes, void *host,
+                           ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    return copy_and_wait(__func__, &order, &(span){ shared, offset_bytes, size_bytes }, true, (void *)(uintptr_t)host);
-}
-
-ndr_status ndr_shared_read(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes, void *host)
-{
-    const ndr_order order = ndr_order_of(queue);
-    return copy_and_wait(__func__, &order, &(span){ shared, offset_bytes, size_bytes }, false, host);
+    const span s = { shared, offset_bytes, size_bytes };
+    NDR_TRY(check_use(__func__, order.queue, &s, false));
+    NDR_TRY(ndr_check_host(__func__, host, size_bytes));
+    return copy(&order, shared->copy, host, start_of(&s), size_bytes, true, event);
 }
 
 ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offset_bytes, ndr_shared *to,
@@ -526,8 +351,63 @@ ndr_status ndr_shared_copy(ndr_queue *queue, ndr_shared *from, size_t from_offse
                 "of another one",
                 size_bytes, from_offset_bytes, to_offset_bytes);
     /* The extension's call also accepts addresses of OpenCL 2.0's shared memory. */
-    const copying c = { is_of_opencl_2(from->kind) ? to->copy : from->copy, start_of(&target), start_of(&source),
-                        size_bytes };
-    if (size_bytes == 0) return ndr_queue_mark_in(&order, event);
-    return ndr_command_run(&(ndr_command){ &order, submit_copy, &c, NULL }, event);
+    const ndr_shared_copier copier = is_of_opencl_2(from->kind) ? to->copy : from->copy;
+    return copy(&order, copier, start_of(&target), start_of(&source), size_bytes, false, event);
+}
+
+/* Allocations of the extension's kinds are not prefetched: its call is a hint, and some drivers lack it. */
+ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shared, size_t offset_bytes, size_t size_bytes,
+                               ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    const span s = { shared, offset_bytes, size_bytes };
+    NDR_TRY(check_use(__func__, order.queue, &s, true));
+    const bool migrates = is_of_opencl_2(shared->kind) && shared->context->caps.cl_version >= 210
+                          && ndr_submit_knows_migration();
+    const ndr_transfer t = { .work = NDR_WORK_PREFETCH,
+                             .extent = { migrates ? size_bytes : 0, 1, 1 },
+                             .target = start_of(&s) };
+    return ndr_transfer_run(&order, &t, false, event);
+}
+
+/* ---- mapping ---- */
+
+/* Guard zones are mapped, too: a driver that copies mapped spans then copies what the host writes outside. */
+static ndr_status map(const char *call, const ndr_order *order, const span *s, ndr_map_access access, void **host)
+{
+    ndr_shared *const shared = s->shared;
+    const bool has_zones = shared->zones;
+    const size_t zone = (size_t)(shared->start - shared->base);
+    const ndr_transfer t = { .work = is_of_opencl_2(shared->kind) ? NDR_WORK_MAP_SHARED : NDR_WORK_MARKER,
+                             .extent = { has_zones ? zone + shared->size_bytes + zone : s->size_bytes, 1, 1 },
+                             .target = has_zones ? shared->base : start_of(s) };
+    const bool adds_reading = has_zones && access == NDR_MAP_WRITE;
+    const ndr_map_request request = {
+        call, &shared->mappings, &t, { 0 }, adds_reading ? NDR_MAP_READ_WRITE : access, start_of(s)
+    };
+    NDR_TRY(ndr_shared_add_user(shared, order->queue));
+    return ndr_map(order, &request, host);
+}
+
+ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access, size_t offset_bytes,
+                          size_t size_bytes, void **host)
+{
+    const ndr_order order = ndr_order_of(queue);
+    const span s = { shared, offset_bytes, size_bytes };
+    NDR_TRY(check_span(__func__, order.queue, &s));
+    NDR_TRY(ndr_map_check(__func__, access));
+    NDR_REQUIRE(shared->kind != NDR_SHARED_DEVICE,
+                "ndr_shared_map: the host cannot access memory of the kind NDR_SHARED_DEVICE; use ndr_shared_read() "
+                "and ndr_shared_write()");
+    NDR_REQUIRE(size_bytes > 0, "ndr_shared_map: the span has 0 bytes; map at least one byte");
+    return map(__func__, &order, &s, access, host ? host : &(void *){ NULL });
+}
+
+ndr_status ndr_shared_unmap(ndr_queue *queue, ndr_shared *shared, void *host, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    NDR_TRY(check_span(__func__, order.queue, &(span){ shared, 0, 0 }));
+    NDR_TRY(ndr_shared_add_user(shared, order.queue));
+    return ndr_unmap(
+        &order, &(ndr_unmap_request){ __func__, "allocation", &shared->mappings, NULL, host, shared->zones }, event);
 }

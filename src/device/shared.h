@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "device/submit.h"
+#include "device/map.h"
 #include "device/user.h"
 #include "ndr/ndr_shared.h"
 
@@ -18,14 +18,9 @@ struct ndr_shared {
     ndr_shared_copier copy;
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
-    ndr_mutex list_lock;                           /* guards `users`; launches take it, so no wait holds it */
-    ndr_user *users;
-    ndr_mutex lock;                         /* held while one is enqueued; guards the next three */
-    bool is_mapping;                        /* a thread waits for a mapping */
-    void *map_start;                        /* of the complete mapping; NULL: none */
-    cl_command_queue map_queue;             /* one of `users` */
-    atomic_uint mapped, mapped_for_writing; /* 0 or 1; read without a lock */
-    struct ndr_zones *zones;                /* NULL: none */
+    ndr_mappings mappings;                         /* at most one */
+    ndr_user *users;                               /* guarded by the mappings' `list_lock` */
+    struct ndr_zones *zones;                       /* NULL: none */
 };
 
 void ndr_shared_keep(ndr_shared *shared);

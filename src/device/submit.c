@@ -1,9 +1,69 @@
-/* submit.c - calls OpenCL's functions that enqueue, by the forms that do not block unless they may. No other file calls clEnqueue*().
- * command.c decides what a command waits for. */
+/* submit.c - enqueues commands, by the forms that do not block; a read may, where the submission says so. No other file
+ * calls clEnqueue*(). command.c decides what a command waits for. */
 #include "device/submit.h"
 #include "device/trace.h"
 
-#include <string.h>
+/* ---- kinds of work ---- */
+
+/* How the log describes a command. */
+typedef enum shape { NAME, SIZE, BYTES, COPIED_BYTES, ROWS, ELEMENTS } shape;
+
+typedef struct work_row {
+    const char *function; /* of OpenCL */
+    const char *category, *name;
+    shape shape;
+} work_row;
+
+static const work_row works[] = {
+    [NDR_WORK_MARKER] = { "clEnqueueMarkerWithWaitList", "order", "marker", NAME },
+    [NDR_WORK_BARRIER] = { "clEnqueueBarrierWithWaitList", "order", "barrier", NAME },
+    [NDR_WORK_NO_OP] = { "clEnqueueFillBuffer", "order", "marker", NAME },
+    [NDR_WORK_READ] = { "clEnqueueReadBuffer", "transfer", "read", BYTES },
+    [NDR_WORK_WRITE] = { "clEnqueueWriteBuffer", "transfer", "write", BYTES },
+    [NDR_WORK_COPY] = { "clEnqueueCopyBuffer", "transfer", "copy", COPIED_BYTES },
+    [NDR_WORK_FILL] = { "clEnqueueFillBuffer", "transfer", "fill", BYTES },
+    [NDR_WORK_MAP] = { "clEnqueueMapBuffer", "transfer", "map", BYTES },
+    [NDR_WORK_UNMAP] = { "clEnqueueUnmapMemObject", "transfer", "unmap", NAME },
+    [NDR_WORK_READ_RECT] = { "clEnqueueReadBufferRect", "transfer", "read", ROWS },
+    [NDR_WORK_WRITE_RECT] = { "clEnqueueWriteBufferRect", "transfer", "write", ROWS },
+    [NDR_WORK_COPY_RECT] = { "clEnqueueCopyBufferRect", "transfer", "copy", ROWS },
+    [NDR_WORK_READ_IMAGE] = { "clEnqueueReadImage", "transfer", "read image", ELEMENTS },
+    [NDR_WORK_WRITE_IMAGE] = { "clEnqueueWriteImage", "transfer", "write image", ELEMENTS },
+    [NDR_WORK_COPY_IMAGE] = { "clEnqueueCopyImage", "transfer", "copy image", ELEMENTS },
+    [NDR_WORK_FILL_IMAGE] = { "clEnqueueFillImage", "transfer", "fill image", ELEMENTS },
+    [NDR_WORK_MAP_IMAGE] = { "clEnqueueMapImage", "transfer", "map image", ELEMENTS },
+    [NDR_WORK_COPY_SHARED] = { "clEnqueueSVMMemcpy", "transfer", "copy shared", SIZE },
+    [NDR_WORK_MAP_SHARED] = { "clEnqueueSVMMap", "transfer", "map shared", SIZE },
+    [NDR_WORK_UNMAP_SHARED] = { "clEnqueueSVMUnmap", "transfer", "unmap shared", NAME },
+    [NDR_WORK_PREFETCH] = { "clEnqueueSVMMigrateMem", "transfer", "prefetch", SIZE },
+};
+
+const ndr_transfer ndr_marker = { .work = NDR_WORK_MARKER };
+
+const char ndr_shared_copier_name[] = "clEnqueueMemcpyINTEL";
+
+static void log_transfer(const ndr_transfer *t)
+{
+    const char *name = works[t->work].name;
+    const size_t *extent = t->extent, from = t->from.origin[0] - t->from.before;
+    const size_t to = t->to.origin[0] - t->to.before;
+    switch (works[t->work].shape) {
+    case NAME: ndr_log(NDR_LOG_DEBUG, "command", "%s", name); break;
+    case SIZE: ndr_log(NDR_LOG_DEBUG, "command", "%s, %zu bytes", name, extent[0]); break;
+    case BYTES:
+        ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu bytes %s byte %zu", name, extent[0],
+                t->work == NDR_WORK_WRITE ? "to" : "from", t->to.cl ? to : from);
+        break;
+    case COPIED_BYTES:
+        ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes from byte %zu to byte %zu", extent[0], from, to);
+        break;
+    case ROWS:
+        ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu rows of %zu bytes", name, extent[2], extent[1], extent[0]);
+        break;
+    case ELEMENTS:
+        ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements", name, extent[2], extent[1], extent[0]);
+    }
+}
 
 /* ---- around each call ---- */
 
@@ -46,11 +106,6 @@ static ndr_status end(enqueueing *e, ndr_submission *s, const char *function, cl
 
 static const cl_event *list_of(const ndr_submission *s) { return s->waits.count ? s->waits.events : NULL; }
 
-static ndr_traced_command transfer(const char *name, size_t bytes)
-{
-    return (ndr_traced_command){ .category = "transfer", .name = name, .bytes = bytes };
-}
-
 /* ---- commands ---- */
 
 ndr_status ndr_submit_kernel(ndr_submission *s, cl_kernel kernel, const char *name, unsigned dims, const size_t *offset,
@@ -63,270 +118,121 @@ ndr_status ndr_submit_kernel(ndr_submission *s, cl_kernel kernel, const char *na
                                              e.done));
 }
 
-ndr_status ndr_submit_marker(ndr_submission *s)
-{
-    enqueueing e;
-    begin(&e, s, transfer("marker", 0));
-    const cl_int error = ndr_cl.clEnqueueMarkerWithWaitList(s->queue, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueMarkerWithWaitList", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "marker");
-    return NDR_OK;
-}
-
-/* NVIDIA's driver crashes if it is to migrate memory behind events, which would need none: see docs/devices.md. */
-ndr_status ndr_submit_no_op(ndr_submission *s, cl_mem memory, size_t at)
-{
-    static const cl_uchar zero;
-    enqueueing e;
-    begin(&e, s, transfer("marker", 0));
-    const cl_int error = ndr_cl.clEnqueueFillBuffer(s->queue, memory, &zero, sizeof zero, at, sizeof zero,
-                                                    s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueFillBuffer", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "marker");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_barrier(ndr_submission *s)
-{
-    enqueueing e;
-    begin(&e, s, transfer("barrier", 0));
-    const cl_int error = ndr_cl.clEnqueueBarrierWithWaitList(s->queue, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueBarrierWithWaitList", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "barrier");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_read(ndr_submission *s, cl_mem from, size_t offset_bytes, size_t size_bytes, void *host)
-{
-    enqueueing e;
-    begin(&e, s, transfer("read", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueReadBuffer(s->queue, from, s->may_block, offset_bytes, size_bytes, host,
-                                                    s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueReadBuffer", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "read of %zu bytes from byte %zu", size_bytes, offset_bytes);
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_write(ndr_submission *s, cl_mem to, size_t offset_bytes, size_t size_bytes, const void *host)
-{
-    enqueueing e;
-    begin(&e, s, transfer("write", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueWriteBuffer(s->queue, to, CL_FALSE, offset_bytes, size_bytes, host,
-                                                     s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueWriteBuffer", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "write of %zu bytes to byte %zu", size_bytes, offset_bytes);
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_copy(ndr_submission *s, cl_mem from, size_t from_offset_bytes, cl_mem to, size_t to_offset_bytes,
-                           size_t size_bytes)
-{
-    enqueueing e;
-    begin(&e, s, transfer("copy", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueCopyBuffer(s->queue, from, to, from_offset_bytes, to_offset_bytes, size_bytes,
-                                                    s->waits.count, list_of(s), e.done);
-    return end(&e, s, "clEnqueueCopyBuffer", error);
-}
-
-ndr_status ndr_submit_fill(ndr_submission *s, cl_mem to, const void *pattern, size_t pattern_bytes, size_t offset_bytes,
-                           size_t size_bytes)
-{
-    enqueueing e;
-    begin(&e, s, transfer("fill", size_bytes));
-    const cl_int error = ndr_cl.clEnqueueFillBuffer(s->queue, to, pattern, pattern_bytes, offset_bytes, size_bytes,
-                                                    s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueFillBuffer", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "fill of %zu bytes from byte %zu", size_bytes, offset_bytes);
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_map(ndr_submission *s, cl_mem buffer, cl_map_flags flags, size_t offset_bytes, size_t size_bytes,
-                          void **host)
-{
-    enqueueing e;
-    cl_int error;
-    begin(&e, s, transfer("map", size_bytes));
-    void *const mapped = ndr_cl.clEnqueueMapBuffer(s->queue, buffer, CL_FALSE, flags, offset_bytes, size_bytes,
-                                                   s->waits.count, list_of(s), e.done, &error);
-    NDR_TRY(end(&e, s, "clEnqueueMapBuffer", error));
-    *host = mapped;
-    ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes from byte %zu", size_bytes, offset_bytes);
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_unmap(ndr_submission *s, cl_mem buffer, void *host)
-{
-    enqueueing e;
-    begin(&e, s, transfer("unmap", 0));
-    const cl_int error = ndr_cl.clEnqueueUnmapMemObject(s->queue, buffer, host, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueUnmapMemObject", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "unmap");
-    return NDR_OK;
-}
-
-cl_int ndr_submit_last_marker(cl_command_queue queue, cl_event *done, const char **call)
-{
-    *call = "clEnqueueMarkerWithWaitList";
-    return ndr_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, done);
-}
-
-cl_int ndr_submit_last_unmap(cl_command_queue queue, cl_mem buffer, void *host)
-{
-    return ndr_cl.clEnqueueUnmapMemObject(queue, buffer, host, 0, NULL, NULL);
-}
-
-/* ---- rectangles ---- */
-
-static void log_rect(const size_t extent[3], const char *what)
-{
-    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu rows of %zu bytes", what, extent[2], extent[1], extent[0]);
-}
-
-static size_t bytes_of(const size_t extent[3]) { return extent[0] * extent[1] * extent[2]; }
+/* The end of each argument list below. */
+#define IN_ORDER s->waits.count, list_of(s), done
 
 static const size_t at_start[3] = { 0, 0, 0 };
 
-ndr_status ndr_submit_read_rect(ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3], void *host)
+static cl_int call_for_rect(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
 {
-    enqueueing e;
-    begin(&e, s, transfer("read", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, CL_FALSE, from->origin, at_start, extent,
-                                                        from->pitch[0], from->pitch[1], to->pitch[0], to->pitch[1],
-                                                        host, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueReadBufferRect", error));
-    log_rect(extent, "read");
-    return NDR_OK;
+    const ndr_cl_side *from = &t->from, *to = &t->to;
+    switch (t->work) {
+    case NDR_WORK_READ_RECT:
+        return ndr_cl.clEnqueueReadBufferRect(s->queue, from->cl, CL_FALSE, from->origin, at_start, t->extent,
+                                              from->pitch[0], from->pitch[1], to->pitch[0], to->pitch[1], t->target,
+                                              IN_ORDER);
+    case NDR_WORK_WRITE_RECT:
+        return ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, CL_FALSE, to->origin, at_start, t->extent,
+                                               to->pitch[0], to->pitch[1], from->pitch[0], from->pitch[1], t->source,
+                                               IN_ORDER);
+    default:
+        return ndr_cl.clEnqueueCopyBufferRect(s->queue, from->cl, to->cl, from->origin, to->origin, t->extent,
+                                              from->pitch[0], from->pitch[1], to->pitch[0], to->pitch[1], IN_ORDER);
+    }
 }
 
-ndr_status ndr_submit_write_rect(ndr_submission *s, const ndr_cl_rect_side *to, const ndr_cl_rect_side *from,
-                                 const size_t extent[3], const void *host)
+static cl_int call_for_image(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
 {
-    enqueueing e;
-    begin(&e, s, transfer("write", bytes_of(extent)));
-    const cl_int error = ndr_cl.clEnqueueWriteBufferRect(s->queue, to->cl, CL_FALSE, to->origin, at_start, extent,
-                                                         to->pitch[0], to->pitch[1], from->pitch[0], from->pitch[1],
-                                                         host, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueWriteBufferRect", error));
-    log_rect(extent, "write");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_copy_rect(ndr_submission *s, const ndr_cl_rect_side *from, const ndr_cl_rect_side *to,
-                                const size_t extent[3])
-{
-    enqueueing e;
-    begin(&e, s, transfer("copy", bytes_of(extent)));
-    const cl_int error =
-        ndr_cl.clEnqueueCopyBufferRect(s->queue, from->cl, to->cl, from->origin, to->origin, extent, from->pitch[0],
-                                       from->pitch[1], to->pitch[0], to->pitch[1], s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueCopyBufferRect", error));
-    log_rect(extent, "copy");
-    return NDR_OK;
-}
-
-/* ---- images ---- */
-
-static size_t bytes_of_part(const ndr_cl_part *part) { return part->element_bytes * bytes_of(part->extent); }
-
-static void log_image(const ndr_cl_part *part, const char *what)
-{
-    ndr_log(NDR_LOG_DEBUG, "command", "%s of %zu x %zu x %zu elements of an image", what, part->extent[2],
-            part->extent[1], part->extent[0]);
-}
-
-ndr_status ndr_submit_read_image(ndr_submission *s, const ndr_cl_part *part, size_t row_pitch, size_t slice_pitch,
-                                 void *host)
-{
-    enqueueing e;
-    begin(&e, s, transfer("read image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueReadImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
-                                                   slice_pitch, host, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueReadImage", error));
-    log_image(part, "read");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_write_image(ndr_submission *s, const ndr_cl_part *part, size_t row_pitch, size_t slice_pitch,
-                                  void *host)
-{
-    enqueueing e;
-    begin(&e, s, transfer("write image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueWriteImage(s->queue, part->cl, CL_FALSE, part->origin, part->extent, row_pitch,
-                                                    slice_pitch, host, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueWriteImage", error));
-    log_image(part, "write");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_fill_image(ndr_submission *s, const ndr_cl_part *part, const void *value)
-{
-    enqueueing e;
-    begin(&e, s, transfer("fill image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueFillImage(s->queue, part->cl, value, part->origin, part->extent,
-                                                   s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueFillImage", error));
-    log_image(part, "fill");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_copy_image(ndr_submission *s, const ndr_cl_part *part, cl_mem to, const size_t to_origin[3])
-{
-    enqueueing e;
-    begin(&e, s, transfer("copy image", bytes_of_part(part)));
-    const cl_int error = ndr_cl.clEnqueueCopyImage(s->queue, part->cl, to, part->origin, to_origin, part->extent,
-                                                   s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueCopyImage", error));
-    log_image(part, "copy");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_map_image(ndr_submission *s, const ndr_cl_part *part, cl_map_flags flags, void **host,
-                                size_t *row_pitch, size_t *slice_pitch)
-{
-    enqueueing e;
+    const ndr_cl_side *from = &t->from, *to = &t->to;
+    void *mapped;
     cl_int error;
-    begin(&e, s, transfer("map image", bytes_of_part(part)));
-    void *const mapped = ndr_cl.clEnqueueMapImage(s->queue, part->cl, CL_FALSE, flags, part->origin, part->extent,
-                                                  row_pitch, slice_pitch, s->waits.count, list_of(s), e.done, &error);
-    NDR_TRY(end(&e, s, "clEnqueueMapImage", error));
-    *host = mapped;
-    log_image(part, "map");
+    switch (t->work) {
+    case NDR_WORK_READ_IMAGE:
+        return ndr_cl.clEnqueueReadImage(s->queue, from->cl, CL_FALSE, from->origin, t->extent, to->pitch[0],
+                                         to->pitch[1], t->target, IN_ORDER);
+    case NDR_WORK_WRITE_IMAGE:
+        return ndr_cl.clEnqueueWriteImage(s->queue, to->cl, CL_FALSE, to->origin, t->extent, from->pitch[0],
+                                          from->pitch[1], t->source, IN_ORDER);
+    case NDR_WORK_COPY_IMAGE:
+        return ndr_cl.clEnqueueCopyImage(s->queue, from->cl, to->cl, from->origin, to->origin, t->extent, IN_ORDER);
+    case NDR_WORK_FILL_IMAGE:
+        return ndr_cl.clEnqueueFillImage(s->queue, to->cl, t->source, to->origin, t->extent, IN_ORDER);
+    default:
+        mapped = ndr_cl.clEnqueueMapImage(s->queue, from->cl, CL_FALSE, t->flags, from->origin, t->extent,
+                                          &t->mapped_pitch[0], &t->mapped_pitch[1], IN_ORDER, &error);
+        if (error == CL_SUCCESS) *t->mapped = mapped;
+        return error;
+    }
+}
+
+static cl_int call_for_shared(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
+{
+    switch (t->work) {
+    case NDR_WORK_COPY_SHARED:
+        return (t->copier ? t->copier : ndr_cl.clEnqueueSVMMemcpy)(s->queue, CL_FALSE, t->target, t->source,
+                                                                   t->extent[0], IN_ORDER);
+    case NDR_WORK_MAP_SHARED:
+        return ndr_cl.clEnqueueSVMMap(s->queue, CL_FALSE, t->flags, t->target, t->extent[0], IN_ORDER);
+    case NDR_WORK_UNMAP_SHARED: return ndr_cl.clEnqueueSVMUnmap(s->queue, t->target, IN_ORDER);
+    default: {
+        const void *start = t->target;
+        return ndr_cl.clEnqueueSVMMigrateMem(s->queue, 1, &start, &t->extent[0], 0, IN_ORDER);
+    }
+    }
+}
+
+/* NVIDIA's driver crashes if it is to migrate memory behind events, which would need none, so a command without work is a
+ * fill: see docs/devices.md. */
+static cl_int call_for_bytes(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
+{
+    static const cl_uchar zero;
+    const cl_mem from = t->from.cl, to = t->to.cl;
+    const size_t at = t->from.origin[0], to_at = t->to.origin[0], bytes = t->extent[0];
+    void *mapped;
+    cl_int error;
+    switch (t->work) {
+    case NDR_WORK_MARKER: return ndr_cl.clEnqueueMarkerWithWaitList(s->queue, IN_ORDER);
+    case NDR_WORK_BARRIER: return ndr_cl.clEnqueueBarrierWithWaitList(s->queue, IN_ORDER);
+    case NDR_WORK_NO_OP: return ndr_cl.clEnqueueFillBuffer(s->queue, to, &zero, 1, to_at, 1, IN_ORDER);
+    case NDR_WORK_READ: return ndr_cl.clEnqueueReadBuffer(s->queue, from, s->may_block, at, bytes, t->target, IN_ORDER);
+    case NDR_WORK_WRITE: return ndr_cl.clEnqueueWriteBuffer(s->queue, to, CL_FALSE, to_at, bytes, t->source, IN_ORDER);
+    case NDR_WORK_COPY: return ndr_cl.clEnqueueCopyBuffer(s->queue, from, to, at, to_at, bytes, IN_ORDER);
+    case NDR_WORK_FILL:
+        return ndr_cl.clEnqueueFillBuffer(s->queue, to, t->source, t->pattern_bytes, to_at, bytes, IN_ORDER);
+    case NDR_WORK_MAP:
+        mapped = ndr_cl.clEnqueueMapBuffer(s->queue, from, CL_FALSE, t->flags, at, bytes, IN_ORDER, &error);
+        if (error == CL_SUCCESS) *t->mapped = mapped;
+        return error;
+    default: return ndr_cl.clEnqueueUnmapMemObject(s->queue, from, t->target, IN_ORDER);
+    }
+}
+
+static cl_int call(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
+{
+    return (t->work >= NDR_WORK_COPY_SHARED  ? call_for_shared
+            : t->work >= NDR_WORK_READ_IMAGE ? call_for_image
+            : t->work >= NDR_WORK_READ_RECT  ? call_for_rect
+                                             : call_for_bytes)(s, t, done);
+}
+
+ndr_status ndr_submit(ndr_submission *s, const void *transfer)
+{
+    const ndr_transfer *t = transfer;
+    const work_row *row = &works[t->work];
+    const size_t unit = t->element_bytes ? t->element_bytes : 1;
+    enqueueing e;
+    begin(&e, s,
+          (ndr_traced_command){ .category = row->category, .name = row->name, .bytes = unit * ndr_transfer_count(t) });
+    const cl_int error = call(s, t, e.done);
+    NDR_TRY(end(&e, s, t->copier ? ndr_shared_copier_name : row->function, error));
+    log_transfer(t);
     return NDR_OK;
 }
 
-/* ---- shared memory ---- */
-
-ndr_status ndr_submit_shared_map(ndr_submission *s, void *start, cl_map_flags flags, size_t size_bytes)
+cl_int ndr_submit_quietly(cl_command_queue queue, const ndr_transfer *t, cl_event *done, const char **function)
 {
-    enqueueing e;
-    begin(&e, s, transfer("map shared", size_bytes));
-    const cl_int error =
-        ndr_cl.clEnqueueSVMMap(s->queue, CL_FALSE, flags, start, size_bytes, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueSVMMap", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "map of %zu bytes of shared memory", size_bytes);
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_shared_unmap(ndr_submission *s, void *start)
-{
-    enqueueing e;
-    begin(&e, s, transfer("unmap shared", 0));
-    const cl_int error = ndr_cl.clEnqueueSVMUnmap(s->queue, start, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueSVMUnmap", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "unmap of shared memory");
-    return NDR_OK;
-}
-
-ndr_status ndr_submit_shared_migrate(ndr_submission *s, const void *start, size_t size_bytes)
-{
-    enqueueing e;
-    begin(&e, s, transfer("prefetch", size_bytes));
-    const cl_int error =
-        ndr_cl.clEnqueueSVMMigrateMem(s->queue, 1, &start, &size_bytes, 0, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, "clEnqueueSVMMigrateMem", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "prefetch of %zu bytes of shared memory", size_bytes);
-    return NDR_OK;
+    *function = works[t->work].function;
+    return call(&(ndr_submission){ .queue = queue }, t, done);
 }
 
 bool ndr_submit_knows_shared(void)
@@ -335,17 +241,3 @@ bool ndr_submit_knows_shared(void)
 }
 
 bool ndr_submit_knows_migration(void) { return ndr_cl.clEnqueueSVMMigrateMem != NULL; }
-
-const char ndr_shared_copier_name[] = "clEnqueueMemcpyINTEL";
-
-ndr_status ndr_submit_shared_copy(ndr_submission *s, ndr_shared_copier copy, void *to, const void *from,
-                                  size_t size_bytes)
-{
-    const ndr_shared_copier submit = copy ? copy : ndr_cl.clEnqueueSVMMemcpy;
-    enqueueing e;
-    begin(&e, s, transfer("copy shared", size_bytes));
-    const cl_int error = submit(s->queue, CL_FALSE, to, from, size_bytes, s->waits.count, list_of(s), e.done);
-    NDR_TRY(end(&e, s, copy ? ndr_shared_copier_name : "clEnqueueSVMMemcpy", error));
-    ndr_log(NDR_LOG_DEBUG, "command", "copy of %zu bytes of shared memory", size_bytes);
-    return NDR_OK;
-}

@@ -34,7 +34,7 @@ void ndr_trace_remove_queue(const ndr_context *context, cl_command_queue cl);
 
 /* A command that was enqueued. */
 typedef struct ndr_traced_command {
-    const char *category, *name; /* "kernel" and its name, or "transfer" and its kind */
+    const char *category, *name; /* "kernel" and its name; "transfer" or "order" and its kind */
     size_t bytes;
     unsigned dims; /* of a kernel; 0: another command */
     const size_t *global;

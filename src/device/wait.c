@@ -90,7 +90,7 @@ cl_int ndr_wait_for_event(const ndr_context *context, cl_event event)
 static cl_int wait_for_marker(const ndr_context *context, cl_command_queue queue, const char **call)
 {
     cl_event mark;
-    cl_int error = ndr_command_last_marker(context, queue, &mark, call);
+    cl_int error = ndr_command_run_quietly(context, queue, &ndr_marker, &mark, call);
     if (error != CL_SUCCESS) return error;
     *call = "clFlush"; /* without it, polling in ndr_wait_for_event() may never end */
     error = ndr_cl.clFlush(queue);

@@ -27,7 +27,7 @@ static arg_text print_arg(const ndr_kernel *kernel, size_t index)
     return out;
 }
 
-ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
+ndr_status ndr_launch_check_handle(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
     const bool is_buffer = ndr_arg_has_buffer(arg) || arg->kind == NDR_ARG_REACHED_BUFFER;
     const ndr_handle_kind kind = is_buffer                      ? NDR_HANDLE_BUFFER
@@ -39,9 +39,9 @@ ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const
     return ndr_handle_require(kind, handle, print_arg(kernel, index).chars, NULL);
 }
 
-ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
+ndr_status ndr_launch_check_handles(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count)
 {
-    for (size_t i = 0; args && i < arg_count; ++i) NDR_TRY(ndr_launch_check_buffer(kernel, i, &args[i]));
+    for (size_t i = 0; args && i < arg_count; ++i) NDR_TRY(ndr_launch_check_handle(kernel, i, &args[i]));
     return NDR_OK;
 }
 
@@ -50,7 +50,7 @@ static ndr_status check_handles(const ndr_launch_request *r)
     NDR_TRY(ndr_handle_require(NDR_HANDLE_QUEUE, r->order->queue, "ndr_launch", "queue"));
     NDR_TRY(ndr_handle_require(NDR_HANDLE_KERNEL, r->kernel, "ndr_launch", "kernel"));
     if (!r->kernel || r->prepared) return NDR_OK; /* a prepared launch has references to its buffers */
-    return ndr_launch_check_buffers(r->kernel, r->args, r->arg_count);
+    return ndr_launch_check_handles(r->kernel, r->args, r->arg_count);
 }
 
 /* ---- damaged guard zones ---- */

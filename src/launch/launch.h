@@ -235,8 +235,8 @@ ndr_status ndr_reduction_launch(const ndr_launch_request *request, ndr_event **e
  * wrote outside a buffer. */
 ndr_status ndr_launch_checked(const ndr_launch_request *request, ndr_event **event) __attribute__((cold));
 
-/* Refuse arguments whose buffers are not live handles. */
-ndr_status ndr_launch_check_buffers(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);
-ndr_status ndr_launch_check_buffer(const ndr_kernel *kernel, size_t index, const ndr_arg *arg);
+/* Refuse arguments that have a handle which is not live. */
+ndr_status ndr_launch_check_handles(const ndr_kernel *kernel, const ndr_arg *args, size_t arg_count);
+ndr_status ndr_launch_check_handle(const ndr_kernel *kernel, size_t index, const ndr_arg *arg);
 
 #endif

@@ -92,7 +92,7 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
     NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
     NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
     NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
-    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffers(kernel, args, arg_count));
+    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_handles(kernel, args, arg_count));
     const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
     const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);
     ndr_prepared *made = ndr_handle_new(NDR_HANDLE_PREPARED, bytes, kernel->context->checker != NULL);
@@ -165,7 +165,7 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     NDR_REQUIRE(index < kernel->info.arg_count,
                 "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, counted from 0", index,
                 kernel->name, kernel->info.arg_count);
-    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_buffer(kernel, index, &arg));
+    if (ndr_handles_are_checked()) NDR_TRY(ndr_launch_check_handle(kernel, index, &arg));
     ndr_arg before = { .kind = NDR_ARG_NONE };
     ndr_mutex_lock(&prepared->lock);
     const ndr_status status = set_arg(prepared, index, &arg, &before);

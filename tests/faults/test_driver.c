@@ -256,7 +256,7 @@ static void assert_output_unchanged(operation *o)
     unsigned char *got = NULL;
     assert_ok(ndr_buffer_map(o->queue, o->c, NDR_MAP_READ, 0, bytes, (void **)&got));
     for (size_t i = 0; i < bytes; ++i) assert_int_equal(got[i], 0x5a);
-    assert_ok(ndr_buffer_unmap(o->queue, o->c, got));
+    assert_ok(ndr_buffer_unmap(o->queue, o->c, got, NULL));
 }
 
 /* Returns whether there was a call to refuse. The operation must report it and write nothing. A retry works. */
@@ -330,7 +330,7 @@ static void check_product(operation *o)
 {
     float got[M * N];
     const size_t m = is_forced(&ndr_matmul_operation, "thin") ? 8 : M;
-    assert_ok(ndr_buffer_read(o->queue, o->c, 0, m * N * sizeof *got, got));
+    assert_ok(ndr_buffer_read(o->queue, o->c, 0, m * N * sizeof *got, got, NULL));
     for (size_t i = 0; i < m * N; ++i) assert_true(got[i] == 2 * K);
 }
 
@@ -404,7 +404,7 @@ static ndr_status reduce(operation *o, ndr_event **event)
 static void check_sum(operation *o)
 {
     int32_t got = 0;
-    assert_ok(ndr_buffer_read(o->queue, o->c, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(o->queue, o->c, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 3 * count_to_reduce());
 }
 
@@ -528,12 +528,12 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     ndr_buffer *x = buffer_of(sizeof before, before), *y = buffer_of(sizeof before, before);
     ndr_event *const no_event = (ndr_event *)&got, *event = no_event;
     void *const nothing = &got, *mapped = nothing;
-    assert_driver_refuses(clEnqueueWriteBuffer, ndr_buffer_write(queue, x, 0, sizeof after, after));
+    assert_driver_refuses(clEnqueueWriteBuffer, ndr_buffer_write(queue, x, 0, sizeof after, after, NULL));
     assert_driver_refuses(clEnqueueFillBuffer, ndr_buffer_fill(queue, x, 0, sizeof after, after, sizeof after, &event));
     assert_driver_refuses(clEnqueueCopyBuffer, ndr_buffer_copy(queue, x, 0, y, 0, sizeof before, &event));
     assert_driver_refuses(clEnqueueMarkerWithWaitList, ndr_buffer_copy(queue, x, 0, y, 0, 0, &event));
     assert_driver_refuses(clEnqueueMapBuffer, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
-    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read(queue, x, 0, sizeof got, got));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read(queue, x, 0, sizeof got, got, NULL));
     assert_driver_refuses(clFinish, ndr_queue_finish(queue));
     assert_ptr_equal(event, no_event);
     assert_ptr_equal(mapped, nothing);
@@ -542,10 +542,11 @@ static void test_driver__refuses_transfers_and_the_next_works(void **state)
     assert_memory_equal(got, before, sizeof got);
 
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, sizeof before, &mapped));
-    assert_driver_refuses(clEnqueueUnmapMemObject, ndr_buffer_unmap(queue, x, mapped));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after), "mapped"); /* still mapped */
-    assert_ok(ndr_buffer_unmap(queue, x, mapped));
-    assert_ok(ndr_buffer_write(queue, x, 0, sizeof after, after));
+    assert_driver_refuses(clEnqueueUnmapMemObject, ndr_buffer_unmap(queue, x, mapped, NULL));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, x, 0, sizeof after, after, NULL),
+                   "mapped"); /* still mapped */
+    assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
+    assert_ok(ndr_buffer_write(queue, x, 0, sizeof after, after, NULL));
     read_buffer(x, got, sizeof got);
     assert_memory_equal(got, after, sizeof got);
     ndr_buffer_destroy(x);
@@ -631,16 +632,16 @@ static void try_block(const block *b, ndr_queue *line)
     assert_memory_equal(got, spread, b->bytes);
 
     memset(got, 0, count);
-    assert_ok(ndr_buffer_read_rect(line, from, &gather, got));
+    assert_ok(ndr_buffer_read_rect(line, from, &gather, got, NULL));
     assert_memory_equal(got, dense, count);
-    assert_ok(ndr_buffer_write(line, to, 0, b->bytes, zeros));
-    assert_ok(ndr_buffer_write_rect(line, to, &scatter, dense));
+    assert_ok(ndr_buffer_write(line, to, 0, b->bytes, zeros, NULL));
+    assert_ok(ndr_buffer_write_rect(line, to, &scatter, dense, NULL));
     read_buffer(to, got, b->bytes);
     assert_memory_equal(got, spread, b->bytes);
     memset(calls, 0, sizeof calls);
-    assert_ok(ndr_buffer_write_rect_async(line, to, &scatter, dense, &done));
+    assert_ok(ndr_buffer_write_rect(line, to, &scatter, dense, &done));
     assert_commands(b->commands, done);
-    assert_ok(ndr_buffer_read_rect_async(line, from, &gather, got, &done));
+    assert_ok(ndr_buffer_read_rect(line, from, &gather, got, &done));
     assert_commands(b->commands, done);
     assert_memory_equal(got, dense, count);
     ndr_buffer_destroy(from);
@@ -717,8 +718,8 @@ static void test_driver__refuses_the_last_row_of_a_rectangle(void **state)
     assert_ok(ndr_queue_finish(queue));
     const alive then = now;
     assert_driver_refuses(clEnqueueCopyBuffer, ndr_buffer_copy_rect(queue, from, to, &gather, &event));
-    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect_async(queue, from, &gather, got, &event));
-    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect(queue, from, &gather, got));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect(queue, from, &gather, got, &event));
+    assert_driver_refuses(clEnqueueReadBuffer, ndr_buffer_read_rect(queue, from, &gather, got, NULL));
     assert_ptr_equal(event, no_event);
     assert_alive_as(&then);
     ndr_buffer_destroy(from);
@@ -823,8 +824,8 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
             keep_busy(spun);
             context->caps.wait_sleeps = spins;
             refuse(CALL_clWaitForEvents, 0, wait_codes[i]);
-            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host), "clWaitForEvents gave",
-                           ndr_cl_error_name(wait_codes[i]));
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host, NULL),
+                           "clWaitForEvents gave", ndr_cl_error_name(wait_codes[i]));
             assert_int_equal(ndr_last_cl_error(), wait_codes[i]);
             assert_null(strstr(ndr_last_error(), "may still be running"));
             assert_true(refuse_none());
@@ -849,7 +850,8 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
             set_all(host, 7);
             context->caps.wait_sleeps = spins;
             refuse(CALL_clWaitForEvents, 0, wait_codes[i]); /* a write never waits otherwise */
-            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host), "clWaitForEvents gave");
+            assert_refused(NDR_DRIVER_ERROR, ndr_buffer_write(queue, x, 0, sizeof host, host, NULL),
+                           "clWaitForEvents gave");
             assert_true(refuse_none());
             set_all(host, 9); /* the driver reads no more */
             read_buffer(x, host, sizeof host);
@@ -876,7 +878,7 @@ static void test_driver__says_where_work_may_still_be_running(void **state)
         refuse(CALL_clWaitForEvents, 0, CL_OUT_OF_RESOURCES);
         refuse_also(CALL_clFinish);
         refuse_also(CALL_clGetEventInfo);
-        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host), said);
+        assert_refused(NDR_DRIVER_ERROR, ndr_buffer_read(queue, x, 0, sizeof host, host, NULL), said);
         assert_true(refuse_none());
         assert_int_equal(ndr_last_cl_error(), CL_OUT_OF_RESOURCES);
         assert_ok(ndr_queue_finish(queue));
@@ -938,7 +940,7 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
         assert_true(refuse_none());
         assert_ptr_equal(mapped, nothing);
         assert_alive_as(&then);
-        assert_ok(ndr_buffer_write(queue, x, 0, sizeof before, before));
+        assert_ok(ndr_buffer_write(queue, x, 0, sizeof before, before, NULL));
     }
     ndr_buffer_destroy(x);
 }
@@ -1013,7 +1015,7 @@ static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
         assert_int_equal(now.events, then.events);
     }
     int got;
-    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 7);
     ndr_buffer_destroy(x);
     ndr_queue_destroy(line);

@@ -248,7 +248,7 @@ static ndr_status mapped_buffer(void)
     void *host;
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 4, &host));
     const ndr_status status = ndr_launch(queue, scale, ndr_range_1d(10), x, 2.0f);
-    assert_ok(ndr_buffer_unmap(queue, x, host));
+    assert_ok(ndr_buffer_unmap(queue, x, host, NULL));
     return status;
 }
 
@@ -272,7 +272,7 @@ static ndr_status launch_foreign(ndr_buffer *foreign)
 static ndr_status read_foreign(ndr_buffer *foreign)
 {
     char host[8];
-    return ndr_buffer_read(queue, foreign, 0, sizeof host, host);
+    return ndr_buffer_read(queue, foreign, 0, sizeof host, host, NULL);
 }
 MISTAKE(other_context, with_foreign(launch_foreign))
 MISTAKE(buffer_of_another_context, with_foreign(read_foreign))
@@ -315,17 +315,17 @@ static ndr_status too_many_bytes(void)
 static char host[8];
 static ndr_buffer *made;
 
-MISTAKE(read_past_end, ndr_buffer_read(queue, x, 3996, 8, host))
-MISTAKE(write_past_end, ndr_buffer_write(queue, x, SIZE_MAX, 8, host))
+MISTAKE(read_past_end, ndr_buffer_read(queue, x, 3996, 8, host, NULL))
+MISTAKE(write_past_end, ndr_buffer_write(queue, x, SIZE_MAX, 8, host, NULL))
 MISTAKE(fill_past_end, ndr_buffer_fill(queue, x, 3992, 16, host, 8, NULL))
 MISTAKE(too_large, (limit(device.max_buffer_bytes, "{most}"), ndr_buffer_create(context, SIZE_MAX, &made)))
 MISTAKE(odd_pattern, ndr_buffer_fill(queue, x, 0, 9, host, 3, NULL))
 MISTAKE(ragged_fill, ndr_buffer_fill(queue, x, 4, 8, host, 8, NULL))
 MISTAKE(overlap, ndr_buffer_copy(queue, x, 0, x, 8, 16, NULL))
-MISTAKE(no_host, ndr_buffer_read(queue, x, 0, 8, NULL))
+MISTAKE(no_host, ndr_buffer_read(queue, x, 0, 8, NULL, NULL))
 MISTAKE(no_contents, ndr_buffer_create_from(context, 8, NULL, &made))
 MISTAKE(nothing_to_lie_over, ndr_buffer_create_over(context, 8, NULL, &made))
-MISTAKE(no_buffer, ndr_buffer_read(queue, NULL, 0, 8, host))
+MISTAKE(no_buffer, ndr_buffer_read(queue, NULL, 0, 8, host, NULL))
 MISTAKE(no_output, ndr_buffer_create(context, 8, NULL))
 MISTAKE(map_nothing, ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 0, (void **)&made))
 MISTAKE(unknown_access, ndr_buffer_map(queue, x, (ndr_map_access)0, 0, 8, (void **)&made))
@@ -334,8 +334,8 @@ static ndr_status written_while_mapped(void)
 {
     void *mapped;
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 4, &mapped));
-    const ndr_status status = ndr_buffer_write(queue, x, 0, 8, host);
-    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    const ndr_status status = ndr_buffer_write(queue, x, 0, 8, host, NULL);
+    assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
     return status;
 }
 
@@ -344,7 +344,7 @@ static ndr_status mapped_twice(void)
     void *mapped, *again;
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_WRITE, 0, 8, &mapped));
     const ndr_status status = ndr_buffer_map(queue, x, NDR_MAP_READ, 4, 8, &again);
-    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
     return status;
 }
 
@@ -353,7 +353,7 @@ static ndr_status unmap_elsewhere(void)
     char address[32];
     snprintf(address, sizeof address, "%p", (void *)host);
     hide(address, "{address}");
-    return ndr_buffer_unmap(queue, x, host);
+    return ndr_buffer_unmap(queue, x, host, NULL);
 }
 
 /* ---- reducers, shared allocations, prepared launches ---- */
@@ -399,7 +399,7 @@ static ndr_status set_buffer_for_shared(ndr_shared *shared)
     ndr_prepared_destroy(prepared);
     return status;
 }
-static ndr_status shared_past_end(ndr_shared *shared) { return ndr_shared_read(queue, shared, 60, 8, host); }
+static ndr_status shared_past_end(ndr_shared *shared) { return ndr_shared_read(queue, shared, 60, 8, host, NULL); }
 static ndr_status shared_among_arguments(ndr_shared *shared)
 {
     return ndr_launch(queue, plain, ndr_range_1d(1), ndr_reaches(shared));
@@ -423,7 +423,7 @@ static ndr_status rect_with(size_t rows, size_t pitch)
 {
     const ndr_rect_desc desc = { .extent = ndr_range_2d(rows, 10), .from.row_pitch_bytes = pitch };
     static char block[4096];
-    return ndr_buffer_read_rect(queue, x, &desc, block);
+    return ndr_buffer_read_rect(queue, x, &desc, block, NULL);
 }
 MISTAKE(rect_pitch_too_small, rect_with(3, 9))
 MISTAKE(rect_past_end, rect_with(401, 10))
@@ -431,7 +431,7 @@ MISTAKE(rect_past_end, rect_with(401, 10))
 static ndr_status not_for_the_host(void)
 {
     assert_ok(ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 8, .host = NDR_ACCESS_NONE }, &made));
-    const ndr_status status = ndr_buffer_read(queue, made, 0, 8, host);
+    const ndr_status status = ndr_buffer_read(queue, made, 0, 8, host, NULL);
     ndr_buffer_destroy(made);
     return status;
 }
@@ -474,7 +474,7 @@ static ndr_status read_outside_image(ndr_kernel *kernel, ndr_image *image)
 {
     (void)kernel;
     const ndr_image_part part = { .origin = { 0, 4 }, .extent = ndr_range_2d(4, 2) };
-    return ndr_image_read(queue, image, &part, host);
+    return ndr_image_read(queue, image, &part, host, NULL);
 }
 MISTAKE(image_to_read, with_image(write_image))
 MISTAKE(buffer_as_image, with_image(buffer_for_image))
@@ -814,7 +814,7 @@ static ndr_status use_destroyed(ndr_context *watched, ndr_queue *line, ndr_buffe
     ndr_buffer *gone;
     assert_ok(ndr_buffer_create(watched, 8, &gone));
     ndr_buffer_destroy(gone);
-    return ndr_buffer_read(line, gone, 0, 8, host);
+    return ndr_buffer_read(line, gone, 0, 8, host, NULL);
 }
 
 static ndr_status use_context_as_queue(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)

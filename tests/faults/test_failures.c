@@ -112,21 +112,15 @@ static ndr_status map_view(void)
     return ndr_buffer_map(w.line, w.view, NDR_MAP_READ, 4, 8, &w.mapped);
 }
 
-static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host); }
-static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got); }
-static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got); }
+static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host, NULL); }
+static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got, NULL); }
+static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got, NULL); }
 static ndr_status copy_x_to_y(void) { return ndr_buffer_copy(w.line, w.x, 0, w.y, 0, sizeof host, &w.event); }
 static ndr_status mark(void) { return ndr_queue_mark(w.line, &w.event); }
 
-static ndr_status write_without_waiting(void)
-{
-    return ndr_buffer_write_async(w.line, w.x, 0, sizeof host, host, &w.event);
-}
+static ndr_status write_without_waiting(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host, &w.event); }
 
-static ndr_status read_without_waiting(void)
-{
-    return ndr_buffer_read_async(w.line, w.x, 0, sizeof got, got, &w.event);
-}
+static ndr_status read_without_waiting(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got, &w.event); }
 
 static ndr_status fill_y(void)
 {
@@ -150,7 +144,7 @@ static ndr_status map_over(void)
 
 static ndr_status unmap(ndr_buffer *buffer)
 {
-    const ndr_status status = ndr_buffer_unmap(w.line, buffer, w.mapped);
+    const ndr_status status = ndr_buffer_unmap(w.line, buffer, w.mapped, NULL);
     if (status == NDR_OK) w.mapped = NULL;
     return status;
 }
@@ -174,24 +168,21 @@ static const ndr_rect_desc to_the_end = {
     { 2, { 9, 4, 0 } }, sizeof(int), { .row_pitch_bytes = 48 }, { .row_pitch_bytes = 48 }
 };
 
-static ndr_status write_left(void) { return ndr_buffer_write_rect(w.line, w.x, &left, host); }
+static ndr_status write_left(void) { return ndr_buffer_write_rect(w.line, w.x, &left, host, NULL); }
 static ndr_status write_right_without_waiting(void)
 {
-    return ndr_buffer_write_rect_async(w.line, w.x, &right, host, &w.event);
+    return ndr_buffer_write_rect(w.line, w.x, &right, host, &w.event);
 }
 
 static ndr_status write_to_the_end_without_waiting(void)
 {
-    return ndr_buffer_write_rect_async(w.line, w.x, &to_the_end, host, &w.event);
+    return ndr_buffer_write_rect(w.line, w.x, &to_the_end, host, &w.event);
 }
-static ndr_status read_to_the_end(void) { return ndr_buffer_read_rect(w.line, w.x, &to_the_end, got); }
+static ndr_status read_to_the_end(void) { return ndr_buffer_read_rect(w.line, w.x, &to_the_end, got, NULL); }
 
 static ndr_status copy_left(void) { return ndr_buffer_copy_rect(w.line, w.x, w.y, &left, &w.event); }
-static ndr_status read_left(void) { return ndr_buffer_read_rect(w.line, w.y, &left, got); }
-static ndr_status read_right_without_waiting(void)
-{
-    return ndr_buffer_read_rect_async(w.line, w.x, &right, got, &w.event);
-}
+static ndr_status read_left(void) { return ndr_buffer_read_rect(w.line, w.y, &left, got, NULL); }
+static ndr_status read_right_without_waiting(void) { return ndr_buffer_read_rect(w.line, w.x, &right, got, &w.event); }
 
 /* ---- steps: images ---- */
 
@@ -214,8 +205,8 @@ static ndr_status list_formats(void)
 static ndr_status create_picture(void) { return make_image(host, &w.picture); }
 static ndr_status create_other_picture(void) { return make_image(NULL, &w.other_picture); }
 static ndr_status create_sampler(void) { return ndr_sampler_create(here(), NULL, &w.sampler); }
-static ndr_status write_picture(void) { return ndr_image_write(w.line, w.other_picture, NULL, host); }
-static ndr_status read_picture(void) { return ndr_image_read(w.line, w.other_picture, NULL, got); }
+static ndr_status write_picture(void) { return ndr_image_write(w.line, w.other_picture, NULL, host, NULL); }
+static ndr_status read_picture(void) { return ndr_image_read(w.line, w.other_picture, NULL, got, NULL); }
 static ndr_status copy_picture(void)
 {
     return ndr_image_copy(w.line, w.picture, NULL, w.other_picture, NULL, &w.event);
@@ -236,14 +227,14 @@ static ndr_status map_picture(void)
 
 static ndr_status unmap_picture(void)
 {
-    const ndr_status status = ndr_image_unmap(w.line, w.other_picture, w.mapped);
+    const ndr_status status = ndr_image_unmap(w.line, w.other_picture, w.mapped, NULL);
     if (status == NDR_OK) w.mapped = NULL;
     return status;
 }
 
 static ndr_status unmap_picture_with_event(void)
 {
-    const ndr_status status = ndr_image_unmap_event(w.line, w.other_picture, w.mapped, &w.event);
+    const ndr_status status = ndr_image_unmap(w.line, w.other_picture, w.mapped, &w.event);
     if (status == NDR_OK) w.mapped = NULL;
     return status;
 }
@@ -257,12 +248,12 @@ static ndr_status copy_to_wrapped(void)
 
 static ndr_status write_picture_without_waiting(void)
 {
-    return ndr_image_write_async(w.line, w.other_picture, NULL, host, &w.event);
+    return ndr_image_write(w.line, w.other_picture, NULL, host, &w.event);
 }
 
 static ndr_status read_picture_without_waiting(void)
 {
-    return ndr_image_read_async(w.line, w.other_picture, NULL, got, &w.event);
+    return ndr_image_read(w.line, w.other_picture, NULL, got, &w.event);
 }
 
 /* ---- steps: shared allocations ---- */
@@ -271,19 +262,20 @@ static ndr_status create_coarse(void) { return ndr_shared_create(here(), NDR_SHA
 static ndr_status create_any(void) { return ndr_shared_create(here(), NDR_SHARED_ANY, sizeof host, &w.other_shared); }
 static ndr_status map_coarse(void)
 {
-    return ndr_shared_map(w.line, w.coarse, NDR_MAP_READ_WRITE, 0, sizeof host);
+    return ndr_shared_map(w.line, w.coarse, NDR_MAP_READ_WRITE, 0, sizeof host, NULL);
 }
 
 
 /* Under NDR_CHECK only the check that follows may have failed. */
 static ndr_status unmap_coarse(void)
 {
-    return w.coarse->map_start ? ndr_shared_unmap(w.line, w.coarse, &w.event) : ndr_queue_mark(w.line, &w.event);
+    return w.coarse->mappings.first ? ndr_shared_unmap(w.line, w.coarse, w.coarse->start, &w.event)
+                                    : ndr_queue_mark(w.line, &w.event);
 }
 
 static ndr_status prefetch(void) { return ndr_shared_prefetch(w.line, w.coarse, 0, sizeof host, &w.event); }
-static ndr_status write_coarse(void) { return ndr_shared_write(w.line, w.coarse, 0, sizeof host, host); }
-static ndr_status read_coarse(void) { return ndr_shared_read(w.line, w.coarse, 0, sizeof got, got); }
+static ndr_status write_coarse(void) { return ndr_shared_write(w.line, w.coarse, 0, sizeof host, host, NULL); }
+static ndr_status read_coarse(void) { return ndr_shared_read(w.line, w.coarse, 0, sizeof got, got, NULL); }
 static ndr_status copy_shared(void)
 {
     return ndr_shared_copy(w.line, w.other_shared, 0, w.coarse, 0, sizeof host, &w.event);
@@ -367,7 +359,7 @@ static ndr_status copy_after_gate(void)
 
 static ndr_status unmap_after_gate(void)
 {
-    const ndr_status status = ndr_buffer_unmap_event(ndr_after(w.line, w.gate), w.x, w.mapped, &w.event);
+    const ndr_status status = ndr_buffer_unmap(ndr_after(w.line, w.gate), w.x, w.mapped, &w.event);
     if (status == NDR_OK) w.mapped = NULL;
     return status;
 }

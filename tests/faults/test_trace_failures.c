@@ -79,7 +79,7 @@ static void test_trace_failures__counts_work_that_fails(void **state)
     open_traced("failed.json");
     cl_event gate = clCreateUserEvent(traced->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
-    assert_ok(ndr_submit_marker(&(ndr_submission){ .queue = line->cl, .waits = { 1, &gate }, .done = &mark }));
+    assert_ok(ndr_submit(&(ndr_submission){ .queue = line->cl, .waits = { 1, &gate }, .done = &mark }, &ndr_marker));
     assert_int_equal(clSetUserEventStatus(gate, -5), CL_SUCCESS);
     (void)clWaitForEvents(1, &mark);
     assert_int_equal(clGetEventInfo(mark, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof code, &code, NULL), CL_SUCCESS);

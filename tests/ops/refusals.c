@@ -56,7 +56,7 @@ static request request_of(void **suite, size_t number, ndr_queue *on, size_t ele
         const refusal_operand *o = &r.suite->operands[i];
         const size_t bytes = o->end * (element_bytes ? element_bytes : own_bytes);
         assert_ok(ndr_buffer_create(on->context, bytes, &r.buffers[i]));
-        assert_ok(ndr_buffer_write(on, r.buffers[i], 0, o->end * own_bytes, o->before));
+        assert_ok(ndr_buffer_write(on, r.buffers[i], 0, o->end * own_bytes, o->before, NULL));
     }
     restore(&r);
     return r;
@@ -73,7 +73,7 @@ static void check_contents(request *r, bool has_run)
         const refusal_operand *o = &r->suite->operands[i];
         void *got = malloc(o->end * element_bytes);
         assert_non_null(got);
-        assert_ok(ndr_buffer_read(r->queue, r->buffers[i], 0, o->end * element_bytes, got));
+        assert_ok(ndr_buffer_read(r->queue, r->buffers[i], 0, o->end * element_bytes, got, NULL));
         assert_memory_equal(got, has_run && o->after ? o->after : o->before, o->end * element_bytes);
         free(got);
     }
@@ -190,7 +190,7 @@ static ndr_buffer *share_buffer(request *r, size_t starts[4], size_t *elements)
     for (size_t i = 0; i < inputs; ++i) {
         const refusal_operand *o = &r->suite->operands[i];
         assert_ok(ndr_buffer_write(queue, shared, starts[i] * bytes, length_of(o) * bytes,
-                                   (const char *)o->before + o->begin * bytes));
+                                   (const char *)o->before + o->begin * bytes, NULL));
         set_buffer(r, i, shared);
         set_size(r, o->offset, starts[i]);
     }
@@ -215,7 +215,7 @@ static void check_output_at(request *r, ndr_buffer *shared, size_t at)
     unsigned char got[64];
     assert_true(length_of(output) * bytes <= sizeof got);
     assert_ok(run(r));
-    assert_ok(ndr_buffer_read(queue, shared, at * bytes, length_of(output) * bytes, got));
+    assert_ok(ndr_buffer_read(queue, shared, at * bytes, length_of(output) * bytes, got, NULL));
     assert_memory_equal(got, (const char *)output->after + output->begin * bytes, length_of(output) * bytes);
 }
 

@@ -300,7 +300,7 @@ static void check_some_rows(const ndr_matmul_desc *desc, const host_matrix *a, c
 {
     host_matrix got = *c;
     got.array = malloc(total_bytes(c));
-    assert_ok(ndr_buffer_write(queue, desc->c.buffer, 0, total_bytes(c), c->array));
+    assert_ok(ndr_buffer_write(queue, desc->c.buffer, 0, total_bytes(c), c->array, NULL));
     assert_ok(ndr_matmul(queue, desc, NULL));
     read_buffer(desc->c.buffer, got.array, total_bytes(c));
     check_outside(c, got.array);
@@ -707,7 +707,7 @@ static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void
     b.desc.scaling = (ndr_scaling){ 0 };
     assert_ok(ndr_matmul(queue, &b.desc, NULL));
     check_c(&b, bench_product);
-    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
     close_bench(&b);
 }
 
@@ -760,7 +760,7 @@ static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **stat
     assert_true(elapsed_ns < UINT64_C(600000000000));
     ndr_event_destroy(event);
     check_c(&b, bench_product);
-    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+    assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
     close_bench(&b);
 }
 
@@ -914,7 +914,7 @@ static void test_matmul__of_one_product_does_not_use_strides(void **state)
         b.desc.a_stride = b.desc.b_stride = b.desc.c_stride = SIZE_MAX;
         assert_ok(ndr_matmul(queue, &b.desc, NULL));
         check_c(&b, bench_product);
-        assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c));
+        assert_ok(ndr_buffer_write(queue, b.c, 0, sizeof bench_c, bench_c, NULL));
         close_bench(&b);
     }
 }

@@ -54,7 +54,7 @@ static ndr_status check(ndr_queue *on, const void *whole, bool *is_right)
     static unsigned char got[BYTES];
     const unsigned char other = 9;
     assert_ptr_equal(whole, &request);
-    assert_ok(ndr_buffer_read(on, filled, 0, BYTES, got));
+    assert_ok(ndr_buffer_read(on, filled, 0, BYTES, got, NULL));
     *is_right = got[0] == 7 && memcmp(got, got + 1, BYTES - 1) == 0;
     return ndr_buffer_fill(on, filled, 0, BYTES, &other, 1, NULL);
 }

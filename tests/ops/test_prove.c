@@ -211,12 +211,12 @@ static void round_elements(ndr_queue *on, const ndr_operand *matrix)
 {
     const size_t bytes = ndr_buffer_size(matrix->buffer);
     uint32_t *bits = malloc(bytes);
-    assert_ok(ndr_buffer_read(on, matrix->buffer, 0, bytes, bits));
+    assert_ok(ndr_buffer_read(on, matrix->buffer, 0, bytes, bits, NULL));
     for (size_t i = 0; i < bytes / 4; ++i) {
         const uint32_t exponent = bits[i] >> 23 & 255;
         if (exponent != 0 && exponent != 255) bits[i] &= ~UINT32_C(0x1fff);
     }
-    assert_ok(ndr_buffer_write(on, matrix->buffer, 0, bytes, bits));
+    assert_ok(ndr_buffer_write(on, matrix->buffer, 0, bytes, bits, NULL));
     free(bits);
 }
 
@@ -280,7 +280,7 @@ static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(v
     };
     assert_ok(force_in(b.context, &ndr_matmul_operation, "split"));
     assert_ok(ndr_matmul(b.queue, &desc, NULL));
-    assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got, NULL));
     assert_true(got == 13);
     assert_non_null(strstr(logged, "op.refused matmul: variant split is not used on device \""));
     assert_non_null(strstr(logged, "\"matmul/split.cl\" did not build for \""));
@@ -309,7 +309,7 @@ static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t 
     assert_ok(ndr_log_set(NDR_LOG_INFO, keep_logged, NULL));
     assert_ok(ndr_matmul(b->queue, &desc, &event));
     assert_ok(ndr_event_wait(event));
-    assert_ok(ndr_buffer_read(b->queue, c, 0, m * m * sizeof *got, got));
+    assert_ok(ndr_buffer_read(b->queue, c, 0, m * m * sizeof *got, got, NULL));
     for (size_t i = 0; i < m * m; ++i) assert_true(got[i] == (float)k);
     snprintf(wanted, sizeof wanted, "op.row matmul: blocked instead of %s: ", name);
     assert_non_null(strstr(logged, wanted));

@@ -67,7 +67,7 @@ static number reduce_on(const reduction *r, ndr_buffer *input, ndr_buffer *outpu
     const size_t output_bytes = bytes_of(r->dtype, r->output_offset + 1 + GUARDS);
     assert_true(output_bytes <= sizeof outputs);
     memset(outputs, 0xa5, sizeof outputs);
-    assert_ok(ndr_buffer_write(queue, output, 0, output_bytes, outputs));
+    assert_ok(ndr_buffer_write(queue, output, 0, output_bytes, outputs, NULL));
     const ndr_reduce_desc desc = { .dtype = r->dtype,
                                    .op = r->op,
                                    .method = r->method,
@@ -423,7 +423,7 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
         for (size_t i = 0; i < COUNT_OF(groups); ++i) {
             const size_t count = chunks[c] * CHUNK - 10;
             memset(words, 0, sizeof words);
-            assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words));
+            assert_ok(ndr_buffer_write(queue, workspace, 0, sizeof words, words, NULL));
             assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(groups[i], 1), input, 0, count, CHUNK, workspace, 0,
                                  ndr_null, 0));
             read_buffer(workspace, words, sizeof words);
@@ -737,7 +737,7 @@ static limited_device limited_device_of(const char *disabled, ndr_dtype dtype, n
 static void check_limited_buffer(const limited_device *p, int64_t last)
 {
     int64_t got[5];
-    assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(p->queue, p->buffer, 0, sizeof got, got, NULL));
     assert_memory_equal(got, limited_elements, 4 * sizeof got[0]);
     assert_int_equal(got[4], last);
 }
@@ -774,7 +774,7 @@ static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void *
     p.desc.count = 8;
     assert_ok(ndr_reduce(p.queue, &p.desc, NULL));
     int32_t got[10];
-    assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(p.queue, p.buffer, 0, sizeof got, got, NULL));
     assert_int_equal(got[9], 10);
     close_limited_device(&p);
 }

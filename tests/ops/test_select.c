@@ -75,7 +75,7 @@ static void check_sum(const unordered *u, ndr_reduce_method method)
         NDR_DTYPE_I32, NDR_OP_SUM, method, { u->input, 0 }, COUNT, { u->output, 0 }
     };
     assert_ok(ndr_reduce(u->queue, &desc, NULL));
-    assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got, NULL));
     assert_int_equal(got, COUNT);
 }
 

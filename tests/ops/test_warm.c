@@ -155,7 +155,7 @@ static void test_warm__keeps_a_kernel_that_computes_the_same(void **state)
     assert_ok(ndr_buffer_create_from(made, sizeof value, &value, &buffer));
     assert_ok(ndr_kernel_get(made, &desc, &kernel));
     assert_ok(ndr_launch(line, kernel, ndr_range_1d(1), buffer));
-    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof value, &value));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof value, &value, NULL));
     assert_int_equal(value, 2005);
     ndr_buffer_destroy(buffer);
     ndr_queue_destroy(line);

@@ -19,7 +19,7 @@ static void test_workspace__begins_with_zeros_and_grows(void **state)
         ndr_buffer *buffer = ndr_workspace_buffer(workspace);
         assert_true(ndr_buffer_size(buffer) >= bytes);
         uint32_t head[NDR_WORKSPACE_HEAD];
-        assert_ok(ndr_buffer_read(line, buffer, 0, sizeof head, head));
+        assert_ok(ndr_buffer_read(line, buffer, 0, sizeof head, head, NULL));
         for (size_t i = 0; i < COUNT_OF(head); ++i) assert_int_equal(head[i], 0);
         ndr_workspace_return(workspace, NULL);
     }
@@ -97,7 +97,8 @@ static void fail_one(ndr_queue *line)
     memset(garbage, 0x25, sizeof garbage);
     assert_ok(ndr_workspace_borrow(line, NDR_WORKSPACE_HEAD_BYTES, &workspace));
     const size_t slot = ndr_workspace_take_slot(workspace);
-    assert_ok(ndr_buffer_write(line, ndr_workspace_buffer(workspace), slot * sizeof garbage, sizeof garbage, garbage));
+    assert_ok(
+        ndr_buffer_write(line, ndr_workspace_buffer(workspace), slot * sizeof garbage, sizeof garbage, garbage, NULL));
     ndr_workspace_return(workspace, NULL);
 }
 
@@ -112,7 +113,7 @@ static void check_after_failures(const ndr_op_variant *variant)
             int32_t got = 0;
             const size_t count = count_to_reduce() - i; /* the partials of the launch before would be wrong */
             assert_ok(sum_to(line, input, count, method_of(variant), sum, 0));
-            assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got));
+            assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got, NULL));
             assert_int_equal(got, count);
         }
     }
@@ -154,7 +155,7 @@ static void check_sums(ndr_queue *line, ndr_buffer *input, ndr_reduce_method met
     const size_t operations = quick() ? 3 : SUMS;
     for (size_t i = 0; i < operations; ++i) assert_ok(sum_to(line, input, count_to_reduce() - i, method, sums, i));
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, sums, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, sums, 0, sizeof got, got, NULL));
     for (size_t i = 0; i < operations; ++i) assert_int_equal(got[i], count_to_reduce() - i);
     ndr_buffer_destroy(sums);
 }
@@ -193,7 +194,7 @@ static void check_products(ndr_queue *line, ndr_buffer *ones_of_f32)
         assert_ok(ndr_matmul(line, &desc, NULL));
     }
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, products, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, products, 0, sizeof got, got, NULL));
     for (size_t i = 0; i < operations * M * n; ++i) assert_true(got[i] == (float)(k - i / (M * n)));
     ndr_buffer_destroy(products);
 }

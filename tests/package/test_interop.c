@@ -82,7 +82,7 @@ static void run_all(ndr_context *in, ndr_queue *line, cl_command_queue cl, float
     assert_ok(ndr_reduce(line, &sum, NULL));
     const cl_mem sum_cl = ndr_buffer_cl(on_device[3]);
     assert_int_equal(clEnqueueReadBuffer(cl, sum_cl, CL_FALSE, 0, sizeof *got, got + N, 0, NULL, NULL), CL_SUCCESS);
-    assert_ok(ndr_buffer_read(line, on_device[2], 0, sizeof y, got));
+    assert_ok(ndr_buffer_read(line, on_device[2], 0, sizeof y, got, NULL));
     for (size_t i = 0; i < 4; ++i) ndr_buffer_destroy(on_device[i]);
 }
 

@@ -11,7 +11,11 @@ set(covered
   "device/clock: trace"
   "device/cl_error: status failures"
   "device/drivers: catalog"         # why there is no driver or device
+  "device/format: image"
+  "device/image_part: image"
   "device/map: buffer view image"
+  "device/sampler: image"
+  "device/transfer: buffer image rect shared"
   "device/user: shared address"
   "launch/args: launch"
   "launch/reduction: reducer"

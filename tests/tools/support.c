@@ -110,7 +110,7 @@ ndr_buffer *buffer_of(size_t size_bytes, const void *host)
 
 void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes)
 {
-    assert_ok(ndr_buffer_read(queue, buffer, 0, size_bytes, host));
+    assert_ok(ndr_buffer_read(queue, buffer, 0, size_bytes, host, NULL));
 }
 
 void write_file(const char *path, const char *text)

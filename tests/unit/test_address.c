@@ -136,7 +136,7 @@ static void test_address__kernels_follow_those_in_memory(void **state)
         read_buffer(sum, &s, sizeof s);
         assert_int_equal(s, NODES * (NODES - 1) / 2 + round * NODES);
     }
-    assert_ok(ndr_buffer_read(queue, high, 0, NODES / 2 * sizeof(node), got));
+    assert_ok(ndr_buffer_read(queue, high, 0, NODES / 2 * sizeof(node), got, NULL));
     for (int i = 0; i < NODES / 2; ++i) {
         assert_int_equal(got[i].value, 2 * i + 1 + 2);
         assert_int_equal(got[i].next, head + (uint64_t)(i + 1) * sizeof(node));
@@ -205,7 +205,7 @@ static void test_address__mapped_buffer_is_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, open, ndr_range_1d(1), ndr_struct(box, b), ndr_reaches_buffer(x)),
                    "the host has the buffer of ndr_reaches_buffer(), 8 bytes, mapped; unmap it first");
-    assert_ok(ndr_buffer_unmap(queue, x, host));
+    assert_ok(ndr_buffer_unmap(queue, x, host, NULL));
     assert_ok(ndr_launch(queue, open, ndr_range_1d(1), ndr_struct(box, b), ndr_reaches_buffer(x)));
     ndr_buffer_destroy(x);
 }
@@ -281,7 +281,7 @@ static void test_address__guard_zones_find_writes_outside(void **state)
     ndr_buffer *x = addressed(made, sizeof contents, contents);
     const box b = { address_of(x), 1 }, before = { address_of(x) - 4, 1 };
     assert_ok(ndr_launch(line, open, ndr_range_1d(10), ndr_struct(box, b), ndr_reaches_buffer(x)));
-    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, got, NULL));
     for (int i = 0; i < 10; ++i) assert_int_equal(got[i], i + 2);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(line, open, ndr_range_1d(11), ndr_struct(box, b), ndr_reaches_buffer(x)),
                    "kernel \"open_box\"", "not among its arguments", "past the end", "(40 bytes)");

@@ -142,7 +142,7 @@ static int run(ndr_context *in, ndr_kernel *kernel)
     assert_ok(ndr_queue_create(in, NULL, &on));
     assert_ok(ndr_buffer_create_from(in, sizeof value, &value, &buffer));
     assert_ok(ndr_launch(on, kernel, ndr_range_1d(1), buffer));
-    assert_ok(ndr_buffer_read(on, buffer, 0, sizeof value, &value));
+    assert_ok(ndr_buffer_read(on, buffer, 0, sizeof value, &value, NULL));
     ndr_buffer_destroy(buffer);
     ndr_queue_destroy(on);
     return value - 100;
@@ -395,7 +395,7 @@ static void test_binary__knows_the_reducers_of_a_kernel(void **state)
         assert_ok(ndr_buffer_create_from(made, sizeof got, got, &to));
         const ndr_arg sum = ndr_reducer(NDR_OP_SUM, 4000, to, 0), bits = ndr_reducer(NDR_OP_BIT_XOR, 7, to, 2);
         assert_ok(ndr_launch(on, kernel, ndr_range_1d(3), x, sum, bits));
-        assert_ok(ndr_buffer_read(on, to, 0, sizeof got, got));
+        assert_ok(ndr_buffer_read(on, to, 0, sizeof got, got, NULL));
         assert_int_equal(got[0], 4321);
         assert_int_equal(got[1], 7 ^ 1 ^ 20 ^ 300);
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(on, kernel, ndr_range_1d(3), x, bits, sum), "argument 1",

@@ -517,7 +517,7 @@ static void test_check__finds_writes_outside_what_reducers_reach(void **state)
         const ndr_range range = ndr_range_1d((size_t)sizes_of[i]);
         int got;
         assert_ok(ndr_launch(queue, kernel, range, x, 1, ndr_reducer(NDR_OP_SUM, 5, to, 1)));
-        assert_ok(ndr_buffer_read(queue, to, sizeof got, sizeof got, &got));
+        assert_ok(ndr_buffer_read(queue, to, sizeof got, sizeof got, &got, NULL));
         assert_int_equal(got, 5);
         if (sizes_of[i] == 0) continue;
         assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel, range, x, count, ndr_reducer(NDR_OP_SUM, 5, to, 1)),
@@ -548,9 +548,9 @@ static void check_rects(ndr_buffer *to, ndr_buffer *from)
                         out = { .extent = in.extent, .element_bytes = 1, .from = apart, .to = dense },
                         across = { .extent = in.extent, .element_bytes = 1, .from = apart, .to = apart };
     assert_int_equal(ndr_buffer_size(to), ALL);
-    assert_ok(ndr_buffer_write_rect(queue, from, &in, host));
+    assert_ok(ndr_buffer_write_rect(queue, from, &in, host, NULL));
     assert_ok(ndr_buffer_copy_rect(queue, from, to, &across, NULL));
-    assert_ok(ndr_buffer_read_rect(queue, to, &out, got));
+    assert_ok(ndr_buffer_read_rect(queue, to, &out, got, NULL));
     assert_memory_equal(got, host, sizeof host);
     assert_ok(put(to, ROW, 1, 7)); /* the launch inspects the zones of all buffers */
 }
@@ -626,13 +626,13 @@ static void test_check__keeps_transfers_inside(void **state)
     assert_memory_equal(got, host, sizeof host);
     const unsigned char two = 2;
     assert_ok(ndr_buffer_fill(queue, x, 0, sizeof host, &two, 1, NULL));
-    assert_ok(ndr_buffer_write(queue, x, 1, sizeof host - 2, host));
+    assert_ok(ndr_buffer_write(queue, x, 1, sizeof host - 2, host, NULL));
     void *mapped;
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 1, sizeof host - 1, &mapped));
     assert_memory_equal(mapped, host, sizeof host - 2);
     memset(mapped, 9, sizeof host - 1);
     assert_ok(put(y, 0, sizeof host, 3)); /* another launch meanwhile */
-    assert_ok(ndr_buffer_unmap(queue, x, mapped));
+    assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
     read_buffer(x, got, sizeof got);
     for (size_t i = 0; i < sizeof got; ++i) assert_int_equal(got[i], i == 0 ? 2 : 9);
     ndr_buffer_destroy(x);
@@ -661,7 +661,7 @@ static void leave_what_is_mapped(ndr_buffer *mapped)
     unsigned char *host;
     assert_ok(ndr_buffer_map(queue, mapped, NDR_MAP_READ_WRITE, 0, 4097, (void **)&host));
     if (device.shares_host_memory) host[4097] = 7;
-    const ndr_status status = ndr_buffer_unmap(queue, mapped, host);
+    const ndr_status status = ndr_buffer_unmap(queue, mapped, host, NULL);
     if (device.shares_host_memory)
         assert_refused(NDR_OUT_OF_BOUNDS, status, "ndr_buffer_unmap: while the buffer was mapped, the host or a launch",
                        "wrote past the end of the buffer (4097 bytes)", "byte 4097, 1 byte is changed");
@@ -893,7 +893,7 @@ static void test_check__refuses_what_was_destroyed(void **state)
     ndr_kernel *kernel = get("put");
     char host[64];
     ndr_buffer_destroy(buffer);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, host, NULL),
                    "ndr_buffer_read: buffer is a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, live, 0, buffer, 0, 1, NULL),
                    "a buffer that has been destroyed");
@@ -935,13 +935,13 @@ static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
     assert_ok(ndr_buffer_create_view(buffer, 0, 64, &view));
     assert_ok(ndr_prepare(kernel, &prepared, ndr_range_1d(1), buffer, (int64_t)0, 7u));
     ndr_buffer_destroy(buffer);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte, NULL),
                    "ndr_buffer_read: buffer is a buffer that has been destroyed");
     assert_refused(NDR_BAD_ARGUMENT, ndr_launch(queue, kernel, ndr_range_1d(1), buffer, (int64_t)0, 1u),
                    "kernel \"put\", argument 0 \"x\" (uchar*) is a buffer that has been destroyed");
     assert_int_equal(ndr_buffer_size(buffer), 0);
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
-    assert_ok(ndr_buffer_read(queue, view, 0, 1, &byte));
+    assert_ok(ndr_buffer_read(queue, view, 0, 1, &byte, NULL));
     assert_int_equal(byte, 7);
     ndr_prepared_destroy(prepared);
     ndr_buffer_destroy(view);
@@ -958,7 +958,7 @@ static void test_check__tells_another_context_from_destruction(void **state)
     assert_ok(ndr_buffer_create(other, 64, &buffer));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, put(buffer, 0, 1, 7),
                    "is a buffer of another context than the kernel's; create it in that one");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 1, &byte, NULL),
                    "queue and buffer belong to different contexts; create both in one");
     ndr_buffer_destroy(buffer);
     ndr_context_destroy(other);
@@ -1021,7 +1021,7 @@ static void test_check__refuses_what_is_no_handle(void **state)
     (void)state;
     float host[4] = { 0 };
     ndr_buffer *wrong = (ndr_buffer *)(void *)host;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, wrong, 0, 4, host),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, wrong, 0, 4, host, NULL),
                    "buffer is not a buffer: there is no handle at");
     assert_refused(NDR_BAD_ARGUMENT, put(wrong, 0, 1, 7), "argument 0 \"x\" (uchar*) is not a buffer");
     assert_refused(NDR_BAD_ARGUMENT, put((ndr_buffer *)(void *)queue, 0, 1, 7), "is a queue, not a buffer");

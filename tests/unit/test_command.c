@@ -210,8 +210,8 @@ static ndr_status barrier(scene *s, ndr_queue *on)
     return ndr_queue_barrier(on, NULL);
 }
 
-static ndr_status read(scene *s, ndr_queue *on) { return ndr_buffer_read(on, s->x, 0, BYTES, s->host); }
-static ndr_status write(scene *s, ndr_queue *on) { return ndr_buffer_write(on, s->x, 0, BYTES, zeros); }
+static ndr_status read(scene *s, ndr_queue *on) { return ndr_buffer_read(on, s->x, 0, BYTES, s->host, NULL); }
+static ndr_status write(scene *s, ndr_queue *on) { return ndr_buffer_write(on, s->x, 0, BYTES, zeros, NULL); }
 static ndr_status copy(scene *s, ndr_queue *on) { return ndr_buffer_copy(on, s->x, 0, s->z, 0, BYTES, NULL); }
 static ndr_status fill(scene *s, ndr_queue *on) { return ndr_buffer_fill(on, s->x, 0, BYTES, zeros, 4, NULL); }
 
@@ -227,32 +227,32 @@ static ndr_status fill_far(scene *s, ndr_queue *on)
 
 static const ndr_rect_desc rect = { .extent = { 2, { 2, 8 } }, .from.row_pitch_bytes = 16, .to.row_pitch_bytes = 16 };
 
-static ndr_status read_rect(scene *s, ndr_queue *on) { return ndr_buffer_read_rect(on, s->x, &rect, s->host); }
-static ndr_status write_rect(scene *s, ndr_queue *on) { return ndr_buffer_write_rect(on, s->x, &rect, zeros); }
+static ndr_status read_rect(scene *s, ndr_queue *on) { return ndr_buffer_read_rect(on, s->x, &rect, s->host, NULL); }
+static ndr_status write_rect(scene *s, ndr_queue *on) { return ndr_buffer_write_rect(on, s->x, &rect, zeros, NULL); }
 static ndr_status copy_rect(scene *s, ndr_queue *on) { return ndr_buffer_copy_rect(on, s->x, s->z, &rect, NULL); }
 
 static ndr_status map(scene *s, ndr_queue *on)
 {
     void *host;
     NDR_TRY(ndr_buffer_map(on, s->x, NDR_MAP_READ, 0, BYTES, &host));
-    return ndr_buffer_unmap(s->line, s->x, host);
+    return ndr_buffer_unmap(s->line, s->x, host, NULL);
 }
 
 static ndr_status unmap(scene *s, ndr_queue *on)
 {
-    NDR_TRY(ndr_buffer_unmap(on, s->y, s->mapped));
+    NDR_TRY(ndr_buffer_unmap(on, s->y, s->mapped, NULL));
     s->mapped = NULL;
     return NDR_OK;
 }
 
 static ndr_status read_image(scene *s, ndr_queue *on)
 {
-    return s->picture ? ndr_image_read(on, s->picture, NULL, s->host) : NDR_UNSUPPORTED;
+    return s->picture ? ndr_image_read(on, s->picture, NULL, s->host, NULL) : NDR_UNSUPPORTED;
 }
 
 static ndr_status write_image(scene *s, ndr_queue *on)
 {
-    return s->picture ? ndr_image_write(on, s->picture, NULL, zeros) : NDR_UNSUPPORTED;
+    return s->picture ? ndr_image_write(on, s->picture, NULL, zeros, NULL) : NDR_UNSUPPORTED;
 }
 
 static ndr_status fill_image(scene *s, ndr_queue *on)
@@ -272,19 +272,19 @@ static ndr_status map_image(scene *s, ndr_queue *on)
     ndr_mapped_part part;
     if (!s->picture) return NDR_UNSUPPORTED;
     NDR_TRY(ndr_image_map(on, s->picture, NDR_MAP_READ, NULL, &part));
-    return ndr_image_unmap(s->line, s->picture, part.host);
+    return ndr_image_unmap(s->line, s->picture, part.host, NULL);
 }
 
 static ndr_status map_shared(scene *s, ndr_queue *on)
 {
     if (!s->shared) return NDR_UNSUPPORTED;
-    NDR_TRY(ndr_shared_map(on, s->shared, NDR_MAP_READ, 0, BYTES));
-    return ndr_shared_unmap(s->line, s->shared, NULL);
+    NDR_TRY(ndr_shared_map(on, s->shared, NDR_MAP_READ, 0, BYTES, NULL));
+    return ndr_shared_unmap(s->line, s->shared, ndr_shared_pointer(s->shared), NULL);
 }
 
 static ndr_status write_shared(scene *s, ndr_queue *on)
 {
-    return s->shared ? ndr_shared_write(on, s->shared, 0, BYTES, zeros) : NDR_UNSUPPORTED;
+    return s->shared ? ndr_shared_write(on, s->shared, 0, BYTES, zeros, NULL) : NDR_UNSUPPORTED;
 }
 
 static ndr_status prefetch_shared(scene *s, ndr_queue *on)
@@ -725,7 +725,7 @@ typedef struct reader {
 static void *read_far(void *reader_)
 {
     reader *const r = reader_;
-    r->status = ndr_buffer_read(far.line, far.x, 0, sizeof(int32_t), far.host);
+    r->status = ndr_buffer_read(far.line, far.x, 0, sizeof(int32_t), far.host, NULL);
     note(&has_returned);
     return NULL;
 }
@@ -794,7 +794,7 @@ static void test_command__a_read_that_blocks_in_the_driver_has_no_lock(void **st
     ndr_thread_join(thread);
     assert_ok(r.status);
     assert_true(far.host[0] == 0 || far.host[0] == 1);
-    assert_ok(ndr_buffer_read(far.line, far.x, 0, sizeof(int32_t), far.host));
+    assert_ok(ndr_buffer_read(far.line, far.x, 0, sizeof(int32_t), far.host, NULL));
     assert_false(has_blocked); /* from the first user's event on */
     assert_int_equal(far.host[0], 1);
     ndr_cl.clEnqueueReadBuffer = pause_in_clEnqueueReadBuffer;
@@ -862,13 +862,13 @@ static void use_what_another_thread_maps(scene *s, mapper *m, bool is_same)
                        "overlaps an earlier one", "unmap the earlier one first");
     assert_ok(ndr_buffer_map(s->other, s->x, m->access, is_same ? m->offset : 0, 128, &host));
     assert_int_equal(*(int32_t *)host, 0);
-    assert_ok(ndr_buffer_unmap(s->other, s->x, host));
+    assert_ok(ndr_buffer_unmap(s->other, s->x, host, NULL));
     note(&may_go_on);
     assert_ok(ndr_event_complete(s->gate));
     ndr_thread_join(thread);
     assert_ok(m->status);
     assert_int_equal(*(int32_t *)m->host, 0);
-    assert_ok(ndr_buffer_unmap(s->line, s->x, m->host));
+    assert_ok(ndr_buffer_unmap(s->line, s->x, m->host, NULL));
     assert_ok(ndr_queue_finish(s->other));
 }
 
@@ -889,7 +889,7 @@ static void test_command__a_mapping_behind_an_event_holds_up_no_other(void **sta
 static void *map_shared_behind_the_gate(void *mapper_)
 {
     mapper *const m = mapper_;
-    m->status = ndr_shared_map(ndr_after(m->s->line, m->s->gate), m->s->shared, NDR_MAP_READ, 0, BYTES);
+    m->status = ndr_shared_map(ndr_after(m->s->line, m->s->gate), m->s->shared, NDR_MAP_READ, 0, BYTES, NULL);
     return NULL;
 }
 
@@ -907,14 +907,15 @@ static void test_command__a_mapping_of_shared_memory_holds_up_no_other(void **st
     pause_next(CALL_clWaitForEvents);
     assert_true(ndr_thread_start(&thread, map_shared_behind_the_gate, &m));
     assert_true(wait_until_inside());
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(s.other, s.shared, NDR_MAP_READ, 0, BYTES),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(s.other, s.shared, NDR_MAP_READ, 0, BYTES, NULL),
                    "another thread is mapping the allocation; map it when that thread has unmapped it");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(s.other, s.shared, NULL), "is not mapped; map it first");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(s.other, s.shared, ndr_shared_pointer(s.shared), NULL),
+                   "is not where this allocation is mapped");
     note(&may_go_on);
     assert_ok(ndr_event_complete(s.gate));
     ndr_thread_join(thread);
     assert_ok(m.status);
-    assert_ok(ndr_shared_unmap(s.line, s.shared, NULL));
+    assert_ok(ndr_shared_unmap(s.line, s.shared, ndr_shared_pointer(s.shared), NULL));
     close_scene(&s);
 }
 

@@ -274,7 +274,7 @@ static void test_context__destroyed_first_serves_what_was_made_of_it(void **stat
     ndr_context_destroy(made);
 
     assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(4), buffer));
-    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, x));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, x, NULL));
     assert_int_equal(x[3], 5);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(buffer);

@@ -128,7 +128,7 @@ static void test_event__outlives_queue_and_context(void **state)
     assert_ok(ndr_context_create(NULL, &other));
     assert_ok(ndr_queue_create(other, &(ndr_queue_desc){ .is_profiling = true }, &line));
     assert_ok(ndr_buffer_create(other, sizeof seven, &x));
-    assert_ok(ndr_buffer_write_async(line, x, 0, sizeof seven, &seven, &done));
+    assert_ok(ndr_buffer_write(line, x, 0, sizeof seven, &seven, &done));
     ndr_context_destroy(other);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(x);
@@ -164,10 +164,10 @@ static void test_event__of_a_transfer_completes(void **state)
     const int in[4] = { 1, 2, 3, 4 };
     int out[4] = { 0 };
     ndr_event *done[4];
-    assert_ok(ndr_buffer_write_async(queue, x, 0, sizeof in, in, &done[0]));
+    assert_ok(ndr_buffer_write(queue, x, 0, sizeof in, in, &done[0]));
     assert_ok(ndr_buffer_fill(queue, x, 8, 4, in, 4, &done[1]));
     assert_ok(ndr_buffer_copy(queue, x, 0, x, 12, 4, &done[2]));
-    assert_ok(ndr_buffer_read_async(queue, x, 0, sizeof out, out, &done[3]));
+    assert_ok(ndr_buffer_read(queue, x, 0, sizeof out, out, &done[3]));
     assert_ok(ndr_event_wait(done[3]));
     for (int i = 0; i < 4; ++i) {
         assert_complete_too(done[i]); /* the queue is in order, and the last one has ended */

@@ -150,7 +150,7 @@ static void fill_and_check(ndr_queue *line, ndr_buffer *x, size_t offset, size_t
     assert_ok(ndr_buffer_fill(line, x, 0, BYTES, &zero, 1, &cleared));
     assert_ok(ndr_buffer_fill(ndr_after(line, cleared), x, offset, size, pattern, pattern_bytes, NULL));
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(line, x, 0, sizeof got, got, NULL));
     for (size_t i = 0; i < BYTES; ++i)
         if (got[i] != (i >= offset && i < offset + size ? pattern[(i - offset) % pattern_bytes] : 0))
             fail_msg("byte %zu of a fill of %zu bytes from %zu by %zu is %d", i, size, offset, pattern_bytes, got[i]);

@@ -335,9 +335,9 @@ static ndr_status enqueue_on(ndr_queue *on, node *n, ndr_event **event)
     case PREPARED: return ndr_prepared_run(on, n->prepared, event);
     case COPY: return ndr_buffer_copy(on, x, byte_of(n->a), x, byte_of(n->index), bytes, event);
     case FILL: return ndr_buffer_fill(on, x, byte_of(n->index), bytes, &n->by, sizeof n->by, event);
-    case WRITE: return ndr_buffer_write_async(on, x, byte_of(n->index), bytes, n->sent, event);
-    case READ: return ndr_buffer_read_async(on, x, byte_of(n->a), bytes, n->got, event);
-    case READ_NOW: return ndr_buffer_read(on, x, byte_of(n->a), bytes, n->got);
+    case WRITE: return ndr_buffer_write(on, x, byte_of(n->index), bytes, n->sent, event);
+    case READ: return ndr_buffer_read(on, x, byte_of(n->a), bytes, n->got, event);
+    case READ_NOW: return ndr_buffer_read(on, x, byte_of(n->a), bytes, n->got, NULL);
     case MARK: return ndr_queue_mark(on, event);
     case BARRIER: return ndr_queue_barrier(on, event);
     case TASK: return ndr_host_task(on, run_task, n, event);
@@ -633,7 +633,7 @@ static void close_nodes(void)
 
 static void check_nodes(void)
 {
-    assert_ok(ndr_buffer_read(queue, x, 0, sizeof g.ints, g.ints));
+    assert_ok(ndr_buffer_read(queue, x, 0, sizeof g.ints, g.ints, NULL));
     for (unsigned i = 0; i < g.count; ++i) {
         check_status(&g.nodes[i]);
         check_values(&g.nodes[i]);

@@ -70,8 +70,8 @@ static void test_image__has_the_formats_that_are_listed(void **state)
                 for (size_t b = 0; b < bytes; ++b) written[b] = (unsigned char)(b * 7 % 97);
                 desc.format = formats[i];
                 ndr_image *image = image_of(desc);
-                assert_ok(ndr_image_write(queue, image, NULL, written));
-                assert_ok(ndr_image_read(queue, image, NULL, got));
+                assert_ok(ndr_image_write(queue, image, NULL, written, NULL));
+                assert_ok(ndr_image_read(queue, image, NULL, got, NULL));
                 if (memcmp(got, written, bytes) != 0)
                     fail_msg("type %zu: channels %d of type %d come back changed", t, (int)formats[i].channels,
                              (int)formats[i].type);
@@ -149,7 +149,7 @@ static void print_part(const ndr_range *size, const ndr_image_part *p)
 
 static void assert_model(ndr_image *image, const ndr_range *size, const ndr_image_part *p, const char *call)
 {
-    assert_ok(ndr_image_read(queue, image, NULL, got));
+    assert_ok(ndr_image_read(queue, image, NULL, got, NULL));
     if (memcmp(got, model, 4 * count_of(size)) == 0) return;
     print_part(size, p);
     fail_msg("%s left other elements than a plain loop", call);
@@ -161,9 +161,9 @@ static void transfer_randomly(ndr_image *image, const ndr_range *size)
     ndr_event *done;
     for (size_t i = 0; i < 8 * MOST; ++i) host[i] = got[i] = (uint32_t)random_bits(&seed);
     if (below(2)) {
-        assert_ok(ndr_image_write(queue, image, &p, host));
+        assert_ok(ndr_image_write(queue, image, &p, host, NULL));
     } else {
-        assert_ok(ndr_image_write_async(queue, image, &p, host, &done));
+        assert_ok(ndr_image_write(queue, image, &p, host, &done));
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
     }
@@ -172,9 +172,9 @@ static void transfer_randomly(ndr_image *image, const ndr_range *size)
     p = random_part(size, true);
     memcpy(got, host, sizeof got);
     if (below(2)) {
-        assert_ok(ndr_image_read(queue, image, &p, got));
+        assert_ok(ndr_image_read(queue, image, &p, got, NULL));
     } else {
-        assert_ok(ndr_image_read_async(queue, image, &p, got, &done));
+        assert_ok(ndr_image_read(queue, image, &p, got, &done));
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
     }
@@ -311,7 +311,7 @@ static void test_image__is_read_and_written_by_kernels(void **state)
               *out = image_of((ndr_image_desc){
                   .format = floats4, .size = ndr_range_2d(COLS, ROWS), .kernels = NDR_ACCESS_WRITE });
     assert_ok(ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(ROWS, COLS), in, out));
-    assert_ok(ndr_image_read(queue, out, NULL, to));
+    assert_ok(ndr_image_read(queue, out, NULL, to, NULL));
     for (int r = 0; r < ROWS; ++r)
         for (int c = 0; c < COLS; ++c)
             for (int i = 0; i < 4; ++i) assert_true(to[c][r][i] == 2 * from[r][c][i]);
@@ -435,32 +435,32 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
     memcpy(mapped, model, 4);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out),
                    "is an image over a buffer that the host has mapped");
-    assert_ok(ndr_buffer_unmap(queue, buffer, mapped));
+    assert_ok(ndr_buffer_unmap(queue, buffer, mapped, NULL));
     ndr_mapped_part part;
     const ndr_image_part middle = { .origin = { 7 }, .extent = ndr_range_1d(11) };
     assert_ok(ndr_image_map(queue, image, NDR_MAP_READ_WRITE, &middle, &part));
     assert_memory_equal(part.host, model + 7, 11 * sizeof model[0]);
     model[8] = 0x11223344;
     memcpy(part.host, model + 7, 11 * sizeof model[0]);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 4, got), "the host has the buffer mapped");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, buffer, 0, 4, got, NULL), "the host has the buffer mapped");
     ndr_mapped_part other = { NULL };
     const ndr_status overlapping = ndr_image_map(queue, image, NDR_MAP_READ, &middle, &other);
     assert_refused(NDR_BAD_ARGUMENT, overlapping, "the mapping of 44 bytes from byte 28 of the buffer overlaps an earlier one");
     assert_null(strstr(ndr_last_error(), "ndr_buffer_map"));
-    assert_ok(ndr_image_unmap(queue, image, part.host));
+    assert_ok(ndr_image_unmap(queue, image, part.host, NULL));
     read_buffer(buffer, got, 4 * N);
     assert_memory_equal(got, model, 4 * N);
     ndr_image *again;
     assert_ok(ndr_image_from_cl(context, ndr_image_cl(image), &again));
-    assert_ok(ndr_image_write(queue, again, &middle, model + 30));
+    assert_ok(ndr_image_write(queue, again, &middle, model + 30, NULL));
     memcpy(model + 7, model + 30, 11 * sizeof model[0]);
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, again, &middle, image, (const size_t[]){ 17 }, NULL),
                    "the two parts of the same image's buffer overlap");
     assert_ok(ndr_image_map(queue, again, NDR_MAP_READ, &middle, &part));
     assert_memory_equal(part.host, model + 7, 11 * sizeof model[0]);
-    assert_ok(ndr_image_unmap(queue, again, part.host));
+    assert_ok(ndr_image_unmap(queue, again, part.host, NULL));
     ndr_image_destroy(again);
-    assert_ok(ndr_image_read(queue, image, &middle, got));
+    assert_ok(ndr_image_read(queue, image, &middle, got, NULL));
     assert_memory_equal(got, model + 7, 11 * sizeof model[0]);
     ndr_buffer_destroy(buffer);
     assert_ok(ndr_launch(queue, kernel_of(source, "read"), ndr_range_1d(N), image, out)); /* it keeps the buffer */
@@ -551,7 +551,7 @@ static void check_form(const char *source, const char *name, const form_arg *giv
     ndr_kernel *kernel = kernel_of(source, name);
     for (size_t i = 0; i < count; ++i) args[i] = given[i].arg;
     assert_ok(ndr_launch_v(queue, kernel, &range, args, count, NULL));
-    assert_ok(ndr_image_read(queue, output, NULL, by_libndr));
+    assert_ok(ndr_image_read(queue, output, NULL, by_libndr, NULL));
     assert_ok(ndr_image_fill(queue, output, NULL, (const float[4]){ 0 }, NULL));
     cl_kernel cl = ndr_kernel_cl(kernel);
     for (size_t i = 0; i < count; ++i)
@@ -680,7 +680,7 @@ static void map_randomly(ndr_image *image, const ndr_range *size, ndr_map_access
     mapped_words = mapped.host;
     if (access != NDR_MAP_WRITE) for_each_element(size, &part, compare_mapped);
     if (access != NDR_MAP_READ) for_each_element(size, &part, write_mapped);
-    assert_ok(ndr_image_unmap(queue, image, mapped.host));
+    assert_ok(ndr_image_unmap(queue, image, mapped.host, NULL));
     assert_model(image, size, &part, "ndr_image_unmap");
 }
 
@@ -712,7 +712,7 @@ static void test_image__mapped_is_kept_from_the_device(void **state)
     ndr_mapped_part read, written;
     assert_ok(ndr_image_map(queue, image, NDR_MAP_READ, NULL, &read));
     assert_ok(ndr_launch(queue, turn, one, image, other));
-    assert_ok(ndr_image_read(queue, image, NULL, values));
+    assert_ok(ndr_image_read(queue, image, NULL, values, NULL));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, turn, one, other, image), "kernel \"turn\", argument 1 \"to\"",
                    "is an image that the host has mapped; unmap it first");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_fill(queue, image, NULL, values, NULL),
@@ -722,9 +722,9 @@ static void test_image__mapped_is_kept_from_the_device(void **state)
                    "is an image that the host has mapped");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, other, NULL, NULL),
                    "ndr_image_copy, from: the host has the image mapped");
-    assert_ok(ndr_image_unmap(queue, image, written.host));
+    assert_ok(ndr_image_unmap(queue, image, written.host, NULL));
     assert_ok(ndr_image_copy(queue, image, NULL, other, NULL, NULL));
-    if (read.host != written.host) assert_ok(ndr_image_unmap(queue, image, read.host));
+    if (read.host != written.host) assert_ok(ndr_image_unmap(queue, image, read.host, NULL));
     ndr_image_destroy(image); /* mapped on drivers that give both mappings one address: it is unmapped */
     ndr_image_destroy(other);
     assert_ok(ndr_queue_finish(queue));
@@ -754,12 +754,12 @@ static void test_image__refuses_maps_that_are_not_valid(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_map(queue, to_read, NDR_MAP_WRITE, NULL, &mapped),
                    "the image was created with read-only host access, so the host cannot write it");
     assert_null(mapped.host);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, model), "is not where this image is mapped",
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, model, NULL), "is not where this image is mapped",
                    "pass the address that ndr_image_map() returned");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, NULL), "is not where this image is mapped");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_unmap(queue, image, NULL, NULL), "is not where this image is mapped");
     assert_ok(ndr_image_map(queue, to_read, NDR_MAP_READ, NULL, &mapped));
     assert_memory_equal(mapped.host, model, 16);
-    assert_ok(ndr_image_unmap(queue, to_read, mapped.host));
+    assert_ok(ndr_image_unmap(queue, to_read, mapped.host, NULL));
     ndr_image_destroy(image);
     ndr_image_destroy(closed);
     ndr_image_destroy(to_read);
@@ -779,7 +779,7 @@ static void test_image__fills_and_copies_need_no_access_of_the_host(void **state
                       *to = image_of((ndr_image_desc){ .format = bytes4, .size = ndr_range_2d(3, 5) });
             assert_ok(ndr_image_fill(queue, from, NULL, (const uint32_t[]){ 1, 2, 3, 4 }, NULL));
             assert_ok(ndr_image_copy(queue, from, NULL, to, NULL, NULL));
-            assert_ok(ndr_image_read(queue, to, NULL, got));
+            assert_ok(ndr_image_read(queue, to, NULL, got, NULL));
             for (int i = 0; i < 15; ++i) assert_int_equal(got[i], 0x04030201);
             ndr_image_destroy(from);
             ndr_image_destroy(to);
@@ -833,7 +833,7 @@ static void test_image__for_read_write_parameters_needs_a_format_for_that(void *
     for (size_t i = 0; i < 60; ++i) (&values[0][0][0])[i] = (float)i;
     ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(3, 5), .contents = values });
     assert_ok(ndr_launch(queue, twice, ndr_range_2d(3, 5), image));
-    assert_ok(ndr_image_read(queue, image, NULL, out));
+    assert_ok(ndr_image_read(queue, image, NULL, out, NULL));
     for (size_t i = 0; i < 60; ++i) assert_true((&out[0][0][0])[i] == 2 * (float)i);
     image->is_read_write = false; /* as of a format that is not listed; drivers may list all for this use */
     assert_refused(NDR_UNSUPPORTED, ndr_launch(queue, twice, ndr_range_2d(3, 5), image),
@@ -895,7 +895,7 @@ static void test_image_from_cl__takes_each_type(void **state)
         assert_int_equal(references_of(cl), before);
         assert_ok(ndr_image_from_cl(context, cl, &image));
         for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u + t);
-        assert_ok(ndr_image_write(queue, image, NULL, model));
+        assert_ok(ndr_image_write(queue, image, NULL, model, NULL));
         assert_ok(ndr_launch(queue, kernel_of(kernels, names[t]), *size, image, sampler, out));
         read_buffer(out, got, 4 * count_of(size));
         assert_memory_equal(got, model, 4 * count_of(size));
@@ -922,7 +922,7 @@ static void test_image_from_cl__has_the_accesses_of_the_object(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), image, other),
                    "created write-only for kernels (ndr_image_desc.kernels), but this kernel reads it");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, image, NULL, host),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, image, NULL, host, NULL),
                    "with read-only host access, so the host cannot write it");
     assert_ok(ndr_launch(queue, kernel_of(kernels, "turn"), ndr_range_2d(3, 3), other, image));
     assert_ok(ndr_queue_finish(queue));
@@ -1043,23 +1043,26 @@ static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
                          flat = { .extent = ndr_range_1d(4) },
                          narrow = { .extent = ndr_range_2d(2, 4), .row_pitch_bytes = 15 },
                          ragged = { .row_pitch_bytes = 44, .plane_pitch_bytes = 44 * 7 + 4 };
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_read(queue, image, &wide, got),
-                   "ndr_image_read, dimension 1: origin 30 and extent 8 reach past the end of an image of 37 elements there");
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_write(queue, image, &tall, got), "ndr_image_write, dimension 0: origin 13");
+    assert_refused(
+        NDR_OUT_OF_BOUNDS, ndr_image_read(queue, image, &wide, got, NULL),
+        "ndr_image_read, dimension 1: origin 30 and extent 8 reach past the end of an image of 37 elements there");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_write(queue, image, &tall, got, NULL),
+                   "ndr_image_write, dimension 0: origin 13");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_fill(queue, image, &wide, got, NULL), "ndr_image_fill, dimension 1");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_image_copy(queue, image, NULL, image, (const size_t[]){ 0, 1 }, NULL),
                    "ndr_image_copy, to, dimension 1: origin 1 and extent 37");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &flat, got), "extent.dims is 1, but the image has 2");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &narrow, got),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &flat, got, NULL),
+                   "extent.dims is 1, but the image has 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, &narrow, got, NULL),
                    "dimension 1: 4 elements take 16 bytes, but row_pitch_bytes is 15");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host),
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_write(queue, deep, &ragged, host, NULL),
                    "plane_pitch_bytes is 312; it must be a multiple of row_pitch_bytes, 44");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, deep, NULL, NULL), "from has 2 dimensions, but to has 3; use images");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_copy(queue, image, NULL, floats, NULL, NULL),
                    "from has elements RGBA of U8, but to has RGBA of F32; use images of the same format");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, NULL, NULL), "host is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(NULL, image, NULL, got), "queue is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, NULL, NULL, got), "image is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, image, NULL, NULL, NULL), "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(NULL, image, NULL, got, NULL), "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_image_read(queue, NULL, NULL, got, NULL), "image is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_image_fill(queue, image, NULL, NULL, NULL), "value is NULL");
     ndr_image_destroy(image);
     ndr_image_destroy(deep);

@@ -305,7 +305,7 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
             out = buffer_of(5 * sizeof(int), NULL);
             ndr_buffer_destroy(before);
         }
-        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros));
+        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros, NULL));
         ndr_nd_range range = ndr_nd_range_1d(steps[i].n, steps[i].group);
         range.edge = NDR_EDGE_SPLIT;
         const pair of_step = { 5, (int)i };
@@ -349,11 +349,11 @@ static void test_launch__refuses_after_what_fits_what_does_not(void **state)
     void *mapped;
     assert_ok(ndr_buffer_map(queue, out, NDR_MAP_READ, 0, sizeof(int), &mapped));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, put, one, out, -1, 2.0f, -1LL), "mapped");
-    assert_ok(ndr_buffer_unmap(queue, out, mapped));
+    assert_ok(ndr_buffer_unmap(queue, out, mapped, NULL));
 
     const int seven = 7;
     int told;
-    assert_ok(ndr_buffer_write(queue, out, 0, sizeof seven, &seven));
+    assert_ok(ndr_buffer_write(queue, out, 0, sizeof seven, &seven, NULL));
     assert_ok(ndr_launch(queue, put, one, out, -1, 2.0f, -1LL)); /* no refused argument is held */
     read_buffer(out, &told, sizeof told);
     assert_int_equal(told, 0);
@@ -409,7 +409,7 @@ static void test_launch__runs_over_its_own_range_after_any_other(void **state)
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
         const cl_uint zeros[WORDS_OUT] = { 0 };
         cl_uint told[WORDS_OUT];
-        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros));
+        assert_ok(ndr_buffer_write(queue, out, 0, sizeof zeros, zeros, NULL));
         assert_ok(ndr_launch(queue, where, steps[i].range, out));
         read_buffer(out, told, sizeof told);
         for (int w = 0; w < WORDS_OUT; ++w) assert_int_equal(told[w], steps[i].out[w]);

@@ -125,7 +125,7 @@ static void test_limit__ends_with_the_work(void **state)
     ndr_event_destroy(done);
     launch(&w, x, 5);
     assert_ok(ndr_queue_finish_within(w.queue, UINT64_C(60000000000)));
-    assert_ok(ndr_buffer_read(w.queue, x, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(w.queue, x, 0, sizeof got, got, NULL));
     for (int i = 0; i < 3; ++i) assert_int_equal(got[i], 10);
     ndr_buffer_destroy(x);
     end(w);

@@ -226,7 +226,7 @@ static void test_context_from_cl__launches_and_lives_on_when_yours_is_released(v
     const ndr_kernel_desc desc = { .name = "add_one", .source = plain_kernels };
     assert_ok(ndr_kernel_get(ours, &desc, &add_one));
     assert_ok(ndr_launch(line, add_one, ndr_range_1d(1), buffer));
-    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, &x));
+    assert_ok(ndr_buffer_read(line, buffer, 0, sizeof x, &x, NULL));
     assert_int_equal(x, 42);
     ndr_buffer_destroy(buffer);
     ndr_queue_destroy(line);
@@ -583,7 +583,7 @@ static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, 64, &host)); /* libndr does not know how the kernel uses it */
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, 1.0f),
                    "kernel \"shift\", argument 0", "is a buffer that the host has mapped");
-    assert_ok(ndr_buffer_unmap(queue, x, host));
+    assert_ok(ndr_buffer_unmap(queue, x, host, NULL));
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(strange);
     ndr_context_destroy(other);

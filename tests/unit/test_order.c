@@ -54,12 +54,12 @@ static int close_all(void **state)
     return close_device(state);
 }
 
-static void clear(ndr_buffer *buffer) { assert_ok(ndr_buffer_write(queue, buffer, 0, BYTES, zeros)); }
+static void clear(ndr_buffer *buffer) { assert_ok(ndr_buffer_write(queue, buffer, 0, BYTES, zeros, NULL)); }
 
 static int32_t first_of(ndr_buffer *buffer)
 {
     int32_t first = -1;
-    assert_ok(ndr_buffer_read(queue, buffer, 0, sizeof first, &first));
+    assert_ok(ndr_buffer_read(queue, buffer, 0, sizeof first, &first, NULL));
     return first;
 }
 
@@ -120,20 +120,11 @@ static ndr_status launch_split(ndr_queue *on, ndr_event **event)
     return ndr_launch_event(on, add_to_matrix, event, range, x);
 }
 
-static ndr_status read_x(ndr_queue *on, ndr_event **event)
-{
-    return ndr_buffer_read_async(on, x, 0, BYTES, host, event);
-}
+static ndr_status read_x(ndr_queue *on, ndr_event **event) { return ndr_buffer_read(on, x, 0, BYTES, host, event); }
 
-static ndr_status read_nothing(ndr_queue *on, ndr_event **event)
-{
-    return ndr_buffer_read_async(on, x, 0, 0, host, event);
-}
+static ndr_status read_nothing(ndr_queue *on, ndr_event **event) { return ndr_buffer_read(on, x, 0, 0, host, event); }
 
-static ndr_status write_x(ndr_queue *on, ndr_event **event)
-{
-    return ndr_buffer_write_async(on, x, 0, BYTES, zeros, event);
-}
+static ndr_status write_x(ndr_queue *on, ndr_event **event) { return ndr_buffer_write(on, x, 0, BYTES, zeros, event); }
 
 static ndr_status fill_x(ndr_queue *on, ndr_event **event)
 {
@@ -145,7 +136,7 @@ static ndr_status copy_x(ndr_queue *on, ndr_event **event) { return ndr_buffer_c
 static ndr_status unmap_x(ndr_queue *on, ndr_event **event)
 {
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ, 0, BYTES, &mapped));
-    return ndr_buffer_unmap_event(on, x, mapped, event);
+    return ndr_buffer_unmap(on, x, mapped, event);
 }
 
 static ndr_status reduce(ndr_queue *on, ndr_event **event)
@@ -183,12 +174,12 @@ static ndr_status barrier(ndr_queue *on, ndr_event **event) { return ndr_queue_b
 /* Without images: a mark instead. */
 static ndr_status write_image(ndr_queue *on, ndr_event **event)
 {
-    return picture ? ndr_image_write_async(on, picture, NULL, zeros, event) : mark(on, event);
+    return picture ? ndr_image_write(on, picture, NULL, zeros, event) : mark(on, event);
 }
 
 static ndr_status read_image(ndr_queue *on, ndr_event **event)
 {
-    return picture ? ndr_image_read_async(on, picture, NULL, host, event) : mark(on, event);
+    return picture ? ndr_image_read(on, picture, NULL, host, event) : mark(on, event);
 }
 
 static ndr_status fill_image(ndr_queue *on, ndr_event **event)
@@ -292,16 +283,16 @@ static void test_order__blocking_calls_wait_and_fail_too(void **state)
     ndr_queue *line = new_queue();
     int32_t got = -1;
     assert_ok(ndr_launch_event(line, add_one, &done, ndr_range_1d(INTS), x));
-    assert_ok(ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 1);
     assert_ok(ndr_buffer_map(ndr_after(queue, done), x, NDR_MAP_READ_WRITE, 0, BYTES, &mapped));
-    assert_ok(ndr_buffer_unmap(queue, x, mapped));
-    assert_ok(ndr_buffer_write(ndr_after(line, done), x, 0, BYTES, zeros));
+    assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
+    assert_ok(ndr_buffer_write(ndr_after(line, done), x, 0, BYTES, zeros, NULL));
     ndr_event_destroy(done);
     assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &done, ndr_range_1d(INTS), x));
     assert_ok(ndr_event_fail(gate, NDR_LIMIT_EXCEEDED, "too many"));
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_event_wait(done), "because work before it did: too many");
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got),
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, &got, NULL),
                    "event 0 that the command waits for has failed, and nothing was enqueued: ", "too many");
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_map(ndr_after(queue, NULL, done), x, NDR_MAP_READ, 0, BYTES, &mapped),
                    "event 1 that the command waits for has failed");
@@ -464,7 +455,7 @@ static void run_diamond(ndr_queue *line, ndr_queue *other)
     assert_ok(ndr_launch_event(ndr_after(line, load), copy_ints, &left, ndr_range_1d(INTS), y, x));
     assert_ok(ndr_launch_event(ndr_after(other, load), copy_ints, &right, ndr_range_1d(INTS), z, x));
     assert_ok(ndr_launch_event(ndr_after(line, left, right), add_one, &join, ndr_range_1d(INTS), z));
-    assert_ok(ndr_buffer_read(ndr_after(other, join), z, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(ndr_after(other, join), z, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 2);
     ndr_event *const all[] = { load, left, right, join };
     for (size_t i = 0; i < 4; ++i) ndr_event_destroy(all[i]);
@@ -618,17 +609,17 @@ static void map_behind_an_unmapping(ndr_queue *line, follows how)
 {
     ndr_event *gate = new_gate(), *unmapped;
     int32_t *ints;
-    assert_ok(ndr_buffer_write(queue, x, 0, BYTES, zeros));
+    assert_ok(ndr_buffer_write(queue, x, 0, BYTES, zeros, NULL));
     assert_ok(ndr_buffer_map(queue, x, NDR_MAP_READ_WRITE, 0, BYTES, (void **)&ints));
     for (int i = 0; i < INTS; ++i) ints[i] = i + 1;
-    assert_ok(ndr_buffer_unmap_event(ndr_after(queue, gate), x, ints, &unmapped));
+    assert_ok(ndr_buffer_unmap(ndr_after(queue, gate), x, ints, &unmapped));
     gate_of_unmapping = gate;
     if (how == BY_BARRIER) assert_ok(ndr_queue_barrier(ndr_after(line, unmapped), NULL));
     assert_ok(ndr_buffer_map(ndr_after(line, how == BY_EVENT ? unmapped : NULL), x, NDR_MAP_READ_WRITE, 0, BYTES / 2,
                              (void **)&ints));
     assert_int_equal(was_open_when_mapped, !context->caps.info.shares_host_memory);
     for (int i = 0; i < INTS / 2; ++i) assert_int_equal(ints[i], i + 1);
-    assert_ok(ndr_buffer_unmap(line, x, ints));
+    assert_ok(ndr_buffer_unmap(line, x, ints, NULL));
     assert_ok(ndr_queue_finish(line));
     ndr_event_destroy(gate);
     ndr_event_destroy(unmapped);

@@ -238,7 +238,7 @@ static ndr_status run_file(ndr_context *of, const char *file, const char *option
     assert_ok(ndr_queue_create(of, NULL, &q));
     assert_ok(ndr_buffer_create(of, sizeof *written, &x));
     assert_ok(ndr_launch(q, k, ndr_range_1d(1), x));
-    assert_ok(ndr_buffer_read(q, x, 0, sizeof *written, written));
+    assert_ok(ndr_buffer_read(q, x, 0, sizeof *written, written, NULL));
     ndr_buffer_destroy(x);
     ndr_queue_destroy(q);
     return NDR_OK;

@@ -180,7 +180,7 @@ static void test_prepared__outlives_the_context_handle(void **state)
     assert_ok(ndr_prepare(k, &prepared, ndr_range_1d(1), seen, 3));
     ndr_context_destroy(other);
     assert_ok(ndr_prepared_run(line, prepared, NULL));
-    assert_ok(ndr_buffer_read(line, seen, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(line, seen, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 3);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(seen);
@@ -264,7 +264,7 @@ static void test_prepared__is_refused_while_the_host_has_a_buffer_mapped(void **
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_run(queue, prepared, &event),
                    "kernel \"plain\", argument 0 \"seen\" (int*) is a buffer that the host has mapped; unmap it first");
     assert_ptr_equal(event, &state);
-    assert_ok(ndr_buffer_unmap(queue, seen, host));
+    assert_ok(ndr_buffer_unmap(queue, seen, host, NULL));
     run(prepared);
     assert_int_equal(first_of(seen), 1);
     ndr_prepared_destroy(prepared);

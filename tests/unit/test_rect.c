@@ -119,25 +119,25 @@ static void try_rect(const ndr_rect_desc *d, ndr_buffer *from, ndr_buffer *to)
 {
     ndr_event *done;
     for (size_t i = 0; i < LARGEST; ++i) target[i] = 0;
-    assert_ok(ndr_buffer_write(queue, to, 0, LARGEST, target));
+    assert_ok(ndr_buffer_write(queue, to, 0, LARGEST, target, NULL));
     model_copy(d, source, target);
     assert_ok(ndr_buffer_copy_rect(queue, from, to, d, NULL));
     assert_target(to, d, "ndr_buffer_copy_rect");
     memset(got, 0, LARGEST);
-    assert_ok(ndr_buffer_write(queue, to, 0, LARGEST, got));
+    assert_ok(ndr_buffer_write(queue, to, 0, LARGEST, got, NULL));
     if (below(2)) {
-        assert_ok(ndr_buffer_write_rect(queue, to, d, source));
+        assert_ok(ndr_buffer_write_rect(queue, to, d, source, NULL));
     } else {
-        assert_ok(ndr_buffer_write_rect_async(queue, to, d, source, &done));
+        assert_ok(ndr_buffer_write_rect(queue, to, d, source, &done));
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
     }
     assert_target(to, d, "ndr_buffer_write_rect");
     memset(got, 0, LARGEST);
     if (below(2)) {
-        assert_ok(ndr_buffer_read_rect(queue, from, d, got));
+        assert_ok(ndr_buffer_read_rect(queue, from, d, got, NULL));
     } else {
-        assert_ok(ndr_buffer_read_rect_async(queue, from, d, got, &done));
+        assert_ok(ndr_buffer_read_rect(queue, from, d, got, &done));
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
     }
@@ -178,7 +178,7 @@ static void try_within(const ndr_rect_desc *d, ndr_buffer *buffer, ndr_buffer *v
     whole.to.offset_bytes += shift;
     const bool is_shared = model_overlap(&whole, LARGEST);
     memcpy(target, source, LARGEST);
-    assert_ok(ndr_buffer_write(queue, buffer, 0, LARGEST, source));
+    assert_ok(ndr_buffer_write(queue, buffer, 0, LARGEST, source, NULL));
     const ndr_status status = ndr_buffer_copy_rect(queue, buffer, view, d, NULL);
     if (status == NDR_OK) model_copy(&whole, source, target);
     else if (!strstr(ndr_last_error(), "overlap")) fail_for(d, ndr_last_error());
@@ -264,8 +264,8 @@ static void test_rect__without_elements_does_nothing(void **state)
         assert_ok(ndr_buffer_copy_rect(queue, buffer, buffer, &d, &done));
         assert_ok(ndr_event_wait(done));
         ndr_event_destroy(done);
-        assert_ok(ndr_buffer_write_rect(queue, buffer, &d, NULL));
-        assert_ok(ndr_buffer_read_rect_async(queue, buffer, &d, NULL, NULL));
+        assert_ok(ndr_buffer_write_rect(queue, buffer, &d, NULL, NULL));
+        assert_ok(ndr_buffer_read_rect(queue, buffer, &d, NULL, NULL));
     }
     read_buffer(buffer, got, sizeof wanted);
     assert_memory_equal(got, wanted, sizeof wanted);
@@ -320,8 +320,8 @@ static void test_rect__refuses_what_does_not_fit_by_dimension(void **state)
     assert_refused(NDR_OUT_OF_BOUNDS,
                    copy_part((ndr_rect_desc){ { 2, { huge, 1 } }, 4, { .row_pitch_bytes = huge }, dense }), "dimension 0");
     const ndr_rect_desc on_host = { ndr_range_2d(3, 4), 4, dense, { .row_pitch_bytes = huge } };
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read_rect(queue, small, &on_host, got), "ndr_buffer_read_rect, to",
-                   "exceed the host's address space");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read_rect(queue, small, &on_host, got, NULL),
+                   "ndr_buffer_read_rect, to", "exceed the host's address space");
     ndr_buffer_destroy(small);
 }
 
@@ -337,20 +337,21 @@ static void test_rect__refuses_other_mistakes(void **state)
     assert_ok(ndr_buffer_create(other, 100, &theirs));
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, small, &d, NULL), "extent.dims is 4; make it 1, 2");
     d.extent.dims = 0;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, small, &d, got), "extent.dims is 0");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, small, &d, got, NULL), "extent.dims is 0");
     d.extent = ndr_range_1d(4);
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, small, NULL, NULL), "desc is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(NULL, small, small, &d, NULL), "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, NULL, small, &d, NULL), "from: buffer is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, NULL, &d, NULL), "to: buffer is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, small, theirs, &d, NULL), "different contexts");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, NULL, &d, got), "ndr_buffer_write_rect: buffer is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, small, &d, NULL), "host is NULL");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect_async(queue, small, &d, NULL, NULL), "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, NULL, &d, got, NULL),
+                   "ndr_buffer_write_rect: buffer is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read_rect(queue, small, &d, NULL, NULL), "host is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, small, &d, NULL, NULL), "host is NULL");
     assert_ok(ndr_buffer_map(queue, small, NDR_MAP_READ, 0, 4, &host));
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, small, &d, got), "mapped; unmap it first");
-    assert_ok(ndr_buffer_read_rect(queue, small, &d, got));
-    assert_ok(ndr_buffer_unmap(queue, small, host));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write_rect(queue, small, &d, got, NULL), "mapped; unmap it first");
+    assert_ok(ndr_buffer_read_rect(queue, small, &d, got, NULL));
+    assert_ok(ndr_buffer_unmap(queue, small, host, NULL));
     ndr_buffer_destroy(theirs);
     ndr_context_destroy(other);
     ndr_buffer_destroy(small);

@@ -56,11 +56,11 @@ static ndr_shared *shared_of(int kind, size_t size_bytes)
 
 static int *map(ndr_shared *shared, ndr_map_access access)
 {
-    assert_ok(ndr_shared_map(queue, shared, access, 0, ndr_shared_size(shared)));
+    assert_ok(ndr_shared_map(queue, shared, access, 0, ndr_shared_size(shared), NULL));
     return ndr_shared_pointer(shared);
 }
 
-static void unmap(ndr_shared *shared) { assert_ok(ndr_shared_unmap(queue, shared, NULL)); }
+static void unmap(ndr_shared *shared) { assert_ok(ndr_shared_unmap(queue, shared, ndr_shared_pointer(shared), NULL)); }
 
 /* 0, 1, 2, ... */
 static ndr_shared *counting(int kind, size_t count)
@@ -68,7 +68,7 @@ static ndr_shared *counting(int kind, size_t count)
     static int ints[N];
     for (size_t i = 0; i < count; ++i) ints[i] = (int)i;
     ndr_shared *made = shared_of(kind, count * sizeof(int));
-    assert_ok(ndr_shared_write(queue, made, 0, count * sizeof(int), ints));
+    assert_ok(ndr_shared_write(queue, made, 0, count * sizeof(int), ints, NULL));
     return made;
 }
 
@@ -136,7 +136,7 @@ static void test_shared__its_pointers_are_arguments(void **state)
             assert_ok(ndr_launch(queue, add, ndr_range_1d(n), x, 100));
             assert_ok(ndr_launch(queue, add, ndr_range_1d(n - middle), ndr_shared_at(x, start + middle), 1000));
             assert_ok(ndr_shared_prefetch(queue, x, 0, n * sizeof(int), NULL));
-            assert_ok(ndr_shared_read(queue, x, 0, n * sizeof(int), got));
+            assert_ok(ndr_shared_read(queue, x, 0, n * sizeof(int), got, NULL));
             for (size_t i = 0; i < n; ++i) assert_int_equal(got[i], i + 100 + (i >= middle ? 1000 : 0));
             ndr_shared_destroy(x);
         }
@@ -158,7 +158,7 @@ static void test_shared__alternates_with_buffers(void **state)
             assert_ok(ndr_launch(queue, add, ndr_range_1d(1), x, 2));
             assert_ok(ndr_launch(queue, add, ndr_range_1d(1), y, 1));
         }
-        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, &got));
+        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, &got, NULL));
         assert_int_equal(got, 6);
         ndr_shared_destroy(x);
         const int before = in_buffer < 0 ? 0 : in_buffer;
@@ -204,7 +204,7 @@ static void test_shared__wrong_arguments_are_refused(void **state)
                    "kernel \"add\": args is NULL, but arg_count is 2");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_create(context, (ndr_shared_kind)9, 1, &foreign),
                    "ndr_shared_create: kind is 9, not an ndr_shared_kind");
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 12, 8, start), "at most 4 fit there");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 12, 8, start, NULL), "at most 4 fit there");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_copy(queue, x, 0, foreign, 0, 1, NULL), "ndr_shared_copy, to",
                    "different contexts");
     ndr_shared_destroy(foreign);
@@ -287,7 +287,7 @@ static void test_shared__kernels_follow_pointers_in_structs(void **state)
         ndr_shared *x = counting(kind, 3);
         const box b = { (uintptr_t)ndr_shared_pointer(x), 50 };
         assert_ok(ndr_launch(queue, open, ndr_range_1d(3), ndr_struct(box, b), ndr_reaches(x)));
-        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, got));
+        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, got, NULL));
         for (int i = 0; i < 3; ++i) assert_int_equal(got[i], 50 + i);
         ndr_shared_destroy(x);
     }
@@ -318,9 +318,9 @@ static void test_shared__prepared_launches_keep_it(void **state)
                        "argument 0 \"x\" (int*) is a shared allocation in this prepared launch",
                        "prepare another launch");
         assert_ok(ndr_prepared_run(queue, by_argument, NULL));
-        assert_ok(ndr_shared_read(queue, out, 0, sizeof got, got));
+        assert_ok(ndr_shared_read(queue, out, 0, sizeof got, got, NULL));
         for (int i = 0; i < 2; ++i) assert_int_equal(got[i], 11 + i);
-        assert_ok(ndr_shared_read(queue, y, 0, sizeof got, got));
+        assert_ok(ndr_shared_read(queue, y, 0, sizeof got, got, NULL));
         for (int i = 0; i < 2; ++i) assert_int_equal(got[i], 1 + i);
         ndr_prepared_destroy(copy);
         ndr_prepared_destroy(by_argument);
@@ -351,22 +351,62 @@ static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **stat
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_run(queue, prepared, NULL), "host has mapped");
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches(x)),
                        "the host has the allocation of ndr_reaches()", "mapped");
-        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_write(queue, x, 0, sizeof got, &got), "ndr_shared_write: ", "mapped");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_write(queue, x, 0, sizeof got, &got, NULL),
+                       "ndr_shared_write: ", "mapped");
         assert_refused(NDR_BAD_ARGUMENT, ndr_shared_prefetch(queue, x, 0, 4, NULL), "mapped");
-        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 4), "mapped already");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 4, NULL), "mapped already");
         assert_ok(ndr_launch(queue, copy, one, y, x));
-        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, &got));
+        assert_ok(ndr_shared_read(queue, x, 0, sizeof got, &got, NULL));
         unmap(x);
         map(x, NDR_MAP_READ_WRITE);
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy, one, y, x), "argument 1 \"from\"", "mapped");
         unmap(x);
         assert_ok(ndr_prepared_run(queue, prepared, NULL));
-        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, NULL), "ndr_shared_unmap: ", "is not mapped; map it first");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, ndr_shared_pointer(x), NULL), "ndr_shared_unmap: ",
+                       "is not where this allocation is mapped; pass the address that ndr_shared_map() returned");
         map(y, NDR_MAP_WRITE); /* destroyed while it is mapped */
         ndr_prepared_destroy(prepared);
         ndr_shared_destroy(x);
         ndr_shared_destroy(y);
     }
+}
+
+static void test_shared__a_mapping_is_named_by_its_address(void **state)
+{
+    (void)state;
+    skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
+    ndr_shared *x = counting(NDR_SHARED_ANY, 8);
+    int *host = NULL, got = 0;
+    assert_ok(ndr_shared_map(queue, x, NDR_MAP_READ_WRITE, 3 * sizeof(int), sizeof(int), (void **)&host));
+    assert_ptr_equal(host, (int *)ndr_shared_pointer(x) + 3);
+    *host = 33;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, ndr_shared_pointer(x), NULL), "is not where");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_unmap(queue, x, NULL, NULL), "is not where");
+    assert_ok(ndr_shared_unmap(queue, x, host, NULL));
+    assert_ok(ndr_shared_read(queue, x, 3 * sizeof(int), sizeof(int), &got, NULL));
+    assert_int_equal(got, 33);
+    ndr_shared_destroy(x);
+}
+
+/* Behind an event that has not ended, so that a call that waits would not return. */
+static void test_shared__transfers_with_an_event_do_not_wait(void **state)
+{
+    (void)state;
+    skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
+    ndr_shared *x = shared_of(NDR_SHARED_ANY, sizeof(int));
+    const int seven = 7;
+    int got = 0;
+    ndr_event *gate, *written, *read;
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_shared_write(ndr_after(queue, gate), x, 0, sizeof seven, &seven, &written));
+    assert_ok(ndr_shared_read(ndr_after(queue, written), x, 0, sizeof got, &got, &read));
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_event_wait(read));
+    assert_int_equal(got, 7);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(written);
+    ndr_event_destroy(read);
+    ndr_shared_destroy(x);
 }
 
 static void test_shared__wrong_spans_are_refused(void **state)
@@ -379,14 +419,15 @@ static void test_shared__wrong_spans_are_refused(void **state)
     assert_non_null(ndr_shared_pointer(none));
     assert_int_equal(ndr_shared_size(none), 0);
     assert_null(ndr_shared_pointer(NULL));
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_map(queue, x, NDR_MAP_READ, 9, 8), "8 bytes from byte 9",
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_map(queue, x, NDR_MAP_READ, 9, 8, NULL), "8 bytes from byte 9",
                    "allocation of 16 bytes");
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 17, 0, host), "from byte 17");
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_write(queue, x, 1, SIZE_MAX, host), "from byte 1");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_read(queue, x, 17, 0, host, NULL), "from byte 17");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_write(queue, x, 1, SIZE_MAX, host, NULL), "from byte 1");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_prefetch(queue, none, 0, 1, NULL), "allocation of 0 bytes");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 0), "0 bytes");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, (ndr_map_access)0, 0, 1), "0 is not an ndr_map_access");
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_write(queue, x, 0, 1, NULL), "host is NULL, but size_bytes is 1");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 0, NULL), "0 bytes");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, (ndr_map_access)0, 0, 1, NULL),
+                   "0 is not an ndr_map_access");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_write(queue, x, 0, 1, NULL, NULL), "host is NULL, but size_bytes is 1");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_copy(queue, x, 0, x, 7, 8, NULL), "8 bytes from byte 0 and to byte 7",
                    "overlap");
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_create(context, (ndr_shared_kind)6, 1, &none), "kind is 6");
@@ -394,7 +435,7 @@ static void test_shared__wrong_spans_are_refused(void **state)
     assert_ok(ndr_shared_copy(queue, x, 0, x, 8, 8, &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
-    assert_ok(ndr_shared_write(queue, none, 0, 0, NULL));
+    assert_ok(ndr_shared_write(queue, none, 0, 0, NULL, NULL));
     ndr_shared_destroy(x);
     ndr_shared_destroy(none);
 }
@@ -404,7 +445,7 @@ static void test_shared__device_memory_is_not_mapped(void **state)
     (void)state;
     skip_without(has(NDR_SHARED_DEVICE), "the device has no shared memory of the kind DEVICE");
     ndr_shared *x = shared_of(NDR_SHARED_DEVICE, 16);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 16), "NDR_SHARED_DEVICE",
+    assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 16, NULL), "NDR_SHARED_DEVICE",
                    "ndr_shared_read()");
     ndr_shared_destroy(x);
 }
@@ -421,7 +462,7 @@ static void test_shared__copies_between_all_kinds(void **state)
             if (!has(from) || !has(to)) continue;
             ndr_shared *x = counting(from, N), *y = counting(to, N);
             assert_ok(ndr_shared_copy(queue, x, 4, y, 400, 100 * sizeof(int), NULL));
-            assert_ok(ndr_shared_read(queue, y, 0, sizeof got, got));
+            assert_ok(ndr_shared_read(queue, y, 0, sizeof got, got, NULL));
             for (int i = 0; i < N; ++i) assert_int_equal(got[i], i >= 100 && i < 200 ? i - 99 : i);
             ndr_shared_destroy(x);
             ndr_shared_destroy(y);
@@ -448,7 +489,7 @@ static void test_shared__commands_wait_for_events(void **state)
         assert_ok(ndr_event_get_state(copied, &reached));
         assert_int_not_equal(reached, NDR_EVENT_COMPLETE);
         assert_ok(ndr_event_complete(gate));
-        assert_ok(ndr_shared_read(ndr_after(queue, copied), y, 0, sizeof got, &got));
+        assert_ok(ndr_shared_read(ndr_after(queue, copied), y, 0, sizeof got, &got, NULL));
         assert_int_equal(got, 5);
         ndr_event_destroy(gate);
         ndr_event_destroy(copied);
@@ -504,10 +545,7 @@ static void test_shared__destroying_waits_for_its_users(void **state)
 }
 
 /* A launch needs only the counts of mappings: a map that waits must not hold it up. */
-static ndr_status map_later(void *given)
-{
-    return ndr_shared_map(queue, given, NDR_MAP_READ, 0, 4);
-}
+static ndr_status map_later(void *given) { return ndr_shared_map(queue, given, NDR_MAP_READ, 0, 4, NULL); }
 
 static void test_shared__a_map_that_waits_blocks_no_launch(void **state)
 {
@@ -550,8 +588,8 @@ static void test_shared__its_commands_are_traced(void **state)
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_OFF }, &made));
     assert_ok(ndr_queue_create(made, NULL, &line));
     assert_ok(ndr_shared_create(made, NDR_SHARED_COARSE, 64, &x));
-    assert_ok(ndr_shared_map(line, x, NDR_MAP_WRITE, 0, 64));
-    assert_ok(ndr_shared_unmap(line, x, NULL));
+    assert_ok(ndr_shared_map(line, x, NDR_MAP_WRITE, 0, 64, NULL));
+    assert_ok(ndr_shared_unmap(line, x, ndr_shared_pointer(x), NULL));
     assert_ok(ndr_shared_copy(line, x, 0, x, 32, 32, NULL));
     ndr_shared_destroy(x);
     ndr_queue_destroy(line);
@@ -578,7 +616,7 @@ static void test_shared__guard_zones_find_writes_outside(void **state)
         ndr_shared *x = NULL;
         unsigned fresh = 0;
         assert_ok(ndr_shared_create(made, (ndr_shared_kind)kind, 40, &x));
-        assert_ok(ndr_shared_read(line, x, 36, sizeof fresh, &fresh));
+        assert_ok(ndr_shared_read(line, x, 36, sizeof fresh, &fresh, NULL));
         assert_int_equal(fresh, 0xfff0bad1);
         const ndr_range one = ndr_range_1d(1);
         assert_ok(ndr_launch(line, put, one, x, (int64_t)9));
@@ -592,13 +630,13 @@ static void test_shared__guard_zones_find_writes_outside(void **state)
                        ndr_launch(line, open, ndr_range_1d(11), ndr_struct(box, b), ndr_reaches(x)),
                        "kernel \"open_box\"", "not among its arguments", "(40 bytes)");
         if (info_of((ndr_shared_kind)kind).is_host_accessible) {
-            assert_ok(ndr_shared_map(line, x, NDR_MAP_READ_WRITE, 0, 40));
+            assert_ok(ndr_shared_map(line, x, NDR_MAP_READ_WRITE, 0, 40, NULL));
             ((volatile int *)ndr_shared_pointer(x))[10] = 1;
-            assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_unmap(line, x, NULL),
+            assert_refused(NDR_OUT_OF_BOUNDS, ndr_shared_unmap(line, x, ndr_shared_pointer(x), NULL),
                            "ndr_shared_unmap: while the allocation was mapped", "past the end of the allocation");
         }
         ndr_shared_destroy(x);
-        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_read(line, x, 0, 4, &fresh), "destroyed");
+        assert_refused(NDR_BAD_ARGUMENT, ndr_shared_read(line, x, 0, 4, &fresh, NULL), "destroyed");
         assert_refused(NDR_BAD_ARGUMENT, ndr_launch(line, put, one, x, (int64_t)0), "destroyed");
     }
     ndr_queue_destroy(line);
@@ -619,6 +657,8 @@ int main(void)
         cmocka_unit_test(test_shared__kernels_follow_pointers_in_structs),
         cmocka_unit_test(test_shared__prepared_launches_keep_it),
         cmocka_unit_test(test_shared__a_mapped_allocation_is_not_used_by_commands),
+        cmocka_unit_test(test_shared__a_mapping_is_named_by_its_address),
+        cmocka_unit_test(test_shared__transfers_with_an_event_do_not_wait),
         cmocka_unit_test(test_shared__wrong_spans_are_refused),
         cmocka_unit_test(test_shared__device_memory_is_not_mapped),
         cmocka_unit_test(test_shared__copies_between_all_kinds),

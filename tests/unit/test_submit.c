@@ -23,46 +23,37 @@ static ndr_status submit_kernel(ndr_submission *s)
     return ndr_submit_kernel(s, kernel->cl, kernel->name, 1, offset, global, local);
 }
 
-static ndr_status submit_marker(ndr_submission *s)
+static const cl_int pattern = 3;
+static ndr_transfer transfers[] = {
+    [NDR_WORK_MARKER] = { .work = NDR_WORK_MARKER },
+    [NDR_WORK_NO_OP] = { .work = NDR_WORK_NO_OP },
+    [NDR_WORK_READ] = { .work = NDR_WORK_READ, .extent = { BYTES, 1, 1 }, .target = host },
+    [NDR_WORK_WRITE] = { .work = NDR_WORK_WRITE, .extent = { BYTES, 1, 1 }, .source = host },
+    [NDR_WORK_COPY] = { .work = NDR_WORK_COPY, .extent = { BYTES, 1, 1 } },
+    [NDR_WORK_FILL] = { .work = NDR_WORK_FILL, .extent = { BYTES, 1, 1 }, .source = &pattern, .pattern_bytes = 4 },
+    [NDR_WORK_MAP] = { .work = NDR_WORK_MAP, .extent = { BYTES, 1, 1 }, .flags = CL_MAP_READ, .mapped = &mapped },
+    [NDR_WORK_UNMAP] = { .work = NDR_WORK_UNMAP },
+};
+
+static ndr_status submit_work(ndr_submission *s, ndr_work work)
 {
-    return ndr_submit_marker(s);
+    ndr_transfer *t = &transfers[work];
+    t->from.cl = work == NDR_WORK_MAP || work == NDR_WORK_UNMAP ? to->cl : from->cl;
+    t->to.cl = work == NDR_WORK_NO_OP ? unused->cl : to->cl;
+    if (work == NDR_WORK_UNMAP) t->target = mapped;
+    return ndr_submit(s, t);
 }
 
-static ndr_status submit_nothing(ndr_submission *s)
-{
-    return ndr_submit_no_op(s, unused->cl, 0);
-}
-
-static ndr_status submit_read(ndr_submission *s)
-{
-    return ndr_submit_read(s, from->cl, 0, BYTES, host);
-}
-
-static ndr_status submit_write(ndr_submission *s)
-{
-    return ndr_submit_write(s, to->cl, 0, BYTES, host);
-}
-
-static ndr_status submit_copy(ndr_submission *s)
-{
-    return ndr_submit_copy(s, from->cl, 0, to->cl, 0, BYTES);
-}
-
-static ndr_status submit_fill(ndr_submission *s)
-{
-    static const cl_int pattern = 3;
-    return ndr_submit_fill(s, to->cl, &pattern, sizeof pattern, 0, BYTES);
-}
-
-static ndr_status submit_map(ndr_submission *s)
-{
-    return ndr_submit_map(s, to->cl, CL_MAP_READ, 0, BYTES, &mapped);
-}
-
-static ndr_status submit_unmap(ndr_submission *s)
-{
-    return ndr_submit_unmap(s, to->cl, mapped);
-}
+#define SUBMIT(name, work) \
+    static ndr_status submit_##name(ndr_submission *s) { return submit_work(s, NDR_WORK_##work); }
+SUBMIT(marker, MARKER)
+SUBMIT(nothing, NO_OP)
+SUBMIT(read, READ)
+SUBMIT(write, WRITE)
+SUBMIT(copy, COPY)
+SUBMIT(fill, FILL)
+SUBMIT(map, MAP)
+SUBMIT(unmap, UNMAP)
 
 static const struct {
     call call;
@@ -128,14 +119,16 @@ static void test_submit__needs_neither_list_nor_event(void **state)
 {
     (void)state;
     static const cl_int zeros[INTS];
-    assert_ok(ndr_submit_write(&(ndr_submission){ .queue = queue->cl }, to->cl, 0, BYTES, zeros));
+    ndr_transfer t = { .work = NDR_WORK_WRITE, .to.cl = to->cl, .extent = { BYTES, 1, 1 }, .source = zeros };
+    assert_ok(ndr_submit(&(ndr_submission){ .queue = queue->cl }, &t));
     for (size_t i = 0; i < COMMANDS; ++i) {
         assert_ok(commands[i].submit(&(ndr_submission){ .queue = queue->cl }));
         if (commands[i].submit == submit_map) assert_int_equal(clFinish(queue->cl), CL_SUCCESS); /* to get a pointer */
     }
     assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     cl_int got[INTS];
-    assert_ok(ndr_submit_read(&(ndr_submission){ .queue = queue->cl }, to->cl, 0, BYTES, got));
+    t = (ndr_transfer){ .work = NDR_WORK_READ, .from.cl = to->cl, .extent = { BYTES, 1, 1 }, .target = got };
+    assert_ok(ndr_submit(&(ndr_submission){ .queue = queue->cl }, &t));
     assert_int_equal(clFinish(queue->cl), CL_SUCCESS);
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 3); /* the fill came last */
 }

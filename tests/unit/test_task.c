@@ -48,9 +48,9 @@ static ndr_status add_ten(void *work_)
     ndr_queue *own;
     w->thread = pthread_self();
     ndr_status status = ndr_queue_create(context, NULL, &own);
-    if (status == NDR_OK) status = ndr_buffer_read(own, w->x, 0, sizeof w->seen, &w->seen);
+    if (status == NDR_OK) status = ndr_buffer_read(own, w->x, 0, sizeof w->seen, &w->seen, NULL);
     const int32_t sum = w->seen + 10;
-    if (status == NDR_OK) status = ndr_buffer_write(own, w->x, 0, sizeof sum, &sum);
+    if (status == NDR_OK) status = ndr_buffer_write(own, w->x, 0, sizeof sum, &sum, NULL);
     ndr_queue_destroy(own);
     count_call();
     return status;
@@ -59,7 +59,7 @@ static ndr_status add_ten(void *work_)
 static int32_t first_of(ndr_buffer *x)
 {
     int32_t first = -1;
-    assert_ok(ndr_buffer_read(queue, x, 0, sizeof first, &first));
+    assert_ok(ndr_buffer_read(queue, x, 0, sizeof first, &first, NULL));
     return first;
 }
 

@@ -310,7 +310,7 @@ static void write(worker *w)
     place p = choose_place(w, c, NULL);
     const part at = any_part(w);
     for (size_t i = 0; i < at.n; ++i) c->model[at.first + i] = (int32_t)random_bits(&w->random);
-    TRY(ndr_buffer_write(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, c->model + at.first));
+    TRY(ndr_buffer_write(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, c->model + at.first, NULL));
     end(w, c);
 }
 
@@ -320,7 +320,7 @@ static void read_and_compare(worker *w)
     place p = choose_place(w, c, NULL);
     const part at = any_part(w);
     int32_t got[MOST_INTS];
-    TRY(ndr_buffer_read(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, got));
+    TRY(ndr_buffer_read(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, got, NULL));
     expect_ints(w, got, c->model + at.first, at.n, "a read");
     end(w, c);
 }
@@ -333,7 +333,7 @@ static void write_without_waiting(worker *w)
     const part at = any_part(w);
     ndr_event *event;
     for (size_t i = 0; i < at.n; ++i) c->model[at.first + i] = c->sent[i] = (int32_t)random_bits(&w->random);
-    TRY(ndr_buffer_write_async(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, c->sent, &event));
+    TRY(ndr_buffer_write(AT(p), c->buffer, byte_of(c, at.first), at.n * 4, c->sent, &event));
     go_on(w, c, p.queue, event);
     c->is_sending = true;
 }
@@ -344,7 +344,7 @@ static void read_without_waiting(worker *w)
     if (c->is_receiving) sync(w, c);
     place p = choose_place(w, c, NULL);
     ndr_event *event;
-    TRY(ndr_buffer_read_async(AT(p), c->buffer, byte_of(c, 0), slice_ints * 4, c->got, &event));
+    TRY(ndr_buffer_read(AT(p), c->buffer, byte_of(c, 0), slice_ints * 4, c->got, &event));
     go_on(w, c, p.queue, event);
     memcpy(c->expected, c->model, slice_ints * 4);
     c->is_receiving = true;
@@ -439,8 +439,8 @@ static void map(worker *w)
     end(w, &w->a);
     for (size_t i = 0; i < at.n; ++i) w->a.model[at.first + i] = mapped[i] = (int32_t)random_bits(&w->random);
     p = choose_place(w, &w->a, NULL);
-    if (is_in_order(p.queue) && flip(w)) TRY(ndr_buffer_unmap(AT(p), w->view, mapped));
-    else TRY(ndr_buffer_unmap_event(AT(p), w->view, mapped, &event));
+    if (is_in_order(p.queue) && flip(w)) TRY(ndr_buffer_unmap(AT(p), w->view, mapped, NULL));
+    else TRY(ndr_buffer_unmap(AT(p), w->view, mapped, &event));
     go_on(w, &w->a, p.queue, event);
 }
 
@@ -611,7 +611,7 @@ static void reduce(worker *w)
     go_on(w, c, p.queue, event);
     int32_t got = 0;
     p = choose_place(w, c, NULL);
-    TRY(ndr_buffer_read(AT(p), results, w->index * sizeof got, sizeof got, &got));
+    TRY(ndr_buffer_read(AT(p), results, w->index * sizeof got, sizeof got, &got, NULL));
     expect_ints(w, &got, &expected, 1, is_sum ? "a sum" : "a maximum");
     end(w, c);
 }
@@ -633,7 +633,7 @@ static void multiply(worker *w)
     float host[MATRICES] = { 0 };
     const size_t first = w->index * MATRICES;
     for (size_t i = 0; i < M * K + K * N; ++i) host[i] = (float)below(w, 64);
-    TRY(ndr_buffer_write(AT(p), matrices, first * sizeof(float), sizeof host, host));
+    TRY(ndr_buffer_write(AT(p), matrices, first * sizeof(float), sizeof host, host, NULL));
     end(w, c);
     p = choose_place(w, c, NULL);
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .a = { matrices, first, M, K, 0 },
@@ -644,7 +644,7 @@ static void multiply(worker *w)
     go_on(w, c, p.queue, event);
     p = choose_place(w, c, NULL);
     float got[M * N];
-    TRY(ndr_buffer_read(AT(p), matrices, (first + M * K + K * N) * sizeof(float), sizeof got, got));
+    TRY(ndr_buffer_read(AT(p), matrices, (first + M * K + K * N) * sizeof(float), sizeof got, got, NULL));
     end(w, c);
     expect_product(w, host, host + M * K, got);
 }
@@ -819,7 +819,7 @@ static void check_slices(worker *w)
     int32_t got[MOST_INTS];
     read_buffer(w->view, got, slice_ints * 4);
     assert_memory_equal(got, w->a.model, slice_ints * 4);
-    assert_ok(ndr_buffer_read(queue, whole, byte_of(&w->b, 0), slice_ints * 4, got));
+    assert_ok(ndr_buffer_read(queue, whole, byte_of(&w->b, 0), slice_ints * 4, got, NULL));
     assert_memory_equal(got, w->b.model, slice_ints * 4);
 }
 

@@ -42,7 +42,7 @@ static void do_known_work(void)
     assert_ok(ndr_event_wait_within(copied, UINT64_C(1000000000000)));
     ndr_event_destroy(copied);
     assert_ok(ndr_queue_finish(line));
-    assert_ok(ndr_buffer_read(line, y, 0, BYTES, host));
+    assert_ok(ndr_buffer_read(line, y, 0, BYTES, host, NULL));
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(host[i], LAUNCHES);
     ndr_buffer_destroy(x);
     ndr_buffer_destroy(y);
@@ -147,11 +147,11 @@ static void test_trace__numbers_queues_and_contexts(void **state)
     close_traced();
     check_row("marker", 3);
     read_slices("queues.json", "");
-    assert_int_equal(count_slices("transfer", "marker"), 3);
+    assert_int_equal(count_slices("order", "marker"), 3);
     assert_int_equal(count_slices("wait", "wait"), 3);
     size_t rows = 0, groups = 0;
     for (const slice *a = slices; a < slices + slice_count; ++a) {
-        bool is_new_row = strcmp(a->category, "transfer") == 0, is_new_group = is_new_row;
+        bool is_new_row = strcmp(a->category, "order") == 0, is_new_group = is_new_row;
         for (const slice *b = slices; b < a; ++b) {
             if (b->group == a->group) is_new_group = false;
             if (b->group == a->group && b->row == a->row) is_new_row = false;
@@ -172,10 +172,13 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
     const size_t at[3] = { 0 }, extent[3] = { 12, 3, 1 };
     cl_event done;
     assert_ok(ndr_buffer_create_from(traced, BYTES, host, &x));
-    const ndr_cl_rect_side side = { .cl = x->cl, .pitch = { 16, 64 } };
+    const ndr_cl_side side = { .cl = x->cl, .pitch = { 16, 64 } };
     assert_memory_equal(side.origin, at, sizeof at);
-    assert_ok(ndr_submit_write_rect(&(ndr_submission){ .queue = line->cl }, &side, &side, extent, host));
-    assert_ok(ndr_submit_read_rect(&(ndr_submission){ .queue = line->cl, .done = &done }, &side, &side, extent, host));
+    ndr_transfer t = { .work = NDR_WORK_WRITE_RECT, .from = side, .to = side, .source = host, .target = host };
+    memcpy(t.extent, extent, sizeof extent);
+    assert_ok(ndr_submit(&(ndr_submission){ .queue = line->cl }, &t));
+    t.work = NDR_WORK_READ_RECT;
+    assert_ok(ndr_submit(&(ndr_submission){ .queue = line->cl, .done = &done }, &t));
     assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     ndr_buffer_destroy(x);
@@ -201,12 +204,12 @@ static void test_trace__tells_the_bytes_of_images(void **state)
     const ndr_image_part part = { .extent = ndr_range_2d(2, 3) };
     assert_ok(ndr_image_create(traced, &desc, &from));
     assert_ok(ndr_image_create(traced, &desc, &to));
-    assert_ok(ndr_image_write(line, from, NULL, values));
+    assert_ok(ndr_image_write(line, from, NULL, values, NULL));
     assert_ok(ndr_image_fill(line, to, NULL, values, NULL));
     assert_ok(ndr_image_copy(line, from, &part, to, NULL, NULL));
-    assert_ok(ndr_image_read(line, to, &part, values));
+    assert_ok(ndr_image_read(line, to, &part, values, NULL));
     assert_ok(ndr_image_map(line, to, NDR_MAP_READ, &part, &mapped));
-    assert_ok(ndr_image_unmap(line, to, mapped.host));
+    assert_ok(ndr_image_unmap(line, to, mapped.host, NULL));
     ndr_image_destroy(from);
     ndr_image_destroy(to);
     close_traced();
@@ -228,13 +231,13 @@ static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
     assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "spin", .source = plain_kernels }, &spin));
     assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
     assert_ok(ndr_launch(line, spin, ndr_nd_range_1d(ITEMS, 1), x, quick() ? 100 : 1000000));
-    for (int i = 0; i < MARKS; ++i) assert_ok(ndr_submit_marker(&(ndr_submission){ .queue = line->cl }));
+    for (int i = 0; i < MARKS; ++i) assert_ok(ndr_submit(&(ndr_submission){ .queue = line->cl }, &ndr_marker));
     ndr_buffer_destroy(x);
     close_traced();
     check_row("spin", 1);
     check_row("marker", MARKS);
     read_slices("unfinished.json", "");
-    assert_int_equal(count_slices("transfer", "marker"), MARKS);
+    assert_int_equal(count_slices("order", "marker"), MARKS);
 }
 
 /* ---- regions and operations ---- */
@@ -449,7 +452,7 @@ static void test_trace__is_started_by_the_environment(void **state)
         close_traced();
         snprintf(path, sizeof path, "process-%ld.json", (long)getpid());
         read_slices(path, "");
-        assert_int_equal(count_slices("transfer", "marker"), round);
+        assert_int_equal(count_slices("order", "marker"), round);
     }
     assert_int_equal(remove(path), 0);
     traced = NULL;
@@ -515,7 +518,8 @@ static void test_trace__keeps_a_limited_number_of_commands(void **state)
     assert_int_equal(error, CL_SUCCESS);
     const ndr_wait_list waits = { 1, &gate };
     for (int i = 0; i < LIMIT + OVER; ++i)
-        assert_ok(ndr_submit_marker(&(ndr_submission){ .queue = line->cl, .waits = i == 0 ? waits : (ndr_wait_list){ 0 } }));
+        assert_ok(ndr_submit(
+            &(ndr_submission){ .queue = line->cl, .waits = i == 0 ? waits : (ndr_wait_list){ 0 } }, &ndr_marker));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_ok(ndr_queue_finish(line));
     clReleaseEvent(gate);
@@ -562,7 +566,7 @@ static void test_trace__is_valid_after_a_kill(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     close(ready[0]), close(ready[1]);
     read_slices("killed.json", "]");
-    assert_true(count_slices("transfer", "marker") > 1000);
+    assert_true(count_slices("order", "marker") > 1000);
     assert_true(count_slices("wait", "finish") > 20);
 }
 
@@ -685,7 +689,7 @@ static void test_trace__ignores_a_child_made_by_fork(void **state)
     ndr_event_destroy(mark);
     close_traced();
     read_slices("fork.json", "");
-    assert_int_equal(count_slices("transfer", "marker"), 1);
+    assert_int_equal(count_slices("order", "marker"), 1);
     check_row("marker", 1);
 }
 

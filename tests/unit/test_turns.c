@@ -68,7 +68,7 @@ static ndr_status map(scene *s)
 {
     void *host;
     NDR_TRY(ndr_buffer_map(s->other, s->x, NDR_MAP_WRITE, 0, BYTES, &host));
-    return ndr_buffer_unmap(s->other, s->x, host);
+    return ndr_buffer_unmap(s->other, s->x, host, NULL);
 }
 
 static ndr_status report(scene *s)
@@ -299,7 +299,7 @@ static void test_turns__a_host_task_needs_no_workspace_that_is_lent(void **state
     ndr_cl.clSetKernelArg = real_set;
     assert_null(task_scene);
     assert_ok(status);
-    assert_ok(ndr_buffer_read(s.line, out, 0, sizeof got, &got));
+    assert_ok(ndr_buffer_read(s.line, out, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 4);
     ndr_buffer_destroy(ones);
     ndr_buffer_destroy(out);

@@ -66,7 +66,7 @@ static void test_view__of_a_view_is_one_of_the_buffer(void **state)
     ndr_buffer *outer = view_of(whole, 2 * align, 5 * align), *inner = view_of(outer, 3 * align, align + 7);
     assert_holds(inner, wanted + 5 * align, align + 7);
     memset(wanted + 5 * align, 0xee, align);
-    assert_ok(ndr_buffer_write(queue, inner, 0, align, wanted + 5 * align));
+    assert_ok(ndr_buffer_write(queue, inner, 0, align, wanted + 5 * align, NULL));
     assert_holds(whole, wanted, 8 * align);
     ndr_buffer_destroy(whole);
     ndr_buffer_destroy(outer);
@@ -132,11 +132,11 @@ static void test_view__is_an_argument_of_launches(void **state)
     ndr_buffer *whole = buffer_of(align + 2 * (sizeof wanted + align), NULL);
     const size_t second = (align + sizeof wanted + align - 1) / align * align;
     ndr_buffer *from = view_of(whole, align, sizeof wanted), *to = view_of(whole, second, sizeof wanted);
-    assert_ok(ndr_buffer_write(queue, whole, align, sizeof wanted, wanted));
-    assert_ok(ndr_buffer_write(queue, whole, second, sizeof none, none));
+    assert_ok(ndr_buffer_write(queue, whole, align, sizeof wanted, wanted, NULL));
+    assert_ok(ndr_buffer_write(queue, whole, second, sizeof none, none, NULL));
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "copy_ints"), ndr_range_1d(N), to, from));
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(N), from));
-    assert_ok(ndr_buffer_read(queue, whole, second, sizeof none, none));
+    assert_ok(ndr_buffer_read(queue, whole, second, sizeof none, none, NULL));
     assert_memory_equal(none, wanted, sizeof wanted);
     for (int i = 0; i < N; ++i) ++wanted[i];
     assert_holds(from, wanted, sizeof wanted);
@@ -154,14 +154,14 @@ static void test_view__is_an_operand_of_operations(void **state)
     const size_t output = (sizeof ones + align - 1) / align * align;
     ndr_buffer *whole = buffer_of(output + align, NULL);
     ndr_buffer *input = view_of(whole, 0, sizeof ones), *sum = view_of(whole, output, sizeof(int));
-    assert_ok(ndr_buffer_write(queue, input, 0, sizeof ones, ones));
+    assert_ok(ndr_buffer_write(queue, input, 0, sizeof ones, ones, NULL));
     const ndr_reduce_desc desc = {
         .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { input, 0 }, .count = N, .output = { sum, 0 }
     };
     int got, wanted = 0;
     for (int i = 0; i < N; ++i) wanted += ones[i];
     assert_ok(ndr_reduce(queue, &desc, NULL));
-    assert_ok(ndr_buffer_read(queue, whole, output, sizeof got, &got));
+    assert_ok(ndr_buffer_read(queue, whole, output, sizeof got, &got, NULL));
     assert_int_equal(got, wanted);
     ndr_buffer_destroy(whole);
     ndr_buffer_destroy(input);
@@ -206,7 +206,7 @@ static void test_view__over_host_memory_shows_there_when_mapped(void **state)
     assert_ok(ndr_buffer_map(queue, view, NDR_MAP_READ, 0, align, &mapped));
     assert_ptr_equal(mapped, host + align);
     assert_memory_equal(mapped, &seven, sizeof seven);
-    assert_ok(ndr_buffer_unmap(queue, view, mapped));
+    assert_ok(ndr_buffer_unmap(queue, view, mapped, NULL));
     ndr_buffer_destroy(source);
     ndr_buffer_destroy(over);
     ndr_buffer_destroy(view);
@@ -283,12 +283,12 @@ static void test_view__mapped_keeps_the_device_from_its_bytes(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(1), view), why);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(1), whole), why);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(1), around), why);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, whole, 0, 1, &byte), why);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, around, 0, 1, &byte), why);
-    assert_ok(ndr_buffer_write(queue, apart, 0, 1, &byte));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, whole, 0, 1, &byte, NULL), why);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, around, 0, 1, &byte, NULL), why);
+    assert_ok(ndr_buffer_write(queue, apart, 0, 1, &byte, NULL));
     wanted[2 * align] = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, whole, host), "is not where this buffer is mapped");
-    assert_ok(ndr_buffer_unmap(queue, view, host));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, whole, host, NULL), "is not where this buffer is mapped");
+    assert_ok(ndr_buffer_unmap(queue, view, host, NULL));
     assert_ok(ndr_queue_finish(queue));
     assert_holds(whole, wanted, 4 * align);
     ndr_buffer_destroy(view);
@@ -309,7 +309,7 @@ static void test_view__is_kept_from_the_device_by_a_mapping_of_its_buffer(void *
     assert_ok(ndr_buffer_map(queue, whole, NDR_MAP_READ, align - 1, align, &host));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add_one, ndr_range_1d(1), low), "mapped");
     assert_ok(ndr_launch(queue, copy_ints, ndr_range_1d(1), high, low)); /* both only read it */
-    assert_ok(ndr_buffer_unmap(queue, whole, host));
+    assert_ok(ndr_buffer_unmap(queue, whole, host, NULL));
     assert_ok(ndr_launch(queue, add_one, ndr_range_1d(1), low));
     ndr_buffer_destroy(low);
     ndr_buffer_destroy(high);
@@ -328,7 +328,7 @@ static void test_view__destroyed_while_mapped_is_unmapped(void **state)
     assert_ok(ndr_buffer_map(queue, other, NDR_MAP_READ, 0, 8, &kept));
     ndr_buffer_destroy(view);
     assert_memory_equal(kept, wanted + align, 8);
-    assert_ok(ndr_buffer_unmap(queue, other, kept));
+    assert_ok(ndr_buffer_unmap(queue, other, kept, NULL));
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(1), whole));
     ndr_buffer_destroy(whole);
     ndr_buffer_destroy(other);
@@ -349,9 +349,9 @@ static void test_view__is_destroyed_while_its_buffer_is_used(void **state)
         ndr_buffer_destroy(view);
     }
     int32_t got;
-    assert_ok(ndr_buffer_read(queue, whole, (size_t)rounds % 4 * align, 4, &got));
+    assert_ok(ndr_buffer_read(queue, whole, (size_t)rounds % 4 * align, 4, &got, NULL));
     assert_int_equal(got, rounds);
-    assert_ok(ndr_buffer_read(queue, whole, (size_t)(rounds + 1) % 4 * align, 4, &got));
+    assert_ok(ndr_buffer_read(queue, whole, (size_t)(rounds + 1) % 4 * align, 4, &got, NULL));
     assert_int_equal(got, -rounds);
     ndr_buffer_destroy(whole);
 }
@@ -450,7 +450,7 @@ static void do_something(uint64_t *seed, const modelled *views, unsigned char *m
         assert_memory_equal(host, model + a.at + from, size);
         memset(host, value, size / 2);
         memset(model + a.at + from, value, size / 2);
-        assert_ok(ndr_buffer_unmap(queue, a.buffer, host));
+        assert_ok(ndr_buffer_unmap(queue, a.buffer, host, NULL));
     }
 }
 

@@ -227,12 +227,12 @@ static void watch_wait(const waiting *w, int which, unsigned pending)
     ndr_cl.clEnqueueReadBuffer = read_and_wait;
     const ndr_status status = which == 0   ? ndr_event_wait(done)
                               : which == 1 ? ndr_queue_finish(w->queue)
-                                           : ndr_buffer_read(w->queue, buffer, 0, sizeof x, x);
+                                           : ndr_buffer_read(w->queue, buffer, 0, sizeof x, x, NULL);
     ndr_cl = real;
     assert_ok(status);
     assert_true(seen.waited);
     ndr_event_destroy(done);
-    assert_ok(ndr_buffer_read(w->queue, buffer, 0, sizeof x, x));
+    assert_ok(ndr_buffer_read(w->queue, buffer, 0, sizeof x, x, NULL));
     for (int i = 0; i < 3; ++i) assert_int_equal(x[i], i + 2);
     ndr_buffer_destroy(buffer);
 }
@@ -337,20 +337,20 @@ static void check_results(bool wait_sleeps, int64_t spin_ns)
     assert_ok(ndr_buffer_create(w.context, sizeof host, &x));
     for (int times = 0; times < 8; ++times) {
         for (int i = 0; i < N; ++i) host[i] = 10 * i;
-        assert_ok(ndr_buffer_write(w.queue, x, 0, sizeof host, host));
+        assert_ok(ndr_buffer_write(w.queue, x, 0, sizeof host, host, NULL));
         memset(host, -1, sizeof host); /* the write has already read it */
         launch(&w, x, times);
         if (times % 2) assert_ok(ndr_queue_finish(w.queue));
-        assert_ok(ndr_buffer_read(w.queue, x, 0, sizeof host, host));
+        assert_ok(ndr_buffer_read(w.queue, x, 0, sizeof host, host, NULL));
         for (int i = 0; i < N; ++i) assert_int_equal(host[i], 10 * i + times);
         launch(&w, x, 1);
         int *mapped;
         assert_ok(ndr_buffer_map(w.queue, x, NDR_MAP_READ, 0, sizeof host, (void **)&mapped));
         for (int i = 0; i < N; ++i) assert_int_equal(mapped[i], 10 * i + times + 1);
-        assert_ok(ndr_buffer_unmap(w.queue, x, mapped));
+        assert_ok(ndr_buffer_unmap(w.queue, x, mapped, NULL));
     }
-    assert_ok(ndr_buffer_read(w.queue, x, 0, 0, host));
-    assert_ok(ndr_buffer_write(w.queue, x, 0, 0, host));
+    assert_ok(ndr_buffer_read(w.queue, x, 0, 0, host, NULL));
+    assert_ok(ndr_buffer_write(w.queue, x, 0, 0, host, NULL));
     ndr_buffer_destroy(x);
     end(w);
 }

@@ -118,7 +118,7 @@ static void check_functions(const element_type *type, const char *order, const c
         if (wrong[i]) print_error("with %s, item %d: functions %#x\n", options, i, wrong[i]);
         assert_int_equal(wrong[i], 0);
     }
-    assert_ok(ndr_buffer_read(queue, all, 0, type->size, &total));
+    assert_ok(ndr_buffer_read(queue, all, 0, type->size, &total, NULL));
     assert_true(value_of(type, &total) == ITEMS);
     ndr_buffer_destroy(own);
     ndr_buffer_destroy(all);

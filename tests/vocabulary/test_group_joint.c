@@ -51,7 +51,7 @@ static void check_int_reductions(const char *options)
             if (is_too_long(size, counts[c])) continue;
             assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(size, size), in, (uint64_t)counts[c], 500,
                                  ndr_local(int, MOST), result));
-            assert_ok(ndr_buffer_read(queue, result, 0, 2 * size * sizeof(int32_t), out));
+            assert_ok(ndr_buffer_read(queue, result, 0, 2 * size * sizeof(int32_t), out, NULL));
             int32_t sum = 0;
             for (size_t i = 0; i < counts[c]; ++i) sum += x[i];
             for (size_t i = 0; i < size; ++i) {
@@ -128,7 +128,7 @@ static void test_joint_predicates__look_at_every_element(void **state)
             if (trial == 2 || trial == 5) x[COUNT - 1] = (int16_t)(256 - x[COUNT - 1]);
             const uint64_t n = trial == 6 ? 0 : COUNT;
             static const uint32_t wanted[] = { 4, 1, 1, 3, 1, 1, 6 }; /* any, all << 1, none << 2 */
-            assert_ok(ndr_buffer_write(queue, in, 0, sizeof x, x));
+            assert_ok(ndr_buffer_write(queue, in, 0, sizeof x, x, NULL));
             assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(SIZE, SIZE), in, n, ndr_local(short, COUNT), result));
             read_buffer(result, out, sizeof out);
             for (int i = 0; i < SIZE; ++i) assert_int_equal(out[i], wanted[trial]);

@@ -65,7 +65,7 @@ static void check_int_sums(ndr_kernel *kernel, const ndr_nd_range *range, size_t
     assert_ok(ndr_launch(queue, kernel, *range, in, 1000, result));
     assert_ok(ndr_queue_finish(queue));
     for (int row = 0; row < ROWS; ++row)
-        assert_ok(ndr_buffer_read(queue, result, sizeof out[0] * (size_t)row, items * sizeof x[0], out[row]));
+        assert_ok(ndr_buffer_read(queue, result, sizeof out[0] * (size_t)row, items * sizeof x[0], out[row], NULL));
     for (size_t first = 0; first < items; first += local)
         check_int_group(x, 1000, out, first, items - first < local ? items - first : local);
     ndr_buffer_destroy(in);

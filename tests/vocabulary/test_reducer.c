@@ -279,9 +279,9 @@ static void check_places(ndr_range range, const size_t offset[3], ndr_queue *on,
         if (i % 3 == 0) count += 1 + range.dims;
         for (unsigned d = range.dims; d-- > 0 && ++id[d] == range.size[d];) id[d] = 0;
     }
-    assert_ok(ndr_buffer_read(on, results, 0, sizeof got, got));
+    assert_ok(ndr_buffer_read(on, results, 0, sizeof got, got, NULL));
     memcpy(&got_count, (char *)got + 4, 4);
-    if (n) assert_ok(ndr_buffer_read(on, visits, 0, 4 * n, seen));
+    if (n) assert_ok(ndr_buffer_read(on, visits, 0, 4 * n, seen, NULL));
     if (got[2] != sum || got_count != count)
         print_error("%u dimensions, %zu x %zu x %zu\n", range.dims, range.size[0], range.size[1], range.size[2]);
     assert_int_equal(got[2], sum);
@@ -406,7 +406,7 @@ static void test_reducer__shares_workspaces_with_operations_and_a_failed_launch(
                                       .output = { sums[0], round * EACH + 7 } };
         assert_ok(ndr_reduce(queue, &all, NULL));
     }
-    for (size_t q = 0; q < 2; ++q) assert_ok(ndr_buffer_read(on[q], sums[q], 0, sizeof got[q], got[q]));
+    for (size_t q = 0; q < 2; ++q) assert_ok(ndr_buffer_read(on[q], sums[q], 0, sizeof got[q], got[q], NULL));
     for (size_t round = 0; round < ROUNDS; ++round) {
         for (size_t q = 0; q < 2; ++q) assert_int_equal((uint32_t)got[q][round][0], sum);
         for (size_t q = 0; q < 2; ++q) assert_memory_equal(got[q][round], got[0][0], 7 * sizeof got[0][0][0]);
@@ -424,7 +424,7 @@ static void run_and_compare(ndr_queue *on, ndr_prepared *prepared, ndr_buffer *r
     int32_t got[7];
     ndr_event *done;
     assert_ok(ndr_prepared_run(on, prepared, &done));
-    assert_ok(ndr_buffer_read(ndr_after(queue, done), results, at * sizeof *got, sizeof got, got));
+    assert_ok(ndr_buffer_read(ndr_after(queue, done), results, at * sizeof *got, sizeof got, got, NULL));
     assert_memory_equal(got, wanted, sizeof got);
     ndr_event_destroy(done);
 }
@@ -493,7 +493,7 @@ static void test_reducer__of_a_prepared_launch_is_set_or_refused(void **state)
     void *host;
     assert_ok(ndr_buffer_map(queue, results, NDR_MAP_READ, 0, 4, &host));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_run(queue, prepared, NULL), "\"a\"", "mapped");
-    assert_ok(ndr_buffer_unmap(queue, results, host));
+    assert_ok(ndr_buffer_unmap(queue, results, host, NULL));
     ndr_buffer_destroy(input); /* the launch has what it needs */
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
     read_buffer(results, got, sizeof got);
@@ -649,7 +649,7 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     void *host;
     assert_ok(ndr_buffer_map(queue, r, NDR_MAP_READ, 0, 12, &host));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, least, most), "mapped");
-    assert_ok(ndr_buffer_unmap(queue, r, host));
+    assert_ok(ndr_buffer_unmap(queue, r, host, NULL));
     read_buffer(r, now, sizeof now);
     assert_memory_equal(now, old, sizeof now);
     ndr_buffer_destroy(r);

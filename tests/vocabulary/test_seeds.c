@@ -132,7 +132,7 @@ static void check_product(const product *p)
                   p->expected[0], (double)p->c[0], worst);
     assert_true(worst <= 1e-5);
     for (size_t i = 0; i < p->n * p->n; ++i) p->c[i] = NAN;
-    assert_ok(ndr_buffer_write(queue, p->out, 0, p->n * p->n * sizeof *p->c, p->c)); /* for the next launch */
+    assert_ok(ndr_buffer_write(queue, p->out, 0, p->n * p->n * sizeof *p->c, p->c, NULL)); /* for the next launch */
 }
 
 static void end_product(product *p)

@@ -140,7 +140,7 @@ static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, prod
     p->got = malloc(bytes);
     if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
     NDR_TRY(ndr_op_run_variant(variant, &(ndr_order){ .queue = queue }, &p->request, NULL));
-    NDR_TRY(ndr_buffer_read(queue, p->request.c.buffer, 0, bytes, p->got));
+    NDR_TRY(ndr_buffer_read(queue, p->request.c.buffer, 0, bytes, p->got, NULL));
     *is_right = is_right_everywhere(p);
     return NDR_OK;
 }

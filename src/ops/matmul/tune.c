@@ -72,7 +72,7 @@ static ndr_status check(ndr_queue *queue, const void *request, bool *is_right)
     void *c = malloc(bytes_of(&r->c));
     double *b_w = calloc(r->depth, sizeof *b_w);
     ndr_status status =
-        c && b_w ? ndr_buffer_read(queue, r->c.buffer, 0, bytes_of(&r->c), c)
+        c && b_w ? ndr_buffer_read(queue, r->c.buffer, 0, bytes_of(&r->c), c, NULL)
                  : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_tune: no memory for %zu bytes of c", bytes_of(&r->c));
     if (status == NDR_OK) *is_right = is_product(r, c, b_w);
     if (status == NDR_OK) status = ndr_buffer_fill(queue, r->c.buffer, 0, bytes_of(&r->c), &nan, sizeof nan, NULL);

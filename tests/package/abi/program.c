@@ -97,7 +97,7 @@ static void run_kernel(ndr_context *context, ndr_queue *queue)
     MUST(ndr_kernel_get_sub_groups(kernel, &local, sub_groups));
     HOLDS(sub_groups->count >= 1);
     MUST(ndr_launch_event(queue, kernel, &done, ndr_range_1d(4), x, 2.0f));
-    MUST(ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, got));
+    MUST(ndr_buffer_read(ndr_after(queue, done), x, 0, sizeof got, got, NULL));
     HOLDS(got[0] == 2 && got[3] == 8);
     MUST(ndr_event_get_times(done, times));
     HOLDS(times->ended_ns >= times->queued_ns);
@@ -120,7 +120,7 @@ static void run_operations(ndr_context *context, ndr_queue *queue)
                                          .input = { .buffer = b }, .count = 16, .output = { .buffer = sum });
     MUST(ndr_matmul(queue, matmul, NULL));
     MUST(ndr_reduce(queue, reduce, NULL));
-    MUST(ndr_buffer_read(queue, sum, 0, sizeof got, &got));
+    MUST(ndr_buffer_read(queue, sum, 0, sizeof got, &got, NULL));
     HOLDS(got == 64);
     const ndr_kernel_desc *kernel = DESC(ndr_kernel_desc, .name = "scale", .source = scale);
     ndr_warm_desc *warm = OUT(ndr_warm_desc, 3);

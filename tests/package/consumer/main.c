@@ -39,7 +39,7 @@ int main(void)
     TRY(ndr_buffer_create_from(context, sizeof x, x, &buffer));
     TRY(ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "triple", .source = source }, &kernel));
     TRY(ndr_launch(queue, kernel, ndr_range_1d(1000), buffer));
-    TRY(ndr_buffer_read(queue, buffer, 0, sizeof x, x));
+    TRY(ndr_buffer_read(queue, buffer, 0, sizeof x, x, NULL));
     ndr_buffer_destroy(buffer);
     ndr_queue_destroy(queue);
     ndr_context_destroy(context);

@@ -637,22 +637,27 @@ NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 /** The buffer's size in bytes; 0 for NULL. */
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
-/** Copy host memory into a buffer, after all work before it; returns when the bytes have arrived. Zero bytes: nothing
- * happens. */
+/* Transfers of buffers, images (ndr_image.h) and shared allocations (ndr_shared.h) have the same verbs and order of
+ * parameters: the queue, the memory and which part of it, the host's memory or another one, the event.
+ *
+ *     write, read    to or from the host's memory. With `event` NULL the call returns when the bytes have arrived.
+ *                    Otherwise it returns at once: until the event has completed, do not change the `host` of a write,
+ *                    nor use that of a read.
+ *     fill, copy     on the device. The call returns at once; `event` may be NULL.
+ *     map, unmap     let the host access the memory, and end that. A map returns when the host may; an unmap returns at
+ *                    once, and its `event` may be NULL.
+ *
+ * All of them run after all work before them in an in-order queue, and after the events of ndr_after(). */
+
+/** Copy host memory into a buffer. With `event` NULL, returns when the bytes have arrived; otherwise do not change `host`
+ * until the event has completed. Zero bytes: nothing happens. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                           size_t size_bytes, const void *host);
+                                           size_t size_bytes, const void *host, ndr_event **event);
 
-/** Copy a buffer into host memory, after all work before it; returns when the bytes have arrived. */
+/** Copy a buffer into host memory. With `event` NULL, returns when the bytes have arrived; otherwise `host` holds them
+ * once the event has completed. */
 NDR_MUST_CHECK ndr_status ndr_buffer_read(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                          size_t size_bytes, void *host);
-
-/** As ndr_buffer_write() without waiting: do not change `host` until the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_buffer_write_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                                 size_t size_bytes, const void *host, ndr_event **event);
-
-/** As ndr_buffer_read() without waiting: `host` holds the bytes once the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_buffer_read_async(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
-                                                size_t size_bytes, void *host, ndr_event **event);
+                                          size_t size_bytes, void *host, ndr_event **event);
 
 /** Repeat a pattern of 1, 2, 4, 8, 16, 32, 64 or 128 bytes; offset and size are multiples of it. A fill that ends more
  * than 2^31 - 1 patterns from the start of the buffer waits for earlier commands if it does not begin and end at a
@@ -698,23 +703,14 @@ typedef struct ndr_rect_desc {
 NDR_MUST_CHECK ndr_status ndr_buffer_copy_rect(ndr_queue *queue, ndr_buffer *from, ndr_buffer *to,
                                                const ndr_rect_desc *desc, ndr_event **event);
 
-/** Copy a rectangle of the host's memory into a buffer; returns when the bytes have arrived. desc->from describes
- * `host`, which must not be NULL unless the rectangle is empty. */
+/** As ndr_buffer_write() for a rectangle. desc->from describes `host`, which must not be NULL unless the rectangle is
+ * empty. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
-                                                const void *host);
+                                                const void *host, ndr_event **event);
 
-/** Copy a rectangle of a buffer into the host's memory, after all work before it; returns when the bytes have arrived.
- * desc->to describes `host`. */
+/** As ndr_buffer_read() for a rectangle. desc->to describes `host`. */
 NDR_MUST_CHECK ndr_status ndr_buffer_read_rect(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
-                                               void *host);
-
-/** As ndr_buffer_write_rect() without waiting: do not change `host` until the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_buffer_write_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
-                                                      const void *host, ndr_event **event);
-
-/** As ndr_buffer_read_rect() without waiting: `host` holds the bytes once the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_buffer_read_rect_async(ndr_queue *queue, ndr_buffer *buffer, const ndr_rect_desc *desc,
-                                                     void *host, ndr_event **event);
+                                               void *host, ndr_event **event);
 
 /** What the host will do with mapped memory. */
 typedef enum ndr_map_access {
@@ -731,10 +727,7 @@ NDR_MUST_CHECK ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, n
                                          size_t offset_bytes, size_t size_bytes, void **host);
 
 /** Unmap the span at `host`. Does not wait; later work in the queue sees what the host wrote. */
-NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host);
-
-/** As ndr_buffer_unmap(), and return its event. */
-NDR_MUST_CHECK ndr_status ndr_buffer_unmap_event(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_buffer_unmap(ndr_queue *queue, ndr_buffer *buffer, void *host, ndr_event **event);
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 

@@ -107,20 +107,15 @@ typedef struct ndr_image_part {
     size_t plane_pitch_bytes; /**< The same for planes, in 3 dimensions: a multiple of the row pitch; 0: dense. */
 } ndr_image_part;
 
-/** Copy host memory into an image, after all work before it; returns when the elements have arrived. */
+/** Copy host memory into an image. With `event` NULL, returns when the elements have arrived; otherwise do not change
+ * `host` until the event has completed. */
 NDR_MUST_CHECK ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
-                                          const void *host);
+                                          const void *host, ndr_event **event);
 
-/** Copy an image into host memory, after all work before it; returns when the elements have arrived. */
-NDR_MUST_CHECK ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *part, void *host);
-
-/** As ndr_image_write() without waiting: do not change `host` until the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_image_write_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
-                                                const void *host, ndr_event **event);
-
-/** As ndr_image_read() without waiting: `host` holds the elements once the event has completed. */
-NDR_MUST_CHECK ndr_status ndr_image_read_async(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
-                                               void *host, ndr_event **event);
+/** Copy an image into host memory. With `event` NULL, returns when the elements have arrived; otherwise `host` holds them
+ * once the event has completed. */
+NDR_MUST_CHECK ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *part, void *host,
+                                         ndr_event **event);
 
 /** Give all elements of `part` one value: four float for normalised and float channels, four int32_t or uint32_t for
  * integers, in the order r, g, b, a. The part's pitches are not read. */
@@ -148,10 +143,7 @@ NDR_MUST_CHECK ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_
                                         const ndr_image_part *part, ndr_mapped_part *mapped);
 
 /** Unmap the part at `host`. Does not wait; later work in the queue sees what the host wrote. */
-NDR_MUST_CHECK ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host);
-
-/** As ndr_image_unmap(), and return its event. */
-NDR_MUST_CHECK ndr_status ndr_image_unmap_event(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_image_unmap(ndr_queue *queue, ndr_image *image, void *host, ndr_event **event);
 
 /* ---- samplers ------------------------------------------------------------------------------------ */
 
@@ -217,13 +209,10 @@ static inline ndr_status ndr_sampler_create(ndr_context *context_, const ndr_sam
 #ifndef NDR_BUILDING
 #define ndr_image_write(queue, ...) ndr_image_write(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_image_read(queue, ...) ndr_image_read(NDR_QUEUE_(queue), __VA_ARGS__)
-#define ndr_image_write_async(queue, ...) ndr_image_write_async(NDR_QUEUE_(queue), __VA_ARGS__)
-#define ndr_image_read_async(queue, ...) ndr_image_read_async(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_image_fill(queue, ...) ndr_image_fill(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_image_copy(queue, ...) ndr_image_copy(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_image_map(queue, ...) ndr_image_map(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_image_unmap(queue, ...) ndr_image_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
-#define ndr_image_unmap_event(queue, ...) ndr_image_unmap_event(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif
