@@ -136,18 +136,11 @@ static ndr_status bind(ndr_planned *p, cl_kernel cl)
     return NDR_OK;
 }
 
-static ndr_status clone_kernel(const ndr_kernel *kernel, cl_kernel *made)
-{
-    cl_program program;
-    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
-    return ndr_build_take_kernel(program, kernel->name, kernel->name, made);
-}
-
 ndr_status ndr_planned_make_clone(ndr_planned *p, unsigned piece)
 {
     p->scratch_set = 0;
     p->record = NULL;
-    NDR_TRY(clone_kernel(p->kernel, &p->clones[piece]));
+    NDR_TRY(ndr_kernel_clone(p->kernel, &p->clones[piece]));
     NDR_TRY(bind(p, p->clones[piece]));
     return bind_record(p, p->clones[piece], &p->pieces[piece].record);
 }
@@ -163,7 +156,7 @@ static void forget_arguments(ndr_planned *last)
 __attribute__((cold)) static ndr_status renew_kernel(ndr_kernel *kernel, ndr_planned *last)
 {
     cl_kernel made;
-    NDR_TRY(clone_kernel(kernel, &made));
+    NDR_TRY(ndr_kernel_clone(kernel, &made));
     if (kernel->renewed) ndr_cl.clReleaseKernel(kernel->renewed);
     kernel->renewed = made;
     forget_arguments(last);

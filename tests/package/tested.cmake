@@ -29,9 +29,13 @@ set(covered
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"
+  "program/folders: source paste"
   "program/lines: source guard"
   "program/macros: source"
-  "program/signature: kernel dtype")
+  "program/probe: kernel compiled"
+  "program/program: kernel compiled"
+  "program/signature: kernel"
+  "program/types: dtype")
 
 set(wrong "")
 file(GLOB tests RELATIVE ${ROOT}/tests ${ROOT}/tests/*/test_*.c)
