@@ -63,6 +63,12 @@ void ndr_text_free(ndr_text *text)
     *text = (ndr_text){ 0 };
 }
 
+char *ndr_text_copy(const char *chars, size_t count)
+{
+    char *copy = calloc(count + 1, 1);
+    return copy ? memcpy(copy, chars, count) : NULL;
+}
+
 ndr_size_text ndr_sizes_print(unsigned dims, const size_t sizes[3])
 {
     ndr_size_text out;

@@ -19,6 +19,7 @@ void ndr_text_add_v(ndr_text *text, const char *format, va_list args) __attribut
 void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count);
 void ndr_text_clear(ndr_text *text); /* set to empty; keep the memory */
 void ndr_text_free(ndr_text *text);
+char *ndr_text_copy(const char *chars, size_t count); /* as a string, to be freed; NULL: no memory */
 
 /* "1000" or "(16, 8)": sizes in libndr's order, as sentences print them. */
 typedef struct ndr_size_text {

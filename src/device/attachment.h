@@ -10,7 +10,7 @@ typedef struct ndr_attachment ndr_attachment;
 
 /* A kind of attachment; a constant, identified by its address. */
 typedef struct ndr_attachment_kind {
-    const char *name;                    /* for out-of-memory sentences: "a kernel store" */
+    const char *name;                    /* for out-of-memory sentences: "a registry of kernels" */
     size_t size_bytes;                   /* of the struct, whose first member is an ndr_attachment */
     ndr_lock_kind lock;                  /* of its lock */
     void (*open)(ndr_attachment *made);  /* initialises the other members; NULL: zeros are enough */

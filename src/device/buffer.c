@@ -26,6 +26,7 @@ ndr_status ndr_buffer_wrap(ndr_context *context, cl_mem cl, cl_mem memory, size_
     made->whole = made;
     atomic_init(&made->references, 1);
     ndr_mappings_init(&made->mappings);
+    ndr_users_init(&made->users);
     *buffer = made;
     return NDR_OK;
 }
@@ -406,7 +407,7 @@ static void return_sub_buffer(ndr_buffer *whole, ndr_sub_buffer *s)
 
 ndr_status ndr_buffer_add_user(ndr_buffer *buffer, const ndr_queue *queue)
 {
-    return ndr_user_add(&buffer->whole->users, &buffer->whole->mappings.list_lock, queue);
+    return ndr_users_add(&buffer->whole->users, queue);
 }
 
 ndr_buffer *ndr_buffer_keep(ndr_buffer *buffer)
@@ -419,7 +420,7 @@ void ndr_buffer_release(ndr_buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) > 1) return;
     ndr_unmap_all(buffer->context, &buffer->whole->mappings, buffer->cl); /* mapped through an image that outlived it */
-    ndr_users_finish(buffer->context, buffer->users);
+    ndr_users_end(buffer->context, &buffer->users);
     release_unused(buffer, 0);
     if (buffer->sub_buffer) return_sub_buffer(buffer->whole, buffer->sub_buffer);
     else ndr_cl.clReleaseMemObject(buffer->cl);

@@ -42,7 +42,7 @@ struct ndr_buffer {
     /* Only of a whole buffer, for its views, too. */
     ndr_mappings mappings;
     ndr_sub_buffer *sub_buffers; /* the newest first */
-    ndr_user *users;             /* that reached it by its address; guarded as `sub_buffers` */
+    ndr_users users;             /* that reached it by its address */
     struct ndr_zones *zones;     /* guard zones; NULL: none */
 };
 

@@ -83,8 +83,8 @@ static ndr_status check_pitches(const char *call, const ndr_image *image, const 
 
 /* ---- transfers ---- */
 
-/* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer, because
- * Mesa 22.3's rusticl takes their origin for a number of bytes. */
+/* The bytes of a part of an image over a buffer. Transfers and mappings of such parts are those of the buffer: the
+ * fault image_buffer_origin. */
 static ndr_bytes bytes_of(const ndr_image *image, const part *p)
 {
     return (ndr_bytes){ image->buffer, p->origin[0] * image->element_bytes, p->extent[0] * image->element_bytes };

@@ -56,7 +56,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
 
     /* failures */
     [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 7.0",
-      "A command that waits for two events ends twice if one of them fails while the other ends: a crash.", &always,
+      "A command that waits for two events ends twice if one of them fails while the other ends: a crash.", &pocl,
       "An event fails once the driver has released the events of such work, at most a millisecond after its end.",
       "failed_events ends" },
     [NDR_QUIRK_FAILED_EVENT_USED] = { "failed_event_used", "PoCL 3.1",

@@ -201,6 +201,7 @@ ndr_status ndr_shared_create(ndr_context *context, ndr_shared_kind kind, size_t 
     made->kind = info.kind;
     made->size_bytes = size_bytes;
     ndr_mappings_init(&made->mappings);
+    ndr_users_init(&made->users);
     const ndr_status status = allocate(made, info.has_atomics);
     if (status == NDR_OK) *shared = made;
     else ndr_shared_release(made);
@@ -218,7 +219,7 @@ void ndr_shared_release(ndr_shared *shared)
 {
     if (atomic_fetch_sub(&shared->references, 1) > 1) return;
     ndr_unmap_all(shared->context, &shared->mappings, NULL);
-    ndr_users_finish(shared->context, shared->users); /* OpenCL frees shared memory at once, also while work uses it */
+    ndr_users_end(shared->context, &shared->users); /* OpenCL frees shared memory at once, also while work uses it */
     ndr_zones_release(shared->context, shared->zones);
     if (ndr_zones_are_copied(shared->context)) shared->base = NULL; /* the driver may still use it */
     if (shared->base && shared->free) (void)shared->free(shared->context->cl, shared->base);
@@ -242,7 +243,7 @@ bool ndr_shared_is_free(const ndr_shared *shared, bool device_writes)
 
 ndr_status ndr_shared_add_user(ndr_shared *shared, const ndr_queue *queue)
 {
-    return ndr_user_add(&shared->users, &shared->mappings.list_lock, queue);
+    return ndr_users_add(&shared->users, queue);
 }
 
 static cl_int declare_buffers(cl_kernel kernel, const ndr_arg *reached, size_t count, cl_ulong *addresses)

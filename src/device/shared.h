@@ -19,7 +19,7 @@ struct ndr_shared {
     __typeof__(clSetKernelArgSVMPointer) *set_arg;
     cl_int(CL_API_CALL *free)(cl_context, void *); /* NULL: clSVMFree() */
     ndr_mappings mappings;                         /* at most one */
-    ndr_user *users;                               /* guarded by the mappings' `list_lock` */
+    ndr_users users;
     struct ndr_zones *zones;                       /* NULL: none */
 };
 

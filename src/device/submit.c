@@ -181,8 +181,7 @@ static cl_int call_for_shared(const ndr_submission *s, const ndr_transfer *t, cl
     }
 }
 
-/* NVIDIA's driver crashes if it is to migrate memory behind events, which would need none, so a command without work is a
- * fill: see docs/devices.md. */
+/* A command without work is a fill. A migration would need no memory of its own, but for the fault migrate_reads_late. */
 static cl_int call_for_bytes(const ndr_submission *s, const ndr_transfer *t, cl_event *done)
 {
     static const cl_uchar zero;

@@ -14,7 +14,7 @@ static inline bool ndr_is_traced(void)
     return __builtin_expect(atomic_load_explicit(&ndr_trace_is_on, memory_order_relaxed), false);
 }
 
-/* How many commands of a queue are kept until they have ended; a power of two. Tests lower it. */
+/* How many commands of a queue are kept until they have ended. Tests lower it. */
 extern size_t ndr_trace_max_pending;
 
 /* The time if a trace runs, for ndr_trace_call() and ndr_trace_wait(), which do nothing otherwise. */

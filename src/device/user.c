@@ -5,10 +5,18 @@
 
 #include <stdlib.h>
 
+/* Retained. */
+typedef struct ndr_user {
+    struct ndr_user *next;
+    cl_command_queue queue;
+} ndr_user;
+
+void ndr_users_init(ndr_users *users) { ndr_mutex_init(&users->lock, NDR_LOCK_LIST); }
+
 /* With the lock held. */
-static ndr_status add_user(ndr_user **users, cl_command_queue queue)
+static ndr_status add_user(ndr_users *users, cl_command_queue queue)
 {
-    for (const ndr_user *user = *users; user; user = user->next)
+    for (const ndr_user *user = users->first; user; user = user->next)
         if (user->queue == queue) return NDR_OK;
     ndr_user *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a queue of an allocation");
@@ -18,26 +26,27 @@ static ndr_status add_user(ndr_user **users, cl_command_queue queue)
         return ndr_fail_cl(error, "clRetainCommandQueue");
     }
     made->queue = queue;
-    made->next = *users;
-    *users = made;
+    made->next = users->first;
+    users->first = made;
     return NDR_OK;
 }
 
-ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue)
+ndr_status ndr_users_add(ndr_users *users, const ndr_queue *queue)
 {
-    ndr_mutex_lock(lock);
+    ndr_mutex_lock(&users->lock);
     const ndr_status status = add_user(users, queue->cl);
-    ndr_mutex_unlock(lock);
+    ndr_mutex_unlock(&users->lock);
     return status;
 }
 
-void ndr_users_finish(ndr_context *context, ndr_user *users)
+void ndr_users_end(ndr_context *context, ndr_users *users)
 {
-    for (ndr_user *user = users, *next; user; user = next) {
+    for (ndr_user *user = users->first, *next; user; user = next) {
         next = user->next;
         const char *call;
         (void)ndr_wait_for_shared_queue(context, user->queue, &call);
         ndr_cl.clReleaseCommandQueue(user->queue);
         free(user);
     }
+    ndr_mutex_destroy(&users->lock);
 }

@@ -4,16 +4,19 @@
 
 #include "device/opencl.h"
 
-/* A queue on which memory was used that OpenCL frees at once; retained. */
-typedef struct ndr_user {
-    struct ndr_user *next;
-    cl_command_queue queue;
-} ndr_user;
+/* The queues on which one allocation was used. Launches take the lock, so no wait holds it. */
+typedef struct ndr_users {
+    ndr_mutex lock;
+    struct ndr_user *first;
+} ndr_users;
 
-/* Add the queue to the list that `lock` guards, unless it is there. */
-ndr_status ndr_user_add(ndr_user **users, ndr_mutex *lock, const ndr_queue *queue);
+/* Initialise zeroed memory. */
+void ndr_users_init(ndr_users *users);
 
-/* Wait for all queues of a list, and free it. */
-void ndr_users_finish(ndr_context *context, ndr_user *users);
+/* Add the queue, unless it is there. */
+ndr_status ndr_users_add(ndr_users *users, const ndr_queue *queue);
+
+/* When nobody adds one any more: wait for all of them, and destroy the rest. */
+void ndr_users_end(ndr_context *context, ndr_users *users);
 
 #endif

@@ -6,7 +6,7 @@
  *        (5, 7) by (2, 3), split:      4 x 6 in (2, 3), 4 x 1 in (2, 1), 1 x 6 in (1, 3), 1 x 1 in (1, 1)
  */
 #include "device/context.h"
-#include "launch/launch.h"
+#include "launch/range.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -257,14 +257,12 @@ static void adopt_required(const planner *p, size_t local[3])
 
 /* ---- rounding up ---- */
 
-static bool is_multiple(const planner *p, unsigned *ragged)
+/* The first dimension that groups do not divide; the number of dimensions if there is none. */
+static unsigned find_ragged(const planner *p)
 {
-    for (unsigned d = 0; d < p->dims; ++d)
-        if (p->range->global.size[d] % p->local[d] != 0) {
-            *ragged = d;
-            return false;
-        }
-    return true;
+    unsigned d = 0;
+    while (d < p->dims && p->range->global.size[d] % p->local[d] == 0) ++d;
+    return d;
 }
 
 /* A double, because it does not overflow. */
@@ -304,9 +302,8 @@ static bool may_grow_by(const planner *p, const size_t local[3])
 /* Round up instead of splitting, if the kernel itself returns in the items past the range. */
 static void round_up_if_guarded(planner *p)
 {
-    unsigned ragged;
     size_t local[3];
-    if (!p->rules->is_guarded || p->rounds_up || is_multiple(p, &ragged)) return;
+    if (!p->rules->is_guarded || p->rounds_up || find_ragged(p) == p->dims) return;
     if (has_required(p->rules)) memcpy(local, p->local, sizeof local);
     else choose_rounding_local(p, local);
     if (!may_grow_by(p, local)) return;
@@ -318,8 +315,8 @@ static void round_up_if_guarded(planner *p)
 
 static ndr_status check_edges(const planner *p, bool automatic)
 {
-    unsigned d = 0;
-    if (p->rounds_up || is_multiple(p, &d)) return NDR_OK;
+    const unsigned d = find_ragged(p);
+    if (p->rounds_up || d == p->dims) return NDR_OK;
     const char *kernel = p->rules->kernel;
     const ndr_size_text global = ndr_sizes_print(p->dims, p->range->global.size);
     const ndr_size_text local = ndr_sizes_print(p->dims, p->local);
@@ -404,13 +401,6 @@ static ndr_status make_pieces(const planner *p, ndr_range_plan *plan)
     return NDR_OK;
 }
 
-static bool is_empty(const ndr_range *range)
-{
-    for (unsigned d = 0; d < range->dims; ++d)
-        if (range->size[d] == 0) return true;
-    return false;
-}
-
 /* ---- ranges counted in groups ---- */
 
 /* The local size if only the number of groups is given. */
@@ -443,12 +433,6 @@ static ndr_status count_items(const planner *p, ndr_nd_range *items)
 
 /* ---- the plan ---- */
 
-/* Copy only the used pieces, most often one of eight. */
-static void copy_plan(ndr_range_plan *plan, const ndr_range_plan *made)
-{
-    memcpy(plan, made, offsetof(ndr_range_plan, pieces) + made->piece_count * sizeof made->pieces[0]);
-}
-
 static ndr_status choose_or_check_local(planner *p, bool automatic)
 {
     if (!automatic) {
@@ -476,9 +460,30 @@ static void fill_sizes(const planner *p, ndr_range_plan *plan)
     }
 }
 
-static ndr_status make_plan(const ndr_nd_range *range, bool counts_groups, const ndr_range_rules *rules,
-                            ndr_range_plan *plan)
+static ndr_status plan_items(planner *p, ndr_range_plan *plan)
 {
+    const bool automatic = is_automatic(p->range);
+    NDR_TRY(check_sizes(p));
+    NDR_TRY(choose_or_check_local(p, automatic));
+    NDR_TRY(check_edges(p, automatic));
+    NDR_TRY(check_rounded(p));
+    fill_sizes(p, plan);
+    return make_pieces(p, plan);
+}
+
+ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
+{
+    ndr_nd_range counted, items;
+    const bool counts_groups = range->groups.dims > 0;
+    NDR_REQUIRE_AS(NDR_BAD_RANGE, !counts_groups || range->global.dims == 0,
+                   "kernel \"%s\": the range has both global, %s, and groups, %s; set only one of them", rules->kernel,
+                   ndr_sizes_print(range->global.dims, range->global.size).chars,
+                   ndr_sizes_print(range->groups.dims, range->groups.size).chars);
+    if (counts_groups) {
+        counted = *range;
+        counted.global = range->groups;
+        range = &counted;
+    }
     planner p = {
         .range = range, .rules = rules, .dims = range->global.dims, .rounds_up = range->edge == NDR_EDGE_ROUND_UP
     };
@@ -488,37 +493,17 @@ static ndr_status make_plan(const ndr_nd_range *range, bool counts_groups, const
     ndr_range_plan made; /* make_piece() fills the pieces */
     memset(&made, 0, offsetof(ndr_range_plan, pieces));
     made.dims = p.dims;
-    if (is_empty(&range->global)) { /* nothing runs, so the local size is not checked */
-        copy_plan(plan, &made);
-        return NDR_OK;
+    if (item_count(&p) > 0) { /* otherwise nothing runs, and the local size is not checked */
+        if (counts_groups) {
+            NDR_TRY(count_items(&p, &items));
+            p.range = &items;
+            NDR_TRY(check_signs(&p));
+        }
+        NDR_TRY(plan_items(&p, &made));
     }
-    if (counts_groups) {
-        ndr_nd_range items;
-        NDR_TRY(count_items(&p, &items));
-        return make_plan(&items, false, rules, plan);
-    }
-    NDR_TRY(check_sizes(&p));
-
-    const bool automatic = is_automatic(range);
-    NDR_TRY(choose_or_check_local(&p, automatic));
-    NDR_TRY(check_edges(&p, automatic));
-    NDR_TRY(check_rounded(&p));
-    fill_sizes(&p, &made);
-    NDR_TRY(make_pieces(&p, &made));
-    copy_plan(plan, &made);
+    /* Only the used pieces, most often one of eight. */
+    memcpy(plan, &made, offsetof(ndr_range_plan, pieces) + made.piece_count * sizeof made.pieces[0]);
     return NDR_OK;
-}
-
-ndr_status ndr_range_make_plan(const ndr_nd_range *range, const ndr_range_rules *rules, ndr_range_plan *plan)
-{
-    if (range->groups.dims == 0) return make_plan(range, false, rules, plan);
-    NDR_REQUIRE_AS(NDR_BAD_RANGE, range->global.dims == 0,
-                   "kernel \"%s\": the range has both global, %s, and groups, %s; set only one of them", rules->kernel,
-                   ndr_sizes_print(range->global.dims, range->global.size).chars,
-                   ndr_sizes_print(range->groups.dims, range->groups.size).chars);
-    ndr_nd_range counted = *range;
-    counted.global = range->groups;
-    return make_plan(&counted, true, rules, plan);
 }
 
 /* ---- queries ---- */

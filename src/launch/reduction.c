@@ -8,11 +8,13 @@
 #include "device/context.h"
 #include "device/map.h"
 #include "device/queue.h"
-#include "launch/launch.h"
+#include "launch/reduction.h"
 
 #include <string.h>
 
 enum { MAX_CHUNKS = 1 << 12, MAX_REDUCERS = 8 };
+
+const size_t ndr_reduction_work_bytes = NDR_WORKSPACE_HEAD_BYTES + MAX_REDUCERS * MAX_CHUNKS * sizeof(cl_ulong);
 
 /* ---- dividing the range ---- */
 
@@ -67,8 +69,9 @@ static bool is_one_launch(const ndr_kernel *kernel)
     return strcmp(kernel->params[kernel->arg_count - 2].name, "ndr_work_in_order_") == 0;
 }
 
-void ndr_reduction_divide(const ndr_kernel *kernel, const ndr_nd_range *range, ndr_planned *planned)
+void ndr_reduction_divide(ndr_planned *planned, const ndr_nd_range *range)
 {
+    const ndr_kernel *kernel = planned->kernel;
     ndr_range_plan *plan = &planned->plan;
     ndr_reduction_record record = { .of.dims = plan->dims };
     for (unsigned d = 0; d < plan->dims; ++d) {
@@ -119,47 +122,28 @@ ndr_status ndr_reduction_check(const ndr_kernel *kernel, const ndr_arg *args)
 }
 
 /* The hidden parameters are behind the visible ones: a record of each reducer, the workspace, the record. */
-static ndr_status bind_hidden(const ndr_launch_state *l, cl_kernel cl, const ndr_arg *args, unsigned slot)
+static ndr_status bind_hidden(const ndr_planned *planned, cl_kernel cl, const ndr_arg *args, const ndr_buffer *work,
+                              unsigned slot)
 {
-    const ndr_kernel *kernel = l->kernel;
+    const ndr_kernel *kernel = planned->kernel;
     const size_t first = first_reducer(kernel);
     for (unsigned i = 0; i < kernel->reducer_count; ++i) {
-        const ndr_reducer_record to = { .initial = l->planned->bound[first + i].copy.u64,
+        const ndr_reducer_record to = { .initial = planned->bound[first + i].copy.u64,
                                         .element = args[first + i].as.reducer.element,
                                         .partials = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) + i * MAX_CHUNKS,
                                         .slot = slot };
         NDR_TRY_CL(clSetKernelArg(cl, kernel->info.arg_count + i, sizeof to, &to));
     }
-    const ndr_buffer *work = ndr_workspace_buffer(l->workspace);
     NDR_TRY_CL(clSetKernelArg(cl, kernel->arg_count - 2, sizeof work->cl, &work->cl));
     return NDR_OK;
 }
 
-ndr_status ndr_reduction_bind(const ndr_launch_state *l, const ndr_arg *args)
+ndr_status ndr_reduction_bind(const ndr_planned *planned, ndr_workspace *workspace, const ndr_arg *args)
 {
-    const bool has_slot = l->planned->pieces[0].record.chunks > 1;
-    const unsigned slot = has_slot ? ndr_workspace_take_slot(l->workspace) : 0;
-    if (!l->clones) return bind_hidden(l, ndr_launch_kernel_of(l->kernel), args, slot);
-    for (unsigned i = 0; i < l->planned->plan.piece_count; ++i) NDR_TRY(bind_hidden(l, l->clones[i], args, slot));
+    const ndr_buffer *const work = ndr_workspace_buffer(workspace);
+    const unsigned slot = planned->pieces[0].record.chunks > 1 ? ndr_workspace_take_slot(workspace) : 0;
+    if (!planned->clones[0]) return bind_hidden(planned, ndr_launch_kernel_of(planned->kernel), args, work, slot);
+    for (unsigned i = 0; i < planned->plan.piece_count; ++i)
+        NDR_TRY(bind_hidden(planned, planned->clones[i], args, work, slot));
     return NDR_OK;
-}
-
-/* ---- launching ---- */
-
-/* Out of order, the launch waits for the workspace's last user, and the next user for the launch. */
-ndr_status ndr_reduction_launch(const ndr_launch_request *request, ndr_event **event)
-{
-    enum { BYTES = NDR_WORKSPACE_HEAD_BYTES + MAX_REDUCERS * MAX_CHUNKS * sizeof(cl_ulong) };
-    ndr_launch_request mine = *request;
-    ndr_order order = *request->order;
-    ndr_event *made = NULL;
-    const bool is_out_of_order = order.queue->is_out_of_order;
-    NDR_TRY(ndr_workspace_borrow(order.queue, BYTES, &mine.workspace));
-    if (is_out_of_order) order.also = ndr_workspace_busy_until(mine.workspace);
-    mine.order = &order;
-    const ndr_status status = ndr_launch_in(&mine, event || is_out_of_order ? &made : NULL);
-    ndr_workspace_return(mine.workspace, is_out_of_order ? made : NULL);
-    if (status == NDR_OK && event) *event = made;
-    else ndr_event_destroy(made);
-    return status;
 }

@@ -1,9 +1,10 @@
 /* workspace.c - temporary memory that the operations of a queue share. */
 #include "device/buffer.h"
 #include "device/context.h"
+#include "device/event.h"
 #include "device/queue.h"
 #include "device/task.h"
-#include "launch/launch.h"
+#include "launch/workspace.h"
 
 #include <stdlib.h>
 

@@ -85,7 +85,9 @@ ndr_status ndr_op_launch_v(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_ran
 {
     const ndr_order order = next_order(job);
     ndr_event *done = NULL;
-    const ndr_launch_request request = { &order, kernel, range, args, arg_count, NULL, NULL };
+    const ndr_launch_request request = {
+        .order = &order, .kernel = kernel, .range = range, .args = args, .arg_count = arg_count
+    };
     NDR_TRY(ndr_launch_in(&request, job->keeps_events ? &done : NULL));
     ++job->launches;
     job->event = ndr_event_join(job->event, done);

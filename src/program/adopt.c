@@ -1,7 +1,7 @@
 /* adopt.c - conversions between libndr's kernels and OpenCL's (include/ndr/ndr_cl.h). Foreign kernels come from a
  * binary, from SPIR-V or from another library. */
 #include "device/context.h"
-#include "program/program.h"
+#include "program/registry.h"
 
 #include "ndr/ndr_cl.h"
 
@@ -32,33 +32,28 @@ static ndr_status read_name(cl_kernel cl, char **name)
     return NDR_OK;
 }
 
-static ndr_status read_signature(ndr_store *store, ndr_kernel *made)
+static ndr_status fill_foreign_kernel(cl_kernel cl, ndr_kernel *made)
 {
     cl_program program;
-    NDR_TRY_CL(clGetKernelInfo(made->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
-    return ndr_binary_read_foreign(store, program, made);
-}
-
-static ndr_status fill_foreign_kernel(ndr_store *store, cl_kernel cl, ndr_kernel *made)
-{
     NDR_TRY_CL(clRetainKernel(cl));
     made->cl = cl; /* released with the kernel in every case */
     made->sub_groups = made->context->caps.info.has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     atomic_store(&made->native_handle_exposed, true);
     NDR_TRY(read_name(cl, &made->name));
-    return read_signature(store, made);
+    NDR_TRY_CL(clGetKernelInfo(cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    return ndr_binary_read_foreign(program, made);
 }
 
-/* The caller holds the build lock. The key is the address: the store's reference prevents its reuse. */
-static ndr_status find_or_adopt(ndr_context *context, ndr_store *store, cl_kernel cl, ndr_kernel **kernel)
+/* The caller holds the build lock. The key is the address: the registry's reference prevents its reuse. */
+static ndr_status find_or_adopt(ndr_context *context, ndr_registry *registry, cl_kernel cl, ndr_kernel **kernel)
 {
     const ndr_hash key = ndr_hash_bytes(&cl, sizeof cl);
-    *kernel = ndr_store_find_kernel(store, key);
+    *kernel = ndr_registry_find(registry, &registry->kernels, key);
     if (*kernel) return NDR_OK;
     ndr_kernel *made;
     NDR_TRY(ndr_kernel_new(context, key, &made));
-    ndr_status status = fill_foreign_kernel(store, cl, made);
-    if (status == NDR_OK) status = ndr_store_keep_kernel(store, made);
+    ndr_status status = fill_foreign_kernel(cl, made);
+    if (status == NDR_OK) status = ndr_registry_keep(registry, &registry->kernels, key, made);
     if (status == NDR_OK) *kernel = made;
     else ndr_kernel_free(made);
     return status;
@@ -68,12 +63,12 @@ ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **k
 {
     NDR_REQUIRE_SET(context, cl, kernel);
     NDR_TRY(check_owner(context, cl));
-    ndr_store *store;
-    NDR_TRY(ndr_store_get(context, &store));
+    ndr_registry *registry;
+    NDR_TRY(ndr_registry_get(context, &registry));
     ndr_kernel *found;
-    ndr_mutex_lock(&store->build_lock);
-    const ndr_status status = find_or_adopt(context, store, cl, &found);
-    ndr_mutex_unlock(&store->build_lock);
+    ndr_mutex_lock(&registry->build_lock);
+    const ndr_status status = find_or_adopt(context, registry, cl, &found);
+    ndr_mutex_unlock(&registry->build_lock);
     if (status == NDR_OK) *kernel = found;
     return status;
 }

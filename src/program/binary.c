@@ -5,7 +5,7 @@
 #include "device/cache.h"
 #include "device/context.h"
 #include "device/trace.h"
-#include "program/program.h"
+#include "program/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 
 /* ---- what is known of kernels ---- */
 
+enum { FORMAT = 2 }; /* another number for each other way to write these lines: entries of older ones are not read */
+
 /* A line for the kernel, and one for each parameter. */
 static void print_kernel(const ndr_kernel *k, ndr_text *out)
 {
     const size_t *size = k->info.required_local_size;
-    ndr_text_add(out, "kernel %s %u %u %zu %d %u %d %u %d %zu %zu %zu\n", k->name, k->arg_count, k->info.arg_count,
-                 k->argument_bytes, (int)k->form, k->dims, k->has_scratch, k->reducer_count, k->is_guarded, size[0],
-                 size[1], size[2]);
+    ndr_text_add(out, "kernel %s %u %d %zu %zu %zu\n", k->name, k->arg_count, k->is_guarded, size[0], size[1], size[2]);
     for (const ndr_param *p = k->params; p < k->params + k->arg_count; ++p)
         ndr_text_add(out, "%d %d %u %zu %d %d .%s .%s\n", (int)p->kind, (int)p->type.dtype, p->type.lanes,
                      p->size_bytes, p->is_const, (int)p->access, p->name, p->type_name);
@@ -29,12 +29,6 @@ static const char *next_line(const char *at)
 {
     const char *end = strchr(at, '\n');
     return end ? end + 1 : at + strlen(at);
-}
-
-static char *copy_chars(const char *chars, size_t count)
-{
-    char *copy = calloc(count + 1, 1);
-    return copy ? memcpy(copy, chars, count) : NULL;
 }
 
 static ndr_status fail_as_damaged(const ndr_kernel *k)
@@ -56,8 +50,8 @@ static ndr_status parse_param(const ndr_kernel *k, const char *line, ndr_param *
     p->type.dtype = (ndr_dtype)dtype;
     p->is_const = is_const;
     p->access = (ndr_access)access;
-    p->name = copy_chars(name, (size_t)(end - name));
-    p->type_name = copy_chars(end + strlen(" ."), strcspn(end + strlen(" ."), "\n"));
+    p->name = ndr_text_copy(name, (size_t)(end - name));
+    p->type_name = ndr_text_copy(end + strlen(" ."), strcspn(end + strlen(" ."), "\n"));
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, p->name && p->type_name, "no memory for the parameters of \"%s\"", k->name);
     return NDR_OK;
 }
@@ -72,31 +66,17 @@ static const char *find_kernel(const ndr_program *program, const char *name)
     return *line ? line : NULL;
 }
 
-/* Whether the numbers of a kernel's line fit each other, and `count` parameters fit into the text. */
-static bool fits(const ndr_kernel *k, unsigned form, unsigned count, const char *text)
-{
-    static const unsigned hidden[] = { 0, 1, 1, 2 };
-    return form <= NDR_FORM_REDUCTION && k->dims <= 3 && count <= strlen(text) && k->info.arg_count <= count
-           && k->reducer_count <= k->info.arg_count
-           && count - k->info.arg_count == hidden[form] + k->has_scratch + k->reducer_count;
-}
-
 /* Fill in what is known of a kernel whose name is set. The text may be damaged. */
 static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
 {
     const char *line = find_kernel(program, k->name);
     NDR_REQUIRE_AS(NDR_NOT_FOUND, line, "\"%s\" has no kernel called \"%s\"", program->title, k->name);
-    unsigned count, form, has_scratch, is_guarded;
+    unsigned count, is_guarded;
     size_t *size = k->info.required_local_size; /* some drivers do not know it of a program from a binary */
-    if (sscanf(line + 7 + strlen(k->name), "%u %u %zu %u %u %u %u %u %zu %zu %zu", &count, &k->info.arg_count,
-               &k->argument_bytes, &form, &k->dims, &has_scratch, &k->reducer_count, &is_guarded, &size[0], &size[1],
-               &size[2])
-        != 11)
-        return fail_as_damaged(k);
-    k->has_scratch = has_scratch;
+    const int read =
+        sscanf(line + 7 + strlen(k->name), "%u %u %zu %zu %zu", &count, &is_guarded, &size[0], &size[1], &size[2]);
+    if (read != 5 || count > strlen(line)) return fail_as_damaged(k);
     k->is_guarded = is_guarded;
-    if (!fits(k, form, count, line)) return fail_as_damaged(k);
-    k->form = (ndr_form)form;
     k->params = calloc(count ? count : 1, sizeof *k->params);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, k->params, "no memory for the parameters of \"%s\"", k->name);
     while (k->arg_count < count) {
@@ -109,6 +89,7 @@ static ndr_status parse_kernel(const ndr_program *program, ndr_kernel *k)
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *k)
 {
     NDR_TRY(parse_kernel(program, k));
+    ndr_signature_complete(k);
     return ndr_signature_read_limits(k);
 }
 
@@ -146,14 +127,10 @@ static bool read_parts(const ndr_text *value, part parts[PARTS])
 /* ---- finding ---- */
 
 /* Whether the compiler reads nothing but the text: a change in another file would not be noticed. */
-static bool is_whole(const char *text, const char *options)
+static bool is_whole(const ndr_source *source, const char *options)
 {
-    ndr_code code;
-    const bool is_known = ndr_code_read(text, &code) == NDR_OK && !ndr_word_find(code.macros.chars, "include")
-                          && !strstr(text, "__has_include") && !strstr(options, "-include")
-                          && !strstr(options, "-imacros");
-    ndr_code_free(&code);
-    return is_known;
+    return !ndr_word_find(source->code.macros.chars, "include") && !strstr(source->text.chars, "__has_include")
+           && !strstr(options, "-include") && !strstr(options, "-imacros");
 }
 
 /* Call `each` for the program's kernels, without those of libndr. */
@@ -183,7 +160,7 @@ static ndr_status check_kernel(ndr_program *program, const char *name, ndr_text 
     (void)unused;
     cl_kernel made;
     NDR_TRY(check_description(program, name));
-    NDR_TRY(ndr_build_take_kernel(program->cl, program->title, name, &made));
+    NDR_TRY(ndr_build_take_kernel(program, name, &made));
     ndr_cl.clReleaseKernel(made);
     return NDR_OK;
 }
@@ -206,13 +183,14 @@ static ndr_status load(const ndr_context *context, const part parts[PARTS], cons
 }
 
 /* NULL: the program is set up. Otherwise why it is not. */
-static const char *find(ndr_context *context, const char *text, const char *options, ndr_program *program)
+static const char *find(ndr_context *context, const char *options, ndr_program *program)
 {
+    const ndr_text *text = &program->source.text;
     ndr_text flags = { 0 }, value = { 0 };
-    if (!is_whole(text, options)) return "it includes a file that only the compiler finds";
-    const ndr_hash hash = ndr_hash_bytes(text, strlen(text));
+    if (!is_whole(&program->source, options)) return "it includes a file that only the compiler finds";
+    const ndr_hash hash = ndr_hash_bytes(text->chars, text->length);
     ndr_build_add_options(&context->caps, options, &flags);
-    ndr_text_add(&program->question, "program %016llx%016llx, %s", (unsigned long long)hash.words[0],
+    ndr_text_add(&program->question, "program %d %016llx%016llx, %s", FORMAT, (unsigned long long)hash.words[0],
                  (unsigned long long)hash.words[1], flags.failed ? "" : flags.chars);
     const bool is_there = !flags.failed && ndr_cache_get(context, program->question.chars, &value);
     part parts[PARTS];
@@ -228,11 +206,12 @@ static const char *find(ndr_context *context, const char *text, const char *opti
     return is_whole_entry ? ndr_last_error() : is_there ? "its entry is damaged" : "it is not there";
 }
 
-bool ndr_binary_find(ndr_context *context, const char *text, const char *options, ndr_program *program)
+bool ndr_binary_find(const char *options, ndr_program *program)
 {
+    ndr_context *context = program->context;
     if (!context->disk.folder.chars) return false;
     const int64_t start_ns = ndr_clock_ns();
-    const char *why = find(context, text, options, program);
+    const char *why = find(context, options, program);
     ndr_trace_call(context, start_ns, "build", why ? "miss" : "hit", "why", why ? why : "it is on disk");
     atomic_fetch_add(why ? &context->cache_misses : &context->cache_hits, 1);
     if (why) {
@@ -253,7 +232,7 @@ static ndr_status add_kernel(ndr_program *program, const char *name, ndr_text *o
 {
     ndr_kernel *kernel;
     NDR_TRY(ndr_kernel_new(program->context, program->key, &kernel));
-    const ndr_status status = ndr_kernel_fill(program, name, kernel);
+    const ndr_status status = ndr_program_fill_kernel(program, name, kernel);
     if (status == NDR_OK) print_kernel(kernel, out);
     ndr_kernel_free(kernel);
     return status;
@@ -316,27 +295,20 @@ bool ndr_binary_keep(ndr_program *program)
 
 /* ---- binaries that come back ---- */
 
-/* Append nothing if the driver has no binary of it. */
-static ndr_status read_binary(cl_program program, ndr_text *out)
-{
-    const ndr_status status = add_binary(program, out);
-    if (status == NDR_UNSUPPORTED && ndr_last_cl_error() == 0) return NDR_OK;
-    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a binary") : status;
-}
-
 static ndr_status compare_binaries(cl_program a, cl_program b, bool *are_same)
 {
     ndr_text of_a = { 0 }, of_b = { 0 };
-    ndr_status status = read_binary(a, &of_a);
-    if (status == NDR_OK) status = read_binary(b, &of_b);
-    *are_same = status == NDR_OK && of_a.length > 0 && of_a.length == of_b.length
-                && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
+    ndr_status status = add_binary(a, &of_a);
+    if (status == NDR_OK) status = add_binary(b, &of_b);
+    if (status == NDR_UNSUPPORTED && ndr_last_cl_error() == 0) status = NDR_OK; /* the driver has none */
+    *are_same = of_b.length > 0 && of_a.length == of_b.length && memcmp(of_a.chars, of_b.chars, of_a.length) == 0;
+    if (of_a.failed || of_b.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a binary");
     ndr_text_free(&of_a);
     ndr_text_free(&of_b);
     return status;
 }
 
-static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
+static ndr_status has_kernel(const ndr_program *program, const char *name, bool *has)
 {
     char *names;
     NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
@@ -345,16 +317,18 @@ static ndr_status has_kernel(ndr_program *program, const char *name, bool *has)
     return NDR_OK;
 }
 
-/* The program of the store with a kernel of that name and that binary, or NULL. */
-static ndr_status find_source(ndr_store *store, cl_program binary, const char *name, ndr_program **source)
+/* What is known of the kernel from a program of libndr's, or NULL: the program itself, if it came from disk; if the
+ * driver tells nothing, one with the same binary. */
+static ndr_status find_source(const ndr_table *programs, cl_program binary, const char *name, bool is_told,
+                              ndr_program **source)
 {
     *source = NULL;
-    for (size_t i = 0; i < store->programs.capacity && !*source; ++i) {
-        ndr_program *program = store->programs.slots[i].value;
-        bool is_it = false;
-        if (!program || program->cl == binary || program->is_compiled) continue;
-        NDR_TRY(has_kernel(program, name, &is_it));
-        if (is_it) NDR_TRY(compare_binaries(program->cl, binary, &is_it));
+    for (size_t i = 0; i < programs->capacity && !*source; ++i) {
+        ndr_program *program = programs->slots[i].value;
+        if (!program || program->is_compiled) continue;
+        bool is_it = program->cl == binary && program->kernels.chars;
+        if (program->cl != binary && !is_told) NDR_TRY(has_kernel(program, name, &is_it));
+        if (program->cl != binary && is_it) NDR_TRY(compare_binaries(program->cl, binary, &is_it));
         if (is_it) *source = program;
     }
     return NDR_OK;
@@ -375,17 +349,17 @@ static ndr_status read_as_in(ndr_program *source, ndr_kernel *k)
     return status;
 }
 
-ndr_status ndr_binary_read_foreign(ndr_store *store, cl_program binary, ndr_kernel *k)
+ndr_status ndr_binary_read_foreign(cl_program binary, ndr_kernel *k)
 {
-    const ndr_program *own = ndr_store_find_cl(store, binary);
-    if (own && own->kernels.chars) return ndr_binary_read_kernel(own, k);
+    ndr_registry *registry;
     cl_uint count = 0;
     bool is_told = true;
-    ndr_program *source = NULL;
+    ndr_program *source;
+    NDR_TRY(ndr_registry_get(k->context, &registry));
     NDR_TRY_CL(clGetKernelInfo(k->cl, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
     if (count > 0) NDR_TRY(ndr_signature_is_told(k->cl, 0, &is_told));
-    if (!is_told) NDR_TRY(find_source(store, binary, k->name, &source));
-    return source ? read_as_in(source, k) : ndr_signature_read(k, NULL, NULL);
+    NDR_TRY(find_source(&registry->programs, binary, k->name, is_told, &source));
+    return source ? read_as_in(source, k) : ndr_signature_read(k);
 }
 
 /* ---- PTX ---- */
@@ -403,8 +377,9 @@ static ndr_status load_patched(const ndr_context *context, const ndr_text *value
     return status;
 }
 
-ndr_status ndr_binary_patch(ndr_context *context, const char *target, const char *options, ndr_program *program)
+ndr_status ndr_binary_patch(const char *target, const char *options, ndr_program *program)
 {
+    ndr_context *context = program->context;
     ndr_text kernels = { 0 }, value = { 0 }, flags = { 0 };
     cl_program built = program->cl;
     ndr_build_add_options(&context->caps, options, &flags);

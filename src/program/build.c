@@ -1,6 +1,7 @@
 /* build.c - builds programs and reports failures with the compiler's log. */
 #include "device/context.h"
 #include "device/drivers.h"
+#include "program/explain.h"
 #include "program/program.h"
 
 #include <stdio.h>
@@ -35,16 +36,22 @@ static void add_words(const char *options, ndr_text *out)
     }
 }
 
+static const struct {
+    unsigned bit;
+    const char *name;
+} disabled[] = { { NDR_DISABLE_FP64, "FP64" },
+                 { NDR_DISABLE_INT64_ATOMICS, "INT64_ATOMICS" },
+                 { NDR_DISABLE_SUB_GROUPS, "SUB_GROUPS" },
+                 { NDR_DISABLE_FLOAT_ATOMICS, "FLOAT_ATOMICS" },
+                 { NDR_DISABLE_MEMORY_ORDER, "MEMORY_ORDER" } };
+
 void ndr_build_add_options(const ndr_caps *caps, const char *options, ndr_text *out)
 {
     if (!strstr(options, "-cl-std="))
         ndr_text_add(out, "-cl-std=CL%u.%u ", caps->c_version / 100, caps->c_version / 10 % 10);
     ndr_text_add(out, "-cl-kernel-arg-info");
-    if (caps->disabled & NDR_DISABLE_FP64) ndr_text_add(out, " -DNDR_DISABLE_FP64");
-    if (caps->disabled & NDR_DISABLE_INT64_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_INT64_ATOMICS");
-    if (caps->disabled & NDR_DISABLE_SUB_GROUPS) ndr_text_add(out, " -DNDR_DISABLE_SUB_GROUPS");
-    if (caps->disabled & NDR_DISABLE_FLOAT_ATOMICS) ndr_text_add(out, " -DNDR_DISABLE_FLOAT_ATOMICS");
-    if (caps->disabled & NDR_DISABLE_MEMORY_ORDER) ndr_text_add(out, " -DNDR_DISABLE_MEMORY_ORDER");
+    for (size_t i = 0; i < NDR_COUNT_OF(disabled); ++i)
+        if (caps->disabled & disabled[i].bit) ndr_text_add(out, " -DNDR_DISABLE_%s", disabled[i].name);
     if (!ndr_quirk_is_on(caps->quirks, NDR_QUIRK_ONE_VALUE_FOR_ALL))
         ndr_text_add(out, " -DNDR_QUIRK_ONE_VALUE_FOR_ALL=0");
     add_words(options, out);
@@ -103,15 +110,17 @@ static ndr_status fail_by_driver(cl_int error, const char *call, const char *tit
                              log ? shown : "");
 }
 
-ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error, const char *call, const char *title,
-                          const char *text, const char *options)
+ndr_status ndr_build_fail(const ndr_program *program, cl_program built, cl_int error, const char *call,
+                          const char *options)
 {
+    const ndr_context *context = program->context;
+    const char *title = program->title;
     char *log = NULL;
     ndr_text hint = { 0 }, shown = { 0 };
-    if (read_log(program, context->device, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
+    if (read_log(built, context->device, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
     else if (!*log) ndr_text_add(&shown, "(the driver gave no log)");
     else {
-        ndr_explain_log(text, options, log, &hint);
+        ndr_explain_log(&program->source, options, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
     if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
@@ -131,7 +140,7 @@ ndr_status ndr_build_fail(ndr_context *context, cl_program program, cl_int error
 
 /* Build without an error sentence, or only compile. `*program` is set even if that failed, for its log; NULL if it
  * could not be created. */
-static cl_int build(ndr_context *context, const char *text, const char *probes, const char *flags, bool is_part,
+static cl_int build(const ndr_context *context, const char *text, const char *probes, const char *flags, bool is_part,
                     cl_program *program)
 {
     const char *parts[] = { text, probes };
@@ -145,10 +154,22 @@ static cl_int build(ndr_context *context, const char *text, const char *probes, 
     return error;
 }
 
-static ndr_status try_to_build(ndr_context *context, const char *text, const char *flags, cl_program *program)
+/* All options for the compiler, with the user's. */
+static ndr_status make_flags(const ndr_context *context, const char *options, ndr_text *flags)
 {
-    cl_program made;
-    const cl_int error = build(context, text, NULL, flags, false, &made);
+    ndr_build_add_options(&context->caps, options, flags);
+    return flags->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options") : NDR_OK;
+}
+
+ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program)
+{
+    ndr_text flags = { 0 };
+    cl_program made = NULL;
+    cl_int error = CL_SUCCESS;
+    ndr_status status = make_flags(context, options, &flags);
+    if (status == NDR_OK) error = build(context, text, NULL, flags.chars, false, &made);
+    ndr_text_free(&flags);
+    NDR_TRY(status);
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error != CL_SUCCESS) ndr_cl.clReleaseProgram(made);
     if (error != CL_SUCCESS && !is_about_the_text(error)) return ndr_fail_cl(error, "clBuildProgram");
@@ -158,54 +179,76 @@ static ndr_status try_to_build(ndr_context *context, const char *text, const cha
 
 /* Whether a text may build without its probes: not if the log has an error in the text and none in the probes. Some
  * compilers use one name for all files, but show the line. */
-static bool may_build_alone(const ndr_context *context, cl_program program, const char *title)
+static bool may_build_alone(const ndr_program *program, cl_program built)
 {
     char *log;
-    if (read_log(program, context->device, &log) != NDR_OK) return true;
-    const bool may = !ndr_explain_has_error(log, title) || strstr(log, NDR_PROBES_TITLE) || strstr(log, "ndr_number_");
+    if (read_log(built, program->context->device, &log) != NDR_OK) return true;
+    const bool may =
+        !ndr_explain_has_error(log, program->title) || strstr(log, NDR_PROBES_TITLE) || strstr(log, "ndr_number_");
     free(log);
     return may;
 }
 
-static void forget_types(ndr_program *program)
-{
-    ndr_types_free(program->types);
-    program->types = NULL;
-}
-
 /* Build a text as OpenCL C 1.2 if it failed in the newest language and uses names that are reserved there. Sets
  * program->cl only if that succeeds. */
-static ndr_status build_as_older(ndr_context *context, const char *text, ndr_text *options, ndr_program *program)
+static ndr_status build_as_older(ndr_program *program, ndr_text *options)
 {
     const bool is_chosen = strstr(options->chars, "-cl-std=") != NULL;
-    if (program->is_part || is_chosen || context->caps.c_version <= 120 || !ndr_explain_uses_later_words(text))
+    if (program->is_part || is_chosen || program->context->caps.c_version <= 120
+        || !ndr_explain_uses_later_words(&program->source.code))
         return NDR_OK;
     ndr_text_add(options, " -cl-std=CL1.2");
-    forget_types(program);
-    return ndr_build_try(context, text, options->chars, &program->cl);
+    ndr_probe_forget(program);
+    return ndr_build_try(program->context, program->source.text.chars, options->chars, &program->cl);
 }
 
-static ndr_status build_or_explain(ndr_context *context, const char *text, const char *probes, const char *flags,
-                                   ndr_text *options, ndr_program *program)
+static ndr_status build_or_explain(ndr_program *program, const char *probes, const char *flags, ndr_text *options)
 {
+    const char *text = program->source.text.chars, *call = program->is_part ? "clCompileProgram" : "clBuildProgram";
     cl_program made;
-    cl_int error = build(context, text, probes, flags, program->is_part, &made);
-    if (probes && made && is_about_the_text(error) && may_build_alone(context, made, program->title)) {
+    cl_int error = build(program->context, text, probes, flags, program->is_part, &made);
+    if (probes && made && is_about_the_text(error) && may_build_alone(program, made)) {
         ndr_cl.clReleaseProgram(made);
-        forget_types(program); /* one of them is not a type at the end of the text */
-        error = build(context, text, NULL, flags, program->is_part, &made);
+        ndr_probe_forget(program); /* one of them is not a type at the end of the text */
+        error = build(program->context, text, NULL, flags, program->is_part, &made);
     }
     if (!made) return ndr_fail_cl(error, "clCreateProgramWithSource");
     if (error == CL_SUCCESS) {
         program->cl = made;
         return NDR_OK;
     }
-    ndr_status status = is_about_the_text(error) ? build_as_older(context, text, options, program) : NDR_OK;
-    const char *call = program->is_part ? "clCompileProgram" : "clBuildProgram";
-    if (status == NDR_OK && !program->cl)
-        status = ndr_build_fail(context, made, error, call, program->title, text, flags);
+    ndr_status status = is_about_the_text(error) ? build_as_older(program, options) : NDR_OK;
+    if (status == NDR_OK && !program->cl) status = ndr_build_fail(program, made, error, call, flags);
     ndr_cl.clReleaseProgram(made);
     return status;
+}
+
+ndr_status ndr_build(ndr_program *program, const char *probes, ndr_text *options)
+{
+    ndr_text flags = { 0 };
+    ndr_status status = make_flags(program->context, options->chars, &flags);
+    if (status == NDR_OK) status = build_or_explain(program, probes, flags.chars, options);
+    ndr_text_free(&flags);
+    return status;
+}
+
+ndr_status ndr_build_link(const ndr_program *parts, size_t count, const char *options, ndr_program *program)
+{
+    const ndr_context *context = program->context;
+    cl_int error;
+    cl_program *compiled = calloc(count, sizeof(cl_program));
+    if (!compiled) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to link a program");
+    for (size_t i = 0; i < count; ++i) compiled[i] = parts[i].cl;
+    program->cl =
+        ndr_cl.clLinkProgram(context->cl, 1, &context->device, NULL, (cl_uint)count, compiled, NULL, NULL, &error);
+    free(compiled);
+    if (!program->cl && is_about_the_text(error))
+        return ndr_fail_with_code(NDR_BUILD_FAILED, error,
+                                  "\"%s\" did not link for \"%s\", and the driver gave no log; each function and "
+                                  "constant that one text declares must be defined once in all of them",
+                                  program->title, context->caps.info.name);
+    if (!program->cl) return ndr_fail_cl(error, "clLinkProgram");
+    return error == CL_SUCCESS ? NDR_OK : ndr_build_fail(program, program->cl, error, "clLinkProgram", options);
 }
 
 ndr_status ndr_build_check_options(const char *title, const char *options)
@@ -230,100 +273,31 @@ ndr_status ndr_build_check_options(const char *title, const char *options)
     return NDR_OK;
 }
 
-ndr_status ndr_build_check_language(const char *title, const char *text, const char *options)
-{
-    const char *named = strstr(options, "-cl-std=CL1.");
-    const bool is_older = named && (named[12] == '0' || named[12] == '1');
-    NDR_REQUIRE(
-        !is_older || !ndr_source_includes(text, "ndr/"),
-        "\"%s\": options have %.13s, but libndr's vocabulary (ndr/...) needs OpenCL C 1.2: write -cl-std=CL1.2, "
-        "or leave it out for the newest language that the device has",
-        title, named);
-    return NDR_OK;
-}
-
-ndr_status ndr_build(ndr_context *context, const char *text, const char *probes, ndr_text *options,
-                     ndr_program *program)
-{
-    ndr_text flags = { 0 };
-    ndr_build_add_options(&context->caps, options->chars, &flags);
-    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
-                                           : build_or_explain(context, text, probes, flags.chars, options, program);
-    ndr_text_free(&flags);
-    return status;
-}
-
-ndr_status ndr_build_try(ndr_context *context, const char *text, const char *options, cl_program *program)
-{
-    ndr_text flags = { 0 };
-    ndr_build_add_options(&context->caps, options, &flags);
-    const ndr_status status = flags.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for build options")
-                                           : try_to_build(context, text, flags.chars, program);
-    ndr_text_free(&flags);
-    return status;
-}
-
-ndr_status ndr_build_link(ndr_context *context, const cl_program *parts, cl_uint count, const char *options,
-                          ndr_program *program)
-{
-    cl_int error;
-    cl_program made = ndr_cl.clLinkProgram(context->cl, 1, &context->device, NULL, count, parts, NULL, NULL, &error);
-    if (!made && is_about_the_text(error))
-        return ndr_fail_with_code(NDR_BUILD_FAILED, error,
-                                  "\"%s\" did not link for \"%s\", and the driver gave no log; each function and "
-                                  "constant that one text declares must be defined once in all of them",
-                                  program->title, context->caps.info.name);
-    if (!made) return ndr_fail_cl(error, "clLinkProgram");
-    program->cl = made; /* released with the program in every case */
-    if (error == CL_SUCCESS) return NDR_OK;
-    return ndr_build_fail(context, made, error, "clLinkProgram", program->title, "", options);
-}
-
 static ndr_status read_info(cl_program program, cl_program_info what, char **chars)
 {
     NDR_READ_TEXT(chars, clGetProgramInfo, program, what);
     return NDR_OK;
 }
 
-ndr_status ndr_build_get_text(cl_program program, char **text) { return read_info(program, CL_PROGRAM_SOURCE, text); }
+ndr_status ndr_build_get_text(const ndr_program *program, char **text)
+{
+    NDR_TRY(read_info(program->cl, CL_PROGRAM_SOURCE, text));
+    if (strlen(*text) > program->text_length) (*text)[program->text_length] = '\0';
+    return NDR_OK;
+}
 
 /* ---- creating kernels ---- */
 
-static bool has_function(const char *code, const char *name)
-{
-    for (const char *at = code; (at = ndr_word_find(at, "void")) != NULL;) {
-        at = ndr_word_skip_blanks(at + strlen("void"));
-        const char *list = ndr_word_take(at, name);
-        if (list && *list == '(') return true;
-    }
-    return false;
-}
-
-/* Whether the program's text has `void name(`: clCreateKernel() does not find it, so it lacks `kernel`. */
-static ndr_status find_plain_function(cl_program program, const char *name, bool *has)
-{
-    char *text;
-    ndr_code code;
-    NDR_TRY(ndr_build_get_text(program, &text));
-    const ndr_status status = ndr_code_read(text, &code);
-    *has = status == NDR_OK && has_function(code.chars.chars, name);
-    ndr_code_free(&code);
-    free(text);
-    return status;
-}
-
 /* See the fault kernel_renamed. */
-static ndr_status find_hint(cl_program program, const char *names, const char *name, const char **hint)
+static const char *find_hint(const ndr_program *program, const char *names, const char *name)
 {
     char renamed[80];
-    bool is_plain = false;
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
-    const bool is_renamed = length < (int)sizeof renamed && strstr(names, renamed);
-    if (!is_renamed && !ndr_word_find(names, name)) NDR_TRY(find_plain_function(program, name, &is_plain));
-    *hint = is_renamed ? "; the driver has renamed it, because it clashes with a built-in function: choose another name"
-            : is_plain ? "; its text has a function of that name: write `kernel` in front of it"
-                       : "";
-    return NDR_OK;
+    if (length < (int)sizeof renamed && strstr(names, renamed))
+        return "; the driver has renamed it, because it clashes with a built-in function: choose another name";
+    if (!ndr_word_find(names, name) && ndr_code_has_function(&program->source.code, name))
+        return "; its text has a function of that name: write `kernel` in front of it";
+    return "";
 }
 
 /* Of a program without kernels they are not asked for: the fault no_kernel_names. */
@@ -333,14 +307,12 @@ static ndr_status read_names(cl_program program, char **names)
     const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
     if (error != CL_SUCCESS && error != CL_INVALID_PROGRAM_EXECUTABLE) return ndr_fail_cl(error, "clGetProgramInfo");
     if (count > 0) return read_info(program, CL_PROGRAM_KERNEL_NAMES, names);
-    *names = calloc(1, 1);
+    *names = ndr_text_copy("", 0);
     return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }
 
-static ndr_status fail_with_names(cl_program program, const char *title, const char *names, const char *name)
+static ndr_status fail_with_names(const ndr_program *program, const char *names, const char *name)
 {
-    const char *hint;
-    NDR_TRY(find_hint(program, names, name, &hint));
     ndr_text list = { 0 };
     for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
         end = c + strcspn(c, ";");
@@ -350,30 +322,29 @@ static ndr_status fail_with_names(cl_program program, const char *title, const c
     const char *shown = list.failed ? "others" : list.length ? list.chars : "none";
     const ndr_status status =
         ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME, "\"%s\" has no kernel called \"%s\"; it has %s%s",
-                           title, name, shown, hint);
+                           program->title, name, shown, find_hint(program, names, name));
     ndr_text_free(&list);
     return status;
 }
 
-static ndr_status fail_to_find(cl_program program, const char *title, const char *name)
+static ndr_status fail_to_find(const ndr_program *program, const char *name)
 {
     char *names = NULL;
-    if (read_names(program, &names) != NDR_OK)
+    if (read_names(program->cl, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
-                                  "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s", title, name,
-                                  ndr_last_error());
-    const ndr_status status = fail_with_names(program, title, names, name);
+                                  "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s",
+                                  program->title, name, ndr_last_error());
+    const ndr_status status = fail_with_names(program, names, name);
     free(names);
     return status;
 }
 
-ndr_status ndr_build_take_kernel(cl_program program, const char *title, const char *name, cl_kernel *kernel)
+ndr_status ndr_build_take_kernel(const ndr_program *program, const char *name, cl_kernel *kernel)
 {
     cl_int error;
-    cl_kernel made = ndr_cl.clCreateKernel(program, name, &error);
+    cl_kernel made = ndr_cl.clCreateKernel(program->cl, name, &error);
     /* Some drivers give the second for a program without kernels. */
-    if (error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_PROGRAM_EXECUTABLE)
-        return fail_to_find(program, title, name);
+    if (error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_PROGRAM_EXECUTABLE) return fail_to_find(program, name);
     NDR_TRY_CL_AS("clCreateKernel", error);
     *kernel = made;
     return NDR_OK;

@@ -1,60 +1,18 @@
-/* code.c - reduces a program's text to code: its macros, kernels, and their parameters' types. Pure. */
-#include "program/program.h"
+/* code.c - reads a program's own code: its macros, kernels, and their parameters' types. Pure. */
+#include "program/code.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the text, reduced ---- */
+/* ---- names ---- */
 
-/* Whether the text of a #line, such as `1 "kernels/ndr/item.clh"`, starts a file of the vocabulary. */
-static bool opens_vocabulary(const char *mark)
+/* The line of the macro called `word`, defined or not; NULL: there is none. */
+static const char *find_macro(const ndr_code *code, const char *word)
 {
-    char name[64];
-    return sscanf(mark, "%*u \"kernels/%63[^\"]", name) == 1 && strncmp(name, "ndr/", 4) == 0 && ndr_source_find(name);
-}
-
-/* The name that a directive defines or undefines, or "include", which may define any. */
-static const char *find_macro(const ndr_line *line)
-{
-    const char *name = ndr_line_is(line, "define");
-    if (!name) name = ndr_line_is(line, "undef");
-    return name ? name : ndr_line_is(line, "include") ? "include" : "";
-}
-
-static void add_line(const ndr_line *line, ndr_code *out)
-{
-    ndr_text_add(&out->chars, line->directive.length ? " # " : " ");
-    if (line->directive.length) ndr_text_add(&out->macros, "%s\n", find_macro(line));
-}
-
-ndr_status ndr_code_read(const char *text, ndr_code *out)
-{
-    ndr_line line = { 0 };
-    bool failed = false;
-    *out = (ndr_code){ 0 };
-    ndr_text_add(&out->chars, " ");
-    ndr_text_add(&out->macros, "\n");
-    line.code = &out->chars;
-    for (const char *next = text; next && *text; text = next) {
-        ndr_line_read(text, &line);
-        failed |= line.directive.failed;
-        const char *mark = ndr_line_is(&line, "line");
-        const bool is_ours = mark && opens_vocabulary(mark);
-        next = is_ours ? strstr(line.next - 1, "\n#line ") : line.next;
-        if (!mark) add_line(&line, out);
-    }
-    ndr_text_free(&line.directive);
-    for (char *c = out->chars.chars; c && *c; ++c)
-        if (isspace((unsigned char)*c)) *c = ' ';
-    failed |= out->chars.failed || out->macros.failed;
-    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read a program's text") : NDR_OK;
-}
-
-void ndr_code_free(ndr_code *code)
-{
-    ndr_text_free(&code->chars);
-    ndr_text_free(&code->macros);
+    const char *all = code->macros.chars, *found = all ? ndr_word_find(all, word) : NULL;
+    while (found && found[-1] != '\n' && (found[-1] != ' ' || found[-2] != '\n'))
+        found = ndr_word_find(found + 1, word);
+    return found;
 }
 
 bool ndr_code_redefines(const ndr_code *code, const char *options, const char *at)
@@ -63,9 +21,23 @@ bool ndr_code_redefines(const ndr_code *code, const char *options, const char *a
     const int length = snprintf(option, sizeof option, "-D%.*s", (int)ndr_word_length(at), at);
     const char *word = option + strlen("-D");
     if (length >= (int)sizeof option || ndr_word_find(options, option) || ndr_word_find(options, word)) return true;
-    const char *found = ndr_word_find(code->macros.chars, word);
-    while (found && found[-1] != '\n') found = ndr_word_find(found + 1, word);
-    return found != NULL;
+    return find_macro(code, word) != NULL;
+}
+
+bool ndr_code_uses(const ndr_code *code, const char *name)
+{
+    return (code->chars.chars && ndr_word_find(code->chars.chars, name))
+           || (code->macros.chars && ndr_word_find(code->macros.chars, name));
+}
+
+bool ndr_code_has_function(const ndr_code *code, const char *name)
+{
+    for (const char *at = code->chars.chars; at && (at = ndr_word_find(at, "void"));) {
+        at = ndr_word_skip_blanks(at + strlen("void"));
+        const char *list = ndr_word_take(at, name);
+        if (list && *list == '(') return true;
+    }
+    return false;
 }
 
 /* ---- kernels ---- */
@@ -166,14 +138,9 @@ static void add_types(const ndr_code *code, const char *options, const char *at,
     }
 }
 
-ndr_status ndr_code_list_types(const char *text, const char *options, ndr_text *out)
+void ndr_code_list_types(const ndr_code *code, const char *options, ndr_text *out)
 {
-    ndr_code code;
     ndr_code_kernel kernel;
-    const ndr_status status = ndr_code_read(text, &code);
-    for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
-        add_types(&code, options, kernel.list, out);
-    ndr_code_free(&code);
-    return status == NDR_OK && out->failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program's types")
-                                           : status;
+    for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
+        add_types(code, options, kernel.list, out);
 }

@@ -52,17 +52,17 @@ static ndr_status create_from_binary(ndr_context *context, const ndr_kernel_desc
 
 /* ---- building ---- */
 
-ndr_status ndr_compiled_build(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *program)
+ndr_status ndr_compiled_build(const ndr_kernel_desc *desc, ndr_program *program)
 {
+    ndr_context *context = program->context;
+    const char *options = desc->options ? desc->options : "";
     const ndr_device_info *device = &context->caps.info;
-    ndr_text options = { 0 };
-    ndr_text_add(&options, "%s", desc->options ? desc->options : "");
-    program->options = options.chars; /* freed with the program in every case */
-    if (options.failed) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    program->options = ndr_text_copy(options, strlen(options));
+    if (!program->options) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
     program->is_compiled = true;
     program->sub_groups = device->has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     NDR_TRY((desc->spirv ? create_from_spirv : create_from_binary)(context, desc, program));
-    const cl_int error = ndr_cl.clBuildProgram(program->cl, 1, &context->device, options.chars, NULL, NULL);
+    const cl_int error = ndr_cl.clBuildProgram(program->cl, 1, &context->device, program->options, NULL, NULL);
     if (error == CL_SUCCESS) return NDR_OK;
-    return ndr_build_fail(context, program->cl, error, "clBuildProgram", program->title, "", options.chars);
+    return ndr_build_fail(program, program->cl, error, "clBuildProgram", program->options);
 }

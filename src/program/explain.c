@@ -1,7 +1,7 @@
 /* explain.c - explains and shortens a compiler's log.
  *
  * Compilers word their errors differently, but all print the identifiers that an error is about. */
-#include "program/program.h"
+#include "program/explain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,17 +49,6 @@ static bool has_identifier(line l, const char *name)
     return false;
 }
 
-/* Whether the user's text has such an identifier; files of the vocabulary do not count. */
-static bool text_uses(const char *text, const char *word)
-{
-    bool is_vocabulary = false;
-    for (line l = line_at(text); *l.chars; l = line_at(l.next)) {
-        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in_line(l, "\"kernels/ndr/") != NULL;
-        else if (!is_vocabulary && has_identifier(l, word)) return true;
-    }
-    return false;
-}
-
 /* ---- mistakes with the hidden record ---- */
 
 #define FORMS                                                                                                      \
@@ -68,10 +57,10 @@ static bool text_uses(const char *text, const char *word)
 #define DIMS                                                                                                        \
     "NDR_ITEM takes as many dimensions as the kernel's NDR_RANGE, and NDR_ND_ITEM as NDR_ND_RANGE: write the same " \
     "number in both, 1 to 3, or 0 to leave it to the launch"
-#define REDUCTIONS                                                                                             \
+#define REDUCTIONS                                                                                                 \
     "NDR_REDUCE belongs to a kernel that ends its parameters with NDR_REDUCTION, NDR_ITEM to one with NDR_RANGE, " \
     "NDR_ND_ITEM to one with NDR_ND_RANGE: use a matching pair"
-#define ONE_LEVEL                                                                                                 \
+#define ONE_LEVEL                                                                                                     \
     "NDR_REDUCE and variables in local memory stand in the body of a kernel, outside of branches, loops and blocks: " \
     "move them there"
 #define A_GROUP "this takes a group: pass ndr_get_group(it), of an item that NDR_ND_ITEM made"
@@ -224,12 +213,12 @@ static bool next_name(const char **at, const char *end, char name[64])
     return false;
 }
 
-static bool add_header(const char *text, line l, ndr_text *out)
+static bool add_header(const ndr_source *source, line l, ndr_text *out)
 {
     char name[64];
     for (const char *at = l.chars; next_name(&at, l.end, name);) {
         const ndr_source_file *header = find_header(name);
-        if (!header || ndr_source_includes(text, header->name)) continue;
+        if (!header || ndr_source_includes(source, header->name)) continue;
         ndr_text_add(out, "%s is declared in %s: #include \"%s\", or \"ndr/ndr.clh\"", name, header->name,
                      header->name);
         return true;
@@ -238,11 +227,11 @@ static bool add_header(const char *text, line l, ndr_text *out)
 }
 
 /* An unknown macro at the end of a parameter list may cause an error that does not name it. */
-static bool add_form(const char *text, ndr_text *out)
+static bool add_form(const ndr_source *source, ndr_text *out)
 {
     static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
     for (size_t i = 0; i < NDR_COUNT_OF(forms); ++i)
-        if (text_uses(text, forms[i]) && add_header(text, line_at(forms[i]), out)) return true;
+        if (ndr_code_uses(&source->code, forms[i]) && add_header(source, line_at(forms[i]), out)) return true;
     return false;
 }
 
@@ -350,30 +339,25 @@ static bool add_macro(const char *name, const place *where, ndr_text *out)
     return true;
 }
 
-static bool add_macros(const char *text, const char *options, const place *where, ndr_text *out)
+static bool add_macros(const ndr_source *source, const char *options, const place *where, ndr_text *out)
 {
     for (const char *at = strstr(options, "-D"); at; at = strstr(at + 2, "-D"))
         if (add_macro(at + 2 + strspn(at + 2, " \t\"'"), where, out)) return true;
-    bool is_vocabulary = false;
-    for (line l = line_at(text); *l.chars; l = line_at(l.next)) {
-        const char *c = l.chars + strspn(l.chars, " \t");
-        if (strncmp(l.chars, "#line ", 6) == 0) is_vocabulary = find_in_line(l, "\"kernels/ndr/") != NULL;
-        if (*c != '#' || is_vocabulary) continue;
-        c += 1 + strspn(c + 1, " \t");
-        if (strncmp(c, "define", 6) == 0 && add_macro(c + 6 + strspn(c + 6, " \t"), where, out)) return true;
-    }
+    const char *macros = source->code.macros.chars;
+    for (line l = line_at(macros ? macros : ""); *l.chars; l = line_at(l.next))
+        if (add_macro(l.chars, where, out)) return true;
     return false;
 }
 
 /* An error in the vocabulary itself comes from a macro. Of an error inside another macro, the notes name its lines. */
-static bool add_collision(const char *text, const char *options, line l, ndr_text *out)
+static bool add_collision(const ndr_source *source, const char *options, line l, ndr_text *out)
 {
     place where;
     line rest = l;
-    if (!next_place(&rest, &where)) return find_shown_line(l, &where) && add_macros(text, options, &where, out);
+    if (!next_place(&rest, &where)) return find_shown_line(l, &where) && add_macros(source, options, &where, out);
     do {
         for (rest = l; next_place(&rest, &where);)
-            if (add_macros(text, options, &where, out)) return true;
+            if (add_macros(source, options, &where, out)) return true;
         l = line_at(l.next);
     } while (*l.chars && !starts_error(l));
     return false;
@@ -428,25 +412,25 @@ static bool add_missing_file(line l, ndr_text *out)
     return true;
 }
 
-/* Of a file of the user's, the text has where libndr looked for it. */
-static bool add_missing_own_file(const char *text, line l, ndr_text *out)
+/* Of a file of the user's, the source has where libndr looked for it. */
+static bool add_missing_own_file(const ndr_source *source, line l, ndr_text *out)
 {
-    const char *mark = find_in_line(l, "not found") ? strstr(text, "\n" NDR_NOT_THERE) : NULL;
-    for (; mark; mark = strstr(mark + 1, "\n" NDR_NOT_THERE)) {
-        const char *sentence = mark + 1 + strlen(NDR_NOT_THERE);
+    const char *absent = source->absent.chars;
+    if (!absent || !find_in_line(l, "not found")) return false;
+    for (line file = line_at(absent); *file.chars; file = line_at(file.next)) {
         char quoted[600];
-        snprintf(quoted, sizeof quoted, "'%.*s'", (int)strcspn(sentence + 1, "'"), sentence + 1);
+        snprintf(quoted, sizeof quoted, "'%.*s'", (int)strcspn(file.chars + 1, "'"), file.chars + 1);
         if (!find_in_line(l, quoted)) continue;
-        ndr_text_add(out, "%.*s", (int)strcspn(sentence, "\n"), sentence);
+        ndr_text_add_chars(out, file.chars, (size_t)(file.end - file.chars));
         return true;
     }
     return false;
 }
 
 /* The compiler does not know that a file was pasted, if it includes the same file itself. */
-static bool add_twice(const char *text, line l, ndr_text *out)
+static bool add_twice(const ndr_source *source, line l, ndr_text *out)
 {
-    if (!find_in_line(l, "redefinition") || !strstr(text, NDR_FOLDERS) || !strstr(text, "#define NDR_ONCE_"))
+    if (!find_in_line(l, "redefinition") || !source->flags.length || !strstr(source->text.chars, "#define NDR_ONCE_"))
         return false;
     ndr_text_add(out,
                  "a file with #pragma once is there twice if one #include writes its name and a macro spells it in "
@@ -456,19 +440,19 @@ static bool add_twice(const char *text, line l, ndr_text *out)
 
 /* Explains the first error with a known cause, because later ones may follow from it. A linker may report "fatal :
  * Unresolved extern function 'f'" after the compiler's warnings. */
-void ndr_explain_log(const char *text, const char *options, const char *log, ndr_text *out)
+void ndr_explain_log(const ndr_source *source, const char *options, const char *log, ndr_text *out)
 {
     for (line l = line_at(log); *l.chars; l = line_at(l.next)) {
         if (!starts_error(l) && !starts_message(l, "fatal ")) continue;
-        if (add_collision(text, options, l, out) || add_refusal(l, out) || add_operator(l, out)
-            || add_header(text, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
-            || add_missing_own_file(text, l, out) || add_twice(text, l, out))
+        if (add_collision(source, options, l, out) || add_refusal(l, out) || add_operator(l, out)
+            || add_header(source, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
+            || add_missing_own_file(source, l, out) || add_twice(source, l, out))
             return;
     }
-    if (add_form(text, out)) return;
+    if (add_form(source, out)) return;
     /* "implicit declaration" may be a warning, followed by another error. */
     for (line l = line_at(log); *l.chars; l = line_at(l.next))
-        if (starts_message(l, "warning:") && add_header(text, l, out)) return;
+        if (starts_message(l, "warning:") && add_header(source, l, out)) return;
 }
 
 bool ndr_explain_has_error(const char *log, const char *title)
@@ -515,12 +499,12 @@ void ndr_explain_shorten(const char *log, ndr_text *out)
 
 /* ---- words that newer languages reserve ---- */
 
-bool ndr_explain_uses_later_words(const char *text)
+bool ndr_explain_uses_later_words(const ndr_code *code)
 {
     static const char *const words[] = { "pipe",         "generic",      "ctz",          "memory_order",
                                          "memory_scope", "atomic_flag",  "atomic_int",   "atomic_uint",
                                          "atomic_long",  "atomic_ulong", "atomic_float", "atomic_double" };
     for (size_t i = 0; i < NDR_COUNT_OF(words); ++i)
-        if (text_uses(text, words[i])) return true;
+        if (ndr_code_uses(code, words[i])) return true;
     return false;
 }

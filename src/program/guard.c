@@ -3,7 +3,7 @@
  * NDR_ITEM() returns from the kernel in items past the range. If that is the first thing a kernel does, its launch
  * can be rounded up. This is decided from the text, and only for simple cases. Other kernels are launched in several
  * pieces, which is correct and a little slower. */
-#include "program/program.h"
+#include "program/code.h"
 
 #include <string.h>
 
@@ -66,23 +66,39 @@ static const char *find_body(const ndr_code *code, const char *name)
     return NULL;
 }
 
-/* Blank the bodies of other kernels: their calls do not matter. */
-static void blank_others(ndr_code *code, const char *options, const char *name)
+/* Blank the bodies of other kernels in `own`, a copy of the code: their calls do not matter. */
+static void blank_others(const ndr_code *code, const char *options, const char *name, char *own)
 {
     ndr_code_kernel kernel;
     for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
         if (kernel.name != name && kernel.body && occurs_once(code, options, kernel.name))
-            memset((char *)kernel.body, ' ', (size_t)(kernel.end - kernel.body));
+            memset(own + (kernel.body - code->chars.chars), ' ', (size_t)(kernel.end - kernel.body));
 }
 
-static bool starts_with_guard(ndr_code *code, const char *options, const char *name)
+/* Whether no group call can be in the kernel called at `name`, or in what it calls. */
+static ndr_status has_no_group_calls(const ndr_code *code, const char *options, const char *name, bool *has_none)
+{
+    const ndr_text *all = &code->chars;
+    *has_none = is_free_of_group_calls(code->macros.chars) && is_free_of_group_calls(options);
+    if (!*has_none || is_free_of_group_calls(all->chars)) return NDR_OK;
+    *has_none = false;
+    ndr_text own = { 0 };
+    ndr_text_add_chars(&own, all->chars, all->length);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !own.failed, "no memory to read a program's text");
+    if (shows_bodies(code, options)) blank_others(code, options, name, own.chars);
+    *has_none = is_free_of_group_calls(own.chars);
+    ndr_text_free(&own);
+    return NDR_OK;
+}
+
+ndr_status ndr_guard_read(const ndr_code *code, const char *options, const char *name, bool *is_first)
 {
     const char *all = code->chars.chars, *found = ndr_word_find(all, name);
-    if (!found || !occurs_once(code, options, found) || strstr(all, "??")) return false; /* it may be a trigraph */
+    *is_first = false;
+    if (!found || !occurs_once(code, options, found) || strstr(all, "??")) return NDR_OK; /* it may be a trigraph */
     const char *body = find_body(code, found);
-    if (!body || !starts_with_item(code, options, body)) return false;
-    if (!is_free_of_group_calls(all) && shows_bodies(code, options)) blank_others(code, options, found);
-    return is_free_of_group_calls(all) && is_free_of_group_calls(code->macros.chars) && is_free_of_group_calls(options);
+    if (!body || !starts_with_item(code, options, body)) return NDR_OK;
+    return has_no_group_calls(code, options, found, is_first);
 }
 
 /* ---- kernels with reducers ---- */
@@ -117,24 +133,10 @@ static ndr_status check_body(const char *name, const ndr_code_kernel *kernel)
     return refuse_words(name, kernel);
 }
 
-ndr_status ndr_guard_check_reduction(const char *text, const char *name)
+ndr_status ndr_guard_check_reduction(const ndr_code *code, const char *name)
 {
-    ndr_code code;
     ndr_code_kernel kernel;
-    ndr_status status = ndr_code_read(text, &code);
-    for (const char *at = code.chars.chars; status == NDR_OK && ndr_code_next_kernel(&at, &kernel);)
-        if (kernel.body && is_called(&kernel, name)) status = check_body(name, &kernel);
-    ndr_code_free(&code);
-    return status;
-}
-
-/* ---- the guard ---- */
-
-ndr_status ndr_guard_read(const char *text, const char *options, const char *name, bool *is_first)
-{
-    ndr_code code;
-    const ndr_status status = ndr_code_read(text, &code);
-    if (status == NDR_OK) *is_first = starts_with_guard(&code, options, name);
-    ndr_code_free(&code);
-    return status;
+    for (const char *at = code->chars.chars; ndr_code_next_kernel(&at, &kernel);)
+        if (kernel.body && is_called(&kernel, name)) NDR_TRY(check_body(name, &kernel));
+    return NDR_OK;
 }

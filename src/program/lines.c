@@ -1,5 +1,5 @@
 /* lines.c - the lines of a text, without comments and continuations. */
-#include "program/program.h"
+#include "program/lines.h"
 
 #include <string.h>
 

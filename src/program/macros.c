@@ -2,29 +2,22 @@
  *
  * A macro is tracked from its first test in the text on. What a branch defines that the compiler may skip is unknown
  * after the branch. */
-#include "program/program.h"
+#include "program/macros.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- macros ---- */
 
-enum { MAX_MACROS = 4096, DEFINED_BITS = 1 << 17 };
+enum { MAX_MACROS = 4096 };
 
 typedef struct macro {
     ndr_hash name;
-    unsigned depth; /* open branches at its definition, plus 1; 0: it may be undefined */
-    size_t body;    /* offset in `bodies`; 0: unknown */
-    bool is_guard;  /* its body is empty or 1; compilers may define macros with others, such as INT_MAX */
-    bool is_ours;
+    unsigned depth;   /* open branches at its definition, plus 1; 0: it may be undefined */
+    size_t body;      /* 1 plus its offset in `bodies`; 0: unknown */
+    bool is_guard;    /* its body is empty or 1; compilers may define macros with others, such as INT_MAX */
+    bool is_ours;     /* one of NDR_... */
+    bool was_defined; /* by some line */
 } macro;
-
-struct ndr_macros {
-    ndr_text list, bodies;
-    unsigned branches;                       /* number of open branches */
-    bool is_incomplete;                      /* a part of the text is read only by the compiler */
-    unsigned char defined[DEFINED_BITS / 8]; /* by hash: macros that some line or option may have defined */
-};
 
 static bool is_ours(const char *name) { return strncmp(name, "NDR_", 4) == 0; }
 
@@ -49,29 +42,13 @@ static macro *find_macro(ndr_macros *m, const char *name, bool follow)
     return m->list.failed ? NULL : macro_at(m, count);
 }
 
-/* The macro's bit in `defined`. */
-static size_t bit_of(const char *name)
-{
-    return ndr_hash_bytes(name, ndr_word_length(name)).words[0] % DEFINED_BITS;
-}
-
-static void note_definition(ndr_macros *m, const char *name)
-{
-    m->defined[bit_of(name) / 8] |= (unsigned char)(1u << bit_of(name) % 8);
-}
-
-bool ndr_macros_may_have(const ndr_macros *m, const char *name)
-{
-    return (m->is_incomplete && !is_ours(name)) || (m->defined[bit_of(name) / 8] >> bit_of(name) % 8 & 1);
-}
-
 /* Keep a body that names a file. */
 static size_t keep_body(ndr_macros *m, const char *body)
 {
-    const size_t at = m->bodies.length;
+    const size_t at = m->bodies.length + 1;
     if (*body != '"' && *body != '<') return 0;
     ndr_text_add_chars(&m->bodies, body, strlen(body) + 1);
-    return at;
+    return m->bodies.failed ? 0 : at;
 }
 
 static bool is_blank_or_one(const char *body)
@@ -84,11 +61,11 @@ void ndr_macros_define(ndr_macros *m, const char *rest)
 {
     const char *body = ndr_word_skip_blanks(rest + ndr_word_length(rest));
     macro *defined = find_macro(m, rest, is_ours(rest) || *body == '"' || *body == '<');
-    note_definition(m, rest);
     if (!defined) return;
     defined->depth = m->branches + 1;
     defined->body = keep_body(m, body);
     defined->is_guard = is_blank_or_one(body);
+    defined->was_defined = true;
 }
 
 void ndr_macros_undefine(ndr_macros *m, const char *rest)
@@ -110,35 +87,24 @@ bool ndr_macros_has(ndr_macros *m, const char *name)
     return found && found->depth > 0;
 }
 
+bool ndr_macros_may_have(ndr_macros *m, const char *name)
+{
+    const macro *found = find_macro(m, name, true);
+    return !found || found->was_defined || (m->is_incomplete && !found->is_ours)
+           || ndr_code_redefines(m->code, m->options, name);
+}
+
 const char *ndr_macros_get_body(ndr_macros *m, const char *word)
 {
     const macro *found = find_macro(m, word, false);
     const bool is_known = found && found->depth > 0 && found->body > 0;
-    return is_known && !*ndr_word_skip_blanks(word + ndr_word_length(word)) ? m->bodies.chars + found->body : NULL;
+    return is_known && !*ndr_word_skip_blanks(word + ndr_word_length(word)) ? m->bodies.chars + found->body - 1 : NULL;
 }
-
-ndr_macros *ndr_macros_new(void)
-{
-    ndr_macros *made = calloc(1, sizeof *made);
-    if (made) ndr_text_add_chars(&made->bodies, "", 1); /* offset 0 is no body */
-    return made;
-}
-
-bool ndr_macros_failed(const ndr_macros *m) { return m->list.failed || m->bodies.failed; }
 
 void ndr_macros_free(ndr_macros *m)
 {
-    if (!m) return;
     ndr_text_free(&m->list);
     ndr_text_free(&m->bodies);
-    free(m);
-}
-
-/* Reads the names behind -D. Drivers interpret quotes differently, so bodies are not read. */
-void ndr_macros_read_options(ndr_macros *m, const char *options)
-{
-    for (const char *at = strstr(options, "-D"); at; at = strstr(at + 1, "-D"))
-        note_definition(m, at + 2 + strspn(at + 2, " \t\"'"));
 }
 
 /* ---- conditions ---- */
@@ -160,14 +126,18 @@ static const char *read_test(const char *text, bool *if_defined)
     return (is_open ? *rest != ')' || *ndr_word_skip_blanks(rest + 1) : at && *rest) ? NULL : name;
 }
 
-/* Whether a condition certainly does not hold. `*guard` is the name of the macro of `ifndef X`, otherwise NULL. */
-static bool is_false(ndr_macros *m, const char *text, const char **guard)
+/* Begin a branch. `condition` is NULL, or its guard becomes the macro of `ifndef X`. */
+static void enter_branch(ndr_macros *m, ndr_branch *b, const char *condition)
 {
-    bool if_defined;
-    const char *name = read_test(text, &if_defined), *number = ndr_word_take(text, "if");
-    *guard = if_defined ? NULL : name;
-    if (name) return ndr_macros_has(m, name) && !if_defined;
-    return number && *number == '0' && !*ndr_word_skip_blanks(number + 1);
+    bool if_defined = true;
+    const char *name = condition ? read_test(condition, &if_defined) : NULL;
+    const char *number = condition ? ndr_word_take(condition, "if") : NULL;
+    const bool is_zero = number && *number == '0' && !*ndr_word_skip_blanks(number + 1);
+    const bool is_guard = name && !if_defined;
+    b->is_new = is_guard && !is_opencl(name) && !ndr_macros_may_have(m, name);
+    b->is_skipped = b->outer_is_skipped || is_zero || (name && ndr_macros_has(m, name) && !if_defined);
+    const macro *guard = is_guard ? find_macro(m, name, false) : NULL;
+    b->guard = guard ? (size_t)(guard - macro_at(m, 0)) + 1 : 0;
 }
 
 /* ---- branches ---- */
@@ -181,21 +151,16 @@ static void leave_branch(ndr_macros *m)
 
 void ndr_branch_open(ndr_macros *m, ndr_branch *b, const char *condition, bool outer_is_skipped)
 {
-    const char *name = NULL;
     *b = (ndr_branch){ .outer_is_skipped = outer_is_skipped };
-    b->is_skipped = outer_is_skipped || is_false(m, condition, &name);
-    const macro *guard = name ? find_macro(m, name, false) : NULL;
-    if (guard) b->guard = (size_t)(guard - macro_at(m, 0)) + 1;
-    b->is_new = guard && !is_opencl(name) && !ndr_macros_may_have(m, name);
+    enter_branch(m, b, condition);
     ++m->branches;
 }
 
 void ndr_branch_next(ndr_macros *m, ndr_branch *b, const char *condition)
 {
-    const char *guard;
     leave_branch(m);
+    enter_branch(m, b, condition);
     b->guard = 0;
-    b->is_skipped = b->outer_is_skipped || (condition && is_false(m, condition, &guard));
 }
 
 /* What a file defines between its guard's #ifndef and the #endif stays known. Returns whether there is any. */

@@ -1,4 +1,4 @@
-/* paste.c - expands a source: pastes the files that it includes.
+/* paste.c - reads a program's text: pastes the files that it includes, and collects what is learned on the way.
  *
  * libndr pastes included files itself instead of using clCompileProgram()'s headers: every driver gets one string, and
  * logs say "kernels/ndr/group.clh:21" instead of naming a temporary file.
@@ -6,8 +6,12 @@
  * A file is pasted at each #include that may be compiled. It is omitted if macros.c knows that its guard or `#pragma
  * once` makes it empty. A #line mark follows each pasted file and each branch that contains one, because the
  * compiler may skip the branch together with the marks inside. */
-#include "program/program.h"
+#include "program/folders.h"
+#include "program/lines.h"
+#include "program/macros.h"
+#include "program/source.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +23,6 @@ static const char too_deep[] =
     "#error this file is included too deep, or by itself too often: libndr pastes files 200 deep, "
     "and one 64 times inside itself, or fewer if that makes the source too long\n";
 
-typedef struct once_macro {
-    char chars[32];
-} once_macro;
-
 /* The number and file name of a line in logs. */
 typedef struct place {
     size_t line;
@@ -32,11 +32,13 @@ typedef struct place {
 /* A file that is being pasted. */
 typedef struct input {
     const struct input *outer;
-    ndr_includer from;
+    const char *title; /* its name in logs */
+    const char *path;  /* NULL: it is not on disk */
     const char *at;
-    size_t line;    /* lines read so far */
-    place next;     /* of the next line, in the file or by a #line of the user */
-    size_t number;  /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
+    size_t line;      /* lines read so far */
+    place next;       /* of the next line, in the file or by a #line of the user */
+    bool is_ours;     /* a file of the vocabulary, whose code is not the program's own */
+    size_t number;    /* the same for each copy of a file on disk, from 1; 0: it is not on disk */
     bool has_content; /* it contains more than an empty guard */
 } input;
 
@@ -53,21 +55,19 @@ typedef struct group {
 } group;
 
 typedef struct expansion {
-    ndr_source source;
-    ndr_text dirs, dir_names; /* include folders, including those from the options */
-    ndr_text *out, *flags;
-    ndr_macros *macros;
-    ndr_text files; /* device and node of each file on disk */
-    ndr_text absent;    /* a line for each file that is not found */
+    ndr_source_desc desc; /* with all folders: of the description and of its options */
+    ndr_source *source;
+    ndr_text *out; /* the source's text */
+    ndr_folders folders;
+    ndr_macros macros;
+    ndr_text files;     /* device and node of each file on disk */
     const input *input; /* the file that is pasted now */
     size_t depth, ifs;  /* nesting of files and of #ifs */
     size_t pasted;      /* files so far */
     unsigned max_same;
     bool has_circles; /* a file includes itself */
-    ndr_line line, ahead;
+    ndr_line line;
     ndr_text names;
-    ndr_text file_folder;        /* the folder of a file with an #include that only the compiler can resolve */
-    bool needs_folders;
 } expansion;
 
 /* ---- marks ---- */
@@ -126,43 +126,12 @@ static void apply_line_directive(expansion *x, input *f, const char *rest)
     if (open != close) f->next.name = keep_name(x, open, (size_t)(close - open) + 1);
 }
 
-/* ---- includes that only the compiler can resolve ---- */
-
-/* In `f` a macro gives the name of a file and is not known: the compiler needs the include folders. */
-static ndr_status leave_to_compiler(expansion *x, const input *f)
-{
-    x->needs_folders = true;
-    if (!f->from.is_file) return NDR_OK;
-    const bool has_folder = ndr_folder_length(f->from.title) > 0;
-    const char *folder = has_folder ? f->from.title : "./";
-    const size_t length = ndr_folder_length(folder);
-    if (!x->file_folder.length) ndr_text_add_chars(&x->file_folder, folder, length);
-    NDR_REQUIRE(
-        x->file_folder.failed
-            || (x->file_folder.length == length && strncmp(x->file_folder.chars, folder, length) == 0),
-        "\"%s\" and a file in \"%s\" both spell the name of an included file with a macro; the files of one folder "
-        "can: write the name itself",
-        f->from.title, x->file_folder.chars);
-    return NDR_OK;
-}
-
-/* Add the include folders to the flags, and a hash of their files to the text: some drivers cache programs by text
- * and options alone and would miss a change of an included file. */
-static ndr_status add_folders(expansion *x)
-{
-    ndr_hash sum = { { 0, 0 } };
-    if (!x->flags || !x->needs_folders) return NDR_OK;
-    const size_t before = x->flags->length;
-    if (x->file_folder.length) NDR_TRY(ndr_source_add_folder(x->file_folder.chars, x->flags, &sum));
-    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
-        NDR_TRY(ndr_source_add_folder(*dir, x->flags, &sum));
-    if (x->flags->length > before)
-        ndr_text_add(x->out, NDR_FOLDERS "%016llx%016llx\n", (unsigned long long)sum.words[0],
-                     (unsigned long long)sum.words[1]);
-    return NDR_OK;
-}
-
 /* ---- files ---- */
+
+static ndr_status fail_to_expand(const ndr_source_desc *desc)
+{
+    return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", desc->title);
+}
 
 static ndr_status paste_line(expansion *x, input *f, group *in);
 
@@ -173,16 +142,23 @@ static ndr_status paste_lines(expansion *x, input *f, group *in)
     return NDR_OK;
 }
 
-/* `*pasted` false: nothing is left of the file. */
-static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pasted)
+static void cut(ndr_text *text, size_t length)
+{
+    text->length = length;
+    if (text->chars) text->chars[length] = '\0';
+}
+
+/* Nothing is left of a file without content. */
+static ndr_status paste_text(expansion *x, input *f, const char *text)
 {
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->out->length < NDR_SOURCE_BYTES,
-                   "including \"%s\" makes the source longer than %d bytes", f->from.title, NDR_SOURCE_BYTES);
-    const size_t before = x->out->length;
+                   "including \"%s\" makes the source longer than %d bytes", f->title, NDR_SOURCE_BYTES);
+    ndr_code *code = &x->source->code;
+    const size_t before = x->out->length, chars = code->chars.length, macros = code->macros.length;
     group whole = { .is_file = true };
     f->outer = x->input;
     f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* skip a byte-order mark */
-    f->next = (place){ 1, quote_name(x, f->from.title) };
+    f->next = (place){ 1, quote_name(x, f->title) };
     add_mark(x, f->next);
     x->input = f;
     ++x->depth;
@@ -190,47 +166,40 @@ static ndr_status paste_text(expansion *x, input *f, const char *text, bool *pas
     --x->depth;
     x->input = f->outer;
     add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
-    *pasted = f->has_content;
-    if (!f->has_content && x->depth > 0) x->out->length = before;
+    if (f->has_content || x->depth == 0) return NDR_OK;
+    cut(x->out, before);
+    cut(&code->chars, chars);
+    cut(&code->macros, macros);
     return NDR_OK;
 }
 
-/* The macro that the expanded text defines in a file with `#pragma once`. */
-static once_macro name_once(const input *f)
-{
-    once_macro out;
-    snprintf(out.chars, sizeof out.chars, "NDR_ONCE_%zu_", f->number - 1);
-    return out;
-}
+/* The text defines a macro in place of `#pragma once`. */
+#define ONCE_MACRO "NDR_ONCE_%zu_"
 
 static void define_once(expansion *x, const input *f)
 {
     char define[64];
-    snprintf(define, sizeof define, "#define %s", name_once(f).chars);
+    snprintf(define, sizeof define, "#define " ONCE_MACRO, f->number - 1);
     replace_line(x, define);
-    ndr_macros_define(x->macros, name_once(f).chars);
+    ndr_macros_define(&x->macros, define + strlen("#define "));
 }
 
 /* Paste the file unless its `#pragma once` makes it empty. If only the compiler knows that, put the file into an
  * #ifndef. */
-static ndr_status paste_once(expansion *x, input *f, const char *text, bool *pasted)
+static ndr_status paste_once(expansion *x, input *f, const char *text)
 {
     char condition[64];
     ndr_branch branch;
-    const once_macro once = name_once(f);
-    *pasted = false;
-    if (ndr_macros_has(x->macros, once.chars)) return NDR_OK;
-    const bool may_be_there = ndr_macros_may_have(x->macros, once.chars);
-    if (may_be_there) {
-        snprintf(condition, sizeof condition, "ifndef %s", once.chars);
-        ndr_branch_open(x->macros, &branch, condition, false);
-        ndr_text_add(x->out, "#%s\n", condition);
-    }
-    NDR_TRY(paste_text(x, f, text, pasted));
-    if (!may_be_there) return NDR_OK;
-    ndr_branch_close(x->macros, &branch, false);
+    snprintf(condition, sizeof condition, "ifndef " ONCE_MACRO, f->number - 1);
+    const char *macro = condition + strlen("ifndef ");
+    if (ndr_macros_has(&x->macros, macro)) return NDR_OK;
+    if (!ndr_macros_may_have(&x->macros, macro)) return paste_text(x, f, text);
+    ndr_branch_open(&x->macros, &branch, condition, false);
+    ndr_text_add(x->out, "#%s\n", condition);
+    NDR_TRY(paste_text(x, f, text));
+    ndr_branch_close(&x->macros, &branch, false);
     ndr_text_add(x->out, "#endif\n");
-    *pasted = true;
+    f->has_content = true;
     return NDR_OK;
 }
 
@@ -254,34 +223,45 @@ static bool is_too_deep(expansion *x, const input *f)
     return x->depth == MAX_DEPTH || same >= x->max_same;
 }
 
-static ndr_status paste_on_disk(expansion *x, input *f, const ndr_included *file, bool *pasted)
+static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
 {
-    f->from.is_file = true;
+    if (file->embedded) return paste_text(x, f, file->embedded->text);
+    f->path = f->title;
     f->number = number_of(x, &file->info);
-    if (is_too_deep(x, f)) return paste_text(x, f, too_deep, pasted);
-    return paste_once(x, f, file->text.chars, pasted);
+    return is_too_deep(x, f) ? paste_text(x, f, too_deep) : paste_once(x, f, file->text.chars);
 }
 
+/* `*pasted`: something is left of the file. */
 static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, ++x->pasted <= MAX_PASTED,
                    "\"%s\" includes files %d times in all, the most that libndr pastes, and then \"%s\": write #pragma "
                    "once into each file that others include",
-                   x->source.title, MAX_PASTED, name);
+                   x->desc.title, MAX_PASTED, name);
     /* A file of the user must not look like one of the vocabulary. */
     const bool seems_ours = !file->embedded && strncmp(name, "kernels/ndr/", 12) == 0;
     ndr_text title = { 0 };
     ndr_text_add(&title, "%s%s", file->embedded ? "kernels/" : seems_ours ? "./" : "", name);
-    input f = { .from.title = title.chars };
-    ndr_status status = title.failed     ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to include \"%s\"", name)
-                        : file->embedded ? paste_text(x, &f, file->embedded->text, pasted)
-                                         : paste_on_disk(x, &f, file, pasted);
+    input f = { .title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
+    const ndr_status status = title.failed ? fail_to_expand(&x->desc) : paste_file(x, &f, file);
     ndr_text_free(&title);
+    *pasted = f.has_content;
+    if (file->embedded && f.has_content) ndr_text_add(&x->source->files, "%s\n", name);
     return status;
 }
 
 /* ---- lines ---- */
+
+/* Add what stands for a line that was read in the program's own code; ndr_line_read() adds the code itself. `macro` is
+ * NULL for a line without a directive. */
+static void add_code(expansion *x, const input *f, const char *macro)
+{
+    ndr_code *code = &x->source->code;
+    if (f->is_ours) return;
+    ndr_text_add(&code->chars, macro ? " # " : " ");
+    if (macro) ndr_text_add(&code->macros, "%s\n", macro);
+}
 
 /* Copy the line that was read from `start` on. */
 static ndr_status copy_line(expansion *x, const input *f, const char *start)
@@ -293,7 +273,7 @@ static ndr_status copy_line(expansion *x, const input *f, const char *start)
 static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, bool *is_there, bool *pasted)
 {
     ndr_included file;
-    ndr_status status = ndr_include_find(&x->source, &f->from, w, &file);
+    ndr_status status = ndr_include_find(&x->desc, f->path, w, &file);
     *is_there = file.is_there;
     if (status == NDR_OK && file.is_there) status = paste_found(x, &file, pasted);
     ndr_include_free(&file);
@@ -306,15 +286,17 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     bool is_there = false, pasted = false;
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
-    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(x->macros, rest), w);
+    const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(&x->macros, rest), w);
     if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
-        if (has_name && x->absent.length < MAX_ABSENT) ndr_include_explain(&x->source, &f->from, w, &x->absent);
-        ndr_macros_forget(x->macros);
+        if (has_name && x->source->absent.length < MAX_ABSENT)
+            ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
+        ndr_macros_forget(&x->macros);
+        add_code(x, f, "include");
         copy_line(x, f, start);
-        return is_spelled ? NDR_OK : leave_to_compiler(x, f);
+        return is_spelled ? NDR_OK : ndr_folders_need(&x->folders, f->path);
     }
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);
@@ -328,7 +310,7 @@ static size_t first_line(const expansion *x, const input *f) { return f->line + 
 
 static ndr_status fail_at_line(const input *f, ndr_status status, size_t line, const char *sentence)
 {
-    return ndr_fail(status, "\"%s\", line %zu: %s", f->from.title, line, sentence);
+    return ndr_fail(status, "\"%s\", line %zu: %s", f->title, line, sentence);
 }
 
 /* Refuse directives that pasting would change, and those that are not supported. What a macro holds may be used in a
@@ -354,7 +336,7 @@ static ndr_status refuse_unsupported(const expansion *x, const input *f)
 static ndr_status paste_pragma(expansion *x, const input *f, const char *start, const char *rest)
 {
     const bool is_once = ndr_word_take(rest, "once");
-    if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(x->macros);
+    if (ndr_word_take(rest, "pop_macro")) ndr_macros_forget(&x->macros);
     if (is_once && f->number) define_once(x, f);
     else if (is_once || (x->depth > 1 && ndr_word_find(rest, "system_header"))) replace_line(x, "");
     else copy_line(x, f, start);
@@ -369,9 +351,9 @@ static ndr_status paste_plain(expansion *x, input *f, const char *start)
     if (!line->directive.length) return copy_line(x, f, start);
     const char *rest;
     if ((rest = ndr_line_is(line, "define"))) {
-        ndr_macros_define(x->macros, rest);
+        ndr_macros_define(&x->macros, rest);
     } else if ((rest = ndr_line_is(line, "undef"))) {
-        ndr_macros_undefine(x->macros, rest);
+        ndr_macros_undefine(&x->macros, rest);
     } else if ((rest = ndr_line_is(line, "pragma"))) {
         return paste_pragma(x, f, start, rest);
     } else {
@@ -391,9 +373,9 @@ static ndr_status resolve_has_include(expansion *x, const input *f, const char *
     const char *close = *open == '(' ? ndr_include_read(ndr_word_skip_blanks(open + 1), &w) : NULL;
     if (close) close = ndr_word_take(ndr_word_skip_blanks(close), ")");
     *end = NULL;
-    if (!close) return *open == '(' ? leave_to_compiler(x, f) : NDR_OK;
+    if (!close) return *open == '(' ? ndr_folders_need(&x->folders, f->path) : NDR_OK;
     ndr_included file;
-    const ndr_status status = ndr_include_find(&x->source, &f->from, &w, &file);
+    const ndr_status status = ndr_include_find(&x->desc, f->path, &w, &file);
     if (file.is_there) *end = close;
     ndr_include_free(&file);
     return status;
@@ -412,7 +394,7 @@ static ndr_status add_condition(expansion *x, const input *f, const char *at)
         if (!end) end = word + ndr_word_length(word);
     }
     ndr_text_add(&condition, "%s", at);
-    if (condition.failed) status = ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to read \"%s\"", f->from.title);
+    if (condition.failed) status = fail_to_expand(&x->desc);
     else replace_line(x, condition.chars);
     ndr_text_free(&condition);
     return status;
@@ -430,12 +412,12 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     const bool is_skipped = outer->branch.is_skipped;
     const size_t line = first_line(x, f);
     group in = { .line = f->line, .next = f->next, .is_first = outer->is_file && !f->has_content && x->depth > 1 };
-    ndr_branch_open(x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
+    ndr_branch_open(&x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
     f->has_content |= !in.branch.is_skipped;
     NDR_TRY(copy_condition(x, f, start, is_skipped));
     ++x->ifs;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other",
-                   f->from.title, MAX_IFS);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, x->ifs <= MAX_IFS, "\"%s\" has more than %d #ifs inside each other", f->title,
+                   MAX_IFS);
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;
@@ -463,19 +445,22 @@ static ndr_status paste_else(expansion *x, input *f, group *in, const char *star
         NDR_TRY(copy_condition(x, f, start, in->branch.outer_is_skipped));
         if (in->has_pasted) add_mark(x, f->next);
     }
-    ndr_branch_next(x->macros, &in->branch, condition);
+    ndr_branch_next(&x->macros, &in->branch, condition);
     return NDR_OK;
 }
 
-static ndr_status is_blank_ahead(expansion *x, const input *f, bool *is_blank)
+static ndr_status is_blank_ahead(const expansion *x, const input *f, bool *is_blank)
 {
+    ndr_line ahead = { .next = f->at };
+    bool failed = false;
     *is_blank = true;
-    for (const char *at = f->at; *at && *is_blank; at = x->ahead.next) {
-        ndr_line_read(at, &x->ahead);
-        NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->ahead.directive.failed, "no memory to read \"%s\"", f->from.title);
-        *is_blank = !x->ahead.is_code && !x->ahead.directive.length;
+    while (*ahead.next && *is_blank && !failed) {
+        ndr_line_read(ahead.next, &ahead);
+        failed = ahead.directive.failed;
+        *is_blank = !ahead.is_code && !ahead.directive.length;
     }
-    return NDR_OK;
+    ndr_text_free(&ahead.directive);
+    return failed ? fail_to_expand(&x->desc) : NDR_OK;
 }
 
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
@@ -484,7 +469,7 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
-    if (ndr_branch_close(x->macros, &in->branch, in->is_first && is_last)) {
+    if (ndr_branch_close(&x->macros, &in->branch, in->is_first && is_last)) {
         ndr_text_add(x->out, "#else\n");
         add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
         ndr_text_add(x->out, "#error the macro that guards this file is defined elsewhere, too: rename it\n");
@@ -499,19 +484,29 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     return NDR_OK;
 }
 
+/* What the line has to say in the code about macros; NULL: it has no directive. */
+static const char *macro_of(const ndr_line *line)
+{
+    const char *defined = ndr_line_is(line, "define"), *undefined = ndr_line_is(line, "undef");
+    if (!line->directive.length || ndr_line_is(line, "line")) return NULL;
+    return defined ? defined : undefined && *undefined ? undefined - 1 : "";
+}
+
 static ndr_status paste_line(expansion *x, input *f, group *in)
 {
     static const char *const ifs[] = { "if", "ifdef", "ifndef", NULL };
     static const char *const elses[] = { "else", "elif", "elifdef", "elifndef", NULL };
     const char *start = f->at;
+    x->line.code = f->is_ours ? NULL : &x->source->code.chars;
     ndr_line_read(start, &x->line);
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !x->line.directive.failed, "no memory to read \"%s\"", f->from.title);
+    if (x->line.directive.failed) return fail_to_expand(&x->desc);
     f->at = x->line.next;
     f->line += x->line.newlines;
     f->next.line += x->line.newlines;
     ndr_include w;
     const char *directive = ndr_line_is(&x->line, ""), *word = directive ? directive : "";
     const char *name = ndr_line_is(&x->line, "include");
+    if (!name) add_code(x, f, macro_of(&x->line));
     if (!in->branch.is_skipped || ndr_word_is_one_of(word, elses)) NDR_TRY(refuse_unsupported(x, f));
     if (ndr_word_is_one_of(word, ifs)) return paste_group(x, f, in, start);
     if (ndr_word_is_one_of(word, elses)) return paste_else(x, f, in, start);
@@ -524,95 +519,67 @@ static ndr_status paste_line(expansion *x, input *f, group *in)
 
 /* ---- the whole source ---- */
 
-/* Add the folders of -I in the options, after those of the description. */
-static void add_option_dirs(expansion *x)
-{
-    for (const char *at = strstr(x->source.options, "-I"); at; at = strstr(at + 1, "-I")) {
-        const char *name = at + 2 + strspn(at + 2, " \t");
-        const size_t length = strcspn(name, " \t\"'");
-        const bool is_quoted = name[length] == '"' || name[length] == '\'';
-        if ((at > x->source.options && !strchr(" \t", at[-1])) || !length || is_quoted) continue;
-        ndr_text_add_chars(&x->dir_names, name, length);
-        ndr_text_add_chars(&x->dir_names, "", 1);
-    }
-    if (!x->dir_names.length) return;
-    const char *none = NULL, *end = x->dir_names.chars + x->dir_names.length;
-    for (const char *const *dir = x->source.include_dirs; dir && *dir; ++dir)
-        ndr_text_add_chars(&x->dirs, (const char *)dir, sizeof *dir);
-    for (const char *name = x->dir_names.chars; name < end; name += strlen(name) + 1)
-        ndr_text_add_chars(&x->dirs, (const char *)&name, sizeof name);
-    ndr_text_add_chars(&x->dirs, (const char *)&none, sizeof none);
-    if (!x->dirs.failed) x->source.include_dirs = (const char *const *)(void *)x->dirs.chars;
-}
-
 static ndr_status expand_text(expansion *x)
 {
-    const ndr_source *source = &x->source;
+    const ndr_source_desc *desc = &x->desc;
+    ndr_code *code = &x->source->code;
     ndr_file_info info;
-    bool pasted;
-    input f = { .from = { .title = source->title, .is_file = source->is_file } };
-    if (source->options) {
-        ndr_macros_read_options(x->macros, source->options);
-        add_option_dirs(x);
-    }
-    if (source->is_file && ndr_file_get_info(source->title, &info) == 0) f.number = number_of(x, &info);
-    NDR_TRY(paste_text(x, &f, source->text, &pasted));
-    NDR_TRY(add_folders(x));
-    ndr_text_add(x->out, "%s", x->absent.chars ? x->absent.chars : "");
-    const bool failed = x->out->failed || (x->flags && x->flags->failed) || x->names.failed || x->dirs.failed
-                        || x->dir_names.failed || x->files.failed || x->absent.failed || x->file_folder.failed
-                        || ndr_macros_failed(x->macros);
-    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title) : NDR_OK;
+    input f = { .title = desc->title, .path = desc->is_file ? desc->title : NULL };
+    ndr_folders_read(&x->folders, desc->include_dirs, desc->options);
+    x->desc.include_dirs = x->folders.dirs;
+    if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
+    ndr_text_add(&code->chars, " ");
+    ndr_text_add(&code->macros, "\n");
+    ndr_text_add(&x->source->files, "\n");
+    NDR_TRY(paste_text(x, &f, desc->text));
+    for (char *c = code->chars.chars; c && *c; ++c)
+        if (isspace((unsigned char)*c)) *c = ' ';
+    return ndr_folders_add(&x->folders, &x->source->flags, x->out);
+}
+
+static bool failed(const expansion *x)
+{
+    return ndr_source_failed(x->source) || ndr_folders_failed(&x->folders) || x->names.failed || x->files.failed
+           || x->macros.list.failed || x->macros.bodies.failed;
 }
 
 static void free_expansion(expansion *x)
 {
-    ndr_macros_free(x->macros);
+    ndr_macros_free(&x->macros);
     ndr_text_free(&x->line.directive);
-    ndr_text_free(&x->ahead.directive);
     ndr_text_free(&x->names);
-    ndr_text_free(&x->dirs);
-    ndr_text_free(&x->dir_names);
+    ndr_folders_free(&x->folders);
     ndr_text_free(&x->files);
-    ndr_text_free(&x->absent);
-    ndr_text_free(&x->file_folder);
 }
 
-static ndr_status try_to_expand(const ndr_source *source, unsigned max_same, ndr_text *out, ndr_text *flags,
-                                bool *has_circles)
+static ndr_status try_to_expand(const ndr_source_desc *desc, unsigned max_same, ndr_source *source, bool *has_circles)
 {
-    expansion x = { .source = *source, .out = out, .flags = flags, .max_same = max_same, .macros = ndr_macros_new() };
-    const ndr_status status =
-        x.macros ? expand_text(&x) : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to expand \"%s\"", source->title);
+    expansion x = { .desc = *desc, .source = source, .out = &source->text, .max_same = max_same };
+    x.macros.code = &source->code;
+    x.macros.options = desc->options ? desc->options : "";
+    ndr_status status = expand_text(&x);
+    if (status == NDR_OK && failed(&x)) status = fail_to_expand(desc);
     *has_circles = x.has_circles;
     free_expansion(&x);
     return status;
 }
 
 /* If the text becomes too long, expand it again with fewer repetitions of files that include themselves. */
-ndr_status ndr_source_expand(const ndr_source *source, ndr_text *out, ndr_text *flags)
+ndr_status ndr_source_expand(const ndr_source_desc *desc, ndr_source *source)
 {
-    const size_t before = out->length;
     bool has_circles = true;
     ndr_text text = { 0 };
-    ndr_text_add_chars(&text, source->text, strlen(source->text));
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !text.failed, "no memory to expand \"%s\"", source->title);
+    ndr_text_add_chars(&text, desc->text, strlen(desc->text));
+    if (text.failed) return fail_to_expand(desc);
     ndr_line_clean(text.chars);
-    ndr_source clean = *source;
+    ndr_source_desc clean = *desc;
     clean.text = text.chars;
     ndr_status status = NDR_LIMIT_EXCEEDED;
     for (unsigned max_same = MAX_SAME; status == NDR_LIMIT_EXCEEDED && has_circles && max_same >= MIN_SAME;
          max_same /= 2) {
-        out->length = before;
-        status = try_to_expand(&clean, max_same, out, flags, &has_circles);
+        ndr_source_free(source);
+        status = try_to_expand(&clean, max_same, source, &has_circles);
     }
     ndr_text_free(&text);
     return status;
-}
-
-bool ndr_source_includes(const char *text, const char *name)
-{
-    char mark[96];
-    snprintf(mark, sizeof mark, "#line 1 \"kernels/%s", name);
-    return strstr(text, mark) != NULL;
 }

@@ -1,11 +1,14 @@
-/* source.c - finds and reads kernel sources, embedded ones and files on disk. */
-#include "program/program.h"
+/* source.c - finds and reads kernel sources, embedded ones and files on disk; and what is known of a source. */
+#include "program/source.h"
+
+#include "program/folders.h"
+#include "program/lines.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_FILES = 10000, MAX_FOLDER_DEPTH = 8 };
+enum { MAX_FILES = 10000 };
 
 const ndr_source_file *ndr_source_find(const char *name)
 {
@@ -86,22 +89,15 @@ static ndr_status try_path(ndr_included *file)
     return NDR_OK;
 }
 
-size_t ndr_folder_length(const char *path)
+ndr_status ndr_include_find(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_included *file)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-ndr_status ndr_include_find(const ndr_source *source, const ndr_includer *from, const ndr_include *w,
-                            ndr_included *file)
-{
-    const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || source->is_bundled, is_absolute = w->name[0] == '/';
-    const char *const *dirs = source->include_dirs;
+    const bool is_ours = strncmp(w->name, "ndr/", 4) == 0 || desc->is_bundled, is_absolute = w->name[0] == '/';
+    const char *const *dirs = desc->include_dirs;
     *file = (ndr_included){ .embedded = is_ours ? ndr_source_find(w->name) : NULL };
     file->is_there = file->embedded != NULL;
     if (file->is_there) return NDR_OK;
-    if (is_absolute || (w->is_quoted && from->is_file)) {
-        if (!is_absolute) ndr_text_add_chars(&file->path, from->title, ndr_folder_length(from->title));
+    if (is_absolute || (w->is_quoted && beside)) {
+        if (!is_absolute) ndr_text_add_chars(&file->path, beside, ndr_folder_length(beside));
         ndr_text_add(&file->path, "%s", w->name);
         NDR_TRY(try_path(file));
     }
@@ -146,29 +142,20 @@ static void add_searched(const char *folder, const ndr_include *w, ndr_text *nea
     ndr_text_free(&path);
 }
 
-static void search_again(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *near,
+static void search_again(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_text *near,
                          ndr_text *folders)
 {
-    char own[512];
-    const size_t length = ndr_folder_length(from->title);
-    if (length == 0) snprintf(own, sizeof own, ".");
-    else snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), from->title);
-    if (w->is_quoted && from->is_file) add_searched(own, w, near, folders);
-    for (const char *const *dir = source->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
+    char own[512] = ".";
+    const size_t length = beside ? ndr_folder_length(beside) : 0;
+    if (length > 0) snprintf(own, sizeof own, "%.*s", (int)(length > 1 ? length - 1 : 1), beside);
+    if (w->is_quoted && beside) add_searched(own, w, near, folders);
+    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) add_searched(*dir, w, near, folders);
 }
 
-/* In one line, whatever the names of folders are. */
-static void add_line(const char *line, ndr_text *out)
-{
-    ndr_text_add(out, "\n" NDR_NOT_THERE);
-    for (const char *c = line; *c; ++c) ndr_text_add_chars(out, *c == '\n' || *c == '\r' ? " " : c, 1);
-    ndr_text_add_chars(out, "\n", 1);
-}
-
-void ndr_include_explain(const ndr_source *source, const ndr_includer *from, const ndr_include *w, ndr_text *out)
+void ndr_include_explain(const ndr_source_desc *desc, const char *beside, const ndr_include *w, ndr_text *out)
 {
     ndr_text near = { 0 }, folders = { 0 }, line = { 0 };
-    if (w->name[0] != '/') search_again(source, from, w, &near, &folders);
+    if (w->name[0] != '/') search_again(desc, beside, w, &near, &folders);
     ndr_text_add(&line, "'%s' is not ", w->name);
     if (w->name[0] == '/') ndr_text_add(&line, "there: correct the path");
     else if (near.length) ndr_text_add(&line, "in %s; there is \"%s\": correct the name", folders.chars, near.chars);
@@ -176,56 +163,54 @@ void ndr_include_explain(const ndr_source *source, const ndr_includer *from, con
         ndr_text_add(&line, "in %s: correct the name, or add its folder to include_dirs", folders.chars);
     else
         ndr_text_add(&line, "searched for in any folder, because %s: set include_dirs, or -I in the options",
-                     from->is_file ? "<> leaves out the file's own" : "a text has none of its own");
-    if (line.failed || near.failed || folders.failed) out->failed = true;
-    else add_line(line.chars, out);
+                     beside ? "<> leaves out the file's own" : "a text has none of its own");
+    for (char *c = line.chars; c && *c; ++c)
+        if (*c == '\n' || *c == '\r') *c = ' '; /* of a folder's name */
+    ndr_text_add(out, "%s\n", line.chars ? line.chars : "");
+    out->failed |= line.failed || near.failed || folders.failed;
     ndr_text_free(&near);
     ndr_text_free(&folders);
     ndr_text_free(&line);
 }
 
-/* ---- folders ---- */
+/* ---- what is known of a source ---- */
 
-/* A recursive walk through a folder. */
-typedef struct walk {
-    const char *path;
-    unsigned depth, *files;
-    bool *failed;
-    ndr_hash *sum;
-} walk;
-
-/* Hash the name, size and time of a file, or of the files in a folder. */
-static bool add_entry(void *visitor, const char *name)
+static void add(ndr_text *text, const ndr_text *other)
 {
-    const walk *w = visitor;
-    ndr_file_info info;
-    ndr_text file = { 0 };
-    ndr_text_add(&file, "%s/%s", w->path, name);
-    if (file.chars && ndr_file_get_info(file.chars, &info) == 0) {
-        ++*w->files;
-        walk inner = { file.chars, w->depth - 1, w->files, w->failed, w->sum };
-        if (info.is_folder && w->depth > 0) ndr_folder_visit(file.chars, add_entry, &inner);
-        ndr_text_add(&file, " %lld %lld %lld", (long long)info.size_bytes, (long long)info.changed_s,
-                     (long long)info.changed_ns);
-        const ndr_hash hash = ndr_hash_bytes(file.chars, file.length);
-        w->sum->words[0] += hash.words[0];
-        w->sum->words[1] += hash.words[1];
-    }
-    *w->failed |= file.failed;
-    ndr_text_free(&file);
-    return *w->files < MAX_FILES;
+    ndr_text_add_chars(text, other->chars ? other->chars : "", other->length);
+    text->failed |= other->failed;
 }
 
-ndr_status ndr_source_add_folder(const char *path, ndr_text *flags, ndr_hash *sum)
+void ndr_source_add(ndr_source *source, const ndr_source *other)
 {
-    unsigned files = 0;
-    /* Drivers split options at blanks, and no quoting works on all of them. */
-    NDR_REQUIRE(
-        !strpbrk(path, " \t\n\"'\\"),
-        "the compiler has to search folder \"%s\", because a macro gives the name in an #include or __has_include, but "
-        "accepts no blank, quote or backslash in a folder's name: rename it, or write the file's name out",
-        path);
-    ndr_text_add(flags, " -I %s", path);
-    ndr_folder_visit(path, add_entry, &(walk){ path, MAX_FOLDER_DEPTH, &files, &flags->failed, sum });
-    return NDR_OK;
+    add(&source->text, &other->text);
+    add(&source->flags, &other->flags);
+    add(&source->files, &other->files);
+    add(&source->absent, &other->absent);
+    add(&source->code.chars, &other->code.chars);
+    add(&source->code.macros, &other->code.macros);
+}
+
+void ndr_source_free(ndr_source *source)
+{
+    ndr_text_free(&source->text);
+    ndr_text_free(&source->flags);
+    ndr_text_free(&source->files);
+    ndr_text_free(&source->absent);
+    ndr_text_free(&source->code.chars);
+    ndr_text_free(&source->code.macros);
+}
+
+bool ndr_source_failed(const ndr_source *source)
+{
+    return source->text.failed || source->flags.failed || source->files.failed || source->absent.failed
+           || source->code.chars.failed || source->code.macros.failed;
+}
+
+bool ndr_source_includes(const ndr_source *source, const char *name)
+{
+    const char *files = source->files.chars;
+    for (const char *at = files ? strstr(files, name) : NULL; at; at = strstr(at + 1, name))
+        if (at[-1] == '\n') return true;
+    return false;
 }

@@ -8,42 +8,37 @@
  * kernels/ndr/sub_group.clh has one branch for each, selected by the macros defined here. */
 #include "device/cache.h"
 #include "device/context.h"
-#include "program/program.h"
+#include "program/registry.h"
 
 #include <string.h>
 
-/* ---- inline PTX ---- */
+/* ---- questions ---- */
 
-/* Whether inline PTX builds on this device. Probed once, with the build lock held; the answer is kept in the context
- * and on disk. A failure of the driver is not kept. */
-static ndr_status probe_ptx(ndr_context *context, bool *supports)
+/* Ask a device something once, with the build lock held; `known` is 0, or 1 for no and 2 for yes. The answer is kept on
+ * disk, too. A failure of the driver is not kept. */
+static ndr_status ask(ndr_context *context, const char *question, ndr_status (*find)(ndr_context *, bool *), int *known,
+                      bool *answer)
 {
-    ndr_store *store;
-    NDR_TRY(ndr_store_get(context, &store));
-    if (store->supports_ptx == 0) {
-        /* One instruction of each kind that kernels/ndr uses; the last two need compute capability 6 and 7. */
-        static const char probe[] =
-            "kernel void probe(global uint *x, global double *y)\n"
-            "{\n"
-            "    uint lane;\n"
-            "    double before;\n"
-            "    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane));\n"
-            "    asm volatile(\"atom.global.add.f64 %0, [%1], %2;\" : \"=d\"(before) : \"l\"(y), \"d\"(1.0));\n"
-            "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
-            "    x[0] = lane;\n"
-            "}\n";
-        static const char question[] = "inline PTX builds";
-        cl_program program = NULL;
-        ndr_text kept = { 0 };
-        const bool is_worth_probing = context->caps.info.warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX);
-        const bool is_kept = is_worth_probing && ndr_cache_get(context, question, &kept);
-        if (is_worth_probing && !is_kept) NDR_TRY(ndr_build_try(context, probe, "", &program));
-        store->supports_ptx = program || (is_kept && strcmp(kept.chars, "yes") == 0) ? 2 : 1;
-        if (is_worth_probing && !is_kept) ndr_cache_put(context, question, program ? "yes" : "no", program ? 3 : 2);
-        if (program) ndr_cl.clReleaseProgram(program);
-        ndr_text_free(&kept);
+    ndr_text kept = { 0 };
+    *answer = *known == 2;
+    if (*known) return NDR_OK;
+    if (ndr_cache_get(context, question, &kept)) {
+        *answer = strcmp(kept.chars, "yes") == 0;
+    } else {
+        NDR_TRY(find(context, answer));
+        ndr_cache_put(context, question, *answer ? "yes" : "no", *answer ? 3 : 2);
     }
-    *supports = store->supports_ptx == 2;
+    ndr_text_free(&kept);
+    *known = *answer ? 2 : 1;
+    return NDR_OK;
+}
+
+static ndr_status builds_ptx(ndr_context *context, bool *builds)
+{
+    cl_program program = NULL;
+    NDR_TRY(ndr_build_try(context, ndr_source_find("probe/ptx.inc")->text, "", &program));
+    *builds = program != NULL;
+    if (program) ndr_cl.clReleaseProgram(program);
     return NDR_OK;
 }
 
@@ -75,13 +70,8 @@ static ndr_status ask_a_kernel(const ndr_context *context, cl_program program, b
 
 static ndr_status build_and_ask(ndr_context *context, bool *rows)
 {
-    static const char probe[] =
-        "#if defined(cl_khr_subgroups) && __OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300\n"
-        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-        "#endif\n"
-        "kernel void probe(global uint *x) { x[get_global_id(0)] = get_sub_group_id(); }\n";
     cl_program program = NULL;
-    NDR_TRY(ndr_build_try(context, probe, "", &program));
+    NDR_TRY(ndr_build_try(context, ndr_source_find("probe/rows.inc")->text, "", &program));
     *rows = false;
     if (!program) return NDR_OK;
     const ndr_status status = ask_a_kernel(context, program, rows);
@@ -89,76 +79,55 @@ static ndr_status build_and_ask(ndr_context *context, bool *rows)
     return status;
 }
 
-/* As divides_rows(), for the device's own sub-groups; asked and kept like probe_ptx(). */
-static ndr_status probe_rows(ndr_context *context, bool *rows)
-{
-    static const char question[] = "sub-groups divide rows";
-    ndr_store *store;
-    NDR_TRY(ndr_store_get(context, &store));
-    if (store->divides_rows == 0) {
-        ndr_text kept = { 0 };
-        bool answer = false;
-        if (ndr_cache_get(context, question, &kept)) {
-            answer = strcmp(kept.chars, "yes") == 0;
-        } else {
-            NDR_TRY(build_and_ask(context, &answer));
-            ndr_cache_put(context, question, answer ? "yes" : "no", answer ? 3 : 2);
-        }
-        ndr_text_free(&kept);
-        store->divides_rows = answer ? 2 : 1;
-    }
-    *rows = store->divides_rows == 2;
-    return NDR_OK;
-}
-
 /* ---- choosing ---- */
 
-static ndr_status refuse_native_size(const ndr_device_info *device, size_t requested)
+static ndr_status check_native_size(const ndr_device_info *device, size_t requested)
 {
     ndr_text sizes = { 0 };
-    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
+    bool is_there = false;
+    for (unsigned i = 0; i < device->sub_group_size_count; ++i) {
         ndr_text_add(&sizes, "%s%zu", i ? ", " : "", device->sub_group_sizes[i]);
+        is_there |= device->sub_group_sizes[i] == requested;
+    }
     const ndr_status status =
-        ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s", requested,
-                 device->name, sizes.chars ? sizes.chars : "none");
+        is_there ? NDR_OK
+                 : ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s",
+                            requested, device->name, sizes.chars ? sizes.chars : "none");
     ndr_text_free(&sizes);
     return status;
 }
 
-static ndr_status check_native_size(const ndr_device_info *device, size_t requested)
+static ndr_status choose_native(ndr_registry *registry, ndr_program *program, ndr_text *options)
 {
-    for (unsigned i = 0; i < device->sub_group_size_count; ++i)
-        if (device->sub_group_sizes[i] == requested) return NDR_OK;
-    return refuse_native_size(device, requested);
-}
-
-static ndr_status choose_native(ndr_context *context, ndr_program *program, ndr_text *options)
-{
+    ndr_context *context = program->context;
+    const bool uses_sub_groups = ndr_source_includes(&program->source, "ndr/sub_group.clh");
     program->sub_groups = NDR_SUB_GROUP_NATIVE;
     ndr_text_add(options, " -DNDR_SUB_GROUPS_NATIVE=1");
-    if (!program->uses_sub_groups) return NDR_OK;
+    if (!uses_sub_groups) return NDR_OK;
     if (program->sub_group_size) NDR_TRY(check_native_size(&context->caps.info, program->sub_group_size));
     bool rows;
-    NDR_TRY(probe_rows(context, &rows));
+    NDR_TRY(ask(context, "sub-groups divide rows", build_and_ask, &registry->divides_rows, &rows));
     if (rows) ndr_text_add(options, " -DNDR_SUB_GROUPS_IN_ROWS=1");
     return NDR_OK;
 }
 
-ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const char *text, ndr_program *program,
-                                 ndr_text *options)
+ndr_status ndr_sub_groups_choose(size_t requested, ndr_program *program, ndr_text *options)
 {
+    ndr_context *context = program->context;
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
                    "a sub-group size of %zu is requested, but device \"%s\" has groups of at most %zu", requested,
                    device->name, device->max_group_size);
-    bool supports_ptx;
-    NDR_TRY(probe_ptx(context, &supports_ptx));
+    ndr_registry *registry;
+    NDR_TRY(ndr_registry_get(context, &registry));
+    bool supports_ptx = false;
+    if (device->warp_size > 0 && !(context->caps.disabled & NDR_DISABLE_PTX))
+        NDR_TRY(ask(context, "inline PTX builds", builds_ptx, &registry->supports_ptx, &supports_ptx));
     if (supports_ptx) ndr_text_add(options, " -DNDR_PTX=1");
     if (requested) ndr_text_add(options, " -DNDR_SUB_GROUP_SIZE=%zu", requested);
     program->sub_group_size = requested;
-    program->uses_sub_groups = ndr_source_includes(text, "ndr/sub_group.clh");
     if (device->has_sub_groups && (requested == 0 || device->sub_group_size_count > 0)) {
-        return choose_native(context, program, options);
+        return choose_native(registry, program, options);
     } else if (supports_ptx && (requested == 0 || requested == device->warp_size)) {
         program->sub_groups = NDR_SUB_GROUP_WARP;
         program->sub_group_size = device->warp_size;
@@ -171,9 +140,11 @@ ndr_status ndr_sub_groups_choose(ndr_context *context, size_t requested, const c
 
 /* ---- checking a built kernel ---- */
 
-ndr_status ndr_sub_groups_check(const ndr_kernel *kernel, const ndr_program *program)
+ndr_status ndr_sub_groups_check(const ndr_kernel *kernel)
 {
-    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0 || !program->uses_sub_groups)
+    const ndr_program *program = kernel->program;
+    if (program->sub_groups != NDR_SUB_GROUP_NATIVE || program->sub_group_size == 0
+        || !ndr_source_includes(&program->source, "ndr/sub_group.clh"))
         return NDR_OK;
     size_t size = 0;
     const cl_int error = ndr_cl.clGetKernelSubGroupInfo(

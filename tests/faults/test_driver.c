@@ -1319,18 +1319,19 @@ static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(v
     enum { KINDS = 8 };
 #define TYPES "typedef float real_t;\ntypedef struct { int x[2]; } pair;\n"
 #define BODY "{ out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n"
-    static const call kinds[KINDS] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram,     CALL_clCreateKernel,
-                                       CALL_clGetProgramInfo,          CALL_clGetKernelWorkGroupInfo,
+    static const call kinds[KINDS] = { CALL_clCreateProgramWithSource, CALL_clBuildProgram,     CALL_clGetProgramInfo,
+                                       CALL_clCreateKernel,            CALL_clGetKernelWorkGroupInfo,
                                        CALL_clGetKernelArgInfo,        CALL_clGetKernelInfo,    CALL_malloc };
     static const struct {
         const char *source;
         size_t least[KINDS];
-    } rows[] = { { TYPES "kernel void k(global int *out, real_t f, pair p) " BODY, { 1, 1, 5, 2, 9, 21, 1, 12 } },
+    } rows[] = { { TYPES "kernel void k(global int *out, real_t f, pair p) " BODY, { 1, 1, 0, 5, 9, 21, 1, 12 } },
                  { TYPES "#define K kernel void k(global int *out, real_t f, pair p)\nK " BODY,
-                   { 2, 2 } } }; /* the rest is the same */
+                   { 2, 2, 2 } } }; /* the rest is the same; only here the driver is asked for the text */
     for (size_t r = 0; r < COUNT_OF(rows); ++r)
-        for (size_t k = 0; k < KINDS && rows[r].least[k] > 0; ++k) {
+        for (size_t k = 0; k < KINDS; ++k) {
             size_t passing = 0;
+            if (rows[r].least[k] == 0) continue;
             while (types_are_refused_once(rows[r].source, r, kinds[k], passing)) ++passing;
             assert_true(passing >= rows[r].least[k]);
         }

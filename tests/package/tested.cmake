@@ -9,6 +9,7 @@ set(covered
   "device/cache: binary"
   "device/caps: catalog context"    # what NDR_DISABLE disables; what a device reports
   "device/clock: trace"
+  "device/record: trace"
   "device/cl_error: status failures"
   "device/drivers: catalog"         # why there is no driver or device
   "device/format: image"
@@ -20,6 +21,7 @@ set(covered
   "launch/args: launch"
   "launch/reduction: reducer"
   "launch/checked: check"           # together with device/check
+  "launch/values: launch errors"
   "ops/job: workspace reduce"
   "ops/choices: select tune"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
@@ -27,9 +29,13 @@ set(covered
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"
+  "program/folders: source paste"
   "program/lines: source guard"
   "program/macros: source"
-  "program/signature: kernel dtype")
+  "program/probe: kernel compiled"
+  "program/program: kernel compiled"
+  "program/signature: kernel"
+  "program/types: dtype")
 
 set(wrong "")
 file(GLOB tests RELATIVE ${ROOT}/tests ${ROOT}/tests/*/test_*.c)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/program.h"
+#include "program/source.h"
 
 static const ndr_source_file *find(const char *name)
 {

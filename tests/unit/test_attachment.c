@@ -27,9 +27,9 @@ static void close_counted(ndr_attachment *gone)
     if (place < CLOSINGS) closed[place] = gone->kind;
 }
 
-static const ndr_attachment_kind first_kind = { "a number", sizeof(numbered), NDR_LOCK_STORE, open_numbered, close_counted };
-static const ndr_attachment_kind second_kind = { "another", sizeof(numbered), NDR_LOCK_STORE, open_numbered, close_counted };
-static const ndr_attachment_kind plain_kind = { "a plain one", sizeof(numbered), NDR_LOCK_STORE, NULL, NULL };
+static const ndr_attachment_kind first_kind = { "a number", sizeof(numbered), NDR_LOCK_REGISTRY, open_numbered, close_counted };
+static const ndr_attachment_kind second_kind = { "another", sizeof(numbered), NDR_LOCK_REGISTRY, open_numbered, close_counted };
+static const ndr_attachment_kind plain_kind = { "a plain one", sizeof(numbered), NDR_LOCK_REGISTRY, NULL, NULL };
 
 static int forget(void **state)
 {
@@ -80,7 +80,7 @@ static void test_attachment__is_closed_once_and_the_newest_first(void **state)
 static void test_attachment__that_has_no_memory_is_refused(void **state)
 {
     (void)state;
-    static const ndr_attachment_kind huge = { "a mountain", PTRDIFF_MAX, NDR_LOCK_STORE, NULL, NULL };
+    static const ndr_attachment_kind huge = { "a mountain", PTRDIFF_MAX, NDR_LOCK_REGISTRY, NULL, NULL };
     ndr_attachments list = NULL;
     ndr_attachment *found = NULL;
     assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_attachment_get(&list, &huge, &found), "no memory for a mountain");
@@ -99,7 +99,7 @@ static void open_together(ndr_attachment *made)
     pthread_barrier_wait(&all_are_making);
 }
 
-static const ndr_attachment_kind joint_kind = { "a joint one", sizeof(numbered), NDR_LOCK_STORE, open_together, close_counted };
+static const ndr_attachment_kind joint_kind = { "a joint one", sizeof(numbered), NDR_LOCK_REGISTRY, open_together, close_counted };
 
 typedef struct seeker {
     ndr_attachments *list;

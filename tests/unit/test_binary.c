@@ -784,11 +784,11 @@ static void test_binary__reads_no_entry_past_its_end(void **state)
 static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
 {
     (void)state;
-    static const char *const kernels[] = { "", "kernel plus", "kernel plus 4000000000 1 8 0 0 0 0 0 0 0 0\n",
-                                           "kernel plus 1 2 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
-                                           "kernel plus 1 1 8 9 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
-                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n", "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n9",
-                                           "kernel plus 1 1 8 0 0 0 0 0 0 0 0\n0 0 0 0 0 0 .x" };
+    static const char *const kernels[] = { "", "kernel plus", "kernel plus 4000000000 0 0 0 0\n",
+                                           "kernel plus 2 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 - 0 0 0\n0 0 0 0 0 0 .x .int*\n",
+                                           "kernel plus 1 0 0 0 0\n", "kernel plus 1 0 0 0 0\n9",
+                                           "kernel plus 1 0 0 0 0\n0 0 0 0 0 0 .x" };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
         ndr_text value = { 0 }, changed = { 0 };
         const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };

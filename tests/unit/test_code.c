@@ -1,39 +1,46 @@
 /* test_code.c - a program's text reduced to code: its macros, its kernels, and the types that they take. */
 #include "support.h"
 
-#include "program/program.h"
+#include "program/code.h"
+
+/* Read a text as that of a program; free `source`. */
+static void read_source(const char *text, ndr_source *source)
+{
+    *source = (ndr_source){ 0 };
+    assert_ok(ndr_source_expand(&(ndr_source_desc){ .title = "source", .text = text }, source));
+}
 
 static void test_code__has_no_comments_strings_and_directives(void **state)
 {
     (void)state;
-    static const char text[] = "#line 1 \"source\"\n"
-                               "int a; /* b\n c */ int\td; // e \\\n f\n"
-                               "#line 1 \"kernels/ndr/item.clh\"\nint ours;\n#define OURS\n#line 9 \"source\"\n"
+    static const char text[] = "int a; /* b\n c */ int\td; // e \\\n f\n"
+                               "#include <ndr/item.clh>\n#line 9 \"source\"\n"
                                "  # /* g */ define  H(i) j \\\n k\n"
-                               "char c[] = \"l \\\" /* m\", n = '\"';\n#undef O\n#include <p>\n#pragma q\nint \\\nr_\\\nr;";
-    ndr_code code;
-    assert_ok(ndr_code_read(text, &code));
+                               "char c[] = \"l \\\" /* m\", n = '\"';\n#undef O\n#include <p.h>\n#pragma q\nint \\\nr_\\\nr;";
+    ndr_source source;
+    read_source(text, &source);
+    const ndr_code code = source.code;
     char *at = code.chars.chars, *end = at;
     for (; *at; ++at)
         if (*at != ' ' || (end > code.chars.chars && end[-1] != ' ')) *end++ = *at; /* one blank replaces several */
     *end = '\0';
     assert_string_equal(code.chars.chars, "int a; int d; # char c[] = \"\", n = ''; # # # int r_r; ");
-    assert_string_equal(code.macros.chars, "\nH(i) j  k\nO\ninclude\n\n");
+    assert_string_equal(code.macros.chars, "\nH(i) j  k\n O\ninclude\n\n");
     assert_true(ndr_code_redefines(&code, "", "H(1)"));
     assert_true(ndr_code_redefines(&code, "", "O"));
     assert_true(ndr_code_redefines(&code, "-D i=1 -Dk", "i"));
     assert_true(ndr_code_redefines(&code, "-D i=1 -Dk", "k"));
     assert_false(ndr_code_redefines(&code, "", "j"));
-    assert_false(ndr_code_redefines(&code, "", "OURS"));
-    ndr_code_free(&code);
+    assert_false(ndr_code_redefines(&code, "", "NDR_ITEM"));
+    ndr_source_free(&source);
 }
 
 static void assert_kernel(const char *text, const char *name, const char *list, const char *body)
 {
-    ndr_code code;
+    ndr_source source;
     ndr_code_kernel found;
-    assert_ok(ndr_code_read(text, &code));
-    const char *at = code.chars.chars;
+    read_source(text, &source);
+    const char *at = source.code.chars.chars;
     assert_true(ndr_code_next_kernel(&at, &found));
     assert_memory_equal(found.name, name, strlen(name));
     assert_memory_equal(found.list, list, strlen(list));
@@ -41,7 +48,7 @@ static void assert_kernel(const char *text, const char *name, const char *list, 
     if (body) assert_int_equal(found.end - found.body, strlen(body) + 1); /* plus a blank */
     else assert_null(found.body);
     assert_false(ndr_code_next_kernel(&at, &found));
-    ndr_code_free(&code);
+    ndr_source_free(&source);
 }
 
 static void test_code__has_kernels(void **state)
@@ -58,9 +65,12 @@ static void test_code__has_kernels(void **state)
 static void assert_types(const char *text, const char *options, const char *wanted)
 {
     ndr_text got = { 0 };
-    assert_ok(ndr_code_list_types(text, options, &got));
+    ndr_source source;
+    read_source(text, &source);
+    ndr_code_list_types(&source.code, options, &got);
     assert_string_equal(got.chars ? got.chars : "", wanted);
     ndr_text_free(&got);
+    ndr_source_free(&source);
 }
 
 static void test_code__lists_types_passed_by_value_or_in_local_memory(void **state)

@@ -2,7 +2,7 @@
 #include "driver_faults.h"
 #include "support.h"
 
-#include "program/program.h"
+#include "program/registry.h"
 
 #include "ndr/ndr_cl.h"
 
@@ -30,9 +30,9 @@ static void assert_get_refused(ndr_status status, const ndr_kernel_desc desc, co
 
 static size_t program_count(void)
 {
-    ndr_store *store;
-    assert_ok(ndr_store_get(context, &store));
-    return store->programs.count;
+    ndr_registry *registry;
+    assert_ok(ndr_registry_get(context, &registry));
+    return registry->programs.count;
 }
 
 /* ---- programs of several texts ---- */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "device/context.h"
-#include "program/program.h"
+#include "program/registry.h"
 
 /* ---- the memory that libndr holds: the linker sends libndr's calls here (tests/CMakeLists.txt) ---- */
 
@@ -94,9 +94,9 @@ static ndr_kernel *get(const ndr_kernel_desc desc)
 
 static size_t program_count(void)
 {
-    ndr_store *store;
-    assert_ok(ndr_store_get(context, &store));
-    return store->programs.count;
+    ndr_registry *registry;
+    assert_ok(ndr_registry_get(context, &registry));
+    return registry->programs.count;
 }
 
 static ndr_kernel_info info_of(const char *name)

@@ -193,9 +193,9 @@ static void test_shared__wrong_arguments_are_refused(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), 1),
                    "takes 2 arguments, but 3 are given", "; move ndr_reaches() behind them");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(NULL)),
-                   "ndr_reaches() 0 is a NULL shared allocation");
+                   "argument 2 (ndr_reaches()) is a NULL shared allocation");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, 1, ndr_reaches(x), ndr_reaches(foreign)),
-                   "ndr_reaches() 1 belongs to another context");
+                   "argument 3 (ndr_reaches()) is a shared allocation of another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, add, one, x, ndr_reaches(x), ndr_reaches(x)),
                    "takes 2 arguments, but 1 is given");
     const ndr_nd_range range = { .global = one };
@@ -350,7 +350,7 @@ static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **stat
                        "argument 0 \"to\" (int*) is a shared allocation that the host has mapped; unmap it first");
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_run(queue, prepared, NULL), "host has mapped");
         assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_struct(box, b), ndr_reaches(x)),
-                       "the host has the allocation of ndr_reaches()", "mapped");
+                       "argument 1 (ndr_reaches()) is a shared allocation that the host has mapped; unmap it first");
         assert_refused(NDR_BAD_ARGUMENT, ndr_shared_write(queue, x, 0, sizeof got, &got, NULL),
                        "ndr_shared_write: ", "mapped");
         assert_refused(NDR_BAD_ARGUMENT, ndr_shared_prefetch(queue, x, 0, 4, NULL), "mapped");
