@@ -274,8 +274,9 @@ static ndr_status read_foreign(ndr_buffer *foreign)
     char host[8];
     return ndr_buffer_read(queue, foreign, 0, sizeof host, host, NULL);
 }
-MISTAKE(other_context, with_foreign(launch_foreign))
-MISTAKE(buffer_of_another_context, with_foreign(read_foreign))
+/* Under NDR_CHECK=1 libndr knows more. */
+MISTAKE(other_context, context->checker ? SKIPPED : with_foreign(launch_foreign))
+MISTAKE(buffer_of_another_context, context->checker ? SKIPPED : with_foreign(read_foreign))
 
 /* As a driver that takes no more than the device promises. */
 static __typeof__(clSetKernelArg) *real_set_arg;

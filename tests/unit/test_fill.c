@@ -2,6 +2,7 @@
 #include "faults/between.h"
 
 #include "device/buffer.h"
+#include "device/context.h"
 #include "program/program.h"
 #include "reference.h"
 
@@ -93,6 +94,7 @@ static void test_fill__counts_patterns_in_31_bits(void **state)
 {
     (void)state;
     if (sizeof(size_t) < 8) skip();
+    skip_without(!context->checker, "a guard zone moves the first byte");
     unsigned char pattern[128];
     for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = (unsigned char)(i * 37 + 1);
     ndr_buffer *x = large_buffer();
@@ -121,6 +123,7 @@ static void test_fill__says_that_some_bytes_may_be_filled(void **state)
 {
     (void)state;
     if (sizeof(size_t) < 8) skip();
+    skip_without(!context->checker, "a guard zone moves the first byte");
     static const unsigned char one = 1;
     const size_t most = INT32_MAX;
     ndr_buffer *x = large_buffer();
