@@ -143,16 +143,27 @@ static bool add_mistake(line l, ndr_text *out)
     return false;
 }
 
-/* A call that the vocabulary refuses itself: "'ndr_group_barrier' is unavailable: a range has no groups". */
+/* Adds "name: why". */
+static bool add_reason(const char *name, const char *name_end, const char *why, line l, ndr_text *out)
+{
+    if (strncmp(name, "ndr_", 4) != 0) return false;
+    ndr_text_add(out, "%.*s: %.*s", (int)(name_end - name), name, (int)(l.end - why), why);
+    return true;
+}
+
+/* A call that the vocabulary refuses itself: "'ndr_group_barrier' is unavailable: a range has no groups", or in older
+ * compilers "unavailable function 'ndr_group_barrier': a range has no groups". */
 static bool add_refusal(line l, ndr_text *out)
 {
-    static const char before[] = "' is unavailable: ";
-    const char *found = find_in_line(l, before), *name = found;
+    static const char behind[] = "' is unavailable: ", before[] = "unavailable function '", colon[] = "': ";
+    const char *found = find_in_line(l, behind), *name = found;
     while (name && name > l.chars && ndr_word_has(name[-1])) --name;
-    if (!name || strncmp(name, "ndr_", 4) != 0) return false;
-    const char *why = found + strlen(before);
-    ndr_text_add(out, "%.*s: %.*s", (int)(found - name), name, (int)(l.end - why), why);
-    return true;
+    if (name) return add_reason(name, found, found + strlen(behind), l, out);
+    found = find_in_line(l, before);
+    if (!found) return false;
+    name = found + strlen(before);
+    const char *end = find_in_line((line){ name, l.end, NULL }, colon);
+    return end && add_reason(name, end, end + strlen(colon), l, out);
 }
 
 /* ---- names of the host ---- */

@@ -1278,6 +1278,7 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
         { "1:1: error: no NDR_OP_BIT_AND\n", "write NDR_BIT_AND (ndr/op.clh), and BIT_AND in the parentheses" },
         { "1:1: error: 'ndr_leader' is unavailable: why; and how\n", "ndr_leader: why; and how" },
         { "1:1: error: 'mine' is unavailable: why\n", NULL },
+        { "1:1: error: call to unavailable function 'ndr_group_barrier': why\n", "ndr_group_barrier: why" },
         { "1:1: error: 'ndr/itme.clh' not found\n", "has no ndr/itme.clh: write #include \"ndr/item.clh\"" },
         { "1:1: error: 'ndr/item.clh' not found\n", "no macro puts together: write #include \"ndr/item.clh\"" },
         { "1:1: error: ndr_item is not ndr_itemised\n", NULL },
