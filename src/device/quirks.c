@@ -35,11 +35,12 @@ static const ndr_quirk_sign in_the_code = { "no switch", NULL }, not_avoided = {
 const ndr_quirk_row ndr_quirk_rows[] = {
     /* queues */
     [NDR_QUIRK_MARK_WAITS_FOR_ALL] = { "mark_waits_for_all", "PoCL 3.1, 7.0",
-      "Out of order, a marker with a wait list also waits for all work before it, and fails with it.", &pocl,
-      "A mark with a list fills a byte that nobody reads.", "queues mark" },
+      "In an out-of-order queue a marker with a wait list also waits for all earlier commands, and fails if one of "
+      "them does.", &pocl,
+      "A mark with a wait list fills an unused byte.", "queues mark" },
     [NDR_QUIRK_WAIT_RUNS_COMMANDS] = { "wait_runs_commands", "Intel CPU 2026.2",
-      "A waiting thread runs commands of all queues of the process, and inside one of an out-of-order queue another "
-      "thread's wait for that queue, which ends after it: both hang.", &helping_wait,
+      "A waiting thread runs commands of all queues of the process. Inside a command of an out-of-order queue it may "
+      "run another thread's wait for that queue, which cannot end before the command does: both hang.", &helping_wait,
       "Once the process has an out-of-order queue there, one thread at a time waits in the driver. The others poll.",
       "queues waits" },
     [NDR_QUIRK_ENQUEUE_RACES] = { "enqueue_races", "Intel CPU 2026.2",
@@ -49,66 +50,72 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "queues finish" },
     [NDR_QUIRK_FINISH_LOCKS] = { "finish_locks", "Mesa 22.3",
       "`clFinish()` holds a lock that another thread needs to wait for an event of the queue.", &always,
-      "Once a context has had users' events, a wait for a marker replaces `clFinish()`.", "queues finish_locks" },
+      "Once a context has had a user event, a wait for a marker replaces `clFinish()`.", "queues finish_locks" },
     [NDR_QUIRK_MARK_MISSES_WORK] = { "mark_misses_work", "Oclgrind 21.10",
-      "Out of order, a marker without a list does not wait for all work before it.", &always,
-      "After the marker `ndr_queue_finish()` also calls `clFinish()`.", "queues mark_all" },
+      "In an out-of-order queue a marker without a wait list does not wait for all earlier commands.", &always,
+      "After the marker, `ndr_queue_finish()` also calls `clFinish()`.", "queues mark_all" },
 
     /* failures */
     [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 7.0",
-      "A command that waits for two events ends twice if one of them fails while the other ends: a crash.", &pocl,
-      "An event fails once the driver has released the events of such work, at most a millisecond after its end.",
+      "A command that waits for two events ends twice if one of them fails while the other ends: the process crashes.",
+      &pocl,
+      "libndr fails a user event only when the driver has released the other event. It waits for that at most a "
+      "millisecond after the end of the work.",
       "failed_events ends" },
     [NDR_QUIRK_FAILED_EVENT_USED] = { "failed_event_used", "PoCL 3.1",
-      "The driver accesses the event of a failed command after its state has changed, and aborts if it is gone.",
+      "The driver accesses the event of a failed command after its state has changed, and aborts if it has been "
+      "released.",
       &always,
       "The context keeps such events until 1024 more commands have failed.", "failed_events releases" },
     [NDR_QUIRK_FAILED_ORDER_LOST] = { "failed_order_lost", "PoCL 3.1, 7.0",
-      "In order, if a command fails before the one ahead of it has run, what is enqueued then overtakes that one.",
+      "In an in-order queue, if a command fails before the one ahead of it has run, commands enqueued afterwards "
+      "overtake that one.",
       &always,
       "The wait list of the later command names the earlier one.", "failed_events order" },
 
     /* memory */
     [NDR_QUIRK_REMAP_IS_OLD] = { "remap_is_old", "NVIDIA 580",
-      "A mapping has old bytes if an unmapping from the same first byte, of another size, has not ended when the "
-      "mapping is enqueued, although it waits for that.", &own_memory,
+      "A mapping shows old bytes if an unmapping from the same first byte, of another size, has not ended when the "
+      "mapping is enqueued, although the mapping waits for it.", &own_memory,
       "Before memory is mapped again, the host waits for what the mapping waits for.", "memory remap" },
     [NDR_QUIRK_SAME_ADDRESS_UNMAP] = { "same_address_unmap", "PoCL 3.1",
-      "An unmapping may end another unfinished mapping at the same address, and free what that still uses.", &always,
+      "An unmapping may end another unfinished mapping at the same address, and free memory that the mapping still "
+      "uses.", &always,
       "The thread that waits for the other mapping unmaps both.", NULL },
     [NDR_QUIRK_FILL_31_BITS] = { "fill_31_bits", "NVIDIA 580",
       "A fill counts patterns from the start of the buffer in 31 bits; past that it writes elsewhere or breaks the "
       "queue (one byte: 2 GiB, four: 8 GiB).", &always,
       "Such fills use patterns of 128 bytes, and copies for the rest.", "memory fill" },
     [NDR_QUIRK_LAST_PITCH_REFUSED] = { "last_pitch_refused", "NVIDIA 580",
-      "A rectangle is refused if the whole pitch of its last row or plane passes the end of the buffer.", &always,
+      "A rectangle is refused if its last row or plane, counted with its whole pitch, passes the end of the buffer.",
+      &always,
       "The last row or plane has a command of its own.", "memory pitch" },
     [NDR_QUIRK_SUB_BUFFER_RELEASED] = { "sub_buffer_released", "PoCL 7.0",
       "Each command that uses a buffer walks its sub-buffers without a lock, and crashes if one is released meanwhile.",
       &always,
-      "The latest 256 sub-buffers that no view uses are kept until the buffer ends.", "memory sub_buffers" },
+      "The latest 256 sub-buffers that no view uses are kept until the buffer is destroyed.", "memory sub_buffers" },
     [NDR_QUIRK_SHARED_THEN_BUFFER] = { "shared_then_buffer", "NVIDIA 580",
-      "An OpenCL kernel that gets a buffer for an argument that was a pointer into shared memory before is refused at "
-      "each launch (`CL_INVALID_KERNEL_ARGS`).", &always,
+      "If an argument of an OpenCL kernel was a pointer into shared memory and is then set to a buffer, each launch "
+      "is refused (`CL_INVALID_KERNEL_ARGS`).", &always,
       "A new OpenCL kernel is made. A prepared launch refuses such a change.", "memory shared" },
 
     /* compilers */
     [NDR_QUIRK_ONE_VALUE_FOR_ALL] = { "one_value_for_all", "PoCL 3.1, 5.0, 7.0",
-      "A value chosen by `m == 0 || x[i] == 1`, with an argument `m`, is one item's in all items after the next "
-      "barrier: the compiler takes a block for the same in all items if one path to it is.", &pocl_on_cpu,
+      "After the next barrier all items share one item's outcome of `m == 0 || x[i] == 1`, with an argument `m`: the "
+      "compiler takes a block to be uniform if one path to it is.", &pocl_on_cpu,
       "`ndr_get_group()` and `ndr_get_sub_group()` contain a branch that depends on the item; the compiler's search "
-      "for such blocks ends there.", "compilers one_value" },
+      "for uniform blocks ends there.", "compilers one_value" },
 
     /* Without a switch: queues and failures */
     { "released_queue_hangs", "Intel CPU 2026.2",
-      "One of the driver's threads waits for ever if an out-of-order queue is released when its work has just ended.",
+      "One of the driver's threads hangs if an out-of-order queue is released when its work has just ended.",
       &not_avoided,
       "Keep such queues instead of making one for each task.", "queues released" },
     { "fail_while_enqueued", "PoCL 3.1",
       "A command never ends if an event of its wait list fails while it is enqueued.", &in_the_code,
-      "A lock keeps the two apart.", NULL },
+      "A lock excludes one while the other runs.", NULL },
     { "unheld_failure_aborts", "PoCL 3.1",
-      "The process aborts if a command fails whose event nobody holds.", &in_the_code,
+      "The process aborts if a command fails whose event has no reference.", &in_the_code,
       "A queue keeps the events of commands behind one with a wait list.", NULL },
     { "held_event_freed", "Intel CPU 2026.2",
       "Where work fails, the driver may free events that the caller still holds: 3 crashes in 45,000 random graphs, and 6 "
@@ -116,14 +123,14 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "Let host code fail before it enqueues, rather than work or a user's event.", NULL },
     { "two_events_fail", "Intel CPU 2026.2",
       "The driver crashes if several events of one wait list fail.", &in_the_code,
-      "An event is listed once, and pieces of a launch wait for each other. A list of events that fail apart still "
-      "crashes.", "failed_events two" },
+      "An event is listed once, and pieces of a launch wait for each other. A wait list in which several events fail "
+      "independently still crashes.", "failed_events two" },
     { "failure_without_cause", "PoCL 3.1, 7.0, Mesa 22.3, Intel CPU 2026.2",
-      "What waits for failed work ends with another code, -1 or -14, or as complete; `clFinish()` succeeds.",
+      "A command that waits for failed work ends with another code, -1 or -14, or as complete; `clFinish()` succeeds.",
       &in_the_code,
       "libndr finds the first cause by the events that a command waits for.", NULL },
     { "callback_locked", "PoCL 3.1, Mesa 22.3",
-      "Callbacks of events run with the event's lock held, on Mesa not for failed work.", &in_the_code,
+      "Callbacks of events run with the event's lock held. On Mesa they do not run for failed work.", &in_the_code,
       "libndr reads the states of events instead.", NULL },
 
     /* memory */
@@ -134,7 +141,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "memory migrate" },
     { "older_sub_buffer_first", "NVIDIA 580",
       "The driver crashes if the older one of two overlapping sub-buffers is released first.", &in_the_code,
-      "A sub-buffer stays while a newer one overlaps it.", NULL },
+      "A sub-buffer is kept while a newer one overlaps it.", NULL },
     { "copied_for_sub_buffer", "NVIDIA 580",
       "The data of `clCreateBuffer()` stays on the host until a sub-buffer is used, and then only that part is copied.",
       &in_the_code,
@@ -144,7 +151,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "`CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL` and so on declare what a kernel reaches.", NULL },
     { "image_buffer_origin", "Mesa 22.3",
       "The origin of a transfer of an image over a buffer counts bytes instead of elements.", &in_the_code,
-      "Such transfers and mappings are those of the buffer.", "memory image_origin" },
+      "libndr transfers and maps the buffer instead.", "memory image_origin" },
     { "no_memory_aborts", "PoCL 3.1, 7.0",
       "The process aborts at the first use of a buffer for which the host has no memory.", &not_avoided,
       "Leave the host some memory.", NULL },
@@ -158,16 +165,16 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "Define strings in the source.", "compilers string_macro" },
     { "kernel_renamed", "PoCL 3.1, 7.0",
       "A kernel with the name of a built-in function, `dot`, is named `_cl_dot`.", &not_avoided,
-      "Choose another name; the sentence of `ndr_kernel_get()` says so.", "compilers renamed" },
+      "Choose another name; the error of `ndr_kernel_get()` says so.", "compilers renamed" },
     { "name_in_parentheses", "Intel CPU 2026.2",
-      "A kernel's name in parentheses crashes, `kernel void (k)(...)`.", &not_avoided,
-      "Leave them out.", "compilers parentheses" },
+      "A kernel's name in parentheses crashes the compiler, `kernel void (k)(...)`.", &not_avoided,
+      "Leave out the parentheses.", "compilers parentheses" },
     { "no_parameters_refused", "NVIDIA 580",
       "The assembler refuses a kernel without parameters that has `reqd_work_group_size`.", &in_the_code,
-      "libndr's probe kernels have a parameter. Give yours one.", "compilers no_parameters" },
+      "libndr's probe kernels have a parameter. Give your kernels one.", "compilers no_parameters" },
     { "required_size_256", "NVIDIA 580",
       "`CL_KERNEL_WORK_GROUP_SIZE` is 256 for a kernel that requires more items.", &in_the_code,
-      "A required size counts as possible.", "compilers required_size" },
+      "libndr allows a required size whatever the driver reports.", "compilers required_size" },
     { "variadic_refused", "NVIDIA 580",
       "Variadic macros are refused for `-cl-std=CL1.2`.", &not_avoided,
       "Build reducers with the default, OpenCL C 3.0.", "compilers variadic" },
@@ -175,18 +182,18 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "Global offsets are kept in 32 bits, without an error.", &in_the_code,
       "A kernel with an item adds such an offset itself.", NULL },
     { "no_kernel_names", "NVIDIA 580",
-      "`CL_PROGRAM_KERNEL_NAMES` of a program without kernels writes past its memory.", &in_the_code,
-      "The names are asked for only if there are kernels.", NULL },
+      "The query `CL_PROGRAM_KERNEL_NAMES` writes past its memory if the program has no kernels.", &in_the_code,
+      "libndr queries the names only if there are kernels.", NULL },
     { "line_ignored", "NVIDIA 580",
-      "Messages of the compiler ignore `#line`.", &not_avoided,
-      "Its lines are those of the text with its includes pasted in.", NULL },
+      "The compiler's messages ignore `#line`.", &not_avoided,
+      "Line numbers in its messages count the text with all includes pasted in.", NULL },
     { "cl20_without_support", "Oclgrind 21.10",
       "`-cl-std=CL2.0` is accepted, but its atomics crash when they run.", &in_the_code,
       "libndr builds for OpenCL C 1.2 or 3.0.", NULL },
 
     /* compilers: barriers and local memory */
     { "return_before_barrier", "PoCL 3.1, 7.0",
-      "After a `return` of some items, or on 7.0 of whole groups, one item may decide a branch behind a barrier for "
+      "After a `return` of some items, or on 7.0 of whole groups, one item may decide a branch after a barrier for "
       "all: [wrong-results.md](wrong-results.md#a-return-before-a-barrier).", &not_avoided,
       "Kernels that libndr runs there have no `return` and no `if` around a barrier; `blocked`, for GPUs, has. "
       "`POCL_WORK_GROUP_METHOD=cbs` also avoids it on 7.0.", "compilers early_return" },
@@ -194,12 +201,12 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "Eight barriers in loops take 20 s to compile.", &in_the_code,
       "Barriers of group functions are in straight-line code.", NULL },
     { "read_again", "PoCL 7.0",
-      "A value that is read before a barrier and used after it may be read again behind it.", &in_the_code,
-      "Group functions read it by a volatile pointer.", NULL },
+      "A value that is read before a barrier and used after it may be read again after it.", &in_the_code,
+      "Group functions read it through a volatile pointer.", NULL },
     { "shared_local_array", "PoCL 3.1",
       "The driver's threads share a local array if a function that is not inlined has its address as a constant: "
-      "wrong at random.", &in_the_code,
-      "Such functions are `always_inline`. Mark yours.", NULL },
+      "results are wrong at random.", &in_the_code,
+      "Such functions are `always_inline`. Mark your own, too.", NULL },
     { "two_sums_one_array", "PoCL 3.1",
       "Two sums of a group through one local array are wrong, or crash in LLVM.", &in_the_code,
       "`tree_groups_one_launch` has two arrays.", NULL },
@@ -215,21 +222,23 @@ const ndr_quirk_row ndr_quirk_rows[] = {
 
     /* compilers: sub-groups */
     { "last_sub_group_full", "PoCL 5.0, 7.0",
-      "The last sub-group reports the full size if it has fewer items, and the count is rounded down.", &in_the_code,
+      "The last sub-group reports the full size although it has fewer items, and the number of sub-groups is rounded "
+      "down.", &in_the_code,
       "Both are limited by the items of the group.", NULL },
     { "shuffle_of_one", "PoCL 5.0",
       "Shuffles do not link in groups of one item.", &in_the_code,
       "libndr exchanges through local memory unless a driver has both shuffle extensions.", NULL },
     { "sub_group_barrier_of_group", "PoCL 5.0",
-      "A barrier of a sub-group is one of the group.", &not_avoided,
-      "Call functions of sub-groups with the whole group.", NULL },
+      "A barrier of a sub-group is a barrier of the whole group.", &not_avoided,
+      "Call sub-group functions in all items of the group.", NULL },
 
     /* simulators */
     { "vector_part_uninitialised", "Oclgrind 21.10",
-      "`--uninitialized` reports parts of a vector, `v.lo`.", &in_the_code,
+      "`--uninitialized` reports parts of a vector, such as `v.lo`, without cause.", &in_the_code,
       "Lanes are combined through an array.", NULL },
     { "atomic_write_uninitialised", "Oclgrind 21.10",
-      "`--uninitialized` takes what atomics write to local memory, and what a copy writes, for uninitialised.",
+      "`--uninitialized` takes local memory that atomics have written, and memory that a copy has written, for "
+      "uninitialised.",
       &not_avoided,
       "Write such memory once before.", NULL },
     { "inline_unoptimised", "Oclgrind 21.10",
