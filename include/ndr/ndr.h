@@ -25,12 +25,12 @@
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *   Stable    Before 1.0 a minor version may change or remove anything here; CHANGELOG.md says what to write instead. A
  *             patch version removes nothing and changes no meaning: programs compiled with an earlier one of the same
- *             minor version run with it. From 1.0 on this holds for minor versions, too. Numbers of enumerators and ids
- *             of log messages do not change even now. The words of sentences, logs and reports may change at any time,
- *             and so may names that end in an underscore.
- *             A struct that ends in NDR_MAY_GROW may get more members at its end, in any version: libndr learns from
- *             the caller how large it is. A descriptor without the new members works as before, because zero is their
- *             default. All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
+ *             minor version run with it. From 1.0 on this holds for minor versions, too. Values of enumerators and ids
+ *             of log messages do not change even before 1.0. The wording of sentences, logs and reports may change at
+ *             any time, and so may names that end in an underscore.
+ *             A struct that ends in NDR_MAY_GROW may gain members at its end, in any version: the caller passes its
+ *             size to libndr. A descriptor without the new members works as before, because zero is their default.
+ *             All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
  *             ndr_nd_range, ndr_id, ndr_arg, ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix,
  *             ndr_scaling, ndr_image_format, ndr_image_part, ndr_mapped_part. docs/abi.md has the details, for bindings
  *             of other languages, too.
@@ -54,15 +54,15 @@
 /** Marks an exported function whose status must be checked: the compiler warns if it is not. */
 #define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
 
-/** Marks a function that tells the library the size of a struct that may grow; ndr_sized.h has its body. Its name with
- * "_sized" is the exported function. */
+/** Marks an inline function that passes the size of a struct that may grow to the exported function, whose name has the
+ * suffix "_sized". ndr_sized.h has its body. */
 #ifdef NDR_BUILDING
 #define NDR_SIZED __attribute__((warn_unused_result))
 #else
 #define NDR_SIZED static inline __attribute__((warn_unused_result))
 #endif
 
-/** Stands where later versions add members to a struct. */
+/** Marks the place where later versions add members to a struct. */
 #ifndef NDR_MAY_GROW
 #define NDR_MAY_GROW
 #endif
@@ -99,7 +99,7 @@ typedef enum ndr_status {
     NDR_NO_DRIVER = 200,            /**< No OpenCL driver, or no ICD loader that can be used. */
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
-    NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
+    NDR_UNSUPPORTED = 203,          /**< This device, or this version of libndr, lacks what the call needs. */
     NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk: the cache is off or unwritable. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
@@ -171,8 +171,8 @@ typedef struct ndr_trace_desc {
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
  * trace ends when the last of them and all its objects are destroyed; that call waits for their work, completes the
  * file and delivers the table. If the process ends first, libndr writes what it has read so far, prints a warning to
- * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process has
- * one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
+ * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process
+ * has one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
 NDR_SIZED ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
@@ -488,8 +488,8 @@ NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **eve
 NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
 
 /** End an event of ndr_event_create() as failed. Work that waits for it does not run, and fails with `status`, which
- * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. If that work also waits for work that is
- * running, the event ends when that has ended; the call itself does not wait for it. */
+ * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. On PoCL, if that work also
+ * waits for running work, the event ends when the running work has ended; the call itself does not wait. */
 NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
 
 /** Receives how the work of an event ended: the status that ndr_event_wait() returns, and its sentence, "" on success,
@@ -529,16 +529,16 @@ NDR_API void ndr_event_destroy(ndr_event *event);
  *     ndr_launch(ndr_after(queue, a, b), join, range, x, y);
  *
  * ndr_after_all(queue, events, count) takes an array. The result is valid until the end of the block that it is written
- * in; in C++ until the end of the expression. It belongs to no object: the command copies what it needs, and the events
- * may be destroyed when it returns.
+ * in; in C++ until the end of the expression. The command copies what it needs, so the events may be destroyed when it
+ * returns.
  *
  * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused.
  * A NULL counts as complete. If the work of one has failed, the call is refused with the first cause, and nothing is
  * enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause. docs/order.md
  * has a graph of work. */
 
-/** What ndr_after() makes; use the macros. Each command is a macro that takes it or a queue and passes the function of
- * the same name the address of either; the function tells them apart by their first 8 bytes. */
+/** The result of ndr_after(); use the macros. Each command is a macro that accepts it or a queue, and passes the
+ * address of either to the function of the same name. The function tells them apart by their first 8 bytes. */
 typedef struct ndr_queue_after {
     uint64_t seal;            /**< NDR_AFTER_SEAL */
     ndr_queue *queue;         /**< The queue. */
@@ -585,7 +585,7 @@ typedef struct ndr_buffer_desc {
     ndr_access kernels;   /**< What kernels do with it; not NONE. With READ, a launch refuses it for a parameter
                                through which the kernel may write (declare that const); with WRITE, for one that the
                                kernel only reads. */
-    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may
+    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their _rect forms and ndr_buffer_map() may
                                do. Fills and copies are always allowed. */
     bool has_address;     /**< The buffer keeps one address on the device: ndr_buffer_get_address(). For devices with
                                has_buffer_addresses; others refuse it with NDR_UNSUPPORTED. */
@@ -638,19 +638,19 @@ NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
 /* Transfers of buffers, images (ndr_image.h) and shared allocations (ndr_shared.h) have the same verbs and order of
- * parameters: the queue, the memory and which part of it, the host's memory or another one, the event.
+ * parameters: the queue, the memory and its part, the other memory (the host's, or of the same kind), the event.
  *
- *     write, read    to or from the host's memory. With `event` NULL the call returns when the bytes have arrived.
- *                    Otherwise it returns at once: until the event has completed, do not change the `host` of a write,
- *                    nor use that of a read.
- *     fill, copy     on the device. The call returns at once; `event` may be NULL.
- *     map, unmap     let the host access the memory, and end that. A map returns when the host may; an unmap returns at
- *                    once, and its `event` may be NULL.
+ *     write, read    Transfer from or to the host's memory. With `event` NULL the call returns when the bytes have
+ *                    arrived. Otherwise it returns at once: until the event has completed, do not change the `host` of
+ *                    a write, nor use that of a read.
+ *     fill, copy     Write memory on the device. The call returns at once; `event` may be NULL.
+ *     map, unmap     Begin and end the host's access to the memory. A map returns when the host may access it; an unmap
+ *                    returns at once, and its `event` may be NULL.
  *
- * All of them run after all work before them in an in-order queue, and after the events of ndr_after(). */
+ * In an in-order queue each runs after all work before it, in every queue after the events of ndr_after(). */
 
-/** Copy host memory into a buffer. With `event` NULL, returns when the bytes have arrived; otherwise do not change `host`
- * until the event has completed. Zero bytes: nothing happens. */
+/** Copy host memory into a buffer. With `event` NULL, returns when the bytes have arrived; otherwise do not change
+ * `host` until the event has completed. Zero bytes: nothing happens. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                            size_t size_bytes, const void *host, ndr_event **event);
 
@@ -843,11 +843,11 @@ typedef enum ndr_edge {
  *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
  *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
-    ndr_range global; /**< All work-items; no dimensions if `groups` is given. */
+    ndr_range global; /**< All work-items; no dimensions if `groups` is set. */
     ndr_range local;  /**< The work-items of one group, in the same number of dimensions. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
     ndr_edge edge;    /**< What happens to sizes that do not divide. */
-    ndr_range groups; /**< In place of `global`, which has no dimensions then: the number of groups, for hierarchical
+    ndr_range groups; /**< Instead of `global`, which then has no dimensions: the number of groups, for hierarchical
                            kernels. `local` has the same number of dimensions; zeros there let the library choose. */
 } ndr_nd_range;
 

@@ -244,7 +244,7 @@ static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after_)
     ndr_queue_passed_((ndr_queue_after[1]){                                                                 \
         _Generic((queue), ndr_queue_after: ndr_queue_after_same_, default: ndr_queue_after_none_)(queue) })
 
-/** The queue, with the events that a command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
+/** A queue with the events that a command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
 #define ndr_after(queue, ...)                                     \
     ndr_after_all((queue), ((ndr_event *const[]){ __VA_ARGS__ }), \
                   sizeof((ndr_event *const[]){ __VA_ARGS__ }) / sizeof(ndr_event *))

@@ -1,10 +1,10 @@
 /** @file ndr_sized.h
  * The functions whose structs may grow. ndr.h includes this file; do not include it yourself.
  *
- * The library exports each under its name and "_sized", with the size of the caller's struct behind its address. A
- * program calls the short form, an inline function, which passes the size that its own header has. So a program that
- * was compiled with fewer members runs with a later library: docs/abi.md. Bindings of other languages call the exported
- * functions. */
+ * The library exports each under its name with the suffix "_sized". There the size of the caller's struct follows the
+ * struct's address. C programs call the short form, an inline function, which passes the size in the program's own
+ * header. So a program that was compiled with fewer members runs with a later library: docs/abi.md. Bindings of other
+ * languages call the exported functions. */
 #ifndef NDR_NDR_SIZED_H
 #define NDR_NDR_SIZED_H
 
@@ -40,7 +40,8 @@ NDR_MUST_CHECK ndr_status ndr_matmul_sized(ndr_queue *queue, const ndr_matmul_de
 NDR_MUST_CHECK ndr_status ndr_tune_sized(ndr_context *context, const ndr_tune_desc *desc, size_t desc_bytes,
                                          ndr_tune_result *result, size_t result_bytes);
 
-/* `bytes` are `bytes_count` sizes: of ndr_warm_desc, then of what its members point to, in their order. */
+/* `bytes` are `bytes_count` sizes: of ndr_warm_desc, then of the structs that its members point to, in the order of the
+ * members. */
 NDR_MUST_CHECK ndr_status ndr_cache_warm_sized(ndr_context *context, const ndr_warm_desc *descs, size_t count,
                                                const size_t *bytes, size_t bytes_count, ndr_warm_callback *progress,
                                                void *user);
@@ -104,7 +105,7 @@ static inline ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel_, co
     return ndr_kernel_get_sub_groups_sized(kernel_, local_, info_, sizeof *info_);
 }
 
-/* In brackets, because these are macros of the same names, too. */
+/* The names are in parentheses, because macros have the same names. */
 static inline ndr_status (ndr_reduce)(ndr_queue *queue_, const ndr_reduce_desc *desc_, ndr_event **event_)
 {
     return ndr_reduce_sized(queue_, desc_, sizeof *desc_, event_);
