@@ -115,6 +115,7 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
 {
     ndr_choices *c;
     ndr_text text = { 0 };
+    if (!context->disk.folder.chars) return NDR_OK; /* without a store */
     NDR_TRY(ndr_choices_get(context, &c));
     for (ndr_preference *p = c->preferences, *end = p + count_of(c); p < end; ++p)
         if (p->operation == operation && p->request_class < NDR_EVERY_CLASS && variant_of(p))
