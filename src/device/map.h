@@ -29,7 +29,7 @@ typedef struct ndr_mappings {
     ndr_mapping *unfinished; /* those whose thread waits for them */
     ndr_mapping *postponed;  /* ended by the caller, to be unmapped after unfinished ones at the same address */
     uint64_t unmapped;       /* unmappings so far */
-    ndr_mutex list_lock; /* guards `first`, which is changed with both, and the owner's `users` and `sub_buffers` */
+    ndr_mutex list_lock;     /* guards `first`, which is changed with both, and the owner's `sub_buffers` */
     ndr_mapping *first;      /* the complete ones */
     atomic_uint count, count_for_writing; /* read without a lock */
 } ndr_mappings;

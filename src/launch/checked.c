@@ -130,15 +130,23 @@ static ndr_status run_unwaited(const ndr_launch_request *r, ndr_event **done)
     return NDR_OK;
 }
 
+/* How many arguments a launch may keep. Another count is refused before any is kept. */
+static size_t count_to_keep(const ndr_launch_request *r)
+{
+    if (r->prepared) return r->arg_count;
+    return r->kernel->info.arg_count + ndr_args_count_reached(r->args, r->arg_count);
+}
+
 /* The arguments are kept: another thread may set those of a prepared launch before the zones are inspected. */
 ndr_status ndr_launch_checked(const ndr_launch_request *r, ndr_event **event)
 {
     ndr_launch_request mine = *r;
     ndr_event *done = NULL;
-    mine.kept = calloc(r->arg_count + 1, sizeof *mine.kept);
+    const size_t count = count_to_keep(r);
+    mine.kept = calloc(count + 1, sizeof *mine.kept);
     if (!mine.kept) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a checked launch");
     const ndr_status status = (ndr_waits_for_own_task(r->order) ? run_unwaited : run_in_turn)(&mine, &done);
-    for (size_t i = 0; i < r->arg_count; ++i) ndr_arg_release(&mine.kept[i]);
+    for (size_t i = 0; i < count; ++i) ndr_arg_release(&mine.kept[i]);
     free(mine.kept);
     if (status == NDR_OK && event) *event = done;
     else ndr_event_destroy(done);

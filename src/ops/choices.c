@@ -37,7 +37,8 @@ static ndr_status set_preference(ndr_choices *c, const ndr_operation *operation,
                                  const ndr_op_variant *variant)
 {
     ndr_preference *p = find(c, c->used, operation, request_class);
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || c->used < NDR_MAX_PREFERENCES,
+    const size_t most = request_class == NDR_EVERY_CLASS ? NDR_COUNT_OF(c->preferences) : NDR_MAX_PREFERENCES;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, p || c->used < most,
                    "%s: the context already keeps %d tuned shapes, which is the limit; tune more in another context",
                    operation->name, NDR_MAX_PREFERENCES);
     if (!p) {

@@ -6,7 +6,8 @@
 #include "ops/core.h"
 #include "ops/variant.h"
 
-enum { NDR_EVERY_CLASS = UINT32_MAX >> 1, NDR_MAX_PREFERENCES = 64 };
+/* The most preferences of a context, not counting those for every class, of which each operation has one. */
+enum { NDR_EVERY_CLASS = UINT32_MAX >> 1, NDR_MAX_PREFERENCES = 64, NDR_MAX_OPERATIONS = 8 };
 
 typedef struct ndr_preference {
     const ndr_operation *operation;
@@ -20,7 +21,7 @@ typedef struct ndr_choices {
     atomic_uint proved;  /* needs of which a variant gave right results */
     atomic_bool has_core;
     ndr_core core;
-    ndr_preference preferences[NDR_MAX_PREFERENCES];
+    ndr_preference preferences[NDR_MAX_PREFERENCES + NDR_MAX_OPERATIONS];
     size_t used;         /* guarded by the lock */
     atomic_size_t count; /* of preferences, to be read without it */
 } ndr_choices;

@@ -5,6 +5,7 @@
 #include "device/cache.h"
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -220,6 +221,20 @@ static void test_tune__keeps_a_limited_number_of_classes(void **state)
     ndr_context_destroy(own);
 }
 
+static void test_tune__a_full_context_still_runs_every_operation(void **state)
+{
+    (void)state;
+    ndr_context *own;
+    const ndr_op_variant *variant;
+    unsigned lacks;
+    assert_ok(ndr_context_create(NULL, &own));
+    for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
+    assert_ok(ndr_op_get_preferred(own, &ndr_reduce_operation, 0, &variant, &lacks));
+    assert_ok(ndr_op_get_preferred(own, &ndr_matmul_operation, 63, &variant, &lacks));
+    assert_ptr_equal(variant, other_row);
+    ndr_context_destroy(own);
+}
+
 int main(void)
 {
     other_row = variant_of(&ndr_matmul_operation, "tiled");
@@ -232,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_tune__is_kept_for_later_contexts),
         cmocka_unit_test(test_tune__is_read_by_all_threads),
         cmocka_unit_test(test_tune__keeps_a_limited_number_of_classes),
+        cmocka_unit_test(test_tune__a_full_context_still_runs_every_operation),
     };
     return cmocka_run_group_tests_name("tune", tests, open_device, close_device);
 }

@@ -411,6 +411,16 @@ static void test_check__of_a_refused_launch_hands_out_no_event(void **state)
     ndr_buffer_destroy(x);
 }
 
+static void test_check__refuses_any_wrong_count_of_arguments(void **state)
+{
+    (void)state;
+    static const size_t counts[] = { 0, 2, SIZE_MAX / sizeof(ndr_arg) - 1, SIZE_MAX };
+    const ndr_nd_range range = { .global = ndr_range_1d(N) };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
+        assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch_v(queue, get("fill_1d"), &range, NULL, counts[i], NULL),
+                       "kernel \"fill_1d\" takes 1 argument");
+}
+
 static size_t below(uint64_t *seed, size_t limit) { return (size_t)(random_bits(seed) % limit); }
 
 static void test_check__finds_every_write_at_the_byte(void **state)
@@ -1163,6 +1173,7 @@ int main(void)
         cmocka_unit_test(test_check__names_a_buffer_that_was_not_given),
         cmocka_unit_test(test_check__blames_no_later_launch),
         cmocka_unit_test(test_check__of_a_refused_launch_hands_out_no_event),
+        cmocka_unit_test(test_check__refuses_any_wrong_count_of_arguments),
         cmocka_unit_test(test_check__finds_every_write_at_the_byte),
         cmocka_unit_test(test_check__finds_writes_outside_the_buffer_of_a_view),
         cmocka_unit_test(test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_buffer),
