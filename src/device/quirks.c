@@ -70,7 +70,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     [NDR_QUIRK_FAILED_ORDER_LOST] = { "failed_order_lost", "PoCL 3.1, 7.0",
       "In an in-order queue, if a command fails before the one ahead of it has run, commands enqueued afterwards "
       "overtake that one.",
-      &always,
+      &pocl,
       "The wait list of the later command names the earlier one.", "failed_events order" },
 
     /* memory */
@@ -117,10 +117,6 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "unheld_failure_aborts", "PoCL 3.1",
       "The process aborts if a command fails whose event has no reference.", &in_the_code,
       "A queue keeps the events of commands behind one with a wait list.", NULL },
-    { "held_event_freed", "Intel CPU 2026.2",
-      "When work fails, the driver may free events that the caller still references: 3 crashes in 45,000 random "
-      "graphs, and 6 in 55,000 in which no event was ever released.", &not_avoided,
-      "Detect failures on the host before you enqueue, instead of failing a task or a user event.", NULL },
     { "two_events_fail", "Intel CPU 2026.2",
       "The driver crashes if several events of one wait list fail.", &in_the_code,
       "An event is listed once, and pieces of a launch wait for each other. A wait list in which several events fail "

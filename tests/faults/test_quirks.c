@@ -34,7 +34,8 @@ static void test_quirks__are_on_by_the_signs_of_a_driver(void **state)
     snprintf(other.info.platform, sizeof other.info.platform, "Portable Computing Language");
     other.info.type = NDR_DEVICE_TYPE_GPU;
     assert_true(chosen(&other, NULL)
-                == (always | NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAIL_ENDS_TWICE)));
+                == (always | NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAIL_ENDS_TWICE)
+                    | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST)));
     other.info.type = NDR_DEVICE_TYPE_CPU;
     assert_true(ndr_quirk_is_on(chosen(&other, NULL), NDR_QUIRK_ONE_VALUE_FOR_ALL));
 }
