@@ -259,9 +259,8 @@ ndr_status ndr_order_explain(const ndr_event *made, ndr_status status)
 {
     if (ndr_last_cl_error() != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST || made->piece_count > 0) return status;
     ndr_mutex_lock(&made->context->order_lock);
-    const ndr_event *failed = NULL;
-    for (size_t i = 0; i < made->wait_count && !failed; ++i)
-        if (settle(made->waits[i]) && made->waits[i]->cause) failed = made->waits[i];
+    for (size_t i = 0; i < made->wait_count; ++i) (void)settle(made->waits[i]);
+    const ndr_event *const failed = find_failed(made, made->wait_count);
     if (failed) NDR_IGNORE(fail_with(failed));
     ndr_mutex_unlock(&made->context->order_lock);
     return failed ? ndr_fail_with_code(failed->cause->status, failed->cause->code,
