@@ -169,18 +169,24 @@ static bool is_shown_by_the_first_device(void)
     return count == 1;
 }
 
-/* Rows that a driver's name switches on. Their reproducers end by themselves. */
+/* Rows that a driver's name switches on. Their reproducers end by themselves. Another version of the driver may be
+ * without the fault; the row is on there, too. */
 static void test_quirks__that_a_name_switches_on_are_shown_by_their_reproducers(void **state)
 {
     (void)state;
     static const ndr_quirk named[] = { NDR_QUIRK_MARK_WAITS_FOR_ALL, NDR_QUIRK_ONE_VALUE_FOR_ALL };
+    const char *mended = NULL;
     skip_without(is_shown_by_the_first_device(), "there are other devices, and the reproducers take the first one");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; ++i) {
         const ndr_quirk_row *r = &ndr_quirk_rows[named[i]];
+        const bool is_on = r->sign->is_there(&context->caps);
         const int result = run_reproducer(r->reproducer);
         print_message("%s: %d\n", r->reproducer, result);
-        if (result != 2) assert_int_equal(result, r->sign->is_there(&context->caps) ? 1 : 0);
+        assert_true(result == 0 || result == 2 || (result == 1 && is_on));
+        if (result == 0 && is_on) mended = r->id;
     }
+    if (mended) print_message("this version of the driver does not show %s\n", mended);
+    skip_without(!mended, "a reproducer does not show its fault");
 }
 
 enum { MOMENT_NS = 200000000 };
@@ -192,6 +198,22 @@ static ndr_event *fill_behind(ndr_queue *line, ndr_buffer *x, ndr_event *before)
     ndr_event *done;
     assert_ok(ndr_buffer_fill(ndr_after(line, before), x, 0, sizeof(int), &(const int){ 7 }, sizeof(int), &done));
     return done;
+}
+
+/* Whether the driver runs the commands of an out-of-order queue in order: even work that waits for nothing waits for
+ * the work before it. */
+static bool runs_in_order(ndr_queue *unordered, ndr_buffer *x, ndr_buffer *y)
+{
+    ndr_event *gate;
+    assert_ok(ndr_event_create(context, &gate));
+    ndr_event *const held = fill_behind(unordered, x, gate), *const other = fill_behind(unordered, y, NULL);
+    assert_ok(ndr_queue_flush(unordered));
+    const bool is_over = ends_soon(other);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_queue_finish(unordered));
+    ndr_event *const events[] = { gate, held, other };
+    for (size_t i = 0; i < 3; ++i) ndr_event_destroy(events[i]);
+    return !is_over;
 }
 
 /* A mark that waits for nothing unfinished, beside work that is held back. */
@@ -235,20 +257,22 @@ static void test_quirks__a_driver_shows_its_fault_only_if_the_row_is_off(void **
     const uint64_t quirks = context->caps.quirks;
     const bool is_pocl = ndr_quirk_rows[NDR_QUIRK_MARK_WAITS_FOR_ALL].sign->is_there(&context->caps);
     ndr_queue *line, *unordered;
-    ndr_buffer *x = buffer_of(sizeof(int), NULL);
+    ndr_buffer *x = buffer_of(sizeof(int), NULL), *y = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
     context->caps.quirks |= NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST);
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
-    const bool is_alone = made != NDR_OK || mark_ends_alone(unordered, x), keeps_order = !overtakes(line, x);
+    const bool has_marks = made == NDR_OK && !runs_in_order(unordered, x, y);
+    const bool is_alone = !has_marks || mark_ends_alone(unordered, x), keeps_order = !overtakes(line, x);
     context->caps.quirks &= ~(NDR_QUIRK_BIT(NDR_QUIRK_MARK_WAITS_FOR_ALL) | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST));
-    const bool was_alone = made != NDR_OK || mark_ends_alone(unordered, x), kept_order = !overtakes(line, x);
+    const bool was_alone = !has_marks || mark_ends_alone(unordered, x), kept_order = !overtakes(line, x);
     context->caps.quirks = quirks;
     if (made == NDR_OK) ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
     ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
     print_message("without the rows: a mark waits for its list alone: %d, order is kept: %d\n", was_alone, kept_order);
     assert_true(is_alone && keeps_order);
-    assert_int_equal(was_alone && made == NDR_OK, !is_pocl && made == NDR_OK);
+    if (has_marks) assert_int_equal(was_alone, !is_pocl);
     if (is_pocl) assert_false(kept_order);
 }
 
