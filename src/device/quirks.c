@@ -128,6 +128,10 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "callback_locked", "PoCL 3.1, Mesa 22.3",
       "Callbacks of events run with the event's lock held. On Mesa they do not run for failed work.", &in_the_code,
       "libndr reads the states of events instead.", NULL },
+    { "many_markers_starve", "NVIDIA 580",
+      "Enqueueing thousands of markers behind an unfinished user event, with other user events, takes minutes: a thread "
+      "of the driver holds its lock most of the time.", &not_avoided,
+      "Wait for one event of a kind instead of thousands.", "queues many" },
 
     /* memory */
     { "migrate_reads_late", "NVIDIA 580",

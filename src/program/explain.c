@@ -87,6 +87,7 @@ static const struct {
     { { "incompatible", "ndr_reducer_" }, COMBINE },
     { { "undeclared", "rand" }, NO_RAND },
     { { "implicit", "rand" }, NO_RAND },
+    { { "extern", "rand" }, NO_RAND },
     { { "size_t", "kernel parameter" },
       "size_t has another size on other devices, so a kernel cannot take one: write ulong for the parameter, and pass "
       "a uint64_t" },

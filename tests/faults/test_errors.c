@@ -1273,6 +1273,8 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
           "NDR_FOR_LOCAL is declared in ndr/loops.clh" },
         { "1:1: error: assigning to 'ndr_reducer_SUM_float *' from incompatible type\n", "NDR_COMBINE(sum, x)" },
         { "1:1: error: implicit declaration of function 'rand' is invalid\n", "OpenCL C has no rand()" },
+        { "1:1: warning: implicit declaration of 'rand'\nptxas fatal   : Unresolved extern function 'rand'\n",
+          "OpenCL C has no rand()" },
         { "1:1: error: redefinition of 'rand'\n", NULL },
         { "1:1: error: 'bool' cannot be used as the type of a kernel parameter\n", "write int for the parameter" },
         { "1:1: error: no NDR_OP_BIT_AND\n", "write NDR_BIT_AND (ndr/op.clh), and BIT_AND in the parentheses" },

@@ -7,7 +7,9 @@
  *                         crashes.
  *   queues released       An out-of-order queue is released when its work has ended. Intel's runtime hangs.
  *   queues finish_locks   A thread calls clFinish(); another must see that an event of the queue has ended before it ends
- *                         what the first one waits for. */
+ *                         what the first one waits for.
+ *   queues many           Markers and user events are made in turn, behind a user event. On NVIDIA's driver it takes
+ *                         minutes. */
 #include "raw.h"
 
 enum { MOMENT_MS = 200, THREADS = 64 };
@@ -186,11 +188,31 @@ static int finish_locks(unsigned rounds)
     return RIGHT;
 }
 
+static int many(unsigned rounds)
+{
+    (void)rounds;
+    enum { PAIRS = 16000 };
+    static cl_event users[PAIRS], markers[PAIRS];
+    const cl_event gate = new_event();
+    const cl_mem memory = new_buffer(1);
+    open_queue(0);
+    (void)fill(memory, 0, gate);
+    for (int i = 0; i < PAIRS; ++i) {
+        users[i] = new_event();
+        MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &markers[i]));
+    }
+    for (int i = 0; i < PAIRS; ++i) MUST(clSetUserEventStatus(users[i], CL_COMPLETE));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clFinish(queue));
+    return RIGHT;
+}
+
 int main(int argc, char **argv)
 {
     static const raw_case cases[] = {
         { "mark", mark },     { "mark_all", mark_all }, { "waits", waits },
         { "finish", finish }, { "released", released }, { "finish_locks", finish_locks },
+        { "many", many },
     };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }
