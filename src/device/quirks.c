@@ -129,8 +129,8 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "Callbacks of events run with the event's lock held. On Mesa they do not run for failed work.", &in_the_code,
       "libndr reads the states of events instead.", NULL },
     { "many_markers_starve", "NVIDIA 580",
-      "Enqueueing thousands of markers behind an unfinished user event, with other user events, takes minutes: a thread "
-      "of the driver holds its lock most of the time.", &not_avoided,
+      "Enqueueing thousands of markers behind an unfinished user event, with other user events, takes minutes: a "
+      "thread of the driver holds its lock most of the time.", &not_avoided,
       "Wait for one event of a kind instead of thousands.", "queues many" },
 
     /* memory */
