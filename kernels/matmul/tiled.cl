@@ -32,11 +32,11 @@
 /* Copy the rows x cols rectangle at (row, col) of a height x width matrix to `tile`, contiguously. All items of the
  * group call it; a barrier must come before the first read. */
 static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, global const T *matrix,
-                             size_t pitch, size_t row, size_t col, size_t height, size_t width)
+                             ulong pitch, ulong row, ulong col, ulong height, ulong width)
 {
     for (uint i = (uint)ndr_local_linear_id(g); i < rows * cols; i += (uint)ndr_local_linear_range(g)) {
-        const size_t r = row + i / cols, c = col + i % cols;
-        tile[i] = r < height && c < width ? matrix[ndr_at(pitch, r, c)] : (T)0;
+        const ulong r = row + i / cols, c = col + i % cols;
+        tile[i] = r < height && c < width ? matrix[r * pitch + c] : (T)0;
     }
 }
 
@@ -59,7 +59,7 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
     b += b_offset + product * b_stride;
     c += c_offset + product * c_stride;
 
-    for (size_t depth = 0; depth < k; depth += TILE_K) {
+    for (ulong depth = 0; depth < k; depth += TILE_K) {
         load_tile(g, a_tile, TILE_M, TILE_K, a, a_pitch, row0, depth, m, k);
         load_tile(g, b_tile, TILE_K, TILE_N, b, b_pitch, depth, col0, k, n);
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
@@ -75,7 +75,7 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
         for (uint j = 0; j < ITEM_N; ++j) {
             const size_t row = row0 + y + i * GROUP_M, col = col0 + x + j * GROUP_N;
             if (row >= m || col >= n) continue;
-            global T *out = &c[ndr_at(c_pitch, row, col)];
+            global T *out = &c[ndr_at((size_t)c_pitch, row, col)];
             /* beta == 0: C may hold anything, even NaN, and is not read. */
             *out = alpha * acc[i][j] + (beta == (T)0 ? (T)0 : beta * *out);
         }
