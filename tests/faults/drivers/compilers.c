@@ -7,21 +7,20 @@
  *   compilers no_parameters  A kernel that has reqd_work_group_size and no parameter is refused.
  *   compilers required_size  The largest group of a kernel is smaller than the size that it requires.
  *   compilers variadic       Variadic macros are refused for -cl-std=CL1.2.
+ *   compilers local_size     A kernel that passes a variable to get_local_size() does not link. PoCL 3.1 aborts.
+ *   compilers offset         Global ids lose the upper half of an offset past 32 bits.
+ *   compilers no_names       The names of no kernels are written past their memory.
+ *   compilers line           Errors have the line of the text instead of that of #line.
+ *   compilers cl20           A program is built for OpenCL C 2.0, but its atomics do not run.
+ *   compilers inlined        A function that is always inlined and returns a struct does not run if it is not optimised.
  *   compilers early_return   After a return of whole groups all items of the other groups take one way.
- *   compilers one_value      A value that differs between items is the same in all after a barrier. */
+ *   compilers one_value      A value that differs between items is the same in all after a barrier.
+ *   compilers all_ones       The inverse of a minimum is wrong. */
 #include "raw.h"
 
 enum { ITEMS = 64 };
 
-static bool builds(cl_program program, const char *options)
-{
-    return clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS;
-}
-
-static int build(const char *text, const char *options)
-{
-    return builds(new_program(text), options) ? RIGHT : WRONG;
-}
+static int build(const char *text, const char *options) { return builds(new_program(text), options) ? RIGHT : WRONG; }
 
 static int short_word(unsigned rounds)
 {
@@ -79,25 +78,97 @@ static int variadic(unsigned rounds)
                  "-cl-std=CL1.2");
 }
 
+static int line(unsigned rounds)
+{
+    (void)rounds;
+    char log[4096] = "";
+    const cl_program program = new_program("#line 4321\nkernel void k(global int *x) { *x = unknown; }\n");
+    if (builds(program, "")) return NOT_TRIED;
+    MUST(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL));
+    return strstr(log, "4321") ? RIGHT : WRONG;
+}
+
+/* A driver may refuse the query. */
+static int no_names(unsigned rounds)
+{
+    (void)rounds;
+    char memory[64], *const names = memory + 16;
+    size_t bytes = 0;
+    const cl_program program = new_program("int f(int x) { return x; }\n");
+    memset(memory, '#', sizeof memory);
+    if (!builds(program, "")) return NOT_TRIED;
+    (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes);
+    if (bytes > 16) return WRONG;
+    (void)clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL);
+    for (char *c = memory; c < memory + sizeof memory; ++c)
+        if ((c < names || c >= names + bytes) && *c != '#') return WRONG;
+    return RIGHT;
+}
+
+/* ---- launches ---- */
+
+static int local_size(unsigned rounds)
+{
+    (void)rounds;
+    static const char text[] = "kernel void k(global ulong *x, uint n)\n"
+                               "{\n"
+                               "    x[0] = n > 1 ? get_local_size(n - 2) : 1;\n"
+                               "    x[1] = n == 1 ? 3 : get_local_size(n - 2);\n"
+                               "}\n";
+    const cl_uint n = 2;
+    const cl_kernel kernel = new_kernel(text, "k");
+    cl_int out[4];
+    MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
+    MUST(run_kernel(kernel, 8, 4, out, 4));
+    return out[0] == 4 && out[2] == 4 ? RIGHT : WRONG;
+}
+
+/* A driver may refuse the offset. */
+static int offset(unsigned rounds)
+{
+    (void)rounds;
+    const size_t one = 1, far = ((size_t)1 << 32) + 5;
+    cl_uint id = 0;
+    const cl_command_queue queue = new_queue(0);
+    const cl_mem memory = new_buffer(sizeof id);
+    const cl_kernel kernel = new_kernel("kernel void k(global uint *x) { *x = get_global_id(0) >> 32; }\n", "k");
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, &far, &one, &one, 0, NULL, NULL) != CL_SUCCESS) return RIGHT;
+    MUST(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof id, &id, 0, NULL, NULL));
+    return id == 1 ? RIGHT : WRONG;
+}
+
+/* Build it with the options, and run 4 items. A driver may refuse the options. */
+static int run_built(const char *text, const char *options, cl_int expected)
+{
+    cl_int error, out = 0;
+    const cl_program program = new_program(text);
+    if (!builds(program, options)) return RIGHT;
+    const cl_kernel kernel = clCreateKernel(program, "k", &error);
+    if (error != CL_SUCCESS) return WRONG;
+    return run_kernel(kernel, 4, 4, &out, 1) == CL_SUCCESS && out == expected ? RIGHT : WRONG;
+}
+
+static int cl20(unsigned rounds)
+{
+    (void)rounds;
+    return run_built("kernel void k(global atomic_int *x) { atomic_fetch_add(x, 2); }\n", "-cl-std=CL2.0", 8);
+}
+
+static int inlined(unsigned rounds)
+{
+    (void)rounds;
+    static const char text[] = "typedef struct four { int part[4]; } four;\n"
+                               "static inline __attribute__((always_inline)) four four_of(int x)\n"
+                               "{\n"
+                               "    const four made = { { x, x, x, 7 } };\n"
+                               "    return made;\n"
+                               "}\n"
+                               "kernel void k(global int *x) { *x = four_of(1).part[3]; }\n";
+    return run_built(text, "-cl-opt-disable", 7);
+}
+
 /* ---- wrong code ---- */
-
-static cl_mem zeros(size_t count)
-{
-    const cl_command_queue queue = new_queue(0);
-    const cl_mem made = new_buffer(count * sizeof(cl_int));
-    MUST(clEnqueueFillBuffer(queue, made, &(const cl_int){ 0 }, sizeof(cl_int), 0, count * sizeof(cl_int), 0, NULL, NULL));
-    MUST(clFinish(queue));
-    MUST(clReleaseCommandQueue(queue));
-    return made;
-}
-
-static void run(cl_kernel kernel, size_t groups, cl_mem from, cl_int *out, size_t count)
-{
-    const size_t global = groups * ITEMS, local = ITEMS;
-    const cl_command_queue queue = new_queue(0);
-    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
-    MUST(clEnqueueReadBuffer(queue, from, CL_TRUE, 0, count * sizeof *out, out, 0, NULL, NULL));
-}
 
 static int early_return(unsigned rounds)
 {
@@ -118,23 +189,21 @@ static int early_return(unsigned rounds)
                                "}\n";
     const cl_uint n = 100, part = 2, odd = 0;
     const cl_kernel kernel = new_kernel(text, "f");
-    const cl_mem c = zeros(2 * ITEMS);
     cl_int out[2 * ITEMS];
-    MUST(clSetKernelArg(kernel, 0, sizeof c, &c));
     MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
     MUST(clSetKernelArg(kernel, 2, sizeof part, &part));
     MUST(clSetKernelArg(kernel, 3, sizeof odd, &odd));
-    run(kernel, 2, c, out, 2 * ITEMS);
+    MUST(run_kernel(kernel, 2 * ITEMS, ITEMS, out, 2 * ITEMS));
     for (cl_uint i = 0; i < 2 * ITEMS; ++i)
         if (out[i] != (i < n)) return WRONG;
     return RIGHT;
 }
 
-/* Items whose x is 1 add 1 to their id behind the barrier, the others 100. */
+/* The items with an odd id add 1 to their id behind the barrier, the others 100. */
 static int one_value(unsigned rounds)
 {
     (void)rounds;
-    static const char text[] = "kernel void k(global const int *x, global int *out, int m)\n"
+    static const char text[] = "kernel void k(global int *out, global const int *x, int m)\n"
                                "{\n"
                                "    local int t[64];\n"
                                "    const int i = get_local_id(0);\n"
@@ -146,26 +215,56 @@ static int one_value(unsigned rounds)
                                "}\n";
     const cl_int m = 1;
     const cl_kernel kernel = new_kernel(text, "k");
-    const cl_mem x = zeros(ITEMS), out = zeros(ITEMS);
+    const cl_mem x = new_buffer(ITEMS * sizeof(cl_int));
     const cl_command_queue queue = new_queue(0);
     cl_int values[ITEMS];
     for (int i = 0; i < ITEMS; ++i) values[i] = i % 2;
     MUST(clEnqueueWriteBuffer(queue, x, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL));
-    MUST(clSetKernelArg(kernel, 0, sizeof x, &x));
-    MUST(clSetKernelArg(kernel, 1, sizeof out, &out));
+    MUST(clFinish(queue)); /* the write may still run when the call returns */
+    MUST(clSetKernelArg(kernel, 1, sizeof x, &x));
     MUST(clSetKernelArg(kernel, 2, sizeof m, &m));
-    run(kernel, 1, out, values, ITEMS);
+    MUST(run_kernel(kernel, ITEMS, ITEMS, values, ITEMS));
     for (int i = 0; i < ITEMS; ++i)
         if (values[i] != (i ^ 1) + (i % 2 ? 1 : 100)) return WRONG;
     return RIGHT;
 }
 
+static int all_ones(unsigned rounds)
+{
+    (void)rounds;
+    static const char text[] = "kernel void k(global ulong *y, ulong first)\n"
+                               "{\n"
+                               "    ulong m = y[0] + first;\n"
+                               "    for (uint i = 1; i < 256; ++i) m = min(m, y[i] + first);\n"
+                               "    *y = ~m;\n"
+                               "}\n";
+    const cl_ulong first = 1000;
+    const cl_kernel kernel = new_kernel(text, "k");
+    cl_int out[512];
+    MUST(clSetKernelArg(kernel, 1, sizeof first, &first));
+    MUST(run_kernel(kernel, 1, 1, out, 512));
+    return out[0] == ~1000 && out[1] == -1 ? RIGHT : WRONG;
+}
+
 int main(int argc, char **argv)
 {
     static const raw_case cases[] = {
-        { "short_word", short_word },       { "string_macro", string_macro },   { "renamed", renamed },
-        { "parentheses", parentheses },     { "no_parameters", no_parameters }, { "required_size", required_size },
-        { "variadic", variadic },           { "early_return", early_return },   { "one_value", one_value },
+        { "short_word", short_word },
+        { "string_macro", string_macro },
+        { "renamed", renamed },
+        { "parentheses", parentheses },
+        { "no_parameters", no_parameters },
+        { "required_size", required_size },
+        { "variadic", variadic },
+        { "local_size", local_size },
+        { "offset", offset },
+        { "no_names", no_names },
+        { "line", line },
+        { "cl20", cl20 },
+        { "inlined", inlined },
+        { "early_return", early_return },
+        { "one_value", one_value },
+        { "all_ones", all_ones },
     };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

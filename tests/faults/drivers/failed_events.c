@@ -6,10 +6,15 @@
  *                           releases their events as soon as they have failed. PoCL 3.1 accesses them afterwards.
  *   failed_events order     In an in-order queue the second of two commands fails before the first has run. What is then
  *                           enqueued must wait for the first. On PoCL 3.1 and 7.0 it does not.
- *   failed_events two       A command waits for two events, which both fail. Intel's runtime crashes. */
+ *   failed_events two       A command waits for two events, which both fail. Intel's runtime crashes.
+ *   failed_events enqueued  A user's event fails while another thread enqueues a command that waits for it. On PoCL 3.1
+ *                           and 7.0 the command never ends, or the process crashes.
+ *   failed_events unheld    A command fails whose event nobody has, and another command is behind it. PoCL 3.1 aborts.
+ *   failed_events behind    A command waits for failed work. On Intel's runtime it ends as complete.
+ *   failed_events callback  The callback of an event whose command fails must be called with the failure. */
 #include "raw.h"
 
-enum { COMMANDS = 8, POLLS = 200000 };
+enum { COMMANDS = 8, POLLS = 200000, MOMENT_MS = 2000 };
 
 static const char text[] = "kernel void work(global uint *x, uint turns)\n"
                            "{\n"
@@ -124,10 +129,91 @@ static int two(unsigned rounds)
     return RIGHT;
 }
 
+static _Atomic(cl_event) to_fail;
+
+static void *fail(void *rounds)
+{
+    for (unsigned i = 0; i < *(unsigned *)rounds; ++i) {
+        cl_event gate;
+        volatile unsigned pause = i % 500;
+        while (!(gate = atomic_exchange(&to_fail, NULL))) sched_yield();
+        while (pause > 0) --pause;
+        MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
+    }
+    return NULL;
+}
+
+/* A driver may refuse the command. */
+static bool ends_if_it_fails_meanwhile(void)
+{
+    const size_t one = 1;
+    const cl_event gate = new_event();
+    cl_event done;
+    atomic_store(&to_fail, gate);
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 1, &gate, &done) != CL_SUCCESS) return true;
+    MUST(clFlush(queue));
+    return ends_within(done, MOMENT_MS);
+}
+
+static int enqueued(unsigned rounds)
+{
+    pthread_t thread;
+    open_all();
+    MUST(clSetKernelArg(kernel, 1, sizeof(cl_uint), &(const cl_uint){ 1 }));
+    if (pthread_create(&thread, NULL, fail, &rounds)) return NOT_TRIED;
+    for (unsigned i = 0; i < rounds; ++i)
+        if (!ends_if_it_fails_meanwhile()) return WRONG;
+    pthread_join(thread, NULL);
+    return RIGHT;
+}
+
+static int unheld(unsigned rounds)
+{
+    (void)rounds;
+    open_all();
+    const cl_event gate = new_event();
+    MUST(clReleaseEvent(launch(queue, 1, 1, &gate)));
+    MUST(clReleaseEvent(launch(queue, 1, 0, NULL)));
+    MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
+    (void)clFinish(queue);
+    return RIGHT;
+}
+
+static int behind(unsigned rounds)
+{
+    (void)rounds;
+    open_all();
+    const cl_event gate = new_event(), first = launch(queue, 1, 1, &gate), second = launch(other, 1, 1, &first);
+    MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
+    (void)clWaitForEvents(1, &second);
+    return status_of(first) < CL_COMPLETE && status_of(second) < CL_COMPLETE ? RIGHT : WRONG;
+}
+
+static atomic_int told = CL_QUEUED; /* what the callback is told */
+
+static void CL_CALLBACK tell(cl_event event, cl_int status, void *user)
+{
+    (void)event, (void)user;
+    atomic_store(&told, status);
+}
+
+static int callback(unsigned rounds)
+{
+    (void)rounds;
+    open_all();
+    const cl_event gate = new_event(), first = launch(queue, 1, 1, &gate);
+    MUST(clSetEventCallback(first, CL_COMPLETE, tell, NULL));
+    MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
+    for (int i = 0; i < MOMENT_MS && atomic_load(&told) == CL_QUEUED; ++i)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    return atomic_load(&told) < CL_COMPLETE ? RIGHT : WRONG;
+}
+
 int main(int argc, char **argv)
 {
     static const raw_case cases[] = {
-        { "ends", ends }, { "releases", releases }, { "order", order }, { "two", two },
+        { "ends", ends },         { "releases", releases }, { "order", order },   { "two", two },
+        { "enqueued", enqueued }, { "unheld", unheld },     { "behind", behind }, { "callback", callback },
     };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

@@ -6,8 +6,16 @@
  *   memory sub_buffers   A thread releases sub-buffers of a buffer that another thread uses.
  *   memory shared        A kernel that gets a buffer for an argument that was shared memory is refused.
  *   memory migrate       A migration behind an event reads its list after the call has returned.
- *   memory image_origin  The origin of a read of an image over a buffer counts bytes. */
+ *   memory image_origin  The origin of a read of an image over a buffer counts bytes.
+ *   memory same_address  The finished one of two mappings at one address is unmapped, which ends the other.
+ *   memory older_first   The older one of two overlapping sub-buffers is released first.
+ *   memory indirect      A kernel with a list of the shared memory that it reaches is refused.
+ *   memory none_left     A buffer is used for which the host has no memory. PoCL aborts. */
 #include "raw.h"
+
+#include <CL/cl_ext.h>
+#include <stdint.h>
+#include <sys/resource.h>
 
 enum { INTS = 1024, BYTES = INTS * (int)sizeof(cl_int) };
 
@@ -23,7 +31,8 @@ static void write_zeros(cl_mem memory, size_t bytes)
 static int *map(cl_mem memory, size_t bytes, cl_bool blocks)
 {
     cl_int error;
-    int *const host = clEnqueueMapBuffer(queue, memory, blocks, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    int *const host =
+        clEnqueueMapBuffer(queue, memory, blocks, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
     must(error, "clEnqueueMapBuffer");
     return host;
 }
@@ -70,8 +79,8 @@ static int pitch(unsigned rounds)
     const size_t origin[3] = { 0, 0, 0 }, extent[3] = { 8, 2, 1 };
     unsigned char host[16];
     queue = new_queue(0);
-    const cl_int error = clEnqueueReadBufferRect(queue, new_buffer(24), CL_TRUE, origin, origin, extent, 16, 0, 8, 0, host,
-                                                 0, NULL, NULL);
+    const cl_int error = clEnqueueReadBufferRect(queue, new_buffer(24), CL_TRUE, origin, origin, extent, 16, 0, 8, 0,
+                                                 host, 0, NULL, NULL);
     return error == CL_SUCCESS ? RIGHT : WRONG;
 }
 
@@ -106,6 +115,70 @@ static int sub_buffers(unsigned rounds)
         if (i % 16 == 0) MUST(clFinish(queue));
     }
     pthread_join(thread, NULL);
+    MUST(clFinish(queue));
+    return RIGHT;
+}
+
+static cl_mem new_sub_buffer(size_t offset)
+{
+    cl_int error;
+    const cl_buffer_region region = { offset, 2 * BYTES };
+    const cl_mem made = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    must(error, "clCreateSubBuffer");
+    return made;
+}
+
+static void set(cl_mem memory)
+{
+    const size_t one = 1;
+    const cl_kernel kernel = new_kernel(text, "set");
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+    MUST(clFinish(queue));
+    MUST(clReleaseKernel(kernel));
+}
+
+static int older_first(unsigned rounds)
+{
+    (void)rounds;
+    queue = new_queue(0);
+    whole = new_buffer(16 * BYTES);
+    const cl_mem older = new_sub_buffer(0), newer = new_sub_buffer(BYTES);
+    set(older);
+    set(newer);
+    MUST(clReleaseMemObject(older));
+    set(newer);
+    MUST(clReleaseMemObject(newer));
+    set(whole);
+    MUST(clReleaseMemObject(whole));
+    return RIGHT;
+}
+
+/* ---- mappings at one address ---- */
+
+static void *map_behind(cl_command_queue on, cl_mem memory, const cl_event *gate)
+{
+    cl_int error;
+    void *const host = clEnqueueMapBuffer(on, memory, !gate, CL_MAP_READ, 0, BYTES, gate ? 1 : 0, gate, NULL, &error);
+    must(error, "clEnqueueMapBuffer");
+    return host;
+}
+
+static int same_address(unsigned rounds)
+{
+    (void)rounds;
+    const cl_command_queue other = new_queue(0);
+    const cl_mem memory = new_buffer(BYTES);
+    queue = new_queue(0);
+    write_zeros(memory, BYTES);
+    MUST(clFinish(queue));
+    const cl_event gate = new_event();
+    void *const held = map_behind(queue, memory, &gate), *const host = map_behind(other, memory, NULL);
+    MUST(clEnqueueUnmapMemObject(other, memory, host, 0, NULL, NULL));
+    MUST(clFinish(other));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clFinish(queue));
+    MUST(clEnqueueUnmapMemObject(queue, memory, held, 0, NULL, NULL));
     MUST(clFinish(queue));
     return RIGHT;
 }
@@ -162,10 +235,81 @@ static int image_origin(unsigned rounds)
     return read == 8 ? RIGHT : WRONG;
 }
 
+/* Bytes are copied, because C does not convert an address to a function. */
+static bool find_function(const char *name, void *function)
+{
+    cl_platform_id platform;
+    MUST(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
+    void *const found = clGetExtensionFunctionAddressForPlatform(platform, name);
+    memcpy(function, &found, sizeof found);
+    return found;
+}
+
+static int indirect(unsigned rounds)
+{
+    (void)rounds;
+    static const char follow[] = "kernel void follow(global ulong *x) { *(global int *)*x = 7; }\n";
+    const size_t one = 1;
+    cl_int error;
+    clHostMemAllocINTEL_fn allocate;
+    clSetKernelArgMemPointerINTEL_fn set_arg;
+    if (!find_function("clHostMemAllocINTEL", &allocate)) return NOT_TRIED;
+    if (!find_function("clSetKernelArgMemPointerINTEL", &set_arg)) return NOT_TRIED;
+    queue = new_queue(0);
+    int *const reached = allocate(context, NULL, sizeof *reached, 0, &error);
+    must(error, "clHostMemAllocINTEL");
+    cl_ulong *const link = allocate(context, NULL, sizeof *link, 0, &error);
+    must(error, "clHostMemAllocINTEL");
+    *link = (cl_ulong)(uintptr_t)reached;
+    const cl_kernel kernel = new_kernel(follow, "follow");
+    MUST(set_arg(kernel, 0, link));
+    MUST(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof reached, &reached));
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) != CL_SUCCESS) return WRONG;
+    MUST(clFinish(queue));
+    return *reached == 7 ? RIGHT : WRONG;
+}
+
+/* The process may grow by 256 MiB more. */
+static bool limit_memory(void)
+{
+    unsigned long pages = 0;
+    FILE *const sizes = fopen("/proc/self/statm", "r");
+    const bool is_read = sizes && fscanf(sizes, "%lu", &pages) == 1;
+    if (sizes) fclose(sizes);
+    const rlim_t most = (rlim_t)pages * 4096 + ((rlim_t)256 << 20);
+    return is_read && setrlimit(RLIMIT_AS, &(struct rlimit){ most, most }) == 0;
+}
+
+/* A driver may refuse the buffer or the fill. */
+static int none_left(unsigned rounds)
+{
+    (void)rounds;
+    const size_t bytes = (size_t)1 << 30;
+    cl_int error;
+    queue = new_queue(0);
+    write_zeros(new_buffer(BYTES), BYTES);
+    MUST(clFinish(queue));
+    if (!limit_memory()) return NOT_TRIED;
+    const cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error == CL_SUCCESS) (void)clEnqueueFillBuffer(queue, memory, "", 1, 0, bytes, 0, NULL, NULL);
+    (void)clFinish(queue);
+    return RIGHT;
+}
+
 int main(int argc, char **argv)
 {
-    static const raw_case cases[] = { { "remap", remap },   { "fill", fill },       { "pitch", pitch },
-                                      { "sub_buffers", sub_buffers }, { "shared", shared }, { "migrate", migrate },
-                                      { "image_origin", image_origin } };
+    static const raw_case cases[] = {
+        { "remap", remap },
+        { "fill", fill },
+        { "pitch", pitch },
+        { "sub_buffers", sub_buffers },
+        { "shared", shared },
+        { "migrate", migrate },
+        { "image_origin", image_origin },
+        { "same_address", same_address },
+        { "older_first", older_first },
+        { "indirect", indirect },
+        { "none_left", none_left },
+    };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

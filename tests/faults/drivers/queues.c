@@ -9,7 +9,8 @@
  *   queues finish_locks   A thread calls clFinish(); another must see that an event of the queue has ended before it ends
  *                         what the first one waits for.
  *   queues many           Markers and user events are made in turn, behind a user event. On NVIDIA's driver it takes
- *                         minutes. */
+ *                         minutes.
+ *   queues callback       The callback of an event queries the event's state. On Mesa it hangs. */
 #include "raw.h"
 
 enum { MOMENT_MS = 200, THREADS = 64 };
@@ -207,12 +208,36 @@ static int many(unsigned rounds)
     return RIGHT;
 }
 
+/* ---- a lock in callbacks ---- */
+
+static atomic_bool has_queried;
+
+static void CL_CALLBACK query(cl_event event, cl_int status, void *user)
+{
+    (void)status, (void)user;
+    (void)status_of(event);
+    atomic_store(&has_queried, true);
+}
+
+static int callback(unsigned rounds)
+{
+    (void)rounds;
+    open_queue(0);
+    const cl_event gate = new_event(), done = fill(new_buffer(4), 0, gate);
+    MUST(clSetEventCallback(done, CL_COMPLETE, query, NULL));
+    MUST(clFlush(queue));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    for (int i = 0; i < 10 * MOMENT_MS && !atomic_load(&has_queried); ++i)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    return atomic_load(&has_queried) ? RIGHT : WRONG;
+}
+
 int main(int argc, char **argv)
 {
     static const raw_case cases[] = {
         { "mark", mark },     { "mark_all", mark_all }, { "waits", waits },
         { "finish", finish }, { "released", released }, { "finish_locks", finish_locks },
-        { "many", many },
+        { "many", many },     { "callback", callback },
     };
     return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

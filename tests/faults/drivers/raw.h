@@ -67,14 +67,37 @@ static inline cl_program new_program(const char *text)
     return made;
 }
 
-static inline cl_kernel new_kernel(const char *text, const char *name)
+static inline bool builds(cl_program program, const char *options)
+{
+    return clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS;
+}
+
+static inline cl_kernel kernel_of(cl_program program, const char *name)
 {
     cl_int error;
-    const cl_program program = new_program(text);
-    MUST(clBuildProgram(program, 1, &device, "", NULL, NULL));
     const cl_kernel made = clCreateKernel(program, name, &error);
     must(error, "clCreateKernel");
     return made;
+}
+
+static inline cl_kernel new_kernel(const char *text, const char *name)
+{
+    const cl_program program = new_program(text);
+    MUST(clBuildProgram(program, 1, &device, "", NULL, NULL));
+    return kernel_of(program, name);
+}
+
+/* Launch it in groups of `local` items. Its first argument is a buffer of `count` zeros, which is read to `out`. */
+static inline cl_int run_kernel(cl_kernel kernel, size_t global, size_t local, cl_int *out, size_t count)
+{
+    const size_t bytes = count * sizeof *out;
+    const cl_command_queue queue = new_queue(0);
+    const cl_mem memory = new_buffer(bytes);
+    memset(out, 0, bytes);
+    MUST(clEnqueueWriteBuffer(queue, memory, CL_TRUE, 0, bytes, out, 0, NULL, NULL));
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    const cl_int error = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    return error == CL_SUCCESS ? clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, bytes, out, 0, NULL, NULL) : error;
 }
 
 /* A user's event. A simulator's clFlush() does not return before the work behind it has run. */
