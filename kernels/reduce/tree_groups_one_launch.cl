@@ -8,7 +8,7 @@
 kernel void reduce_groups(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
                           global T *output, ulong output_offset, NDR_ND_RANGE(1))
 {
-    local T scratch[GROUP], last_scratch[GROUP]; /* the fault two_sums_one_array */
+    local T scratch[GROUP];
     local uint is_last[1]; /* an array: clang reports a variable as uninitialised */
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
@@ -24,6 +24,6 @@ kernel void reduce_groups(global const T *input, ulong offset, ulong count, glob
     T share = NDR_NEUTRAL(T, OP);
     if (is_last[0])
         for (ulong i = ndr_local_id(g, 0); i < groups; i += GROUP) share = ndr_combine(share, partials[i], OP);
-    const T all = reduce_shares(ndr_local_id(g, 0), last_scratch, share);
+    const T all = reduce_shares(ndr_local_id(g, 0), scratch, share);
     if (ndr_leader(g) && is_last[0]) output[output_offset] = count > 0 ? all : NDR_IDENTITY(T, OP);
 }

@@ -223,8 +223,8 @@ bool ndr_zones_are_copied(const ndr_context *context)
     return context->checker && atomic_load(&context->checker->is_copying);
 }
 
-/* Written with a queue instead of clCreateBuffer(): the fault copied_for_sub_buffer. `host` NULL: the pattern of a new
- * buffer. */
+/* Written with a queue instead of clCreateBuffer(): NVIDIA's driver 580 keeps such data on the host until a sub-buffer
+ * is used, and then copies only that part, without the zones. `host` NULL: the pattern of a new buffer. */
 static ndr_status fill_parent(const ndr_context *context, const void *host, const ndr_zones *zones)
 {
     const size_t size_bytes = zones->end - zones->start;

@@ -1,12 +1,12 @@
 /* order.c - what a command waits for, and why work failed.
  *
- * A driver that fails a command fails those that wait for it, too, but not with the code of the first: see the fault
- * failure_without_cause in quirks.c. So an event keeps the events that its command waits for until the command has
- * ended, and a queue keeps the events of commands that wait for others, and of all behind them. Such a queue asks for
- * the event of each command: the fault unheld_failure_aborts.
+ * A driver that fails a command fails those that wait for it, too, but most not with the code of the first, and Intel's
+ * runtime with none: the fault failure_without_cause. So an event keeps the events that its command waits for until the
+ * command has ended, and a queue keeps the events of commands that wait for others, and of all behind them. Such a
+ * queue asks for the event of each command: the fault unheld_failure_aborts.
  *
- * The states of events are read when the next command is enqueued and when the host waits, because of the fault
- * callback_locked.
+ * The states of events are read when the next command is enqueued and when the host waits, because of the faults
+ * callback_not_called and callback_locked.
  *
  * One lock of the context guards all of it. Commands without a wait list, in queues without such events, do not take
  * it. */
