@@ -24,6 +24,9 @@ ndr_status arguments(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer)
 #else
 #define PAIR(first, second) (struct pair){ first, second }
 #endif
+#ifdef __cplusplus
+    NDR_IGNORE(ndr_launch(queue, kernel, ndr_range_1d(1), ndr_struct(pair, 1, 2.0f), ndr_struct(unsigned short, 1)));
+#endif
     const size_t n = 8;
     const ndr_arg arg = ndr_arg_of(n);
     const ndr_status numbers =
@@ -64,6 +67,8 @@ ndr_status order(ndr_queue *queue, ndr_kernel *kernel, ndr_event *a, ndr_event *
     both[1] = b;
     const ndr_status first = ndr_launch(ndr_after(queue, a, b), kernel, ndr_range_1d(1), 1);
     if (first != NDR_OK) return first;
+    NDR_IGNORE(ndr_queue_mark(ndr_after(queue, NULL), &a));
+    NDR_IGNORE(ndr_queue_mark(ndr_after(queue, a, NULL, b), &a));
     return ndr_queue_mark(ndr_after_all(queue, both, 2), &a);
 }
 
