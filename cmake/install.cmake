@@ -36,7 +36,7 @@ foreach(name ndr ndr-static)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
   FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.inc" PATTERN "*.h")
 
