@@ -953,7 +953,10 @@ typedef enum ndr_arg_kind {
     NDR_ARG_REDUCER = 12, /**< as.reducer, with an initial value that is given as `dtype`. */
     NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
     NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only after the last argument: it is not an argument. */
-    NDR_ARG_REACHED_BUFFER = 15 /**< as.buffer, which has an address. Also only after the last argument. */
+    NDR_ARG_REACHED_BUFFER = 15, /**< as.buffer, which has an address. Also only after the last argument. */
+    NDR_ARG_REAL = 16     /**< as.d, for double, float or half: rounded to the parameter's type. For bindings of languages
+                               that have one type of such numbers. Its `dtype` counts only if the parameter's type is
+                               unknown. A float is refused if it would become infinite. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -966,7 +969,7 @@ typedef struct ndr_arg {
         int64_t i;          /**< NDR_ARG_SIGNED */
         uint64_t u;         /**< NDR_ARG_UNSIGNED */
         float f;            /**< NDR_ARG_FLOAT */
-        double d;           /**< NDR_ARG_DOUBLE */
+        double d;           /**< NDR_ARG_DOUBLE, NDR_ARG_REAL */
         ndr_buffer *buffer; /**< NDR_ARG_BUFFER, NDR_ARG_REACHED_BUFFER */
         ndr_image *image;   /**< NDR_ARG_IMAGE */
         ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */

@@ -132,6 +132,7 @@ static const arg_kind kinds[] = {
     [NDR_ARG_REACHED_BUFFER] = { "ndr_reaches_buffer()", refuse_reached,
                                  "is a NULL buffer; pass one with an address (ndr_buffer_desc.has_address)",
                                  "is a buffer", A_BUFFER, add_buffer_user },
+    [NDR_ARG_REAL] = { .name = "a floating-point number", .convert = ndr_convert_any_number },
 };
 
 static const arg_kind *kind_of(const ndr_arg *arg)

@@ -1,12 +1,17 @@
 /* values.c - converts the values of arguments, numbers, vectors, structs and local memory, to the kernel's types. */
 #include "launch/args.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static bool is_integer(const ndr_arg *arg) { return arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED; }
-static bool is_real(const ndr_arg *arg) { return arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE; }
+static bool is_real(const ndr_arg *arg)
+{
+    return arg->kind == NDR_ARG_FLOAT || arg->kind == NDR_ARG_DOUBLE || arg->kind == NDR_ARG_REAL;
+}
 static double real_of(const ndr_arg *arg) { return arg->kind == NDR_ARG_FLOAT ? (double)arg->as.f : arg->as.d; }
 
 /* ---- types by their names ---- */
@@ -188,9 +193,26 @@ static ndr_status convert_integer(const ndr_arg_check *p, ndr_bound *out)
     return NDR_OK;
 }
 
+/* A number without a width of its own. */
+static ndr_status round_real(const ndr_arg_check *p, bool is_float, ndr_bound *out)
+{
+    const double value = p->arg->as.d;
+    const float rounded = (float)value;
+    NDR_REQUIRE_ARG(p, !is_float || isfinite(rounded) || !isfinite(value),
+                    "cannot hold %g, because float holds at most %g; declare the parameter double in the kernel, or "
+                    "pass such a value",
+                    value, (double)FLT_MAX);
+    if (is_float) memcpy(&out->copy, &rounded, sizeof rounded);
+    else memcpy(&out->copy, &value, sizeof value);
+    out->size_bytes = is_float ? sizeof rounded : sizeof value;
+    out->value = &out->copy;
+    return NDR_OK;
+}
+
 static ndr_status convert_real(const ndr_arg_check *p, ndr_arg_kind wanted, ndr_bound *out)
 {
     const ndr_arg *arg = p->arg;
+    if (arg->kind == NDR_ARG_REAL) return round_real(p, wanted == NDR_ARG_FLOAT, out);
     const bool is_float = wanted == NDR_ARG_FLOAT;
     const char *const name = is_float ? "float" : "double",
                       *as_integer = is_integer(arg) ? "write it as in 2.0 or " : "";
@@ -206,8 +228,10 @@ static ndr_status convert_real(const ndr_arg_check *p, ndr_arg_kind wanted, ndr_
 static ndr_status convert_half(const ndr_arg_check *p, ndr_bound *out)
 {
     if (p->arg->kind == NDR_ARG_STRUCT) return ndr_convert_bytes(p, out);
+    float single;
     NDR_TRY(convert_real(p, NDR_ARG_FLOAT, out));
-    out->copy.u16 = ndr_half_bits(p->arg->as.f);
+    memcpy(&single, out->value, sizeof single);
+    out->copy.u16 = ndr_half_bits(single);
     out->size_bytes = sizeof out->copy.u16;
     out->value = &out->copy;
     return NDR_OK;

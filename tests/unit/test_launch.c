@@ -897,6 +897,37 @@ static void test_args__refuse_other_numbers_for_a_float(void **state)
                    "takes a float, but a buffer is given");
 }
 
+static ndr_arg real_of(double value)
+{
+    ndr_arg arg = ndr_arg_of(value);
+    arg.kind = NDR_ARG_REAL;
+    return arg;
+}
+
+static void test_args__round_a_real_to_the_parameter(void **state)
+{
+    (void)state;
+    const char *const names[] = { "one_float", "one_double" };
+    for (int i = 0; i < (device.has_f64 ? 2 : 1); ++i)
+        for (int twice = 0; twice < 2; ++twice) { /* the second launch finds it set */
+            assert_ok(ndr_launch(queue, kernel(names[i]), ndr_range_1d(1), victim, real_of(2.25)));
+            assert_victim_is(9);
+            restore_victim();
+        }
+    assert_ok(ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, real_of(3.4e38)));
+    assert_ok(ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, real_of((double)INFINITY)));
+    restore_victim();
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, real_of(1e300)),
+                   "argument 1 \"x\" (float) cannot hold 1e+300, because float holds at most 3.40282e+38", "double");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, real_of(2.5)),
+                   "takes an integer, but the floating-point number 2.5 is given");
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), real_of(2.5), 1.0f),
+                   "takes a buffer, but a floating-point number is given");
+}
+
 static void test_args__pass_a_double(void **state)
 {
     (void)state;
@@ -1590,6 +1621,10 @@ static void test_half__is_rounded_from_a_float(void **state)
                          ndr_vector(float, -0.0f, 2, 3)));
     read_buffer(victim, out, sizeof out);
     assert_memory_equal(out, wanted, sizeof out);
+    assert_ok(ndr_launch(queue, k, ndr_range_1d(1), victim, real_of(1.0), real_of(2049.0), ndr_vector(float, 2051, 1e6f),
+                         ndr_vector(float, -0.0f, 2, 3)));
+    read_buffer(victim, out, sizeof out);
+    assert_memory_equal(out, wanted, sizeof out);
     const ndr_arg at_bits = ndr_arg_struct_(&bits, sizeof bits, "cl_half");
     for (int i = 0; i < 2; ++i, bits = 0x1234) /* the second launch finds other bits at the same address */
         assert_ok(ndr_launch(queue, k, ndr_range_1d(1), victim, at_bits, 2049.0f, ndr_struct(cl_half2, pair_of_bits),
@@ -2167,6 +2202,7 @@ int main(void)
         cmocka_unit_test(test_args__pass_a_typedef_as_what_it_is),
         cmocka_unit_test(test_args__pass_a_float),
         cmocka_unit_test(test_args__refuse_other_numbers_for_a_float),
+        cmocka_unit_test(test_args__round_a_real_to_the_parameter),
         cmocka_unit_test(test_args__pass_a_double),
         cmocka_unit_test(test_args__refuse_other_numbers_for_a_double),
         cmocka_unit_test(test_args__pass_buffers_and_deliberate_nulls),
