@@ -9,6 +9,8 @@
 #     NAME.sh     commands, run if a prefix is given, with the prefix in place of /opt/ndr. They run as on a machine that
 #                 setup/examples has prepared: with Ninja, without make
 #     NAME.cl, CMakeLists.txt    for the others
+#     NAME.cpp    a whole C++17 program, compiled by $NDR_CXX without a warning and run
+#     NAME.py     a program, run by $NDR_PYTHON
 #     any other   a whole C program, compiled without a warning and run; if there is a NAME.sh for it, only by that
 # README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
 set -eu
@@ -54,10 +56,19 @@ for block in *; do
         ;;
     esac
     [ ! -f "$name.sh" ] || continue
-    raw=
-    if grep -q '[^[:alnum:]_]cl[A-Z][[:alnum:]]*(' "$block"; then raw=-lOpenCL; fi
-    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr $raw -lm \
-        -Wl,-rpath,"$library" -o "$name.run"
+    case $block in
+    *.cpp)
+        "$NDR_CXX" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "$block" -I"$include" -L"$library" -lndr \
+            -Wl,-rpath,"$library" -o "$name.run"
+        ;;
+    *.py) printf '#!/bin/sh\nexec "%s" %s\n' "$NDR_PYTHON" "$block" >"$name.run" && chmod +x "$name.run" ;;
+    *)
+        raw=
+        if grep -q '[^[:alnum:]_]cl[A-Z][[:alnum:]]*(' "$block"; then raw=-lOpenCL; fi
+        "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror -x c "$block" -I"$include" -L"$library" -lndr $raw -lm \
+            -Wl,-rpath,"$library" -o "$name.run"
+        ;;
+    esac
     "./$name.run" | tee "$name.said"
     if [ -f "$name.out" ]; then diff "$name.out" "$name.said"; fi
     programs=$((programs + 1))
