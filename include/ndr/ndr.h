@@ -954,9 +954,9 @@ typedef enum ndr_arg_kind {
     NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
     NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only after the last argument: it is not an argument. */
     NDR_ARG_REACHED_BUFFER = 15, /**< as.buffer, which has an address. Also only after the last argument. */
-    NDR_ARG_REAL = 16     /**< as.d, for double, float or half: rounded to the parameter's type. For bindings of languages
-                               that have one type of such numbers. Its `dtype` counts only if the parameter's type is
-                               unknown. A float is refused if it would become infinite. */
+    NDR_ARG_REAL = 16     /**< as.d, for double, float or half: rounded to the parameter's type. For bindings of
+                               languages that have one type of such numbers. Its `dtype` counts only if the parameter's
+                               type is unknown. A float is refused if it would become infinite. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */

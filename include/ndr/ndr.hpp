@@ -1,8 +1,8 @@
 /** @file ndr.hpp
  * libndr in C++17: owning handles, spans, launches and transfers whose types the compiler checks. Header only.
  *
- * The rules of ndr.h hold, and each function here calls the one of the same name there, whose comment has its limits and
- * errors. What differs:
+ * The rules of ndr.h hold, and each function here calls the one of the same name there, whose comment has its limits
+ * and errors. What differs:
  *
  *   Results   A call that can fail returns ndr::result<T>, which the compiler wants to be used: test it, then read the
  *             value by `*`. error() has the status and the sentence, as a copy. NDR_LET() and NDR_DO() return an error
@@ -10,8 +10,8 @@
  *             fails throws ndr::error.
  *   Owning    Handles are move-only and destroy what they own. get() is the C handle, for calls of ndr.h and ndr_cl.h;
  *             the constructor from a C handle takes it over. An ndr::kernel is not owned: it lasts as its context does.
- *   Units     Buffers and shared allocations have an element type: offsets and counts are elements of it. Names that end
- *             in _bytes count bytes.
+ *   Units     Buffers and shared allocations have an element type: offsets and counts are elements of it. Names that
+ *             end in _bytes count bytes.
  *   Bounds    Host memory is a span, such as a std::vector, and a transfer stays inside of it.
  *   Events    The last parameter of a command, `done`, gets its event. With NULL a transfer returns when it has ended.
  *
@@ -45,30 +45,34 @@
 #define NDR_DO(...) (__VA_ARGS__)
 #else
 /** `name` is the value of an expression that returns an ndr::result; if that is an error, return it to the caller. */
-#define NDR_LET(name, ...)                                              \
-    auto name##_result_ = (__VA_ARGS__);                                \
-    if (!name##_result_) return std::move(name##_result_).error();      \
+#define NDR_LET(name, ...)                                         \
+    auto name##_result_ = (__VA_ARGS__);                           \
+    if (!name##_result_) return std::move(name##_result_).error(); \
     auto &name = *name##_result_
 /** Evaluate an expression that returns an ndr::result<void>; if it is an error, return it to the caller. */
-#define NDR_DO(...)                                                     \
-    do {                                                                \
-        auto done_result_ = (__VA_ARGS__);                              \
-        if (!done_result_) return std::move(done_result_).error();      \
+#define NDR_DO(...)                                                \
+    do {                                                           \
+        auto done_result_ = (__VA_ARGS__);                         \
+        if (!done_result_) return std::move(done_result_).error(); \
     } while (0)
 #endif
 
-namespace ndr {
+namespace ndr
+{
 #ifdef NDR_CXX_EXCEPTIONS
-inline namespace throwing {
+inline namespace throwing
+{
 #else
-inline namespace checked {
+inline namespace checked
+{
 #endif
 
 /* ---- results ------------------------------------------------------------------------------------- */
 
 /** Why a call failed: a copy of what the library said. */
-class error : public std::exception {
-public:
+class error : public std::exception
+{
+  public:
     error(ndr_status status, std::string sentence) : status_(status), sentence_(std::move(sentence)) {}
 
     /** The failure of the latest failed call on this thread. */
@@ -82,19 +86,20 @@ public:
 
     ndr_status status() const noexcept { return status_; }
     const char *status_name() const noexcept { return ndr_status_name(status_); }
-    const char *what() const noexcept override { return sentence_.c_str(); }          /**< The sentence. */
-    int32_t cl_error() const noexcept { return cl_error_; }                           /**< As ndr_last_cl_error(). */
-    const std::string &build_log() const noexcept { return build_log_; }              /**< As ndr_last_build_log(). */
+    const char *what() const noexcept override { return sentence_.c_str(); } /**< The sentence. */
+    int32_t cl_error() const noexcept { return cl_error_; }                  /**< As ndr_last_cl_error(). */
+    const std::string &build_log() const noexcept { return build_log_; }     /**< As ndr_last_build_log(). */
 
-private:
+  private:
     ndr_status status_;
     int32_t cl_error_ = 0;
     std::string sentence_, build_log_;
 };
 
 /** A value, or the error that prevented it. `*`, `->` and error() need the right one of the two. */
-template <class T> class [[nodiscard]] outcome {
-public:
+template <class T> class [[nodiscard]] outcome
+{
+  public:
     outcome(T value) : value_(std::move(value)) {}
     outcome(ndr::error why) : error_(std::move(why)) {}
 
@@ -108,14 +113,15 @@ public:
     const ndr::error &error() const & { return assert(error_), *error_; }
     ndr::error &&error() && { return assert(error_), std::move(*error_); }
 
-private:
+  private:
     std::optional<T> value_;
     std::optional<ndr::error> error_;
 };
 
 /** Success, or an error. */
-template <> class [[nodiscard]] outcome<void> {
-public:
+template <> class [[nodiscard]] outcome<void>
+{
+  public:
     outcome() = default;
     outcome(ndr::error why) : error_(std::move(why)) {}
 
@@ -124,7 +130,7 @@ public:
     const ndr::error &error() const & { return assert(error_), *error_; }
     ndr::error &&error() && { return assert(error_), std::move(*error_); }
 
-private:
+  private:
     std::optional<ndr::error> error_;
 };
 
@@ -137,7 +143,8 @@ template <class T> using result = outcome<T>; /**< What a call returns that can 
 /** Success, as what a function returns that itself returns result<void>. */
 inline result<void> ok() { return result<void>(); }
 
-namespace detail {
+namespace detail
+{
 
 template <class T> result<T> fail(error why)
 {
@@ -185,8 +192,9 @@ template <class T> struct identity {
 template <class T> using plain = typename identity<T>::type;
 
 /* Owns a C object. */
-template <class Raw, void (*Destroy)(Raw *)> class [[nodiscard]] handle {
-public:
+template <class Raw, void (*Destroy)(Raw *)> class [[nodiscard]] handle
+{
+  public:
     handle() noexcept = default;
     explicit handle(Raw *raw) noexcept : raw_(raw) {}
     handle(handle &&other) noexcept : raw_(other.release()) {}
@@ -201,13 +209,15 @@ public:
     void reset(Raw *raw = nullptr) noexcept { Destroy(std::exchange(raw_, raw)); }
     explicit operator bool() const noexcept { return raw_ != nullptr; }
 
-private:
+  private:
     Raw *raw_ = nullptr;
 };
 
 /* Types that a launch takes have arg(). */
-template <class T, class = void> struct has_arg : std::false_type {};
-template <class T> struct has_arg<T, std::void_t<decltype(std::declval<const T &>().arg())>> : std::true_type {};
+template <class T, class = void> struct has_arg : std::false_type {
+};
+template <class T> struct has_arg<T, std::void_t<decltype(std::declval<const T &>().arg())>> : std::true_type {
+};
 
 } /* namespace detail */
 
@@ -217,8 +227,9 @@ template <class T> struct has_arg<T, std::void_t<decltype(std::declval<const T &
 template <class T> using span = std::span<T>; /**< Elements that are next to each other in the host's memory. */
 #else
 /** Elements that are next to each other in the host's memory; std::span from C++20 on. */
-template <class T> class span {
-public:
+template <class T> class span
+{
+  public:
     constexpr span() noexcept = default;
     constexpr span(T *data, size_t size) noexcept : data_(data), size_(size) {}
     template <size_t N> constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
@@ -238,20 +249,21 @@ public:
     constexpr T *end() const noexcept { return data_ + size_; }
     constexpr span subspan(size_t first, size_t count) const noexcept { return span(data_ + first, count); }
 
-private:
+  private:
     T *data_ = nullptr;
     size_t size_ = 0;
 };
 #endif
 
 /** A text that ends in 0, read during the call: a literal or a std::string; NULL if absent. */
-class text {
-public:
+class text
+{
+  public:
     text(const char *chars = nullptr) noexcept : chars_(chars) {}
     text(const std::string &string) noexcept : chars_(string.c_str()) {}
     const char *get() const noexcept { return chars_; }
 
-private:
+  private:
     const char *chars_;
 };
 
@@ -270,8 +282,9 @@ inline result<void> log_set(ndr_log_level level, ndr_log_callback *callback = nu
 inline result<void> trace_start(const ndr_trace_desc &desc) { return detail::done(ndr_trace_start(&desc)); }
 
 /** A region of the calling thread in a trace, for as long as this object lives. */
-class [[nodiscard]] trace_region {
-public:
+class [[nodiscard]] trace_region
+{
+  public:
     explicit trace_region(text label, uint64_t bytes = 0, uint64_t flops = 0)
     {
         ndr_trace_begin(label.get(), bytes, flops);
@@ -284,9 +297,9 @@ public:
 /** The element type of a host's number; NDR_DTYPE_NONE for any other type. */
 template <class T> inline constexpr ndr_dtype dtype_of = ::ndr_dtype_of_(::ndr_type_<T>());
 
-inline const char *name(ndr_dtype dtype) { return ndr_dtype_name(dtype); }             /**< "f32" and so on. */
-inline size_t size_bytes(ndr_dtype dtype) { return ndr_dtype_size(dtype); }            /**< Of one element. */
-inline const char *name(ndr_device_type type) { return ndr_device_type_name(type); }   /**< "gpu" and so on. */
+inline const char *name(ndr_dtype dtype) { return ndr_dtype_name(dtype); }           /**< "f32" and so on. */
+inline size_t size_bytes(ndr_dtype dtype) { return ndr_dtype_size(dtype); }          /**< Of one element. */
+inline const char *name(ndr_device_type type) { return ndr_device_type_name(type); } /**< "gpu" and so on. */
 
 /** The devices of every driver. */
 inline result<std::vector<ndr_device_info>> devices()
@@ -302,8 +315,9 @@ inline result<std::vector<ndr_device_info>> devices()
 /* ---- contexts ------------------------------------------------------------------------------------ */
 
 /** One device, and the kernels built for it. */
-class context : public detail::handle<ndr_context, ndr_context_destroy> {
-public:
+class context : public detail::handle<ndr_context, ndr_context_destroy>
+{
+  public:
     using handle::handle;
 
     /** Open a device: NULL, a type, an index or part of a name. */
@@ -347,15 +361,16 @@ public:
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-namespace detail {
+namespace detail
+{
 
 /* An exception must not pass through the library: ndr::error becomes its status, any other ends the program. */
 template <class F> ndr_status call_task(F &function) noexcept
 {
     using returned = std::invoke_result_t<F &>;
-    static_assert(std::is_void_v<returned> || std::is_same_v<returned, ndr_status>
-                      || std::is_same_v<returned, outcome<void>>,
-                  "a host task returns void, ndr_status or ndr::result<void>");
+    static_assert(
+        std::is_void_v<returned> || std::is_same_v<returned, ndr_status> || std::is_same_v<returned, outcome<void>>,
+        "a host task returns void, ndr_status or ndr::result<void>");
 #ifdef NDR_CXX_EXCEPTIONS
     try {
 #endif
@@ -392,8 +407,9 @@ inline uint64_t timeout_ns(std::chrono::nanoseconds limit)
 } /* namespace detail */
 
 /** One piece of enqueued work, or an event that the program ends. An empty one counts as complete. */
-class event : public detail::handle<ndr_event, ndr_event_destroy> {
-public:
+class event : public detail::handle<ndr_event, ndr_event_destroy>
+{
+  public:
     using handle::handle;
 
     /** An event that ends by complete() or fail(). */
@@ -451,7 +467,8 @@ public:
     }
 };
 
-namespace detail {
+namespace detail
+{
 
 /* The C handles of events. */
 inline std::vector<ndr_event *> raw_events(span<const event> events)
@@ -463,8 +480,9 @@ inline std::vector<ndr_event *> raw_events(span<const event> events)
 }
 
 /* Passes on the event of a command, if the caller wants it. */
-class event_out {
-public:
+class event_out
+{
+  public:
     explicit event_out(event *done) noexcept : done_(done) {}
     event_out(const event_out &) = delete;
     event_out &operator=(const event_out &) = delete;
@@ -474,7 +492,7 @@ public:
     }
     ndr_event **get() noexcept { return done_ ? &raw_ : nullptr; }
 
-private:
+  private:
     event *done_;
     ndr_event *raw_ = nullptr;
 };
@@ -503,8 +521,9 @@ inline result<size_t> wait_any(span<const event> events, std::chrono::nanosecond
 /* ---- memory -------------------------------------------------------------------------------------- */
 
 /** Device memory of elements of type T. It can be an argument of a launch. */
-template <class T = std::byte> class buffer : public detail::handle<ndr_buffer, ndr_buffer_destroy> {
-public:
+template <class T = std::byte> class buffer : public detail::handle<ndr_buffer, ndr_buffer_destroy>
+{
+  public:
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "elements are copied as bytes");
     using element = T;
     using handle::handle;
@@ -512,9 +531,8 @@ public:
     /** Of `count` elements, undefined until written. */
     static result<buffer> create(const context &context, size_t count)
     {
-        return make([&](ndr_buffer **raw) {
-            return ndr_buffer_create(context.get(), detail::product(count, sizeof(T)), raw);
-        });
+        return make(
+            [&](ndr_buffer **raw) { return ndr_buffer_create(context.get(), detail::product(count, sizeof(T)), raw); });
     }
 
     /** That starts as a copy of `contents`. */
@@ -561,7 +579,7 @@ public:
 
     ndr_arg arg() const { return ndr_arg_of(get()); }
 
-private:
+  private:
     template <class U> friend class buffer;
     template <class Call> static result<buffer> make(const Call &call)
     {
@@ -581,8 +599,9 @@ inline result<ndr_shared_info> shared_info(const context &context, ndr_shared_ki
 
 /** Memory of elements of type T at one address on the host and the device. As an argument of a launch it is the address
  * of its first element. */
-template <class T = std::byte> class shared : public detail::handle<ndr_shared, ndr_shared_destroy> {
-public:
+template <class T = std::byte> class shared : public detail::handle<ndr_shared, ndr_shared_destroy>
+{
+  public:
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "elements are copied as bytes");
     using element = T;
     using handle::handle;
@@ -602,8 +621,9 @@ public:
 };
 
 /** How kernels read images. */
-class sampler : public detail::handle<ndr_sampler, ndr_sampler_destroy> {
-public:
+class sampler : public detail::handle<ndr_sampler, ndr_sampler_destroy>
+{
+  public:
     using handle::handle;
 
     static result<sampler> create(const context &context, const ndr_sampler_desc &desc = {})
@@ -630,8 +650,9 @@ inline result<std::vector<ndr_image_format>> image_formats(const context &contex
 }
 
 /** Memory that kernels read by coordinates. */
-class image : public detail::handle<ndr_image, ndr_image_destroy> {
-public:
+class image : public detail::handle<ndr_image, ndr_image_destroy>
+{
+  public:
     image() noexcept = default;
     /** Take over a C handle of that format and size, which bound its transfers. */
     image(ndr_image *raw, ndr_image_format format, const ndr_range &size) noexcept
@@ -666,7 +687,7 @@ public:
         return bytes;
     }
 
-private:
+  private:
     ndr_image_format format_{};
     ndr_range size_{};
 };
@@ -696,9 +717,12 @@ template <class T> struct struct_value {
     ndr_arg arg() const { return ndr_arg_struct_(value, sizeof(T), type_name); }
 };
 
-/** As ndr_struct(): `ndr::value(p)`, or `ndr::value(p, "struct pair")`, which also compares the name. `p` must last until
- * the launch has returned. */
-template <class T> struct_value<T> value(const T &value, const char *type_name = nullptr) { return { &value, type_name }; }
+/** As ndr_struct(): `ndr::value(p)`, or `ndr::value(p, "struct pair")`, which also compares the name. `p` must last
+ * until the launch has returned. */
+template <class T> struct_value<T> value(const T &value, const char *type_name = nullptr)
+{
+    return { &value, type_name };
+}
 
 /** A vector by value, of N elements. */
 template <class T, size_t N> struct vector_value {
@@ -751,10 +775,10 @@ struct reached_memory {
 template <class T> reached_memory reaches(const shared<T> &memory) { return { ndr_reaches(memory.get()) }; }
 template <class T> reached_memory reaches(const buffer<T> &memory) { return { ndr_reaches_buffer(memory.get()) }; }
 
-namespace detail {
+namespace detail
+{
 
-template <class T>
-inline constexpr bool is_number = std::is_arithmetic_v<T> && dtype_of<T> != NDR_DTYPE_NONE;
+template <class T> inline constexpr bool is_number = std::is_arithmetic_v<T> &&dtype_of<T> != NDR_DTYPE_NONE;
 
 /** What a launch takes of `value`. */
 template <class A> ndr_arg to_arg(const A &value)
@@ -767,12 +791,18 @@ template <class A> ndr_arg to_arg(const A &value)
 }
 
 /* Whether a parameter declared as P in a typed_kernel takes an A. */
-template <class P, class A> struct takes : std::bool_constant<std::is_same_v<P, A>> {};
-template <class P, class T> struct takes<P *, buffer<T>> : std::is_same<std::remove_const_t<P>, T> {};
-template <class P, class T> struct takes<P *, shared<T>> : std::is_same<std::remove_const_t<P>, T> {};
-template <class P, class T> struct takes<P *, shared_address<T>> : std::is_same<std::remove_const_t<P>, T> {};
-template <class P> struct takes<P *, null_pointer> : std::true_type {};
-template <class P> struct takes<P, struct_value<P>> : std::true_type {};
+template <class P, class A> struct takes : std::bool_constant<std::is_same_v<P, A>> {
+};
+template <class P, class T> struct takes<P *, buffer<T>> : std::is_same<std::remove_const_t<P>, T> {
+};
+template <class P, class T> struct takes<P *, shared<T>> : std::is_same<std::remove_const_t<P>, T> {
+};
+template <class P, class T> struct takes<P *, shared_address<T>> : std::is_same<std::remove_const_t<P>, T> {
+};
+template <class P> struct takes<P *, null_pointer> : std::true_type {
+};
+template <class P> struct takes<P, struct_value<P>> : std::true_type {
+};
 
 template <class P, class A> constexpr bool does_take()
 {
@@ -815,8 +845,8 @@ template <class Range> ndr_nd_range to_range(const Range &range)
 
 /* ---- ranges -------------------------------------------------------------------------------------- */
 
-inline ndr_range range(size_t n) { return ndr_range_1d(n); }                                     /**< (n) */
-inline ndr_range range(size_t rows, size_t cols) { return ndr_range_2d(rows, cols); }            /**< (rows, cols) */
+inline ndr_range range(size_t n) { return ndr_range_1d(n); }                          /**< (n) */
+inline ndr_range range(size_t rows, size_t cols) { return ndr_range_2d(rows, cols); } /**< (rows, cols) */
 inline ndr_range range(size_t planes, size_t rows, size_t cols) { return ndr_range_3d(planes, rows, cols); }
 
 /** `global` items in groups of `local`; zeros in `local` let the library choose. */
@@ -835,8 +865,9 @@ inline ndr_nd_range groups(const ndr_range &count, const ndr_range &local) { ret
 template <class Signature> class typed_kernel;
 
 /** A kernel built for a context, which keeps it: copies are cheap, and nothing is destroyed. */
-class kernel {
-public:
+class kernel
+{
+  public:
     kernel() noexcept = default;
     explicit kernel(ndr_kernel *raw) noexcept : raw_(raw) {}
 
@@ -903,16 +934,17 @@ public:
      * another number of arguments. */
     template <class Signature> result<typed_kernel<Signature>> typed() const;
 
-private:
+  private:
     ndr_kernel *raw_ = nullptr;
 };
 
-/** A kernel whose launches the compiler checks. `T *` takes an ndr::buffer<T> or shared<T>, or ndr::null; an integer any
- * integer, whose value the launch checks; float and double exactly that; a struct that struct. ndr::local_memory<T>,
- * vector_value<T, N>, reducer_value<T>, image and sampler take themselves. An ndr_arg is taken anywhere. The launch then
- * compares numbers, structs and local memory with the kernel's own types. */
-template <class... Parameters> class typed_kernel<void(Parameters...)> : public kernel {
-public:
+/** A kernel whose launches the compiler checks. `T *` takes an ndr::buffer<T> or shared<T>, or ndr::null; an integer
+ * any integer, whose value the launch checks; float and double exactly that; a struct that struct.
+ * ndr::local_memory<T>, vector_value<T, N>, reducer_value<T>, image and sampler take themselves. An ndr_arg is taken
+ * anywhere. The launch then compares numbers, structs and local memory with the kernel's own types. */
+template <class... Parameters> class typed_kernel<void(Parameters...)> : public kernel
+{
+  public:
     using kernel::kernel;
 
     static constexpr size_t arg_count = sizeof...(Parameters);
@@ -943,8 +975,9 @@ template <class Signature> result<typed_kernel<Signature>> kernel::typed() const
 }
 
 /** A launch that is checked once and run many times. */
-class prepared : public detail::handle<ndr_prepared, ndr_prepared_destroy> {
-public:
+class prepared : public detail::handle<ndr_prepared, ndr_prepared_destroy>
+{
+  public:
     using handle::handle;
 
     template <class Range, class... Args>
@@ -968,8 +1001,9 @@ public:
 
 /** Elements that the host may access until this object is destroyed or unmap() is called. It must be destroyed before
  * the memory and the queue. */
-template <class T> class [[nodiscard]] mapped {
-public:
+template <class T> class [[nodiscard]] mapped
+{
+  public:
     /** Unmaps `host` of one object. */
     using unmapper = ndr_status (*)(ndr_queue *, void *object, void *host, ndr_event **);
 
@@ -1010,7 +1044,7 @@ public:
     T *begin() const noexcept { return host_.data(); }
     T *end() const noexcept { return host_.data() + host_.size(); }
 
-private:
+  private:
     ndr_queue *queue_;
     void *object_;
     unmapper unmap_;
@@ -1035,7 +1069,8 @@ template <class T> struct matrix {
     ndr_matrix c; /**< For an ndr_matmul_desc. */
 };
 
-namespace detail {
+namespace detail
+{
 
 template <class Object, ndr_status (*Unmap)(ndr_queue *, Object *, void *, ndr_event **)>
 ndr_status unmap(ndr_queue *queue, void *object, void *host, ndr_event **event)
@@ -1050,7 +1085,8 @@ inline size_t rect_bytes(const ndr_rect_desc &desc, const ndr_rect_side &side)
     const size_t element = desc.element_bytes ? desc.element_bytes : 1;
     size_t pitch = element, end = side.offset_bytes;
     for (unsigned d = dims; d-- > 0;) {
-        const size_t extent = desc.extent.size[d], given = d + 1 == dims ? side.row_pitch_bytes : side.plane_pitch_bytes;
+        const size_t extent = desc.extent.size[d],
+                     given = d + 1 == dims ? side.row_pitch_bytes : side.plane_pitch_bytes;
         if (extent == 0) return 0;
         const size_t last = d + 1 == dims ? sum(side.origin[d], extent) : sum(side.origin[d], extent - 1);
         end = sum(end, product(last, pitch));
@@ -1062,8 +1098,9 @@ inline size_t rect_bytes(const ndr_rect_desc &desc, const ndr_rect_side &side)
 } /* namespace detail */
 
 /** What a queue does, plainly or after events: ndr::queue and ndr::queue_after have these functions. */
-template <class Self> class commands {
-public:
+template <class Self> class commands
+{
+  public:
     /** Enqueue a kernel over an ndr::range or ndr::nd_range, with one argument for each of its parameters. */
     template <class Range, class... Args>
     result<void> launch(const kernel &kernel, const Range &range, const Args &...args) const
@@ -1198,9 +1235,8 @@ public:
     result<void> copy_rect(const buffer<T> &from, const buffer<T> &to, const ndr_rect_desc &desc,
                            event *done = nullptr) const
     {
-        return enqueue(done, [&](ndr_queue *q, ndr_event **e) {
-            return ndr_buffer_copy_rect(q, from.get(), to.get(), &desc, e);
-        });
+        return enqueue(
+            done, [&](ndr_queue *q, ndr_event **e) { return ndr_buffer_copy_rect(q, from.get(), to.get(), &desc, e); });
     }
 
     template <class T>
@@ -1220,7 +1256,8 @@ public:
                            event *done = nullptr) const
     {
         const size_t bytes = detail::rect_bytes(desc, desc.to);
-        if (bytes > host.size_bytes()) return detail::fail<void>(detail::outside("read_rect", bytes, host.size_bytes()));
+        if (bytes > host.size_bytes())
+            return detail::fail<void>(detail::outside("read_rect", bytes, host.size_bytes()));
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) {
             return ndr_buffer_read_rect(q, buffer.get(), &desc, host.data(), e);
         });
@@ -1321,16 +1358,15 @@ public:
         });
     }
 
-    /** Give all elements of a part one value of r, g, b and a: float, int32_t or uint32_t, as the format's type is read. */
+    /** Give all elements of a part one value of r, g, b and a: float, int32_t or uint32_t, as the type is read. */
     template <class T>
     result<void> fill(const image &image, const std::array<T, 4> &value, const ndr_image_part &part = {},
                       event *done = nullptr) const
     {
         static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, uint32_t>,
                       "channels are read as float, int32_t or uint32_t");
-        return enqueue(done, [&](ndr_queue *q, ndr_event **e) {
-            return ndr_image_fill(q, image.get(), &part, value.data(), e);
-        });
+        return enqueue(
+            done, [&](ndr_queue *q, ndr_event **e) { return ndr_image_fill(q, image.get(), &part, value.data(), e); });
     }
 
     result<void> copy(const image &from, const image &to, const ndr_image_part &part = {},
@@ -1394,7 +1430,7 @@ public:
         return matmul(desc, done);
     }
 
-private:
+  private:
     const Self &self() const noexcept { return static_cast<const Self &>(*this); }
 
     template <class T> static constexpr size_t bytes_of(size_t count) { return detail::product(count, sizeof(T)); }
@@ -1424,8 +1460,9 @@ private:
 };
 
 /** A queue whose next command waits for events: the result of queue::after(). Use it in the same expression. */
-template <class Events> class queue_after : public commands<queue_after<Events>> {
-public:
+template <class Events> class queue_after : public commands<queue_after<Events>>
+{
+  public:
     queue_after(ndr_queue *queue, Events events) : queue_(queue), events_(std::move(events)) {}
     queue_after(const queue_after &) = delete;
     queue_after &operator=(const queue_after &) = delete;
@@ -1438,15 +1475,16 @@ public:
         return ndr_queue_passed_(after_);
     }
 
-private:
+  private:
     ndr_queue *queue_;
     Events events_;
     mutable ndr_queue_after after_{};
 };
 
 /** A queue of work for a context's device. */
-class queue : public detail::handle<ndr_queue, ndr_queue_destroy>, public commands<queue> {
-public:
+class queue : public detail::handle<ndr_queue, ndr_queue_destroy>, public commands<queue>
+{
+  public:
     using handle::handle;
 
     static result<queue> create(const context &context, const ndr_queue_desc &desc = {})
@@ -1457,7 +1495,8 @@ public:
     }
 
     /** The queue for a command that waits for these events: `queue.after(a, b).launch(...)`. */
-    template <class... Events> queue_after<std::array<ndr_event *, sizeof...(Events)>> after(const Events &...events) const
+    template <class... Events>
+    queue_after<std::array<ndr_event *, sizeof...(Events)>> after(const Events &...events) const
     {
         static_assert((std::is_same_v<Events, event> && ...), "after() takes ndr::event");
         return { get(), { { events.get()... } } };

@@ -3,7 +3,7 @@
 # without exceptions and RTTI. It includes no header of OpenCL.
 set -eu
 printf '#include "ndr/ndr.hpp"\n#include "ndr/ndr.hpp"\n' >alone.cpp
-warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wold-style-cast -Wmissing-declarations'
+warnings='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wold-style-cast'
 for standard in 17 20; do
     for mode in '-fno-exceptions -fno-rtti' -DNDR_CXX_EXCEPTIONS; do
         # shellcheck disable=SC2086 # one word for each option

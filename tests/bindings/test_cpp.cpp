@@ -20,7 +20,8 @@ extern "C" {
 
 #include "ndr/ndr.hpp"
 
-namespace {
+namespace
+{
 
 using namespace std::chrono_literals;
 
@@ -194,7 +195,9 @@ void test_cpp__buffers_copy_view_and_map(void **)
         ndr::mapped<float> moved = std::move(host);
         need(moved.unmap());
     }
-    { const auto host = need(s.queue.map(y, NDR_MAP_READ)); } /* unmapped here */
+    {
+        const auto host = need(s.queue.map(y, NDR_MAP_READ));
+    } /* unmapped here */
     assert_true(need(s.queue.read(y))[50] == 9);
     refused(NDR_OUT_OF_BOUNDS, "byte", s.queue.map(y, NDR_MAP_READ, 99, 2));
     ndr_buffer_desc desc{};
@@ -385,11 +388,21 @@ void test_cpp__functions_are_called_and_destroyed(void **)
         (void)c;
         if (status == NDR_OK && *sentence == '\0') ++calls;
     }));
-    need(s.queue.host_task([c = counted()] { (void)c; return NDR_LIMIT_EXCEEDED; }, &failed));
+    need(s.queue.host_task(
+        [c = counted()] {
+            (void)c;
+            return NDR_LIMIT_EXCEEDED;
+        },
+        &failed));
     refused(NDR_LIMIT_EXCEEDED, "NDR_LIMIT_EXCEEDED", failed.wait());
     const ndr::queue other = need(ndr::queue::create(s.context));
-    need(other.after(held).host_task([&calls, c = counted()]() -> ndr::result<void> { (void)c; ++calls; return ndr::ok(); },
-                                     &failed));
+    need(other.after(held).host_task(
+        [&calls, c = counted()]() -> ndr::result<void> {
+            (void)c;
+            ++calls;
+            return ndr::ok();
+        },
+        &failed));
     need(held.fail(NDR_BAD_ARGUMENT, "never called"));
     refused(NDR_BAD_ARGUMENT, "never called", failed.wait());
     while (counted::alive > 0) std::this_thread::yield();
@@ -512,9 +525,10 @@ void test_cpp__warming_tells_its_progress(void **)
 void test_cpp__logs_and_traces(void **)
 {
     std::string heard, table;
-    need(ndr::log_set(NDR_LOG_ERROR, [](ndr_log_level, const char *, const char *said, void *user) {
-        *static_cast<std::string *>(user) += said;
-    }, &heard));
+    need(ndr::log_set(
+        NDR_LOG_ERROR,
+        [](ndr_log_level, const char *, const char *said, void *user) { *static_cast<std::string *>(user) += said; },
+        &heard));
     assert_true(!ndr::context::create("no device has this name"));
     need(ndr::log_set(NDR_LOG_DEFAULT));
     assert_true(heard.find("no device has this name") != std::string::npos);
@@ -548,8 +562,9 @@ void test_cpp__macros_pass_what_they_name(void **)
     const ndr::buffer<float> out = s.of(ones);
     const float half = 0.5f;
     assert_int_equal(ndr_launch(s.queue.get(), s.kernel("take").get(), ndr_nd_range_1d(100, 10), out.get(),
-                                ndr_struct(struct pair, 1, half), ndr_vector(float, 10, 0, 0, 100), ndr_local(float, 10),
-                                ndr_null), NDR_OK);
+                                ndr_struct(struct pair, 1, half), ndr_vector(float, 10, 0, 0, 100),
+                                ndr_local(float, 10), ndr_null),
+                     NDR_OK);
     assert_true(need(s.queue.read(out))[99] == 111.5f);
 
     ndr_event *ended = nullptr, *bad = nullptr;

@@ -1,5 +1,5 @@
-/* test_cpp_exceptions.cpp - ndr.hpp with NDR_CXX_EXCEPTIONS: calls return values and throw ndr::error. The other file of
- * the program, cpp_checked.cpp, includes it without. */
+/* test_cpp_exceptions.cpp - ndr.hpp with NDR_CXX_EXCEPTIONS: calls return values and throw ndr::error. The other file
+ * of the program, cpp_checked.cpp, includes it without. */
 #define NDR_CXX_EXCEPTIONS
 #include "ndr/ndr.hpp"
 

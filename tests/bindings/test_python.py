@@ -318,8 +318,9 @@ class Launches(Case):
             self.queue.fill(out, 0)
             self.queue.launch(take, size, out, value, vector, ndr.Local("f32", 5, 2), None)
             self.assertEqual(self.queue.read(out, array.array("f", bytes(400)))[99], 111.5)
-        self.refused("BAD_KERNEL_ARGUMENT", '"p"', self.queue.launch, take, size, out, ndr.Struct(Pair(1, 0.5), "other"),
-                     vector, ndr.Local("f32", 10), None)
+        other = ndr.Struct(Pair(1, 0.5), "other")
+        self.refused("BAD_KERNEL_ARGUMENT", '"p"', self.queue.launch, take, size, out, other, vector,
+                     ndr.Local("f32", 10), None)
         self.refused("BAD_KERNEL_ARGUMENT", "f32 holds", ndr.Vector, "f32", "a", "b")
         self.refused("BAD_KERNEL_ARGUMENT", "1 to 3 extents", ndr.Local, "f32")
 
@@ -457,7 +458,8 @@ class OtherMemory(Case):
         with self.queue.map(y, "read") as view:
             self.assertEqual((view[0], view[99], len(view)), (3, 6, 100))
         self.refused("OUT_OF_BOUNDS", "bytes", self.queue.read, y, bytearray(8), 396)
-        self.refused("BAD_KERNEL_ARGUMENT", "is not in the shared allocation", self.queue.launch, scale, 1, x.at(-4), 1.0, 1)
+        before = x.at(-4)
+        self.refused("BAD_KERNEL_ARGUMENT", "not in the shared allocation", self.queue.launch, scale, 1, before, 1.0, 1)
         self.assertNotEqual(x.address, 0)
         if self.context.shared_info("fine").is_available:
             fine = self.context.shared(4, "i32", "fine")

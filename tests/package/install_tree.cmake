@@ -6,7 +6,7 @@ file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} COMMAND_ERROR_IS_FATAL ANY)
 
 file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
-foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
+foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "include/ndr/ndr\\.hpp" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
         "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "share/ndr/kernels/ndr/.*\\.clh"
         "share/ndr/kernels/ndr/detail/.*\\.inc" "share/ndr/kernels/ndr/detail/launch_record\\.h"
         "LICENSE" "docs/ranges\\.md" "examples/CMakeLists\\.txt" "examples/common/example\\.h" "examples/reduction/reduction\\.cl"

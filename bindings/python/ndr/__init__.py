@@ -8,5 +8,5 @@ from ndr._work import (Context, Event, Kernel, Matrix, Prepared, Queue, Rect, de
 
 __version__ = "0.2.0"
 __all__ = ["At", "Buffer", "Context", "DTYPES", "Error", "Event", "Image", "Kernel", "Local", "Mapping", "Matrix",
-           "NdRange", "Prepared", "Queue", "Reaches", "Rect", "Reducer", "Sampler", "Shared", "Status", "Struct", "Vector",
-           "devices", "log", "region", "trace", "version", "wait_all", "wait_any"]
+           "NdRange", "Prepared", "Queue", "Reaches", "Rect", "Reducer", "Sampler", "Shared", "Status", "Struct",
+           "Vector", "devices", "log", "region", "trace", "version", "wait_all", "wait_any"]

@@ -218,8 +218,8 @@ def _set_buffered(arg, value, keep, what, use_array):
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"{what}: {type(value).__name__} is not an argument; pass a Buffer, Image, Sampler or Shared, a "
-                        "number, an array, None, or a Local, Vector, Struct or Reducer") from None
+        raise TypeError(f"{what}: {type(value).__name__} is not an argument; pass a Buffer, Image, Sampler or Shared, "
+                        "a number, an array, None, or a Local, Vector, Struct or Reducer") from None
     if view.ndim == 0:
         _set_scalar(arg, view, keep)
     elif use_array is None:

@@ -412,7 +412,8 @@ class _HostArrays:
             if address == other and size == other_size:
                 return buffer
             if address < other + other_size and other < address + size:
-                refuse("two arrays of a launch overlap in memory; pass Buffers, or copy one", Status.BAD_KERNEL_ARGUMENT)
+                refuse("two arrays of a launch overlap in memory; pass Buffers, or copy one",
+                       Status.BAD_KERNEL_ARGUMENT)
         made = self._context.buffer(array) if is_read_only else self._context.buffer_over(array)
         self._made.append((address, size, made, is_read_only))
         return made
@@ -517,8 +518,9 @@ class Queue(Handle):
         return self._copy_host("write", memory, host, size, offset_bytes, origin, extent, wait, after)
 
     def read(self, memory, into=None, offset_bytes=0, *, origin=None, extent=None, wait=True, after=None):
-        """Copy a buffer, a shared allocation or a part of an image to an array, and return that; without `into` to a new
-        one of its dtype and shape. wait=False: return the Event at once; `into` holds the data when it has completed."""
+        """Copy a buffer, a shared allocation or a part of an image to an array, and return that; without `into` to a
+        new one of its dtype and shape. wait=False: return the Event at once; `into` has the data when it has
+        completed."""
         if into is None:
             if not wait:
                 refuse("read with wait=False needs an array to read into; pass into=")
@@ -592,7 +594,8 @@ class Queue(Handle):
         event = self._transfer(wait, after, lib.ndr_buffer_read_rect, buffer.pointer, rect.c, host, keep=host)
         return into if wait else event
 
-    def map(self, memory, access="read_write", offset_bytes=0, size_bytes=None, *, origin=None, extent=None, after=None):
+    def map(self, memory, access="read_write", offset_bytes=0, size_bytes=None, *, origin=None, extent=None,
+            after=None):
         """Let the host access memory: a Mapping, for `with`. Access "write" means that all of it is overwritten."""
         access = choose("ndr_map_access", access, "map: access")
         if isinstance(memory, Image):
