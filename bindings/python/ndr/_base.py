@@ -92,6 +92,8 @@ def to_c(ctype, value, keep, what):
         keep.append(ffi.new("char *[]", texts + [ffi.NULL]))
     elif ctype.item.kind == "void":
         keep.append(host_memory(value, False)[0])
+    elif isinstance(value, dict):
+        keep.append(new_struct(ctype.item.cname, value, keep))
     else:
         keep.append(value)
         return getattr(value, "pointer", value)

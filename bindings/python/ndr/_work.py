@@ -302,20 +302,20 @@ class Context(Handle):
         desc = new_struct("ndr_tune_desc", {"dtype": dtype_name(dtype), "m": m, "n": n, "k": k, **options}, [])
         return _described("ndr_tune_result", lib.ndr_tune, self.pointer, desc)
 
-    def warm(self, kernels, progress=None):
-        """Build kernels ahead into the store on disk. Each of `kernels` is a dict of what Context.kernel() takes;
+    def warm(self, programs, progress=None):
+        """Build programs ahead into the store on disk. Each is a dict with the members of an ndr_warm_desc, such as
+        {"kernel": {"name": "add", "source": source}} or {"reduce": {"dtype": "f32", "op": "sum", "count": 1000}};
         progress(index, error, done, count) is called for each, from other threads."""
         keep = []
-        descs = ffi.new("ndr_warm_desc[]", max(1, len(kernels)))
-        for i, each in enumerate(kernels):
-            keep.append(new_struct("ndr_kernel_desc", each, keep))
-            descs[i].kernel = keep[-1]
+        descs = ffi.new("ndr_warm_desc[]", max(1, len(programs)))
+        for i, each in enumerate(programs):
+            descs[i] = new_struct("ndr_warm_desc", each, keep)[0]
         handle, callback = ffi.NULL, ffi.NULL
         if progress is not None:
             handle, _ = _callbacks.box(progress)
             callback = lib.ndr_python_warmed
         try:
-            check(lib.ndr_cache_warm(self.pointer, descs, len(kernels), callback, handle))
+            check(lib.ndr_cache_warm(self.pointer, descs, len(programs), callback, handle))
         finally:
             if handle:
                 _callbacks.unbox(handle)
