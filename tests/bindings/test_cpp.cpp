@@ -437,6 +437,26 @@ void test_cpp__shared_allocation_is_an_argument(void **)
     refused(NDR_OUT_OF_BOUNDS, "bytes", s.queue.read(y, got, 99));
 }
 
+void test_cpp__buffer_with_an_address_is_reached(void **)
+{
+    const setting s;
+    if (!need(s.context.device()).has_buffer_addresses) {
+        print_message("skipped: buffers of the device have no addresses\n");
+        skip();
+    }
+    ndr_buffer_desc desc{};
+    desc.size_bytes = 16;
+    desc.contents = ones.data();
+    desc.has_address = true;
+    const ndr::buffer<float> x = need(ndr::buffer<float>::create(s.context, desc));
+    const auto twice =
+        need(s.kernel("twice", "kernel void twice(ulong at) { ((global float *)at)[get_global_id(0)] *= 2; }")
+                 .typed<void(uint64_t)>());
+    need(s.queue.launch(twice, ndr::range(3), need(x.address()) + 4, ndr::reaches(x)));
+    const std::vector<float> got = need(s.queue.read(x));
+    assert_true(got[0] == 1 && got[1] == 2 && got[3] == 2);
+}
+
 void test_cpp__image_transfers_stay_inside_of_the_span(void **)
 {
     const setting s;
@@ -599,6 +619,7 @@ int main()
         cmocka_unit_test(test_cpp__event_of_the_program_ends_once),
         cmocka_unit_test(test_cpp__functions_are_called_and_destroyed),
         cmocka_unit_test(test_cpp__shared_allocation_is_an_argument),
+        cmocka_unit_test(test_cpp__buffer_with_an_address_is_reached),
         cmocka_unit_test(test_cpp__image_transfers_stay_inside_of_the_span),
         cmocka_unit_test(test_cpp__operations_take_their_type_from_the_buffers),
         cmocka_unit_test(test_cpp__warming_tells_its_progress),

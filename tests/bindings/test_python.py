@@ -468,6 +468,14 @@ class OtherMemory(Case):
             self.refused("BAD_ARGUMENT", "cannot be destroyed", fine.destroy)
             self.assertEqual(list(self.queue.read(fine, array.array("i", bytes(16))))[2], 7)
 
+    def test_other_memory__buffers_with_addresses(self):
+        if not self.context.device.has_buffer_addresses:
+            self.skipTest("buffers of the device have no addresses")
+        x = self.context.buffer(array.array("f", [1] * 4), has_address=True)
+        double = self.kernel("twice", "kernel void twice(ulong at) { ((global float *)at)[get_global_id(0)] *= 2; }")
+        self.queue.launch(double, 3, x.address + 4, ndr.Reaches(x))
+        self.assertEqual(list(self.queue.read(x, array.array("f", bytes(16)))), [1, 2, 2, 2])
+
     def test_other_memory__images(self):
         try:
             formats = self.context.image_formats()

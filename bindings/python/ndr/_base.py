@@ -291,9 +291,9 @@ class Handle:
 
     _noun = "object"
 
-    def __init__(self, pointer, destroy, waits=False):
+    def __init__(self, pointer, destroy):
         self._destroy = destroy
-        self._pointer = ffi.gc(pointer, _in_a_thread(destroy) if waits else destroy)
+        self._pointer = ffi.gc(pointer, destroy)
         self._users = 0  # views of its memory
 
     @property
@@ -302,6 +302,12 @@ class Handle:
         if not self._pointer:
             refuse(f"the {self._noun} has been destroyed")
         return self._pointer
+
+    def wait_in_a_thread(self):
+        """From now on the garbage collector destroys it on a thread, because that may wait for work."""
+        pointer = self._pointer
+        ffi.gc(pointer, None)
+        self._pointer = ffi.gc(pointer, _in_a_thread(self._destroy))
 
     def destroy(self):
         """Destroy it now. Work that is enqueued still runs."""

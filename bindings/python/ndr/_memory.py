@@ -26,11 +26,13 @@ class Buffer(_Typed):
 
     _noun = "buffer"
 
-    def __init__(self, context, pointer, dtype=None, shape=None, waits=False):
-        super().__init__(pointer, lib.ndr_buffer_destroy, waits)
+    def __init__(self, context, pointer, dtype=None, shape=None, has_address=False):
+        super().__init__(pointer, lib.ndr_buffer_destroy)
         self.context = context
-        self._waits = waits
+        self.has_address = has_address
         self._describe(dtype, shape)
+        if has_address:
+            self.wait_in_a_thread()
 
     @property
     def size(self):
@@ -49,7 +51,7 @@ class Buffer(_Typed):
         check(lib.ndr_buffer_create_view(self.pointer, offset_bytes, size_bytes, made))
         dtype = dtype and dtype_name(dtype)
         shape = (size_bytes // dtype_size(dtype),) if dtype else None
-        return Buffer(self.context, made[0], dtype, shape, self._waits)
+        return Buffer(self.context, made[0], dtype, shape, self.has_address)
 
     def as_argument(self, arg, keep):
         arg.kind = lib.NDR_ARG_BUFFER
@@ -68,9 +70,10 @@ class Shared(_Typed):
     _noun = "shared allocation"
 
     def __init__(self, context, pointer, dtype=None, shape=None):
-        super().__init__(pointer, lib.ndr_shared_destroy, waits=True)
+        super().__init__(pointer, lib.ndr_shared_destroy)
         self.context = context
         self._describe(dtype, shape)
+        self.wait_in_a_thread()
 
     @property
     def size(self):

@@ -3,7 +3,7 @@
 import functools
 
 from ndr import _callbacks
-from ndr._args import arguments, nd_range, set_argument
+from ndr._args import At, Reaches, arguments, nd_range, set_argument
 from ndr._base import (DTYPES, FORMATS, Error, Handle, Status, check, choose, dtype_name, dtype_size, element_count,
                        encode, ffi, host_memory, lib, names_of, new_host_array, new_struct, pending, read_text, refuse,
                        text_of, to_namespace, to_range, view_of)
@@ -245,7 +245,7 @@ class Context(Handle):
         keep = []
         desc = new_struct("ndr_buffer_desc", values, keep)
         pointer = _made("ndr_buffer", lib.ndr_buffer_create_with, self.pointer, desc)
-        return Buffer(self, pointer, dtype, shape, waits=bool(desc.has_address))
+        return Buffer(self, pointer, dtype, shape, bool(desc.has_address))
 
     def shared(self, shape, dtype="u8", kind="any"):
         """A shared allocation."""
@@ -381,16 +381,22 @@ class Prepared(Handle):
     _noun = "prepared launch"
 
     def __init__(self, kernel, pointer, args):
-        super().__init__(pointer, lib.ndr_prepared_destroy, waits=True)
+        super().__init__(pointer, lib.ndr_prepared_destroy)
         self.kernel = kernel
-        self._args = args  # memory under Context.buffer_over()
+        self._args = []  # memory under Context.buffer_over()
+        self._keep(args)
+
+    def _keep(self, args):
+        self._args = self._args + args
+        if any(isinstance(each, (Shared, At, Reaches)) for each in args):
+            self.wait_in_a_thread()
 
     def set(self, index, value):
         """Change one argument, counted from 0."""
         arg, keep = ffi.new("ndr_arg *"), []
         set_argument(arg, value, keep, f"argument {index}")
         check(lib.ndr_prepared_set(self.pointer, index, arg[0]))
-        self._args = self._args + keep
+        self._keep(keep)
 
 
 # ---- queues ----------------------------------------------------------------------------------------
