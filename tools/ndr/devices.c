@@ -55,9 +55,9 @@ static json_t *describe(const ndr_device_info *d, size_t index)
     json_object_set_new(o, "index", json_integer((json_int_t)index));
     const struct {
         const char *name, *value;
-    } texts[] = { { "name", d->name },         { "type", ndr_device_type_name(d->type) },
-                  { "vendor", d->vendor },     { "platform", d->platform },
-                  { "driver", d->driver },     { "opencl", d->opencl } };
+    } texts[] = { { "name", d->name },     { "type", ndr_device_type_name(d->type) },
+                  { "vendor", d->vendor }, { "platform", d->platform },
+                  { "driver", d->driver }, { "opencl", d->opencl } };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
         json_object_set_new(o, texts[i].name, text_json(texts[i].value));
     const struct {
@@ -268,7 +268,8 @@ static int run(int argc, char **argv)
     size_t count;
     const ndr_status listed = read_devices(&devices, &count);
     if (listed != NDR_OK && o.common.is_json)
-        print_json(json_pack("{s[] ss so}", "devices", "reason", reason(&o.common), "error", text_json(ndr_last_error())));
+        print_json(
+            json_pack("{s[] ss so}", "devices", "reason", reason(&o.common), "error", text_json(ndr_last_error())));
     if (listed != NDR_OK) return fail(listed);
     json_t *const data = list_devices(devices, count, &o.common);
     free(devices);

@@ -1,0 +1,62 @@
+/* doctor_nodes.c - the nodes of GPUs in /dev: who may open them. */
+#include "doctor.h"
+
+#include <glob.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const patterns[] = { "/dev/dri/renderD*", "/dev/kfd", "/dev/nvidia[0-9]*", "/dev/nvidiactl",
+                                        "/dev/nvidia-uvm" };
+
+static const char *name_of_user(void)
+{
+    const struct passwd *const user = getpwuid(geteuid());
+    return user ? user->pw_name : "USER";
+}
+
+static void report_closed_node(report *r, const char *path, const struct stat *about)
+{
+    char fix[300];
+    const struct group *const group = getgrgid(about->st_gid);
+    const bool may_group = (about->st_mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP);
+    if (group && may_group)
+        snprintf(fix, sizeof fix, "sudo usermod -aG %s %s, and log in again", group->gr_name, name_of_user());
+    else
+        snprintf(fix, sizeof fix,
+                 "ask the administrator to let this user read and write it, or in a container pass the "
+                 "device with its rights");
+    add_finding(r, FAULT, "node", fix, "this user may not read and write %s (group %s, mode %04o)", path,
+                group ? group->gr_name : "unknown", (unsigned)about->st_mode & 07777);
+}
+
+/* Whether this user may use the node. */
+static bool check_node(report *r, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0) return false;
+    const bool is_open = access(path, R_OK | W_OK) == 0;
+    if (is_open) add_finding(r, OK, "node", NULL, "this user may read and write %s", path);
+    else report_closed_node(r, path, &about);
+    return is_open;
+}
+
+size_t check_nodes(report *r)
+{
+    size_t found = 0, usable = 0;
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i) {
+        glob_t paths;
+        if (glob(patterns[i], 0, NULL, &paths) != 0) continue;
+        found += paths.gl_pathc;
+        for (size_t k = 0; k < paths.gl_pathc; ++k) usable += check_node(r, paths.gl_pathv[k]);
+        globfree(&paths);
+    }
+    if (found == 0)
+        add_finding(r, NOTE, "node",
+                    "if it has one, install or load its kernel driver; a container must pass its nodes",
+                    "there are no nodes of GPUs (/dev/dri/renderD*, /dev/kfd, /dev/nvidia*): this system shows no GPU");
+    return usable;
+}
