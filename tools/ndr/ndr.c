@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+extern const command cache_command;
 extern const command devices_command;
 extern const command doctor_command;
 
 static const command *const commands[] = {
     &devices_command,
     &doctor_command,
+    &cache_command,
 };
 
 enum { COUNT = sizeof commands / sizeof commands[0] };
