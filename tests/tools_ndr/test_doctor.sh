@@ -51,9 +51,9 @@ run 1 env NDR_DEVICE=no-such-device "$ndr" doctor
 says out 'without the variables that are refused, a program gets device'
 run 1 env NDR_OPENCL=/no/such/library "$ndr" doctor
 says out 'the OpenCL library that NDR_OPENCL names cannot be opened'
-run 0 env NDR_DEVICES=gpu NDR_LOG=debug NDR_CHECK=1 NDR_TRACE=table "$ndr" doctor
+run 0 env NDR_DEVICES=gpu NDR_CACHE=off NDR_LOG=info NDR_CHECK=1 NDR_TRACE=table "$ndr" doctor
 says out 'note   libndr reads no variable NDR_DEVICES; is its name misspelt?'
-says out 'ok     NDR_LOG is "debug"'
+says out 'ok     NDR_LOG is "info"'
 lacks err libndr # neither logs nor a trace of doctor's own work
 
 # A timeline that exists is not replaced.
@@ -130,6 +130,9 @@ says out 'it hung while it opened its library: --timeout is 0.5 s'
 unset BROKEN_ICD_DOES
 ls "${TMPDIR:-/tmp}"/ndr-doctor-* >out 2>err && complain 'temporary folders are left'
 
+export OCL_ICD_VENDORS="$PWD/trace.json"
+run 1 "$ndr" doctor
+says out 'which is neither a folder nor an .icd file'
 export OCL_ICD_VENDORS="$PWD/empty"
 run 1 "$ndr" doctor
 says out 'note   there is no .icd file in "'
@@ -176,6 +179,16 @@ apart 1 "mount -t tmpfs tmpfs /dev; : >/dev/null; mkdir /dev/dri; : >/dev/dri/re
 says out 'ok     this user may read and write /dev/dri/renderD128'
 says out 'FAULT  this user may not read and write /dev/nvidia0 (group root, mode 0060)'
 says out 'fix: sudo usermod -aG root root, and log in again'
+gpu=/sys/bus/pci/devices/0000:01:00.0
+on_bus() { echo "mount -t tmpfs tmpfs /dev; : >/dev/null; mount -t tmpfs tmpfs ${gpu%/*}; mkdir $gpu; echo $1 >$gpu/class; echo 0x10de >$gpu/vendor;"; }
+if [ -d "${gpu%/*}" ]; then
+    apart 0 "$(on_bus 0x030000)"
+    says out 'note   this machine has a GPU of NVIDIA, but no node for it'
+    apart 0 "$(on_bus 0x020000)" # a network adapter
+    says out 'ok     there is no GPU'
+else
+    leave_out 'GPUs without nodes: there is no PCI bus'
+fi
 apart 1 "mount -t tmpfs tmpfs /dev; : >/dev/null; : >/dev/kfd; chmod 0 /dev/kfd;"
 says out 'FAULT  this user may not read and write /dev/kfd'
 says out 'fix: ask the administrator'

@@ -102,6 +102,7 @@ static int run(int argc, char **argv)
     options o = { .seconds = 60 };
     parse(&argp, argc, argv, &o);
     report r = { .findings = json_array(), .is_json = o.common.is_json };
+    NDR_IGNORE(ndr_log_set(NDR_LOG_OFF, NULL, NULL)); /* NDR_LOG is for programs; findings have what is logged */
     check_version(&r);
     check_folders(&r);
     check_nodes(&r);

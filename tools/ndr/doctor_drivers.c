@@ -107,11 +107,13 @@ static void check_icd_file(report *r, const char *path, double seconds)
 
 /* ---- all files ---- */
 
-static int is_icd(const struct dirent *entry)
+static bool ends_in_icd(const char *name)
 {
-    const size_t length = strlen(entry->d_name);
-    return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".icd") == 0;
 }
+
+static int is_icd(const struct dirent *entry) { return ends_in_icd(entry->d_name); }
 
 static void check_folder(report *r, const char *folder, double seconds)
 {
@@ -137,6 +139,10 @@ void check_icd_files(report *r, double seconds)
     struct stat about;
     const char *const chosen = getenv("OCL_ICD_VENDORS");
     const char *const place = chosen && *chosen ? chosen : "/etc/OpenCL/vendors";
-    if (stat(place, &about) == 0 && !S_ISDIR(about.st_mode)) check_icd_file(r, place, seconds);
-    else check_folder(r, place, seconds);
+    const bool is_file = stat(place, &about) == 0 && !S_ISDIR(about.st_mode);
+    if (!is_file) check_folder(r, place, seconds);
+    else if (ends_in_icd(place)) check_icd_file(r, place, seconds);
+    else
+        add_finding(r, FAULT, "driver", "set it to a folder of .icd files, or to one of them",
+                    "OCL_ICD_VENDORS is \"%s\", which is neither a folder nor an .icd file", place);
 }

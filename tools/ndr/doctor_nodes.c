@@ -44,6 +44,52 @@ static bool check_node(report *r, const char *path)
     return is_open;
 }
 
+/* ---- without nodes ---- */
+
+/* The number in a file such as /sys/bus/pci/devices/0000:01:00.0/vendor, "0x10de"; 0 if there is none. */
+static unsigned long read_number(const char *folder, const char *name)
+{
+    char path[4200], text[32] = "";
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *const file = fopen(path, "r");
+    const bool is_read = file && fgets(text, sizeof text, file);
+    if (file) fclose(file);
+    return is_read ? strtoul(text, NULL, 16) : 0;
+}
+
+/* The vendor of the first GPU on the PCI bus for which OpenCL drivers exist; NULL: there is none. */
+static const char *find_vendor(void)
+{
+    enum { DISPLAY = 3 };
+    static const struct {
+        unsigned long number;
+        const char *name;
+    } vendors[] = { { 0x10de, "NVIDIA" }, { 0x1002, "AMD" }, { 0x8086, "Intel" } };
+    const char *found = NULL;
+    glob_t folders;
+    if (glob("/sys/bus/pci/devices/*", 0, NULL, &folders) != 0) return NULL;
+    for (size_t i = 0; i < folders.gl_pathc && !found; ++i) {
+        if (read_number(folders.gl_pathv[i], "class") >> 16 != DISPLAY) continue;
+        const unsigned long vendor = read_number(folders.gl_pathv[i], "vendor");
+        for (size_t v = 0; v < sizeof vendors / sizeof vendors[0]; ++v)
+            if (vendors[v].number == vendor) found = vendors[v].name;
+    }
+    globfree(&folders);
+    return found;
+}
+
+static void report_no_node(report *r)
+{
+    const char *const vendor = find_vendor();
+    if (vendor)
+        add_finding(r, NOTE, "node", "install or load its kernel driver; a container must pass the nodes",
+                    "this machine has a GPU of %s, but no node for it (/dev/dri/renderD*, /dev/kfd, /dev/nvidia*)",
+                    vendor);
+    else add_finding(r, OK, "node", NULL, "there is no GPU: no node in /dev, and none on the PCI bus");
+}
+
+/* ---- all nodes ---- */
+
 size_t check_nodes(report *r)
 {
     size_t found = 0, usable = 0;
@@ -54,9 +100,6 @@ size_t check_nodes(report *r)
         for (size_t k = 0; k < paths.gl_pathc; ++k) usable += check_node(r, paths.gl_pathv[k]);
         globfree(&paths);
     }
-    if (found == 0)
-        add_finding(r, NOTE, "node",
-                    "if it has one, install or load its kernel driver; a container must pass its nodes",
-                    "there are no nodes of GPUs (/dev/dri/renderD*, /dev/kfd, /dev/nvidia*): this system shows no GPU");
+    if (found == 0) report_no_node(r);
     return usable;
 }
