@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034
 # common.sh - what the tests of the command ndr share. Each is started in a folder of its own as
 #
 #     test_NAME.sh <the command ndr> <root of the sources>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_cache.sh - `ndr cache`: what is in the store, what is damaged, what is removed, and what is built ahead.
 . "$(dirname "$0")/common.sh"
-export NDR_CACHE=$PWD/store
+export NDR_CACHE="$PWD/store"
 chmod -R u+rwx store closed 2>/dev/null || true
 rm -rf store closed
 echo 'kernel void twice(global int *x) { x[0] *= BY; } kernel void once(global int *x) { x[0] += BY; }' >two.cl

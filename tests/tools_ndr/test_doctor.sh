@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_doctor.sh - `ndr doctor`: each fault of a machine is found, and has a fix.
 . "$(dirname "$0")/common.sh"
-export NDR_CACHE=$PWD/store
+export NDR_CACHE="$PWD/store"
 rm -rf store store2 icd closed empty full
 mkdir -p icd empty
 
@@ -156,7 +156,7 @@ else
     says out 'gives wrong results: element 7 of a kernel that computes 2 x + 1'
 fi
 unset OPENCL_LAYERS
-export NDR_CACHE=$PWD/store2
+export NDR_CACHE="$PWD/store2"
 rm -rf store2
 
 # ---- with another /dev, a full disk and a user without rights: in a namespace of this user's own ----
