@@ -97,7 +97,7 @@ done
 # ---- installed ----
 
 run 0 cmake -D CMAKE_INSTALL_PREFIX="$PWD/prefix" -P "$(dirname "$ndr")/cmake_install.cmake"
-shown=installed
+shown="what is installed"
 find prefix -type f | sed 's|^prefix/||' | sort >out
 for page in "$man"/*.1; do says out "share/man/man1/$(basename "$page")"; done
 says out share/bash-completion/completions/ndr

@@ -49,8 +49,8 @@ void check_folders(report *r);
 /* The fault of a folder, or of its nearest parent that exists; NULL: files can be made there. */
 const char *find_fault_of_folder(const char *path);
 
-/* doctor_nodes.c: the nodes of GPUs in /dev. Returns how many this user may use. */
-size_t check_nodes(report *r);
+/* doctor_nodes.c: the nodes of GPUs in /dev. */
+void check_nodes(report *r);
 
 /* doctor_drivers.c: the .icd files. */
 void check_icd_files(report *r, double seconds);
@@ -58,5 +58,10 @@ void check_icd_files(report *r, double seconds);
 /* doctor_device.c: the loader and the list of devices, then a kernel on each device, or on the one that `device`
  * chooses if it is not NULL. */
 void check_devices(report *r, const char *device, double seconds);
+
+/* doctor_quirks.c: the faults of drivers that libndr knows, as JSON, in a child; then those of the driver of a device,
+ * which has the members platform, driver and quirks. */
+json_t *list_quirks(const ndr_context *context);
+void report_quirks(report *r, const json_t *device);
 
 #endif

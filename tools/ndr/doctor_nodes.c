@@ -33,15 +33,12 @@ static void report_closed_node(report *r, const char *path, const struct stat *a
                 group ? group->gr_name : "unknown", (unsigned)about->st_mode & 07777);
 }
 
-/* Whether this user may use the node. */
-static bool check_node(report *r, const char *path)
+static void check_node(report *r, const char *path)
 {
     struct stat about;
-    if (stat(path, &about) != 0) return false;
-    const bool is_open = access(path, R_OK | W_OK) == 0;
-    if (is_open) add_finding(r, OK, "node", NULL, "this user may read and write %s", path);
-    else report_closed_node(r, path, &about);
-    return is_open;
+    if (stat(path, &about) != 0) return;
+    if (access(path, R_OK | W_OK) != 0) report_closed_node(r, path, &about);
+    else add_finding(r, OK, "node", NULL, "this user may read and write %s", path);
 }
 
 /* ---- without nodes ---- */
@@ -90,16 +87,15 @@ static void report_no_node(report *r)
 
 /* ---- all nodes ---- */
 
-size_t check_nodes(report *r)
+void check_nodes(report *r)
 {
-    size_t found = 0, usable = 0;
+    size_t found = 0;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i) {
         glob_t paths;
         if (glob(patterns[i], 0, NULL, &paths) != 0) continue;
         found += paths.gl_pathc;
-        for (size_t k = 0; k < paths.gl_pathc; ++k) usable += check_node(r, paths.gl_pathv[k]);
+        for (size_t k = 0; k < paths.gl_pathc; ++k) check_node(r, paths.gl_pathv[k]);
         globfree(&paths);
     }
     if (found == 0) report_no_node(r);
-    return usable;
 }
