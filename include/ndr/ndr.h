@@ -2,7 +2,7 @@
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
- * buffers, kernels, ranges, arguments, launches, operations, building ahead. ndr_image.h has images and samplers,
+ * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_image.h has images and samplers,
  * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These
  * rules hold for every function; the comments below do not repeat them:
  *
@@ -333,6 +333,23 @@ typedef struct ndr_cache_info {
 
 /** Counts of programs since the context was created. A program is one source with its options. */
 NDR_SIZED ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
+
+/** A fault of drivers that libndr knows: a row of the tables in docs/devices.md. The texts last as long as the library.
+ * Later versions may add rows. */
+typedef struct ndr_quirk_info {
+    const char *id;      /**< As in NDR_QUIRKS: "finish_locks". */
+    const char *seen_on; /**< Drivers and versions: "PoCL 3.1, 7.0". */
+    const char *fault;   /**< What is wrong. */
+    const char *instead; /**< What libndr does instead, or what you can do. */
+    const char *sign;    /**< What switches the row on; "no switch": avoided by how libndr is written; "not avoided". */
+    bool is_on;          /**< The context avoids the fault. False for rows without a switch. */
+    NDR_MAY_GROW
+} ndr_quirk_info;
+
+/** List the faults of drivers that libndr knows, and which of them the context avoids: `quirks` (may be NULL when
+ * `capacity` is 0) gets the first `capacity` of them, `count` the number of all. */
+NDR_SIZED ndr_status ndr_context_get_quirks(const ndr_context *context, size_t capacity, ndr_quirk_info *quirks,
+                                            size_t *count);
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
@@ -1165,6 +1182,21 @@ typedef struct ndr_matmul_desc {
 /** Enqueue a matrix multiplication, or a batch. */
 NDR_SIZED ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
+/** Which implementation the call ndr_reduce() with `desc` would run in this context, and why no other one. Nothing is
+ * enqueued, and of `desc` only types, methods, accuracy, sizes and factors are read: the buffers may be NULL.
+ *
+ * The text begins with the implementation's name and a semicolon: "tree_chunks; not tree_groups: it comes later in the
+ * list". The words after the name may change. `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes,
+ * the terminating 0 included; `length` (may be NULL) gets the length of the whole text, without the 0. One that uses
+ * matrix units may be tried first, as by ndr_matmul(). One that turns out not to build is replaced at its first call, so
+ * that the answer changes. */
+NDR_SIZED ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
+/** The same for ndr_matmul(). A product without elements is refused. */
+NDR_SIZED ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
 /** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */
 typedef struct ndr_tune_desc {
     ndr_dtype dtype;       /**< F32 or F64. */
@@ -1196,12 +1228,12 @@ typedef struct ndr_tune_result {
  * are not tuned. `result` may be NULL. */
 NDR_SIZED ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
 
-/* ---- building ahead ------------------------------------------------------------------------------ */
+/* ---- the store on disk --------------------------------------------------------------------------- */
 
 /** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor only the types, methods, accuracy, sizes
  * and factors are read; the buffers may be NULL. */
 typedef struct ndr_warm_desc {
-    const ndr_kernel_desc *kernel; /**< A kernel. */
+    const ndr_kernel_desc *kernel; /**< A kernel; with it, all kernels of its program. `name` may be NULL. */
     const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */
     const ndr_matmul_desc *matmul; /**< The kernels of such a product, which must have elements. */
     NDR_MAY_GROW
@@ -1232,6 +1264,37 @@ typedef void ndr_warm_callback(const ndr_warm_progress *progress, void *user);
  * no binaries, or docs/cache.md lists the program as one that is not kept. `descs` may be NULL when `count` is 0. */
 NDR_SIZED ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
                                     ndr_warm_callback *progress, void *user);
+
+/** The folder of the store that contexts created now would use, whether it exists or not; NDR_NOT_KEPT: the store is
+ * off. `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length`
+ * (may be NULL) gets the length of the whole path, without the 0. */
+NDR_MUST_CHECK ndr_status ndr_cache_get_folder(size_t capacity, char *text, size_t *length);
+
+/** A file of the store. Texts that are not known, because the file is damaged or of another version, are "". */
+typedef struct ndr_cache_entry {
+    const char *path;        /**< The file. */
+    const char *what;        /**< "kernels axpy, dot", "tuned variants of matmul" and the like. */
+    const char *options;     /**< The build options of a program. */
+    const char *device;      /**< The name of the device that it is for. */
+    const char *driver;      /**< The driver's version. */
+    const char *library;     /**< The version of libndr that wrote it, and a hash of its sources. */
+    const char *fault;       /**< Why it is never used: damaged, cut short; NULL: nothing is wrong with it. */
+    uint64_t size_bytes;     /**< The size of the file. */
+    int64_t used_s;          /**< When it was last used, in seconds since 1970. */
+    bool is_of_this_library; /**< This build of libndr wrote it. Other builds' entries are not used. */
+    NDR_MAY_GROW
+} ndr_cache_entry;
+
+/** Receives a file of the store; true removes it. The entry and its texts are valid during the call only. */
+typedef bool ndr_cache_visitor(const ndr_cache_entry *entry, void *user);
+
+/** Call `visitor` for each file of libndr's in the store that contexts created now would use, in any order. Each is read
+ * and its checksum compared. No device is needed. Files of others in the folder are not visited. Programs may use
+ * the store meanwhile; they build again what is removed.
+ *
+ * NDR_NOT_KEPT: the store is off, the folder belongs to another user or others may write to it, or a file cannot be
+ * removed; then the sentence names the first such file, and all others have been visited. */
+NDR_MUST_CHECK ndr_status ndr_cache_visit(ndr_cache_visitor *visitor, void *user);
 
 #ifdef __cplusplus
 }

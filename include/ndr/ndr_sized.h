@@ -23,6 +23,8 @@ NDR_MUST_CHECK ndr_status ndr_context_get_device_sized(const ndr_context *contex
                                                        size_t device_bytes);
 NDR_MUST_CHECK ndr_status ndr_context_get_cache_sized(const ndr_context *context, ndr_cache_info *info,
                                                       size_t info_bytes);
+NDR_MUST_CHECK ndr_status ndr_context_get_quirks_sized(const ndr_context *context, size_t capacity,
+                                                       ndr_quirk_info *quirks, size_t quirk_bytes, size_t *count);
 NDR_MUST_CHECK ndr_status ndr_queue_create_sized(ndr_context *context, const ndr_queue_desc *desc, size_t desc_bytes,
                                                  ndr_queue **queue);
 NDR_MUST_CHECK ndr_status ndr_event_get_times_sized(ndr_event *event, ndr_event_times *times, size_t times_bytes);
@@ -37,6 +39,10 @@ NDR_MUST_CHECK ndr_status ndr_reduce_sized(ndr_queue *queue, const ndr_reduce_de
                                            ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_matmul_sized(ndr_queue *queue, const ndr_matmul_desc *desc, size_t desc_bytes,
                                            ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_reduce_explain_sized(ndr_context *context, const ndr_reduce_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_matmul_explain_sized(ndr_context *context, const ndr_matmul_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, char *text, size_t *length);
 NDR_MUST_CHECK ndr_status ndr_tune_sized(ndr_context *context, const ndr_tune_desc *desc, size_t desc_bytes,
                                          ndr_tune_result *result, size_t result_bytes);
 
@@ -71,6 +77,12 @@ static inline ndr_status ndr_context_get_device(const ndr_context *context_, ndr
 static inline ndr_status ndr_context_get_cache(const ndr_context *context_, ndr_cache_info *info_)
 {
     return ndr_context_get_cache_sized(context_, info_, sizeof *info_);
+}
+
+static inline ndr_status ndr_context_get_quirks(const ndr_context *context_, size_t capacity_, ndr_quirk_info *quirks_,
+                                                size_t *count_)
+{
+    return ndr_context_get_quirks_sized(context_, capacity_, quirks_, sizeof *quirks_, count_);
 }
 
 static inline ndr_status ndr_queue_create(ndr_context *context_, const ndr_queue_desc *desc_, ndr_queue **queue_)
@@ -114,6 +126,18 @@ static inline ndr_status (ndr_reduce)(ndr_queue *queue_, const ndr_reduce_desc *
 static inline ndr_status (ndr_matmul)(ndr_queue *queue_, const ndr_matmul_desc *desc_, ndr_event **event_)
 {
     return ndr_matmul_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_reduce_explain(ndr_context *context_, const ndr_reduce_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_reduce_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_matmul_explain(ndr_context *context_, const ndr_matmul_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_matmul_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
 static inline ndr_status ndr_tune(ndr_context *context_, const ndr_tune_desc *desc_, ndr_tune_result *result_)

@@ -5,6 +5,7 @@
 #include "base/disk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,14 +91,20 @@ typedef struct place {
     ndr_text key, path;
 } place;
 
+/* "FOLDER/ndr-" and the digits of the key's hash. */
+static void add_path(const ndr_disk *disk, const char *key, size_t key_bytes, ndr_text *path)
+{
+    const ndr_hash hash = ndr_hash_bytes(key, key_bytes);
+    ndr_text_add(path, "%s/ndr-%016llx%016llx", disk->folder.chars, (unsigned long long)hash.words[0],
+                 (unsigned long long)hash.words[1]);
+}
+
 static bool find_place(const ndr_disk *disk, const char *key, place *out)
 {
     *out = (place){ 0 };
     ndr_text_add(&out->key, "libndr %s\n%s", ndr_library_build, key);
     if (out->key.failed) return false;
-    const ndr_hash hash = ndr_hash_bytes(out->key.chars, out->key.length);
-    ndr_text_add(&out->path, "%s/ndr-%016llx%016llx", disk->folder.chars, (unsigned long long)hash.words[0],
-                 (unsigned long long)hash.words[1]);
+    add_path(disk, out->key.chars, out->key.length, &out->path);
     return !out->path.failed;
 }
 
@@ -121,16 +128,23 @@ static ndr_text make_entry(const ndr_text *key, const void *value, size_t value_
     return out;
 }
 
+/* Why a file is not an entry; NULL: it is one, and `h` is its header. */
+static const char *find_damage(const ndr_text *entry, const ndr_file_info *info, header *h)
+{
+    if (entry->failed) return "there is no memory to read it";
+    if (!info->is_regular || !info->is_own || info->others_write) return "others may have written it";
+    if (entry->length < sizeof *h) return "it is cut short";
+    memcpy(h, entry->chars, sizeof *h);
+    if (memcmp(h->magic, magic, sizeof h->magic) != 0) return "it is not an entry of this store";
+    return checksum_of(entry) == h->checksum ? NULL : "it is damaged: its checksum is wrong";
+}
+
 /* Why a file is not the entry of `key`; NULL: it is. */
 static const char *find_fault(const ndr_text *entry, const ndr_file_info *info, const ndr_text *key)
 {
     header h;
-    if (entry->failed) return "there is no memory to read it";
-    if (!info->is_regular || !info->is_own || info->others_write) return "others may have written it";
-    if (entry->length < sizeof h) return "it is cut short";
-    memcpy(&h, entry->chars, sizeof h);
-    if (memcmp(h.magic, magic, sizeof h.magic) != 0) return "it is not an entry of this store";
-    if (checksum_of(entry) != h.checksum) return "it is damaged: its checksum is wrong";
+    const char *damage = find_damage(entry, info, &h);
+    if (damage) return damage;
     const size_t rest = entry->length - sizeof h;
     const bool is_same = h.key_bytes == key->length && key->length <= rest && h.value_bytes == rest - key->length
                          && memcmp(entry->chars + sizeof h, key->chars, key->length) == 0;
@@ -249,4 +263,113 @@ void ndr_disk_close(ndr_disk *disk)
     if (atomic_load(&disk->has_grown) && check_folder(disk) == 0)
         while (left > 0 && remove_oldest(disk)) --left;
     ndr_text_free(&disk->folder);
+}
+
+/* ---- all entries ---- */
+
+static ndr_status fail_without_store(void)
+{
+    const char *chosen = ndr_environment("NDR_CACHE");
+    return ndr_fail(NDR_NOT_KEPT, "there is no store: %s",
+                    chosen && *chosen ? "NDR_CACHE is off; unset it, or set it to a folder"
+                                      : "HOME is not set; set NDR_CACHE to a folder");
+}
+
+typedef struct tour {
+    const ndr_disk *disk;
+    ndr_disk_visitor *visit;
+    void *visitor;
+    ndr_text *left; /* the first file that could not be removed */
+} tour;
+
+/* The key of a whole file and what follows it. `e->fault` is set if they are not what the file's name says. */
+static void read_parts(const tour *t, const ndr_text *file, const header *h, ndr_disk_entry *e, ndr_text *key)
+{
+    ndr_text path = { 0 };
+    const size_t rest = file->length - sizeof *h;
+    const bool fits = h->key_bytes <= rest && h->value_bytes == rest - h->key_bytes;
+    if (fits) ndr_text_add_chars(key, file->chars + sizeof *h, (size_t)h->key_bytes);
+    if (fits) add_path(t->disk, file->chars + sizeof *h, (size_t)h->key_bytes, &path);
+    if (key->failed || path.failed) e->fault = "there is no memory to read it";
+    else if (!fits || strcmp(path.chars, e->path) != 0) e->fault = "its name belongs to another key";
+    if (!e->fault) {
+        e->key = key->chars ? key->chars : "";
+        e->value = file->chars + sizeof *h + h->key_bytes;
+        e->value_bytes = (size_t)h->value_bytes;
+    }
+    ndr_text_free(&path);
+}
+
+static bool visit_entry(tour *t, ndr_disk_entry *e, bool is_finished)
+{
+    header h;
+    ndr_text file = { 0 }, key = { 0 };
+    const int error = ndr_file_read(e->path, NDR_DISK_ENTRY_BYTES, &file, &e->info);
+    const ndr_errno_text reason = ndr_errno_print(error);
+    if (error) e->fault = reason.chars;
+    else if (!is_finished) e->fault = "a process ended while it wrote it, or is writing it";
+    else e->fault = find_damage(&file, &e->info, &h);
+    if (!e->fault) read_parts(t, &file, &h, e, &key);
+    const bool is_to_remove = error != ENOENT && t->visit(t->visitor, e);
+    ndr_text_free(&file);
+    ndr_text_free(&key);
+    return is_to_remove;
+}
+
+static bool visit_file(void *visitor, const char *name)
+{
+    tour *t = visitor;
+    ndr_text path = { 0 };
+    if (!is_ours(name)) return true;
+    ndr_text_add(&path, "%s/%s", t->disk->folder.chars, name);
+    if (!path.failed
+        && visit_entry(t, &(ndr_disk_entry){ .path = path.chars, .key = "", .value = "" }, name[NAME_LENGTH] == '\0')) {
+        ndr_file_info info;
+        ndr_file_remove(path.chars);
+        if (t->left->length == 0 && ndr_file_get_info(path.chars, &info) == 0) ndr_text_add(t->left, "%s", path.chars);
+    }
+    ndr_text_free(&path);
+    return true;
+}
+
+static ndr_status visit_folder(const ndr_disk *disk, ndr_disk_visitor *visit, void *visitor)
+{
+    ndr_file_info info;
+    ndr_text left = { 0 };
+    tour t = { disk, visit, visitor, &left };
+    if (ndr_file_get_info(disk->folder.chars, &info) != 0) return NDR_OK;
+    const char *fault = find_fault_of_folder(disk, &info);
+    NDR_REQUIRE_AS(NDR_NOT_KEPT, !fault, "the store \"%s\" is not used: %s", disk->folder.chars, fault);
+    ndr_folder_visit(disk->folder.chars, visit_file, &t);
+    const ndr_status status = left.length == 0
+                                  ? NDR_OK
+                                  : ndr_fail(NDR_NOT_KEPT, "\"%s\" cannot be removed: %s", left.chars,
+                                             ndr_errno_print(ndr_folder_check_write(disk->folder.chars)).chars);
+    ndr_text_free(&left);
+    return status;
+}
+
+ndr_status ndr_disk_visit(ndr_disk_visitor *visit, void *visitor)
+{
+    ndr_disk disk;
+    NDR_TRY(ndr_disk_check(ndr_environment("NDR_CACHE"), ndr_environment("NDR_CACHE_MIB")));
+    ndr_disk_open(&disk);
+    const ndr_status status = disk.folder.chars ? visit_folder(&disk, visit, visitor) : fail_without_store();
+    ndr_disk_close(&disk);
+    return status;
+}
+
+ndr_status ndr_cache_get_folder(size_t capacity, char *text, size_t *length)
+{
+    ndr_disk disk;
+    NDR_REQUIRE(text || capacity == 0,
+                "ndr_cache_get_folder: text is NULL, but capacity is %zu; pass memory of that size, or 0", capacity);
+    NDR_TRY(ndr_disk_check(ndr_environment("NDR_CACHE"), ndr_environment("NDR_CACHE_MIB")));
+    ndr_disk_open(&disk);
+    const bool is_there = disk.folder.chars && !disk.folder.failed;
+    if (is_there && capacity) snprintf(text, capacity, "%s", disk.folder.chars);
+    if (is_there && length) *length = disk.folder.length;
+    const ndr_status status = is_there ? NDR_OK : fail_without_store();
+    ndr_disk_close(&disk);
+    return status;
 }

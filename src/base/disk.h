@@ -32,6 +32,23 @@ bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
 /* Whether ndr_disk_put() may succeed, before a value is made; false: it cannot, and the log has the reason. */
 bool ndr_disk_can_put(const ndr_disk *disk);
 
+/* A file of the store. */
+typedef struct ndr_disk_entry {
+    const char *path;
+    const char *fault; /* why it is never used; NULL: nothing is wrong, and the members below are set */
+    const char *key;   /* "libndr BUILD\nKEY" */
+    const char *value;
+    size_t value_bytes;
+    ndr_file_info info;
+} ndr_disk_entry;
+
+/* Returns whether to remove the file. */
+typedef bool ndr_disk_visitor(void *visitor, const ndr_disk_entry *entry);
+
+/* Call `visit` for each file of the store that ndr_disk_open() would open. NDR_NOT_KEPT: there is none, it is refused,
+ * or a file cannot be removed. */
+ndr_status ndr_disk_visit(ndr_disk_visitor *visit, void *visitor);
+
 /* Write a value, over an earlier one; false: it is not kept, and the log has the reason. */
 bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t value_bytes);
 

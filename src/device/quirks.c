@@ -1,8 +1,8 @@
 /* quirks.c - the table of drivers' faults. docs/devices.md is made from it; other files name a row by its id.
  *
  * A row without a switch is avoided by how the code is written, at no cost where the fault is absent, or not at all. */
+#include "device/context.h"
 #include "device/quirks.h"
-#include "device/caps.h"
 
 #include <stdio.h>
 
@@ -288,5 +288,25 @@ ndr_status ndr_quirks_choose(const ndr_caps *caps, const char *words, uint64_t *
         word += length + (word[length] == ',');
     }
     *quirks = chosen;
+    return NDR_OK;
+}
+
+/* ---- listing ---- */
+
+ndr_status ndr_context_get_quirks_sized(const ndr_context *context, size_t capacity, ndr_quirk_info *quirks,
+                                        size_t quirk_bytes, size_t *count)
+{
+    NDR_REQUIRE_SET_IN("ndr_context_get_quirks", context, count);
+    NDR_REQUIRE(quirks || capacity == 0,
+                "ndr_context_get_quirks: quirks is NULL, but capacity is %zu; pass an array of that many elements, or "
+                "capacity 0",
+                capacity);
+    for (size_t i = 0; i < ndr_quirk_row_count && i < capacity; ++i) {
+        const ndr_quirk_row *row = &ndr_quirk_rows[i];
+        const bool is_on = i < NDR_QUIRK_COUNT && (context->caps.quirks & NDR_QUIRK_BIT(i));
+        const ndr_quirk_info info = { row->id, row->seen, row->fault, row->instead, row->sign->text, is_on };
+        ndr_info_write(&info, sizeof info, (char *)quirks + i * quirk_bytes, quirk_bytes);
+    }
+    *count = ndr_quirk_row_count;
     return NDR_OK;
 }

@@ -126,6 +126,28 @@ static ndr_status select_variant(const ndr_operation *operation, ndr_context *co
     return NDR_OK;
 }
 
+ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *context, const void *request, size_t capacity,
+                             char *text, size_t *length)
+{
+    const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
+    const ndr_op_variant *variant, *preferred;
+    unsigned lacks;
+    ndr_text whole = { 0 };
+    NDR_REQUIRE(text || capacity == 0,
+                "ndr_%s_explain: text is NULL, but capacity is %zu; pass memory of that size, "
+                "or 0",
+                operation->name, capacity);
+    NDR_TRY(select_variant(operation, context, request, &variant));
+    NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
+    ndr_op_explain(operation, &context->caps, lacks, preferred, request, &whole);
+    const bool failed = whole.failed;
+    const char *after_name = failed ? "" : whole.chars + strlen(operation->name) + strlen(": ");
+    if (!failed && capacity) snprintf(text, capacity, "%s", after_name);
+    if (!failed && length) *length = strlen(after_name);
+    ndr_text_free(&whole);
+    return failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the reasons") : NDR_OK;
+}
+
 /* ---- running ---- */
 
 /* In a trace, the launches of a variant are a region. */

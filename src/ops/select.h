@@ -21,6 +21,10 @@ const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_ca
 void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
                     const ndr_op_variant *preferred, const void *request, ndr_text *out);
 
+/* The same for ndr_reduce_explain() and ndr_matmul_explain(), without the operation's name. */
+ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *context, const void *request, size_t capacity,
+                             char *text, size_t *length);
+
 /* Pure, unsuited() of variants whose items need vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_op_case *of);
 

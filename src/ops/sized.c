@@ -85,6 +85,21 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     return NDR_OK;
 }
 
+/* ROW(function, descriptor) */
+#define EXPLAINERS(ROW)                      \
+    ROW(ndr_reduce_explain, ndr_reduce_desc) \
+    ROW(ndr_matmul_explain, ndr_matmul_desc)
+
+#define EXPLAIN(function, type)                                                                             \
+    ndr_status function##_sized(ndr_context *context, const type *desc, size_t desc_bytes, size_t capacity, \
+                                char *text, size_t *length)                                                 \
+    {                                                                                                       \
+        type whole;                                                                                         \
+        NDR_TRY(read_desc(#function, desc, desc_bytes, &whole, sizeof whole));                              \
+        return function(context, desc ? &whole : NULL, capacity, text, length);                             \
+    }
+EXPLAINERS(EXPLAIN)
+
 ndr_status ndr_tune_sized(ndr_context *context, const ndr_tune_desc *desc, size_t desc_bytes, ndr_tune_result *result,
                           size_t result_bytes)
 {

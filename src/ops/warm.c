@@ -41,21 +41,35 @@ static size_t take_key(warming *w)
     return first;
 }
 
-static ndr_status build(ndr_context *context, const ndr_warm_desc *desc, ndr_kernel **kernel)
+/* A program is kept with all its kernels, so the name of one is not needed. */
+static ndr_kernel_desc with_name(const ndr_kernel_desc *desc)
+{
+    ndr_kernel_desc named = *desc;
+    if (!named.name) named.name = "of any name";
+    return named;
+}
+
+static ndr_status build(ndr_context *context, const ndr_warm_desc *desc, ndr_program **program)
 {
     const int given = (desc->kernel != NULL) + (desc->reduce != NULL) + (desc->matmul != NULL);
+    ndr_kernel *kernel;
     NDR_REQUIRE(given == 1, "%s of kernel, reduce and matmul is set; set exactly one",
                 given ? "more than one" : "none");
-    if (desc->reduce) return ndr_reduce_build(context, desc->reduce, kernel);
-    if (desc->matmul) return ndr_matmul_build(context, desc->matmul, kernel);
-    return ndr_kernel_get(context, desc->kernel, kernel);
+    if (desc->kernel && !desc->kernel->name) {
+        const ndr_kernel_desc named = with_name(desc->kernel);
+        return ndr_kernel_get_program(context, &named, program);
+    }
+    if (desc->kernel) NDR_TRY(ndr_kernel_get(context, desc->kernel, &kernel));
+    if (desc->reduce) NDR_TRY(ndr_reduce_build(context, desc->reduce, &kernel));
+    if (desc->matmul) NDR_TRY(ndr_matmul_build(context, desc->matmul, &kernel));
+    *program = kernel->program;
+    return NDR_OK;
 }
 
 static ndr_status build_and_keep(ndr_context *context, const ndr_warm_desc *desc)
 {
-    ndr_kernel *kernel;
-    NDR_TRY(build(context, desc, &kernel));
-    ndr_program *program = kernel->program;
+    ndr_program *program;
+    NDR_TRY(build(context, desc, &program));
     if (ndr_binary_keep(program)) return NDR_OK;
     const char *why = program->refusal.length ? program->refusal.chars : NULL;
     return ndr_fail_with_code(NDR_NOT_KEPT, program->refusal_code,
@@ -101,7 +115,8 @@ static ndr_hash key_of(const ndr_warm_desc *desc, size_t index)
     const ndr_reduce_desc *r = desc->reduce;
     if (r) return (ndr_hash){ { (uint64_t)r->dtype << 32 | (uint64_t)r->op << 16 | (uint64_t)r->method, REDUCE } };
     if (desc->matmul) return (ndr_hash){ { desc->matmul->dtype, MATMUL } };
-    return desc->kernel && ndr_kernel_read_key(desc->kernel, &key) == NDR_OK ? key : (ndr_hash){ { index, REFUSED } };
+    const ndr_kernel_desc named = desc->kernel ? with_name(desc->kernel) : (ndr_kernel_desc){ 0 };
+    return desc->kernel && ndr_kernel_read_key(&named, &key) == NDR_OK ? key : (ndr_hash){ { index, REFUSED } };
 }
 
 /* Returns how many different ones there are. */

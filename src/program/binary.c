@@ -124,6 +124,23 @@ static bool read_parts(const ndr_text *value, part parts[PARTS])
     return at == end;
 }
 
+/* Only entries of this format have the lines of kernels. */
+void ndr_binary_list_kernels(const char *value, size_t value_bytes, ndr_text *names)
+{
+    part parts[PARTS];
+    ndr_text whole = { 0 };
+    ndr_text_add_chars(&whole, value, value_bytes);
+    const bool is_whole = !whole.failed && whole.length > 0 && read_parts(&whole, parts) && parts[KERNELS].count > 0
+                          && parts[KERNELS].bytes[parts[KERNELS].count - 1] == '\0';
+    const char *line = is_whole ? parts[KERNELS].bytes : "";
+    for (const char *before = "kernels "; *line; line = next_line(line)) {
+        if (strncmp(line, "kernel ", 7) != 0) continue;
+        ndr_text_add(names, "%s%.*s", before, (int)strcspn(line + 7, " \n"), line + 7);
+        before = ", ";
+    }
+    ndr_text_free(&whole);
+}
+
 /* ---- finding ---- */
 
 /* Whether the compiler reads nothing but the text: a change in another file would not be noticed. */

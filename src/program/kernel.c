@@ -156,15 +156,24 @@ static ndr_status make_kernel(ndr_registry *registry, ndr_program *program, cons
     return status;
 }
 
+/* The caller holds the build lock. */
+static ndr_status find_or_make_program(ndr_context *context, ndr_registry *registry, const ndr_kernel_desc *desc,
+                                       const ndr_hash *key, ndr_program **program)
+{
+    *program = ndr_registry_find(registry, &registry->programs, *key);
+    if (!*program) return ndr_program_make(context, desc, *key, program);
+    ndr_log(NDR_LOG_DEBUG, "program.found", "\"%s\" is built already", (*program)->title);
+    return NDR_OK;
+}
+
 /* The caller holds the build lock. Look again, because another thread may have built it, then build. */
 static ndr_status find_or_build(ndr_context *context, ndr_registry *registry, const ndr_kernel_desc *desc,
                                 const ndr_hash *program_key, const ndr_hash *key, ndr_kernel **kernel)
 {
+    ndr_program *program;
     *kernel = ndr_registry_find(registry, &registry->kernels, *key);
     if (*kernel) return NDR_OK;
-    ndr_program *program = ndr_registry_find(registry, &registry->programs, *program_key);
-    if (program) ndr_log(NDR_LOG_DEBUG, "program.found", "\"%s\" is built already", program->title);
-    else NDR_TRY(ndr_program_make(context, desc, *program_key, &program));
+    NDR_TRY(find_or_make_program(context, registry, desc, program_key, &program));
     return make_kernel(registry, program, desc->name, *key, kernel);
 }
 
@@ -184,6 +193,24 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
     } else ndr_log(NDR_LOG_DEBUG, "kernel.found", "\"%s\" is built already", found->name);
     if (status == NDR_OK) *kernel = found;
     return status;
+}
+
+ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program **program)
+{
+    ndr_hash key;
+    ndr_registry *registry;
+    size_t count = 0;
+    NDR_TRY(ndr_kernel_read_key(desc, &key));
+    NDR_TRY(ndr_registry_get(context, &registry));
+    ndr_mutex_lock(&registry->build_lock);
+    const ndr_status status = find_or_make_program(context, registry, desc, &key, program);
+    ndr_mutex_unlock(&registry->build_lock);
+    NDR_TRY(status);
+    const cl_int error = ndr_cl.clGetProgramInfo((*program)->cl, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, error != CL_INVALID_PROGRAM_EXECUTABLE && (error != CL_SUCCESS || count > 0),
+                   "\"%s\" has no kernel", (*program)->title);
+    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    return NDR_OK;
 }
 
 ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info)

@@ -68,6 +68,9 @@ struct ndr_kernel {
 /* The key of a desc's program in the registry; refuses what ndr_kernel_get() refuses at once. */
 ndr_status ndr_kernel_read_key(const ndr_kernel_desc *desc, ndr_hash *program);
 
+/* Build a desc's program, or find it. Of its kernels none is made; a program without kernels is refused. */
+ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *desc, struct ndr_program **program);
+
 /* Create a kernel; only its context and key are set. */
 ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kernel);
 

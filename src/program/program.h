@@ -107,6 +107,9 @@ bool ndr_binary_find(const char *options, ndr_program *program);
  * is there. */
 bool ndr_binary_keep(ndr_program *program);
 
+/* Append "kernels axpy, dot" of a program's entry in the store; nothing if it has none. */
+void ndr_binary_list_kernels(const char *value, size_t value_bytes, ndr_text *names);
+
 /* Fill in a kernel of a program that was found, as ndr_signature_read() and ndr_guard_read() do otherwise. */
 ndr_status ndr_binary_read_kernel(const ndr_program *program, ndr_kernel *kernel);
 

@@ -84,6 +84,12 @@ static ndr_status get_report(void)
     return ndr_context_get_check_report(here(), sizeof report, report, NULL);
 }
 
+static ndr_status get_quirks(void)
+{
+    size_t count;
+    return ndr_context_get_quirks(here(), 0, NULL, &count);
+}
+
 static ndr_status create_queue(void)
 {
     return ndr_queue_create(here(), &(ndr_queue_desc){ .is_profiling = true }, &w.line);
@@ -739,6 +745,21 @@ static ndr_status tune(void)
     return ndr_tune(here(), &(ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = 3, .n = 5, .k = 4, .max_seconds = 1e-9 }, NULL);
 }
 
+static ndr_status explain_sum(void)
+{
+    char text[4000];
+    const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = COUNT };
+    return ndr_reduce_explain(here(), &desc, sizeof text, text, NULL);
+}
+
+static ndr_status explain_product(void)
+{
+    char text[4000];
+    const ndr_matrix square = { .rows = M, .cols = M };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .a = square, .b = square, .c = square };
+    return ndr_matmul_explain(here(), &desc, sizeof text, text, NULL);
+}
+
 /* ---- scenes ---- */
 
 typedef struct scene {
@@ -747,7 +768,7 @@ typedef struct scene {
 } scene;
 
 static const scene opening = { "opening",
-                               { list_devices, create_context, get_device, get_cache, get_report, create_queue, create_x, wrap_context, wrap_queue,
+                               { list_devices, create_context, get_device, get_cache, get_report, get_quirks, create_queue, create_x, wrap_context, wrap_queue,
                                  wrap_buffer, flush, finish, take_time } };
 
 static const scene transfers = { "transfers",
@@ -833,7 +854,7 @@ static const scene adding_up = { "adding up",
 
 static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
 
-static const scene tuning = { "tuning", { tune } };
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product } };
 
 /* ---- one run ---- */
 

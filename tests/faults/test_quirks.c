@@ -69,6 +69,30 @@ static void test_quirks__refuses_words_that_are_no_rows_with_a_switch(void **sta
     assert_int_equal(quirks, 77);
 }
 
+static void test_quirks__are_listed_with_those_that_a_context_avoids(void **state)
+{
+    (void)state;
+    ndr_quirk_info rows[200];
+    size_t count, all;
+    assert_ok(ndr_context_get_quirks(context, 200, rows, &count));
+    assert_int_equal(count, ndr_quirk_row_count);
+    for (size_t i = 0; i < count; ++i) {
+        assert_string_equal(rows[i].id, ndr_quirk_rows[i].id);
+        assert_string_equal(rows[i].seen_on, ndr_quirk_rows[i].seen);
+        assert_string_equal(rows[i].fault, ndr_quirk_rows[i].fault);
+        assert_string_equal(rows[i].instead, ndr_quirk_rows[i].instead);
+        assert_string_equal(rows[i].sign, ndr_quirk_rows[i].sign->text);
+        assert_int_equal(rows[i].is_on, i < NDR_QUIRK_COUNT && ndr_quirk_is_on(context->caps.quirks, (ndr_quirk)i));
+    }
+    rows[1].id = NULL;
+    assert_ok(ndr_context_get_quirks(context, 1, rows, &all));
+    assert_int_equal(all, count);
+    assert_null(rows[1].id);
+    assert_ok(ndr_context_get_quirks(context, 0, NULL, &all));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_quirks(context, 1, NULL, &all), "quirks is NULL, but capacity is");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_quirks(NULL, 0, NULL, &all), "context is NULL");
+}
+
 static void test_quirks__unknown_ones_are_refused_with_the_context(void **state)
 {
     (void)state;
@@ -282,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_quirks__are_on_by_the_signs_of_a_driver),
         cmocka_unit_test(test_quirks__are_switched_by_their_ids),
         cmocka_unit_test(test_quirks__refuses_words_that_are_no_rows_with_a_switch),
+        cmocka_unit_test(test_quirks__are_listed_with_those_that_a_context_avoids),
         cmocka_unit_test(test_quirks__unknown_ones_are_refused_with_the_context),
         cmocka_unit_test(test_quirks__rows_are_complete),
         cmocka_unit_test(test_quirks__are_those_of_the_page),

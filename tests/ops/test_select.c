@@ -3,6 +3,7 @@
 
 #include "forcing.h"
 #include "device/context.h"
+#include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
 static void test_select__refuses_a_name_that_no_variant_has(void **state)
@@ -133,6 +134,42 @@ static void test_select__logs_which_variant_is_taken_and_why_not_the_others(void
     close_unordered(&u);
 }
 
+static void test_select__explains_a_choice_without_a_call(void **state)
+{
+    (void)state;
+    char text[2000], start[8];
+    size_t length;
+    const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = 100000 };
+    ndr_reduce_desc typeless = sum;
+    typeless.dtype = NDR_DTYPE_NONE;
+    force(&ndr_reduce_operation, "tree_groups");
+    assert_ok(ndr_reduce_explain(context, &sum, sizeof text, text, &length));
+    assert_int_equal(length, strlen(text));
+    assert_ptr_equal(strstr(text, "tree_groups; not tree_chunks: "), text);
+    assert_non_null(strstr(text, "; not recursive: the call asks for another method"));
+    assert_ok(ndr_reduce_explain(context, &sum, sizeof start, start, NULL));
+    assert_string_equal(start, "tree_gr");
+    force(&ndr_reduce_operation, NULL);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce_explain(context, &typeless, 0, NULL, NULL), "dtype is not set");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce_explain(context, &sum, 1, NULL, NULL), "_reduce_explain: text is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce_explain(NULL, &sum, 0, NULL, NULL), "context is NULL");
+}
+
+static void test_select__explains_a_product(void **state)
+{
+    (void)state;
+    char text[4000];
+    const ndr_matrix square = { .rows = 2000, .cols = 2000 }, empty = { .cols = 2000 };
+    const ndr_matmul_desc product = { .dtype = NDR_DTYPE_F32, .a = square, .b = square, .c = square };
+    const ndr_matmul_desc none = { .dtype = NDR_DTYPE_F32, .a = empty, .b = square, .c = empty };
+    force(&ndr_matmul_operation, "tiled");
+    assert_ok(ndr_matmul_explain(context, &product, sizeof text, text, NULL));
+    force(&ndr_matmul_operation, NULL);
+    assert_ptr_equal(strstr(text, "tiled; not thin: c has more rows than a strip"), text);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul_explain(context, &none, sizeof text, text, NULL),
+                   "ndr_matmul_explain: c is 0 x 2000; a product without elements runs no kernel");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +178,8 @@ int main(void)
         cmocka_unit_test(test_select__refuses_a_variant_whose_needs_the_device_does_not_meet),
         cmocka_unit_test(test_select__goes_on_to_the_next_variant_where_one_does_not_build),
         cmocka_unit_test(test_select__logs_which_variant_is_taken_and_why_not_the_others),
+        cmocka_unit_test(test_select__explains_a_choice_without_a_call),
+        cmocka_unit_test(test_select__explains_a_product),
     };
     return cmocka_run_group_tests_name("select", tests, open_device, close_device);
 }

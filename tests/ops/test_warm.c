@@ -169,7 +169,7 @@ static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **st
     fill_descs(descs);
     kernels[2].source = "kernel void one(global int *x) { x[0] = nowhere; }\n";
     kernels[5].name = "three";
-    kernels[6].name = NULL;
+    kernels[6].name = "";
     assert_refused(NDR_BUILD_FAILED, ndr_cache_warm(made, descs, KERNELS, note, &progress),
                    "ndr_cache_warm: 3 of 8 elements are not in the store; the first, descs[2]: ", "nowhere");
     assert_one_call_each(&progress, KERNELS);
@@ -181,6 +181,30 @@ static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **st
     for (size_t i = 0; i < KERNELS; ++i)
         if (i != 2 && i != 5 && i != 6) assert_int_equal(progress.statuses[i], NDR_OK);
     assert_int_equal(count_entries(), PROGRAMS - 1); /* nothing of the program with the step 100 is built */
+}
+
+static void test_warm__keeps_a_program_without_the_name_of_a_kernel(void **state)
+{
+    (void)state;
+    ndr_cache_info info;
+    ndr_kernel *kernel;
+    ndr_kernel_desc desc = desc_of(0);
+    desc.name = NULL;
+    assert_ok(ndr_cache_warm(made, &(ndr_warm_desc){ .kernel = &desc }, 1, NULL, NULL));
+    assert_int_equal(count_entries(), 1);
+    desc = desc_of(PROGRAMS); /* the other kernel */
+    assert_ok(ndr_kernel_get(made, &desc, &kernel));
+    assert_ok(ndr_context_get_cache(made, &info));
+    assert_int_equal(info.hits, 1);
+    assert_int_equal(info.misses, 0);
+}
+
+static void test_warm__refuses_a_program_without_kernels(void **state)
+{
+    (void)state;
+    const ndr_kernel_desc desc = { .source = "int one(int x) { return x + 1; }\n" };
+    assert_refused(NDR_NOT_FOUND, ndr_cache_warm(made, &(ndr_warm_desc){ .kernel = &desc }, 1, NULL, NULL),
+                   "descs[0]: \"source\" has no kernel");
 }
 
 static void test_warm__needs_a_store(void **state)
@@ -348,6 +372,8 @@ int main(void)
         CASE(test_warm__makes_later_requests_hits),
         CASE(test_warm__keeps_a_kernel_that_computes_the_same),
         CASE(test_warm__names_the_first_that_fails_and_keeps_the_others),
+        CASE(test_warm__keeps_a_program_without_the_name_of_a_kernel),
+        CASE(test_warm__refuses_a_program_without_kernels),
         CASE(test_warm__needs_a_store),
         CASE(test_warm__says_what_the_store_does_not_take),
         CASE(test_warm__passes_on_the_driver_s_call_and_code),

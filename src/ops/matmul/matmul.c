@@ -267,14 +267,30 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
     return ndr_op_run(&ndr_matmul_operation, &order, &request, event);
 }
 
+/* Of a call that has no queue. */
+static ndr_status make_request_of(const char *call, ndr_context *context, const ndr_matmul_desc *desc,
+                                  ndr_matmul_request *request)
+{
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, request));
+    NDR_REQUIRE(request->c.rows > 0 && request->c.cols > 0,
+                "%s: c is %zu x %zu; a product without elements runs no kernel", call, request->c.rows,
+                request->c.cols);
+    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols, request->a.cols));
+    return ndr_core_get(context, &request->core);
+}
+
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
 {
     ndr_matmul_request request;
-    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, &request));
-    NDR_REQUIRE(request.c.rows > 0 && request.c.cols > 0,
-                "ndr_cache_warm: c is %zu x %zu; a product without elements runs no kernel", request.c.rows,
-                request.c.cols);
-    NDR_TRY(ndr_matmul_check_size("ndr_cache_warm", request.c.rows, request.c.cols, request.a.cols));
-    NDR_TRY(ndr_core_get(context, &request.core));
+    NDR_TRY(make_request_of("ndr_cache_warm", context, desc, &request));
     return ndr_op_build(&ndr_matmul_operation, context, &request, kernel);
+}
+
+ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc, size_t capacity, char *text,
+                              size_t *length)
+{
+    ndr_matmul_request request;
+    NDR_REQUIRE_SET(context);
+    NDR_TRY(make_request_of(__func__, context, desc, &request));
+    return ndr_op_explain_in(&ndr_matmul_operation, context, &request, capacity, text, length);
 }

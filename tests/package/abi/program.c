@@ -174,6 +174,9 @@ static void be_newer(ndr_context *context)
     MUST(ndr_device_list(3, infos, &count));
     for (size_t i = 0; i < count && i < 3; ++i)
         HOLDS(infos[i].name[0] && memcmp(infos[i].grown, zeros, sizeof zeros) == 0);
+    ndr_quirk_info *rows = OUT(ndr_quirk_info, 3);
+    MUST(ndr_context_get_quirks(context, 3, rows, &count));
+    for (size_t i = 0; i < 3; ++i) HOLDS(rows[i].id[0] && memcmp(rows[i].grown, zeros, sizeof zeros) == 0);
 }
 #endif
 

@@ -1,0 +1,55 @@
+/* broken_layer.c - an OpenCL layer that crashes or hangs where a program is created, or changes what is read:
+ * BROKEN_LAYER_DOES is "crash", "hang" or "wrong". Loaded through OPENCL_LAYERS. */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_layer.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
+static const struct _cl_icd_dispatch *below;
+
+static bool does(const char *what)
+{
+    const char *chosen = getenv("BROKEN_LAYER_DOES");
+    return chosen && strcmp(chosen, what) == 0;
+}
+
+static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char **texts,
+                                             const size_t *lengths, cl_int *error)
+{
+    if (does("crash")) abort();
+    while (does("hang")) pause();
+    return below->clCreateProgramWithSource(context, count, texts, lengths, error);
+}
+
+static cl_int CL_API_CALL read_bytes(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                     size_t size, void *to, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    const cl_int error = below->clEnqueueReadBuffer(queue, buffer, CL_TRUE, offset, size, to, wait_count, wait, event);
+    (void)blocking;
+    if (error == CL_SUCCESS && does("wrong") && size >= 29) ((char *)to)[28] ^= 1; /* the 7th float */
+    return error;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (name != CL_LAYER_API_VERSION || (value && size < sizeof version)) return CL_INVALID_VALUE;
+    if (value) memcpy(value, &version, sizeof version);
+    if (size_out) *size_out = sizeof version;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
+                                            cl_uint *entries_out, const struct _cl_icd_dispatch **layer)
+{
+    if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
+    below = target;
+    ours.clCreateProgramWithSource = create_program;
+    ours.clEnqueueReadBuffer = read_bytes;
+    *entries_out = sizeof ours / sizeof(void *);
+    *layer = &ours;
+    return CL_SUCCESS;
+}

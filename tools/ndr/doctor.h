@@ -1,0 +1,67 @@
+/* doctor.h - what the files of `ndr doctor` share: findings, and children in which drivers run. */
+#ifndef NDR_DOCTOR_H
+#define NDR_DOCTOR_H
+
+#include "command.h"
+
+/* ---- findings: doctor.c ---- */
+
+typedef enum level { OK, NOTE, FAULT } level;
+
+typedef struct report {
+    json_t *findings; /* of {check, level, text, fix} */
+    bool is_json;     /* otherwise each finding is printed when it is found */
+    size_t counts[FAULT + 1];
+    bool has_dead_driver;   /* one crashes or hangs as soon as it is loaded: no other check loads drivers */
+    bool has_refused_value; /* of a variable, which is unset for the checks that follow */
+} report;
+
+/* Adds a finding of the check `check`. `fix` NULL or "": the text has it, or there is nothing to do. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+void add_finding(report *r, level l, const char *check, const char *fix, const char *format, ...);
+
+/* ---- children: doctor_child.c ---- */
+
+/* Runs in a child, because a driver may crash or hang there. */
+typedef json_t *child_work(const void *input);
+
+/* Runs `work` in a child for at most `seconds`, and returns its result, which the caller releases. NULL: the child gave
+ * none, and `why` says so: "it crashed while it listed the devices: Segmentation fault". */
+json_t *run_in_child(child_work *work, const void *input, double seconds, char why[300]);
+
+/* In a child: what it does now, in the words that follow "while it". */
+void set_stage(const char *stage);
+
+/* ---- checks ---- */
+
+/* doctor_environment.c: the values of variables. Those that libndr refuses are unset afterwards, as are those that make
+ * it print or write files. */
+void check_environment(report *r, double seconds);
+
+/* Unsets the variables of libndr, except NDR_OPENCL and `kept`, which may be NULL: for a check of something else. */
+void unset_variables(const char *kept);
+
+/* doctor_folders.c: the folders that drivers and libndr write to, and the store. */
+void check_folders(report *r);
+
+/* The fault of a folder, or of its nearest parent that exists; NULL: files can be made there. */
+const char *find_fault_of_folder(const char *path);
+
+/* doctor_nodes.c: the nodes of GPUs in /dev. */
+void check_nodes(report *r);
+
+/* doctor_drivers.c: the .icd files. */
+void check_icd_files(report *r, double seconds);
+
+/* doctor_device.c: the loader and the list of devices, then a kernel on each device, or on the one that `device`
+ * chooses if it is not NULL. */
+void check_devices(report *r, const char *device, double seconds);
+
+/* doctor_quirks.c: the faults of drivers that libndr knows, as JSON, in a child; then those of the driver of a device,
+ * which has the members platform, driver and quirks. */
+json_t *list_quirks(const ndr_context *context);
+void report_quirks(report *r, const json_t *device);
+
+#endif
