@@ -1049,7 +1049,7 @@ typedef enum ndr_parameter_kind {
 /** One parameter of a kernel. */
 typedef struct ndr_parameter_info {
     const char *name;        /**< "?" if the driver does not describe it. Valid as long as the kernel, as is type_name. */
-    const char *type_name;   /**< In the driver's words: "float*", "uint4", "struct pair". */
+    const char *type_name;   /**< In the driver's words: "float*", "uint4", "struct pair"; of a reducer "SUM_float*". */
     ndr_parameter_kind kind; /**< What it takes. */
     ndr_dtype dtype;         /**< Of a number, of a vector's numbers, or of those that a pointer or reducer points to;
                                   NDR_DTYPE_NONE for other types. */

@@ -281,6 +281,13 @@ static ndr_access access_of(const ndr_param *param)
     return param->is_const || param->kind == NDR_PARAM_CONSTANT ? NDR_ACCESS_READ : NDR_ACCESS_READ_WRITE;
 }
 
+const char *ndr_param_shown_type(const ndr_param *param)
+{
+    static const char hidden[] = "ndr_reducer_";
+    const char *found = param->kind == NDR_PARAM_REDUCER ? strstr(param->type_name, hidden) : NULL;
+    return found ? found + strlen(hidden) : param->type_name;
+}
+
 ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter)
 {
     NDR_REQUIRE_SET(kernel, parameter);
@@ -289,7 +296,7 @@ ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_
                 kernel->name, kernel->info.arg_count, index);
     const ndr_param *param = &kernel->params[index];
     *parameter = (ndr_parameter_info){ .name = param->name,
-                                       .type_name = param->type_name,
+                                       .type_name = ndr_param_shown_type(param),
                                        .kind = kind_of_parameter(param),
                                        .dtype = param->type.lanes ? param->type.dtype : NDR_DTYPE_NONE,
                                        .lanes = param->type.lanes,

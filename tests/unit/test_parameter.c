@@ -15,9 +15,8 @@ static const char text[] =
     "    NDR_REDUCE(i, 1, sum) { NDR_COMBINE(sum, x[ndr_global_id(i, 0)]); }\n"
     "}\n";
 
-static const char plain[] =
-    "kernel void add_one(global int *x) { x[get_global_id(0)] += 1; }\n"
-    "kernel void add(global int *x, int n) { x[get_global_id(0)] += n; }\n";
+static const char plain[] = "kernel void add_one(global int *x) { x[get_global_id(0)] += 1; }\n"
+                            "kernel void add(global int *x, int n) { x[get_global_id(0)] += n; }\n";
 
 static ndr_parameter_info parameter_of(ndr_kernel *kernel, size_t index)
 {
@@ -76,7 +75,8 @@ static void test_kernel_get_all__of_a_text_without_kernels_is_none(void **state)
 {
     (void)state;
     size_t count = 9;
-    assert_ok(ndr_kernel_get_all(context, &(ndr_kernel_desc){ .source = "int two(void) { return 2; }\n" }, 0, NULL, &count));
+    assert_ok(
+        ndr_kernel_get_all(context, &(ndr_kernel_desc){ .source = "int two(void) { return 2; }\n" }, 0, NULL, &count));
     assert_int_equal(count, 0);
 }
 
@@ -143,6 +143,7 @@ static void test_parameter__describes_reducers(void **state)
     (void)state;
     const ndr_parameter_info sum = parameter_of(kernel_of(text, "total"), 1);
     assert_int_equal(sum.kind, NDR_PARAMETER_REDUCER);
+    assert_string_equal(sum.type_name, "SUM_int*");
     assert_int_equal(sum.op, NDR_OP_SUM);
     assert_int_equal(sum.dtype, NDR_DTYPE_I32);
 }
@@ -150,8 +151,7 @@ static void test_parameter__describes_reducers(void **state)
 static void test_parameter__describes_images_and_samplers(void **state)
 {
     (void)state;
-    static const char source[] =
-        "kernel void k(read_only image2d_t from, write_only image2d_t to, sampler_t how) {}\n";
+    static const char source[] = "kernel void k(read_only image2d_t from, write_only image2d_t to, sampler_t how) {}\n";
     ndr_image_format format;
     size_t count;
     const ndr_image_desc use = { .size = ndr_range_2d(1, 1) };

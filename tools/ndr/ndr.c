@@ -4,10 +4,12 @@
 #include <string.h>
 
 extern const command devices_command;
+extern const command build_command;
 extern const command run_command;
 
 static const command *const commands[] = {
     &devices_command,
+    &build_command,
     &run_command,
 };
 

@@ -1,4 +1,5 @@
 /* run.c - `ndr run`: launches a kernel of a file over a range, with arguments from the command line. */
+#include "kernel_source.h"
 #include "run.h"
 
 #include <stdlib.h>
@@ -8,15 +9,13 @@
 
 typedef struct options {
     common common;
-    const char *file, *kernel;
+    kernel_source source;
+    const char *kernel;
     const char *global, *local, *groups, *offset, *edge, *trace;
     argument *arguments;
     size_t argument_count;
     result *results;
     size_t result_count;
-    const char **include_dirs; /* ended by a NULL */
-    size_t include_count;
-    char *build_options;         /* NULL: none */
     size_t limit, repeat, timed; /* timed 0: no times */
     bool is_checked;
 } options;
@@ -34,7 +33,6 @@ enum {
     OPTION_REPEAT,
     OPTION_CHECK,
     OPTION_TRACE,
-    OPTION_BUILD,
 };
 
 static const struct argp_option option_list[] = {
@@ -45,9 +43,6 @@ static const struct argp_option option_list[] = {
     { "edge", OPTION_EDGE, "HOW", 0, "Sizes that --local does not divide: reject (default), round or split", 2 },
     { "arg", 'a', "[NAME=]VALUE[:TYPE]", 0, "The next argument, or that of the parameter NAME; values are listed below",
       3 },
-    { "define", 'D', "NAME[=TEXT]", 0, "Define a macro", 4 },
-    { "include", 'I', "FOLDER", 0, "Search included files in FOLDER", 4 },
-    { "build-options", OPTION_BUILD, "TEXT", 0, "Other options of the compiler", 4 },
     { "print", OPTION_PRINT, "NAME", OPTION_ARG_OPTIONAL,
       "Print an argument after the launch; without NAME all that the kernel may write. Default if no other result is "
       "wanted",
@@ -103,31 +98,6 @@ static int add_result(options *o, result_kind kind, const char *text)
     return made ? parse_result(kind, text, made) : fail_with("there is no memory for an option");
 }
 
-/* The list always has a NULL behind its last folder. */
-static int add_folder(options *o, const char *folder)
-{
-    void *list = o->include_dirs;
-    size_t count = o->include_count ? o->include_count + 1 : 0;
-    if (!append(&list, &count, sizeof folder)) return fail_with("there is no memory for a folder");
-    o->include_dirs = list;
-    if (count == 1 && !append(&list, &count, sizeof folder)) return fail_with("there is no memory for a folder");
-    o->include_dirs = list;
-    o->include_dirs[o->include_count++] = folder;
-    return DONE;
-}
-
-/* A macro's text may have blanks, so it is in quotes. */
-static int add_build_option(options *o, const char *begin, const char *text, const char *end)
-{
-    const size_t used = o->build_options ? strlen(o->build_options) : 0;
-    const size_t length = used + strlen(begin) + strlen(text) + strlen(end) + 2;
-    char *const more = realloc(o->build_options, length);
-    if (!more) return fail_with("there is no memory for build options");
-    o->build_options = more;
-    snprintf(more + used, length - used, "%s%s%s%s", used ? " " : "", begin, text, end);
-    return DONE;
-}
-
 static int parse_count(const char *option, const char *text, size_t least, size_t *count)
 {
     shape one;
@@ -151,7 +121,7 @@ static int parse_result_option(options *o, int key, const char *arg)
 
 static error_t parse_word(options *o, char *arg, struct argp_state *state)
 {
-    if (state->arg_num == 0) o->file = arg;
+    if (state->arg_num == 0) o->source.file = arg;
     else if (state->arg_num == 1) o->kernel = arg;
     else argp_error(state, "\"%s\" is one word too many; results are written with =, as in --print=%s", arg, arg);
     return 0;
@@ -162,7 +132,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     options *o = state->input;
     int code = DONE;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        state->child_inputs[1] = &o->source;
+        return 0;
     case ARGP_KEY_ARG: return parse_word(o, arg, state);
     case ARGP_KEY_END:
         if (!o->kernel)
@@ -177,9 +150,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPTION_TRACE: o->trace = arg; return 0;
     case OPTION_CHECK: o->is_checked = true; return 0;
     case 'a': code = add_argument(o, arg); break;
-    case 'D': code = add_build_option(o, "\"-D", arg, "\""); break;
-    case 'I': code = add_folder(o, arg); break;
-    case OPTION_BUILD: code = add_build_option(o, "", arg, ""); break;
     case OPTION_PRINT:
     case OPTION_HASH:
     case OPTION_SAVE:
@@ -198,7 +168,7 @@ static const struct argp argp = {
     .parser = parse_option,
     .args_doc = "FILE KERNEL",
     .doc = ARGUMENTS_HELP,
-    .children = (const struct argp_child[]){ { .argp = &common_argp }, { 0 } },
+    .children = (const struct argp_child[]){ { .argp = &common_argp }, { .argp = &kernel_source_argp }, { 0 } },
 };
 
 static void free_options(options *o)
@@ -207,8 +177,7 @@ static void free_options(options *o)
     for (size_t i = 0; i < o->result_count; ++i) free(o->results[i].path);
     free(o->arguments);
     free(o->results);
-    free(o->include_dirs);
-    free(o->build_options);
+    free_kernel_source(&o->source);
 }
 
 /* ---- the range ---- */
@@ -293,7 +262,7 @@ static void choose_groups(const ndr_kernel_info *info, const slots *all, ndr_nd_
 /* ---- running ---- */
 
 typedef struct job {
-    const options *options;
+    options *options;
     ndr_nd_range range;
     ndr_context *context;
     ndr_queue *queue;
@@ -316,9 +285,9 @@ static int open_device(job *j)
     if (status == NDR_OK)
         status = ndr_queue_create(j->context, &(ndr_queue_desc){ .is_profiling = o->timed > 0 }, &j->queue);
     if (status != NDR_OK) return fail(status);
-    const ndr_kernel_desc desc = {
-        .name = o->kernel, .file = o->file, .options = o->build_options, .include_dirs = o->include_dirs
-    };
+    ndr_kernel_desc desc;
+    const int code = describe_kernel(&j->options->source, o->kernel, &desc);
+    if (code != DONE) return code;
     status = ndr_kernel_get(j->context, &desc, &j->kernel);
     return status == NDR_OK ? DONE : fail(status);
 }
@@ -473,9 +442,10 @@ static int describe(job *j)
     const ndr_status status = ndr_context_get_device(j->context, &device);
     if (status != NDR_OK) return fail(status);
     const bool has_groups = j->range.groups.dims > 0;
-    j->data = json_pack("{ss ss ss so sI}", "file", o->file, "kernel", o->kernel, "device", device.name,
-                        has_groups ? "groups" : "global", range_json(has_groups ? &j->range.groups : &j->range.global),
-                        "launches", (json_int_t)o->repeat);
+    j->data =
+        json_pack("{so so so so sI}", "file", text_json(o->source.file), "kernel", text_json(o->kernel), "device",
+                  text_json(device.name), has_groups ? "groups" : "global",
+                  range_json(has_groups ? &j->range.groups : &j->range.global), "launches", (json_int_t)o->repeat);
     return j->data ? DONE : fail_with("there is no memory for the result");
 }
 

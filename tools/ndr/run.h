@@ -117,6 +117,9 @@ bool is_float(ndr_dtype dtype);
  * `shape` (dims 0: the file's own) are what the memory must have. free() the bytes. */
 int load_file(const char *path, element type, shape shape, contents *c);
 
+/* All bytes of a file; free() them. */
+int load_bytes(const char *path, unsigned char **bytes, size_t *count);
+
 /* Writes a file in the format of its name. A regular file of that name is replaced when all is written. */
 int save_file(const char *path, const contents *c);
 
@@ -158,6 +161,9 @@ void free_slots(slots *all);
 const char *print_slot(char text[200], const slots *all, const slot *s);
 
 /* ---- run_results.c ---- */
+
+/* A text for JSON: bytes that are no UTF-8, as in names of files, become question marks. */
+json_t *text_json(const char *text);
 
 typedef enum result_kind { PRINT, HASH, SAVE, COMPARE } result_kind;
 

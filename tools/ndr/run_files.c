@@ -61,6 +61,16 @@ static int read_file(file *f)
     return code;
 }
 
+int load_bytes(const char *path, unsigned char **bytes, size_t *count)
+{
+    file f = { .path = path };
+    const int code = read_file(&f);
+    if (code != DONE) return free(f.bytes), code;
+    *bytes = f.bytes;
+    *count = f.length;
+    return DONE;
+}
+
 /* ---- what the file has, and what is wanted ---- */
 
 /* Elements as a file has them, before the wanted type and shape are compared. */

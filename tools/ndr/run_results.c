@@ -51,6 +51,20 @@ int parse_result(result_kind kind, const char *text, result *r)
     return has_file ? parse_file(kind, text, equals + 1, r) : DONE;
 }
 
+/* ---- JSON ---- */
+
+json_t *text_json(const char *text)
+{
+    json_t *const whole = json_string(text);
+    if (whole) return whole;
+    char *const copy = strdup(text);
+    for (char *c = copy; c && *c; ++c)
+        if ((unsigned char)*c > 127) *c = '?';
+    json_t *const cleaned = json_string(copy ? copy : "");
+    free(copy);
+    return cleaned;
+}
+
 /* ---- numbers ---- */
 
 static const unsigned char *place_of(const contents *c, size_t i, unsigned lane)
@@ -143,7 +157,7 @@ static int save_result(const result *r, const slots *all, const slot *s, bool is
     const int code = save_file(r->path, &s->memory);
     if (code != DONE) return code;
     if (!is_json) printf("%s: saved to %s\n", print_slot(text, all, s), r->path);
-    json_object_set_new(data, "saved", json_string(r->path));
+    json_object_set_new(data, "saved", text_json(r->path));
     return DONE;
 }
 
@@ -184,8 +198,8 @@ static difference find_difference(const contents *is, const contents *expected, 
 static void add_difference(const result *r, const difference *d, const contents *is, const contents *expected,
                            json_t *data)
 {
-    json_t *const o =
-        json_pack("{ss sf sI}", "file", r->path, "tolerance", r->tolerance, "different", (json_int_t)d->count);
+    json_t *const o = json_pack("{so sf sI}", "file", text_json(r->path), "tolerance", r->tolerance, "different",
+                                (json_int_t)d->count);
     json_object_set_new(o, "largest_difference", number_json(NDR_DTYPE_F64, &d->largest));
     if (d->count)
         json_object_set_new(o, "first",
@@ -242,7 +256,8 @@ static json_t *entry_of(const slots *all, const slot *s, json_t *data)
     if (!list) json_object_set_new(data, "arguments", list = json_array());
     while (json_array_size(list) < all->count) {
         const slot *one = &all->list[json_array_size(list)];
-        json_t *const o = json_pack("{ss ss}", "name", one->parameter.name, "type", one->parameter.type_name);
+        json_t *const o =
+            json_pack("{so so}", "name", text_json(one->parameter.name), "type", text_json(one->parameter.type_name));
         if (one->memory.bytes) {
             json_object_set_new(o, "elements", json_string(print_element(type, one->memory.type)));
             json_object_set_new(o, "shape", shape_json(&one->memory));

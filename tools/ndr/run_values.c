@@ -172,6 +172,7 @@ static uint16_t half_bits(double value)
     const uint16_t sign = signbit(value) ? 0x8000 : 0;
     int exponent;
     if (isnan(value)) return sign | 0x7e00;
+    if (value == 0) return sign;
     if (fabs(value) >= 65520) return sign | 0x7c00;
     frexp(value, &exponent);
     if (exponent < -13) exponent = -13;
@@ -232,7 +233,7 @@ const char *print_number(char text[40], ndr_dtype dtype, const void *from)
         store_double(dtype, strtod(text, NULL), &again);
         if (isnan(value) || memcmp(&again, from, ndr_dtype_size(dtype)) == 0) break;
     }
-    if (strlen(text) < 8 && strchr(text, 'e')) snprintf(text, 40, "%.6g", value); /* 300 instead of 3e+02 */
+    if (strchr(text, 'e') && fabs(value) >= 1e-4 && fabs(value) < 1e6) snprintf(text, 40, "%.6g", value);
     return text;
 }
 
@@ -396,7 +397,7 @@ static int parse_fields(argument *a, span text)
     while (rest.at && a->field_count < MAX_FIELDS) a->fields[a->field_count++] = cut(rest, ":", &rest);
     if (rest.at) return refuse_argument(a, "there are too many colons; write [NAME=]VALUE[:TYPE]");
     const span last = a->fields[a->field_count - 1];
-    if (a->field_count > 1 && starts_type(last)) {
+    if (a->field_count > 1 && starts_type(last) && !is_equal(a->fields[0], "sampler")) {
         --a->field_count;
         return parse_type(a, last);
     }
