@@ -160,10 +160,9 @@ static ndr_status make_kernel(ndr_registry *registry, ndr_program *program, cons
 static ndr_status find_or_make_program(ndr_context *context, ndr_registry *registry, const ndr_kernel_desc *desc,
                                        const ndr_hash *key, ndr_program **program)
 {
-    ndr_program *found = ndr_registry_find(registry, &registry->programs, *key);
-    if (!found) return ndr_program_make(context, desc, *key, program);
-    ndr_log(NDR_LOG_DEBUG, "program.found", "\"%s\" is built already", found->title);
-    *program = found;
+    *program = ndr_registry_find(registry, &registry->programs, *key);
+    if (!*program) return ndr_program_make(context, desc, *key, program);
+    ndr_log(NDR_LOG_DEBUG, "program.found", "\"%s\" is built already", (*program)->title);
     return NDR_OK;
 }
 
@@ -171,9 +170,9 @@ static ndr_status find_or_make_program(ndr_context *context, ndr_registry *regis
 static ndr_status find_or_build(ndr_context *context, ndr_registry *registry, const ndr_kernel_desc *desc,
                                 const ndr_hash *program_key, const ndr_hash *key, ndr_kernel **kernel)
 {
+    ndr_program *program;
     *kernel = ndr_registry_find(registry, &registry->kernels, *key);
     if (*kernel) return NDR_OK;
-    ndr_program *program;
     NDR_TRY(find_or_make_program(context, registry, desc, program_key, &program));
     return make_kernel(registry, program, desc->name, *key, kernel);
 }

@@ -69,6 +69,18 @@ int print_json(json_t *data)
     return status == 0 && fflush(stdout) == 0 ? DONE : fail_with("the result cannot be written to stdout");
 }
 
+json_t *text_json(const char *text)
+{
+    json_t *whole = json_string(text);
+    if (whole) return whole;
+    char *const copy = strdup(text);
+    for (char *c = copy; c && *c; ++c)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    whole = json_string(copy ? copy : "");
+    free(copy);
+    return whole;
+}
+
 static bool has_colour(void)
 {
     const char *off = getenv("NO_COLOR"), *terminal = getenv("TERM");

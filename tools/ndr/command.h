@@ -54,6 +54,9 @@ int fail_with(const char *format, ...);
 /* Prints `data` as JSON on stdout and releases it; gives DONE, or FAILED if stdout cannot be written. */
 int print_json(json_t *data);
 
+/* A JSON string. If the text is not UTF-8, as a driver's name may be, '?' replaces all bytes that are not ASCII. */
+json_t *text_json(const char *text);
+
 typedef enum style { PLAIN, BOLD, GOOD, WARNING, BAD } style;
 
 /* Begin and end of a style on stdout; "" unless stdout is a terminal and NO_COLOR is unset or empty. */

@@ -162,9 +162,6 @@ const char *print_slot(char text[200], const slots *all, const slot *s);
 
 /* ---- run_results.c ---- */
 
-/* A text for JSON: bytes that are no UTF-8, as in names of files, become question marks. */
-json_t *text_json(const char *text);
-
 typedef enum result_kind { PRINT, HASH, SAVE, COMPARE } result_kind;
 
 /* What is done with an argument after the launch: NAME, NAME=FILE or NAME=FILE:TOLERANCE as written. */

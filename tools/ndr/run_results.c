@@ -51,20 +51,6 @@ int parse_result(result_kind kind, const char *text, result *r)
     return has_file ? parse_file(kind, text, equals + 1, r) : DONE;
 }
 
-/* ---- JSON ---- */
-
-json_t *text_json(const char *text)
-{
-    json_t *const whole = json_string(text);
-    if (whole) return whole;
-    char *const copy = strdup(text);
-    for (char *c = copy; c && *c; ++c)
-        if ((unsigned char)*c > 127) *c = '?';
-    json_t *const cleaned = json_string(copy ? copy : "");
-    free(copy);
-    return cleaned;
-}
-
 /* ---- numbers ---- */
 
 static const unsigned char *place_of(const contents *c, size_t i, unsigned lane)
