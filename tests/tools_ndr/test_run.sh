@@ -6,9 +6,14 @@ set -eu
 ndr=$1
 failures=0
 
+mkdir -p folder
+echo '#define STEP 2' >folder/step.h
 cat >kernels.cl <<'CL'
 #include <ndr/nd_item.clh>
 #include <ndr/reduction.clh>
+#ifdef HEADER
+#include "step.h"
+#endif
 #ifndef SCALE
 #define SCALE 1
 #endif
@@ -18,11 +23,18 @@ kernel void saxpy(float a, global const float *x, global float *y)
     const size_t i = get_global_id(0);
     y[i] = a * x[i] + y[i];
 }
-kernel void values(char c, uchar4 u, short s, long2 l, float3 f, double d, struct pair p, global double *out)
+kernel void values(char c, uchar4 u, short s, long2 l, float3 f, ulong d, struct pair p, global float *out)
 {
-    const double all[] = { c, u.x, u.w, s, l.y, f.x + f.y + f.z, d, p.a * 10 + p.b };
+    const float all[] = { c, u.x, u.w, s, l.y, f.x + f.y + f.z, d, p.a * 10 + p.b };
     for (int i = 0; i < 8; ++i) out[i] = SCALE * all[i];
 }
+#ifdef cl_khr_fp64
+kernel void doubles(double d, double2 v, global double *out)
+{
+    out[0] = d;
+    out[1] = v.y;
+}
+#endif
 kernel void halves(global half *x) { vstore_half(2 * vload_half(get_global_id(0), x), get_global_id(0), x); }
 kernel void sum_groups(global const int *x, local int *t, global int *sums)
 {
@@ -89,10 +101,13 @@ refuses() {
 shows "by name" "y (float*), f32[4]:|  1 3 5 7|" saxpy -g 4 --arg y=fill:1 --arg a=2 --arg x=iota
 shows "by position" "y (float*), f32[4]:|  0 2 4 6|" saxpy -g 4 -a 2 -a iota:f32[4] -a :f32[4]
 shows "mixed" "y (float*), f32[4]:|  4 6 8 10|" saxpy -g 4 -a x=2,3,4,5 -a 2 -a zeros
-shows "every kind of value" "out (double*), f64[8]:|  -3 1 4 -300 6 7 0.1 12|" values -g 1 -a c=-3 -a u=1,2,3,4 \
-    -a s=-300 -a l=5,6 -a f=1,2,4 -a d=0.1 -a p=1,2:i32[2] -a 'out:[8]'
-shows "a macro" "out (double*), f64[8]:|  -6 2 2 0 0 0 0 0|" values -g 1 -a c=-3 -a u=1 -a s=0 -a l=0 -a f=0 -a d=0 \
-    -a p=0,0:i32[2] -a 'out:[8]' -D SCALE=2
+shows "every kind of value" "out (float*), f32[8]:|  -3 1 4 -300 6 7.5 9 12|" values -g 1 -a c=-3 -a u=1,2,3,4 \
+    -a s=-300 -a l=5,6 -a f=1,2.5,4 -a d=9 -a p=1,2:i32[2] -a 'out:[8]'
+shows "macros and a folder" "out (float*), f32[8]:|  -9 3 3 0 0 0 0 0|" values -g 1 -a c=-3 -a u=1 -a s=0 -a l=0 -a f=0 -a d=0 \
+    -a p=0,0:i32[2] -a 'out:[8]' -D 'SCALE=(1+STEP)' -I folder -D HEADER
+if "$ndr" build kernels.cl | grep -q '^doubles('; then
+    shows "doubles" "out (double*), f64[2]:|  0.1 -1e-300|" doubles -g 1 -a d=0.1 -a v=0,-1e-300 -a 'out:[2]'
+fi
 shows "halves" "x (half*), f16[3]:|  0.2 2 nan|" halves -g 3 -a x=0.1,1,nan
 shows "local memory" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t=local:i32[4] -a 'sums:[4]'
 shows "local memory of the group's size" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t -a 'sums:[4]'

@@ -241,7 +241,7 @@ static int split_npy(file *f, const char **header, const unsigned char **numbers
 static int load_npy(file *f, element type, const shape *wanted, contents *c)
 {
     stored s = { .path = f->path };
-    const char *header;
+    const char *header = "";
     int code = split_npy(f, &header, &s.bytes);
     if (code == DONE) code = read_npy_type(f, header, &s.dtype);
     if (code == DONE) code = read_npy_shape(f, header, &s.shape);
