@@ -263,6 +263,52 @@ static void test_file__replaces_the_old_one_or_leaves_it(void **state)
     free(bytes);
 }
 
+/* A file of 24 bytes of numbers with this header. */
+static void write_npy(const char *path, const char *header)
+{
+    unsigned char bytes[300] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)strlen(header), 0 };
+    memcpy(bytes + 10, header, strlen(header));
+    write_bytes(path, bytes, 10 + strlen(header) + 24);
+}
+
+static void test_file__of_numpy_that_is_wrong_is_refused_with_the_fix(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header, *sentence;
+    } wrong[] = {
+        { "{'descr': '>f4', 'fortran_order': False, 'shape': (6,), }\n",
+          "is big-endian; save it as little-endian: a.astype('<f4')" },
+        { "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n",
+          "is in the order of Fortran; save it as numpy.ascontiguousarray" },
+        { "{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }\n",
+          "has elements of NumPy's type \"<c8\"; save it as one of" },
+        { "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,), }\n",
+          "has no simple type; save an array of numbers" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (7,), }\n",
+          "has 24 bytes of numbers, but its header says 28; save it again" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': 6, }\n", "has no shape of at most 8 dimensions" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }\n",
+          "has no shape of" },
+        { "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n",
+          "has elements of i32, but f32 is wanted; save it with that type" },
+    };
+    contents c;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        write_npy("wrong.npy", wrong[i].header);
+        forget();
+        assert_int_equal(load_file("wrong.npy", (element){ NDR_DTYPE_F32, 1 }, (shape){ 0 }, &c), FAILED);
+        assert_one_sentence(wrong[i].header);
+        if (!strstr(said, wrong[i].sentence)) fail_msg("%s: %s", wrong[i].header, said);
+    }
+    write_npy("right.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (6,), }\n");
+    assert_int_equal(load_file("right.npy", (element){ NDR_DTYPE_F32, 1 }, (shape){ 0 }, &c), DONE);
+    free(c.bytes);
+    forget();
+    assert_int_equal(load_file("right.npy", (element){ NDR_DTYPE_F32, 1 }, (shape){ 1, { 5 } }, &c), FAILED);
+    assert_non_null(strstr(said, "has 6 elements, [6], but [5] is written"));
+}
+
 /* ---- random texts and files ---- */
 
 static uint64_t state_of_random = 1;
@@ -377,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_file__is_an_image_in_bytes_and_in_floats),
         cmocka_unit_test(test_file__has_samples_of_sixteen_bits),
         cmocka_unit_test(test_file__replaces_the_old_one_or_leaves_it),
+        cmocka_unit_test(test_file__of_numpy_that_is_wrong_is_refused_with_the_fix),
         cmocka_unit_test(test_argument__of_random_pieces_gives_a_sentence_or_memory),
         cmocka_unit_test(test_file__that_is_spoilt_gives_a_sentence_or_memory),
     };

@@ -5,6 +5,7 @@
 set -eu
 ndr=$1
 failures=0
+export NDR_CACHE="$PWD/cache" # so that each kernel is compiled once
 
 wrong() {
     echo "test_build.sh: $1"

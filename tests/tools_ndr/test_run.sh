@@ -5,6 +5,7 @@
 set -eu
 ndr=$1
 failures=0
+export NDR_CACHE="$PWD/cache" # so that each kernel is compiled once
 
 mkdir -p folder
 echo '#define STEP 2' >folder/step.h
@@ -110,6 +111,7 @@ if "$ndr" build kernels.cl | grep -q '^doubles('; then
 fi
 shows "halves" "x (half*), f16[3]:|  0.2 2 nan|" halves -g 3 -a x=0.1,1,nan
 shows "local memory" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t=local:i32[4] -a 'sums:[4]'
+shows "groups that the library chooses" "sums (int*), i32[1]:|  6|" sum_groups -g 4 -a x=iota -a t=local:i32[64] -a 'sums:[1]'
 shows "local memory of the group's size" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t -a 'sums:[4]'
 shows "a reduction" "sum (SUM_int*), i32[1]:|  145|least (MIN_int*), i32[1]:|  1|" total -g 9 -a x=iota:1:1 -a sum=100 -a least
 
@@ -198,7 +200,10 @@ refuses 2 'takes an image; write @picture.ppm' grey -g 1x1 -a null -a null -a sa
 refuses 2 'takes a sampler; write sampler' grey -g 1x1 -a :u8x4[1x1] -a :u8x4[1x1] -a 3
 refuses 2 '"soft" is none of linear' grey -g 1x1 -a :u8x4[1x1] -a :u8x4[1x1] -a sampler:soft
 refuses 2 'its size is not written, and a range of groups gives none' count --groups 2 -l 2 -a x
-refuses 1 'are more than the largest buffer of the device holds' saxpy -g 8 -a 2 -a x=iota:f32[99999999999999] -a y
+bytes=$("$ndr" devices --json | sed -n 's/.*"max_buffer_bytes": *\([0-9]*\).*/\1/p' | head -1)
+most=$((bytes / 4))
+refuses 1 "$((most + 1)) elements of f32 are more than the largest buffer of the device holds, $most" saxpy -g 8 -a 2 \
+    -a "x=iota:f32[$((most + 1))]" -a y
 refuses 1 'the file "none.bin" cannot be opened: No such file or directory; check its path' saxpy -g 8 -a 2 -a x=@none.bin -a y
 printf '1234567890' >ten.bin
 refuses 1 'the file "ten.bin" has 10 bytes, which is not a multiple of the 4 bytes of f32' saxpy -g 8 -a 2 -a x=@ten.bin -a y

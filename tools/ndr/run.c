@@ -251,11 +251,10 @@ static int make_range(const options *o, ndr_nd_range *range)
     return code == DONE ? check_division(range) : code;
 }
 
-/* A kernel that works in groups, or takes local memory, gets groups of the library's choice. */
-static void choose_groups(const ndr_kernel_info *info, const slots *all, ndr_nd_range *range)
+/* A kernel that works in groups gets groups of the library's choice. */
+static void choose_groups(const ndr_kernel_info *info, ndr_nd_range *range)
 {
-    bool needs_groups = info->form == NDR_KERNEL_ND_RANGE || range->groups.dims;
-    for (size_t i = 0; i < all->count; ++i) needs_groups |= all->list[i].parameter.kind == NDR_PARAMETER_LOCAL;
+    const bool needs_groups = info->form == NDR_KERNEL_ND_RANGE || range->groups.dims;
     if (needs_groups && range->local.dims == 0) range->local.dims = range->global.dims + range->groups.dims;
 }
 
@@ -300,7 +299,7 @@ static int prepare(job *j)
     if (status != NDR_OK) return fail(status);
     int code = match_arguments(j->kernel, o->arguments, o->argument_count, &j->slots);
     if (code != DONE) return code;
-    choose_groups(&info, &j->slots, &j->range);
+    choose_groups(&info, &j->range);
     code = make_arguments(j->context, &j->range, &j->slots);
     if (code != DONE) return code;
     j->arguments = calloc(j->slots.count + 1, sizeof *j->arguments);
