@@ -1048,7 +1048,7 @@ typedef enum ndr_parameter_kind {
 
 /** One parameter of a kernel. */
 typedef struct ndr_parameter_info {
-    const char *name;        /**< "?" if the driver does not describe it. Valid as long as the kernel, as is type_name. */
+    const char *name;        /**< "?" if the driver does not describe it. Valid as long as the kernel, as type_name. */
     const char *type_name;   /**< In the driver's words: "float*", "uint4", "struct pair"; of a reducer "SUM_float*". */
     ndr_parameter_kind kind; /**< What it takes. */
     ndr_dtype dtype;         /**< Of a number, of a vector's numbers, or of those that a pointer or reducer points to;
@@ -1062,8 +1062,8 @@ typedef struct ndr_parameter_info {
     NDR_MAY_GROW
 } ndr_parameter_info;
 
-/** Describe a parameter, counted from 0; ndr_kernel_info.arg_count is their number. NDR_BAD_ARGUMENT if there is none of
- * that index. */
+/** Describe a parameter, counted from 0; ndr_kernel_info.arg_count is their number. NDR_BAD_ARGUMENT if there is none
+ * of that index. */
 NDR_SIZED ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter);
 
 /* ---- launches ------------------------------------------------------------------------------------ */

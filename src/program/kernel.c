@@ -291,7 +291,8 @@ ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_
 {
     NDR_REQUIRE_SET(kernel, parameter);
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu, counted from 0",
+                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu, counted "
+                "from 0",
                 kernel->name, kernel->info.arg_count, index);
     const ndr_param *param = &kernel->params[index];
     *parameter = (ndr_parameter_info){ .name = param->name,

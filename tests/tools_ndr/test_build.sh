@@ -36,7 +36,8 @@ CL
 "$ndr" build kernels.cl -D STEP=2 >out
 has out "plain(read_only image2d_t from, sampler_t how, struct pair p, uchar4 v)" \
     "groups(global const int* x, local float4* t, constant uchar* c, NDR_ND_RANGE(2))" "required group size 1x4x8" \
-    "total(global const int* x, SUM_int* sum, NDR_REDUCTION(1))" "count(global int* x)" "local memory" "private memory" \
+    "total(global const int* x, SUM_int* sum, NDR_REDUCTION(1))" "count(global int* x)" "local memory" \
+    "private memory" \
     "groups of at most" "best multiples of"
 [ "$(grep -c '^[a-z]*(' out)" -eq 4 ] || wrong "it does not show 4 kernels: $(cat out)"
 
@@ -51,7 +52,8 @@ has flat '"name":"groups"' '"form":"NDR_ND_RANGE"' '"dims":2' '"required_local_s
 "$ndr" build kernels.cl -D STEP=2 --save kernels.bin >out
 has out "the binary is in kernels.bin"
 [ -s kernels.bin ] || wrong "there is no binary"
-[ "$("$ndr" run kernels.bin count -g 2 -a 1,5:i32[2] --print=0 | tail -1)" = "  3 7" ] || wrong "the binary does not run"
+[ "$("$ndr" run kernels.bin count -g 2 -a 1,5:i32[2] --print=0 | tail -1)" = "  3 7" ] || wrong \
+    "the binary does not run"
 
 # ---- what fails ----
 
