@@ -70,6 +70,7 @@ kernel void grey(read_only image2d_t from, write_only image2d_t to, sampler_t ho
     write_imagef(to, at, (float4)(g, g, g, 1));
 }
 kernel void invert(global const uchar *from, global uchar *to) { to[get_global_id(0)] = 255 - from[get_global_id(0)]; }
+kernel void walk(global int *x, int step) { x[get_global_id(0)] += step; }
 kernel void count(global int *x) { x[get_global_id(0)] += 1; }
 kernel void beyond(global int *x) { x[get_global_id(0) + 4] = 1; }
 CL
@@ -110,6 +111,7 @@ shows "macros and a folder" "out (float*), f32[8]:|  -9 3 3 0 0 0 0 0|" values -
 if "$ndr" build kernels.cl | grep -q '^doubles('; then
     shows "doubles" "out (double*), f64[2]:|  0.1 -1e-300|" doubles -g 1 -a d=0.1 -a v=0,-1e-300 -a 'out:[2]'
 fi
+shows "a parameter with the name of a function" "x (int*), i32[1]:|  7|" walk -g 1 -a step=7 -a x
 shows "halves" "x (half*), f16[3]:|  0.2 2 nan|" halves -g 3 -a x=0.1,1,nan
 shows "local memory" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t=local:i32[4] \
     -a 'sums:[4]'
@@ -222,7 +224,7 @@ refuses 1 'the file "none.bin" cannot be opened: No such file or directory; chec
 printf '1234567890' >ten.bin
 refuses 1 'the file "ten.bin" has 10 bytes, which is not a multiple of the 4 bytes of f32' saxpy -g 8 -a 2 \
     -a x=@ten.bin -a y
-refuses 1 'the file "bytes.bin" has 1 elements of f32, but [8] is written, which has 8' saxpy -g 8 -a 2 \
+refuses 1 'the file "bytes.bin" has 1 element of f32, but [8] is written, which has 8' saxpy -g 8 -a 2 \
     -a x=@bytes.bin:f32[8] -a y
 refuses 1 'the file "y.npy" has elements of f32, but i32 is wanted' count -g 8 -a x=@y.npy
 refuses 1 'the file "y.npy" has 4 elements, [2x2], but [5] is written' saxpy -g 4 -a 2 -a x=@y.npy:f32[5] -a y

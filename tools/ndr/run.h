@@ -157,6 +157,9 @@ int read_slot(ndr_queue *queue, slot *s);
 
 void free_slots(slots *all);
 
+/* Whether a parameter is called `name` in the kernel's text. */
+bool is_named(const ndr_parameter_info *p, const char *name);
+
 /* "y (float*)"; an argument of a parameter without a name is called by its number. `text` is returned. */
 const char *print_slot(char text[200], const slots *all, const slot *s);
 

@@ -42,10 +42,17 @@ static const char *example_of(const ndr_parameter_info *p)
     }
 }
 
+/* PoCL puts "_cl_" in front of a name that is also a built-in function's, such as step. */
+bool is_named(const ndr_parameter_info *p, const char *name)
+{
+    const size_t skipped = strncmp(p->name, "_cl_", 4) == 0 ? 4 : 0;
+    return strcmp(p->name, name) == 0 || strcmp(p->name + skipped, name) == 0;
+}
+
 static slot *find_slot(const slots *all, const char *name)
 {
     for (size_t i = 0; i < all->count; ++i)
-        if (strcmp(all->list[i].parameter.name, name) == 0) return &all->list[i];
+        if (is_named(&all->list[i].parameter, name)) return &all->list[i];
     return NULL;
 }
 

@@ -143,9 +143,10 @@ static int load_raw(const file *f, element type, const shape *wanted, contents *
     const size_t count = count_elements(wanted);
     if (wanted->dims && count != has.size[0]) {
         char text[200];
-        return fail_with("the file \"%s\" has %zu elements of %s, but %s is written, which has %zu; write the file's "
+        return fail_with("the file \"%s\" has %zu element%s of %s, but %s is written, which has %zu; write the file's "
                          "size, or leave it out",
-                         f->path, has.size[0], print_element(name, type), print_shape(text, wanted), count);
+                         f->path, has.size[0], has.size[0] == 1 ? "" : "s", print_element(name, type),
+                         print_shape(text, wanted), count);
     }
     c->type = type;
     c->shape = wanted->dims ? *wanted : has;

@@ -269,7 +269,7 @@ static bool is_called(const slots *all, const slot *s, const char *name)
 {
     char number[24];
     snprintf(number, sizeof number, "%zu", (size_t)(s - all->list));
-    return strcmp(name, s->parameter.name) == 0 || strcmp(name, s->given->name) == 0 || strcmp(name, number) == 0;
+    return is_named(&s->parameter, name) || strcmp(name, s->given->name) == 0 || strcmp(name, number) == 0;
 }
 
 int finish_result(const result *r, const slots *all, size_t limit, bool is_json, json_t *data)
