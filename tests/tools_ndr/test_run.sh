@@ -196,6 +196,13 @@ refuses 2 "the size 8 of --global is not a multiple of the size 3 of --local; ma
 refuses 2 "--edge=up: it takes reject, round or split" count -g 8 --edge=up -a x
 refuses 2 "--offset=1x1: it has 2 sizes, but the range has 1" count -g 8 --offset 1x1 -a x
 refuses 1 "the global range has 1 dimension, but the local range has 2" count -g 8 -l 8x1 -a x
+refuses 2 'the kernel "rows" is written for a range of 2 dimensions, but 1 size is given; write 2' rows -g 4 -a x
+refuses 2 'the kernel "items" takes a range without groups; leave out --local' items -g 1x2x3 -l 1x1x1 -a x
+refuses 2 'a number of elements is written behind a colon, as in x:[1024]' count -g 4 -a 'x[4]'
+refuses 2 '"x=3" is one word too many; an argument is written as --arg x=3' count -g 4 x=3
+mkdir -p folder
+refuses 1 'the file "folder" cannot be written: Is a directory; name a file, and no folder' \
+    count -g 4 -a x --save x=folder
 refuses 2 'the kernel "saxpy" takes 3 arguments, and y (float*) is not given; add it, as in --arg y=zeros' saxpy -g 8 \
     -a 2 -a x
 refuses 2 'argument "3": the kernel "saxpy" has no parameter left for it; it has a (float), x (float*), y (float*)' \

@@ -123,6 +123,8 @@ static error_t parse_word(options *o, char *arg, struct argp_state *state)
 {
     if (state->arg_num == 0) o->source.file = arg;
     else if (state->arg_num == 1) o->kernel = arg;
+    else if (strchr(arg, '='))
+        argp_error(state, "\"%s\" is one word too many; an argument is written as --arg %s", arg, arg);
     else argp_error(state, "\"%s\" is one word too many; results are written with =, as in --print=%s", arg, arg);
     return 0;
 }
@@ -251,6 +253,26 @@ static int make_range(const options *o, ndr_nd_range *range)
     return code == DONE ? check_division(range) : code;
 }
 
+/* The library's sentences are for programs in C. */
+static int check_form(const ndr_kernel_info *info, const ndr_nd_range *range)
+{
+    const unsigned dims = range->global.dims + range->groups.dims;
+    const bool has_groups = info->form == NDR_KERNEL_PLAIN || info->form == NDR_KERNEL_ND_RANGE;
+    if (info->form != NDR_KERNEL_PLAIN && info->range_dims && dims != info->range_dims)
+        fail_with(
+            "the kernel \"%s\" is written for a range of %u dimension%s, but %u size%s given; write %u, as in --global "
+            "%s",
+            info->name, info->range_dims, info->range_dims == 1 ? "" : "s", dims, dims == 1 ? " is" : "s are",
+            info->range_dims,
+            info->range_dims == 1   ? "1024"
+            : info->range_dims == 2 ? "768x1024"
+                                    : "4x768x1024");
+    else if (!has_groups && (range->local.dims || range->groups.dims))
+        fail_with("the kernel \"%s\" takes a range without groups; leave out --local, and write --global", info->name);
+    else return DONE;
+    return USAGE;
+}
+
 /* A kernel that works in groups gets groups of the library's choice. */
 static void choose_groups(const ndr_kernel_info *info, ndr_nd_range *range)
 {
@@ -298,6 +320,8 @@ static int prepare(job *j)
     const ndr_status status = ndr_kernel_get_info(j->kernel, &info);
     if (status != NDR_OK) return fail(status);
     int code = match_arguments(j->kernel, o->arguments, o->argument_count, &j->slots);
+    if (code != DONE) return code;
+    code = check_form(&info, &j->range);
     if (code != DONE) return code;
     choose_groups(&info, &j->range);
     code = make_arguments(j->context, &j->range, &j->slots);

@@ -401,8 +401,9 @@ int load_file(const char *path, element type, shape wanted, contents *c)
 
 static int fail_to_write(const char *path)
 {
-    return fail_with("the file \"%s\" cannot be written: %s; check its folder, the permissions and the free space",
-                     path, strerror(errno));
+    const char *const fix =
+        errno == EISDIR ? "name a file, and no folder" : "check its folder, the permissions and the free space";
+    return fail_with("the file \"%s\" cannot be written: %s; %s", path, strerror(errno), fix);
 }
 
 /* A device or pipe is written directly. Otherwise the bytes go to a file beside it, which then takes its name. */

@@ -422,6 +422,8 @@ static int parse_word(argument *a)
     span one = trim(first);
     if (one.length && one.at[0] == '(') ++one.at, --one.length;
     const span number = cut(one, ",)", &others);
+    if (a->source == NUMBERS && memchr(first.at, '[', first.length))
+        return refuse_argument(a, "a number of elements is written behind a colon, as in x:[1024] or x=iota:f32[1024]");
     if (a->source == NUMBERS && !read_double(number, &value))
         return refuse_argument(
             a,
