@@ -797,6 +797,20 @@ typedef struct ndr_kernel_desc {
  * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */
 NDR_SIZED ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
+/** Get all kernels of the program that `desc` describes, building it the first time, in the driver's order. desc->name
+ * is not read. `kernels` (may be NULL when `capacity` is 0) gets the first `capacity` of them, `count` the number of
+ * all. */
+NDR_SIZED ndr_status ndr_kernel_get_all(ndr_context *context, const ndr_kernel_desc *desc, size_t capacity,
+                                        ndr_kernel **kernels, size_t *count);
+
+/** How a kernel takes its range. */
+typedef enum ndr_kernel_form {
+    NDR_KERNEL_PLAIN = 0,    /**< It does not: a kernel of OpenCL C, launched over any range. */
+    NDR_KERNEL_RANGE = 1,    /**< By NDR_RANGE(): launched over an ndr_range. */
+    NDR_KERNEL_ND_RANGE = 2, /**< By NDR_ND_RANGE(): launched over an ndr_nd_range. */
+    NDR_KERNEL_REDUCTION = 3 /**< By NDR_REDUCTION(): launched over an ndr_range. */
+} ndr_kernel_form;
+
 /** What a kernel needs and allows on its device. */
 typedef struct ndr_kernel_info {
     unsigned arg_count;             /**< Arguments that a launch passes; hidden ones do not count. */
@@ -805,11 +819,21 @@ typedef struct ndr_kernel_info {
     size_t local_memory_bytes;      /**< Local memory declared inside the kernel. */
     size_t private_memory_bytes;    /**< Private memory of each work-item, as far as the driver reports it. */
     size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
+    const char *name;               /**< The kernel function's name; valid as long as the kernel. */
+    ndr_kernel_form form;           /**< How it takes its range. */
+    unsigned range_dims;            /**< The dimensions that the form names; 0: any. */
     NDR_MAY_GROW
 } ndr_kernel_info;
 
 /** Describe a kernel. */
 NDR_SIZED ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+
+/** The binary of the program that a kernel comes from, as ndr_kernel_desc.binary takes it on the same device with the
+ * same driver. NDR_UNSUPPORTED if the driver has none.
+ *
+ * `bytes` (may be NULL when `capacity` is 0) gets the binary if it has at most `capacity` bytes, and nothing otherwise;
+ * `length` gets the number of its bytes. */
+NDR_MUST_CHECK ndr_status ndr_kernel_get_binary(const ndr_kernel *kernel, size_t capacity, void *bytes, size_t *length);
 
 /** The compiler's log of the build that a kernel comes from: its warnings, in the driver's words, with files and lines
  * of the source as written. The kernels of one build share the log. It is empty if there were no warnings, and with
@@ -1026,6 +1050,41 @@ typedef struct ndr_arg {
  * and floats for the lanes of a half3 too, rounded in the same way. Or it is passed as an ndr_struct of OpenCL's host
  * type (cl_float4; a type of another name needs the same size). A struct, by value or as an element of local memory,
  * must have the same name and size on the host and in the kernel. */
+
+/** What a parameter takes. */
+typedef enum ndr_parameter_kind {
+    NDR_PARAMETER_ANY = 0,      /**< The driver does not describe it. */
+    NDR_PARAMETER_GLOBAL = 1,   /**< A buffer. */
+    NDR_PARAMETER_CONSTANT = 2, /**< A buffer that the kernel reads. */
+    NDR_PARAMETER_LOCAL = 3,    /**< Local memory. */
+    NDR_PARAMETER_NUMBER = 4,   /**< A number. */
+    NDR_PARAMETER_VECTOR = 5,   /**< A vector of numbers. */
+    NDR_PARAMETER_STRUCT = 6,   /**< A struct, or another value of a type of the kernel's own. */
+    NDR_PARAMETER_IMAGE = 7,    /**< An image. */
+    NDR_PARAMETER_SAMPLER = 8,  /**< A sampler. */
+    NDR_PARAMETER_REDUCER = 9,  /**< The place of a reducer's result. */
+    NDR_PARAMETER_OTHER = 10    /**< What libndr cannot pass, such as a pipe. */
+} ndr_parameter_kind;
+
+/** One parameter of a kernel. */
+typedef struct ndr_parameter_info {
+    const char *name;        /**< "?" if the driver does not describe it. Valid as long as the kernel, as type_name. */
+    const char *type_name;   /**< In the driver's words: "float*", "uint4", "struct pair"; of a reducer "SUM_float*". */
+    ndr_parameter_kind kind; /**< What it takes. */
+    ndr_dtype dtype;         /**< Of a number, of a vector's numbers, or of those that a pointer or reducer points to;
+                                  NDR_DTYPE_NONE for other types. */
+    unsigned lanes;          /**< Numbers of a vector; 1 for a number, 0 without a dtype. */
+    ndr_access access;       /**< Through a pointer: READ if it is const or constant, otherwise READ_WRITE. Of an image:
+                                  its qualifier. */
+    size_t size_bytes;       /**< Of a value, or of one element behind a pointer; 0 if unknown. */
+    ndr_op op;               /**< Of a reducer. */
+    unsigned unused;         /**< 0 */
+    NDR_MAY_GROW
+} ndr_parameter_info;
+
+/** Describe a parameter, counted from 0; ndr_kernel_info.arg_count is their number. NDR_BAD_ARGUMENT if there is none
+ * of that index. */
+NDR_SIZED ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter);
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 

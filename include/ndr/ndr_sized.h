@@ -32,7 +32,11 @@ NDR_MUST_CHECK ndr_status ndr_buffer_create_with_sized(ndr_context *context, con
                                                        size_t desc_bytes, ndr_buffer **buffer);
 NDR_MUST_CHECK ndr_status ndr_kernel_get_sized(ndr_context *context, const ndr_kernel_desc *desc, size_t desc_bytes,
                                                ndr_kernel **kernel);
+NDR_MUST_CHECK ndr_status ndr_kernel_get_all_sized(ndr_context *context, const ndr_kernel_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, ndr_kernel **kernels, size_t *count);
 NDR_MUST_CHECK ndr_status ndr_kernel_get_info_sized(const ndr_kernel *kernel, ndr_kernel_info *info, size_t info_bytes);
+NDR_MUST_CHECK ndr_status ndr_kernel_get_parameter_sized(const ndr_kernel *kernel, size_t index,
+                                                         ndr_parameter_info *parameter, size_t parameter_bytes);
 NDR_MUST_CHECK ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_range *local,
                                                           ndr_sub_group_info *info, size_t info_bytes);
 NDR_MUST_CHECK ndr_status ndr_reduce_sized(ndr_queue *queue, const ndr_reduce_desc *desc, size_t desc_bytes,
@@ -106,9 +110,21 @@ static inline ndr_status ndr_kernel_get(ndr_context *context_, const ndr_kernel_
     return ndr_kernel_get_sized(context_, desc_, sizeof *desc_, kernel_);
 }
 
+static inline ndr_status ndr_kernel_get_all(ndr_context *context_, const ndr_kernel_desc *desc_, size_t capacity_,
+                                            ndr_kernel **kernels_, size_t *count_)
+{
+    return ndr_kernel_get_all_sized(context_, desc_, sizeof *desc_, capacity_, kernels_, count_);
+}
+
 static inline ndr_status ndr_kernel_get_info(const ndr_kernel *kernel_, ndr_kernel_info *info_)
 {
     return ndr_kernel_get_info_sized(kernel_, info_, sizeof *info_);
+}
+
+static inline ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel_, size_t index_,
+                                                  ndr_parameter_info *parameter_)
+{
+    return ndr_kernel_get_parameter_sized(kernel_, index_, parameter_, sizeof *parameter_);
 }
 
 static inline ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel_, const ndr_range *local_,

@@ -12,13 +12,6 @@
 
 /* ---- sentences ---- */
 
-const char *ndr_param_shown_type(const ndr_param *param)
-{
-    static const char hidden[] = "ndr_reducer_";
-    const char *found = param->kind == NDR_PARAM_REDUCER ? strstr(param->type_name, hidden) : NULL;
-    return found ? found + strlen(hidden) : param->type_name;
-}
-
 ndr_arg_text ndr_arg_print(const ndr_kernel *kernel, size_t index, const ndr_arg *arg)
 {
     ndr_arg_text out;

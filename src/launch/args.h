@@ -83,9 +83,6 @@ typedef struct ndr_arg_text {
 } ndr_arg_text;
 ndr_arg_text ndr_arg_print(const ndr_kernel *kernel, size_t index, const ndr_arg *arg);
 
-/* Pure: the type of a parameter in sentences. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
-const char *ndr_param_shown_type(const ndr_param *param);
-
 /* ---- values.c, for args.c ---- */
 
 /* An argument that is checked. */

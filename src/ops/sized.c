@@ -76,6 +76,23 @@ ndr_status ndr_context_create_with_sized(const ndr_context_desc *desc, size_t de
     return ndr_context_create_with(desc ? &whole : NULL, context);
 }
 
+ndr_status ndr_kernel_get_all_sized(ndr_context *context, const ndr_kernel_desc *desc, size_t desc_bytes,
+                                    size_t capacity, ndr_kernel **kernels, size_t *count)
+{
+    ndr_kernel_desc whole;
+    NDR_TRY(read_desc("ndr_kernel_get_all", desc, desc_bytes, &whole, sizeof whole));
+    return ndr_kernel_get_all(context, desc ? &whole : NULL, capacity, kernels, count);
+}
+
+ndr_status ndr_kernel_get_parameter_sized(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter,
+                                          size_t parameter_bytes)
+{
+    ndr_parameter_info whole;
+    NDR_TRY(ndr_kernel_get_parameter(kernel, index, parameter ? &whole : NULL));
+    ndr_info_write(&whole, sizeof whole, parameter, parameter_bytes);
+    return NDR_OK;
+}
+
 ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_range *local, ndr_sub_group_info *info,
                                            size_t info_bytes)
 {

@@ -158,7 +158,7 @@ static ndr_status visit_kernels(ndr_program *program, ndr_status (*each)(ndr_pro
     ndr_status status = NDR_OK;
     NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
     for (char *rest = names, *name; status == NDR_OK && (name = strtok_r(rest, ";", &rest));)
-        if (strncmp(name, "ndr_probe_", 10) != 0) status = each(program, name, out);
+        if (!ndr_probe_is_kernel(name)) status = each(program, name, out);
     free(names);
     return status;
 }
@@ -255,19 +255,30 @@ static ndr_status add_kernel(ndr_program *program, const char *name, ndr_text *o
     return status;
 }
 
+/* The binary of a program for one device; free() it. */
+static ndr_status read_binary(cl_program program, unsigned char **binary, size_t *bytes)
+{
+    size_t size_bytes = 0;
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 0, NULL, &size_bytes));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, size_bytes == sizeof *bytes, "it is built for several devices");
+    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *bytes, bytes, NULL));
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, *bytes > 0, "the driver has no binary of it");
+    unsigned char *read = malloc(*bytes);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, read, "no memory for its binary");
+    const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof read, &read, NULL);
+    if (error == CL_SUCCESS) *binary = read;
+    else free(read);
+    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    return NDR_OK;
+}
+
 static ndr_status add_binary(cl_program program, ndr_text *out)
 {
-    size_t bytes = 0, size_bytes = 0;
-    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 0, NULL, &size_bytes));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, size_bytes == sizeof bytes, "it is built for several devices");
-    NDR_TRY_CL(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, bytes > 0, "the driver has no binary of it");
-    unsigned char *binary = malloc(bytes);
-    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, binary, "no memory for its binary");
-    const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
-    if (error == CL_SUCCESS) add_part(out, binary, bytes);
+    unsigned char *binary;
+    size_t bytes;
+    NDR_TRY(read_binary(program, &binary, &bytes));
+    add_part(out, binary, bytes);
     free(binary);
-    NDR_TRY_CL_AS("clGetProgramInfo", error);
     return NDR_OK;
 }
 
@@ -411,4 +422,25 @@ ndr_status ndr_binary_patch(const char *target, const char *options, ndr_program
     if (status == NDR_OK || status == NDR_OUT_OF_HOST_MEMORY) return status;
     return ndr_fail(NDR_BUILD_FAILED, "\"%s\" did not build for \"%s\" as PTX for %s: %s", program->title,
                     context->caps.info.name, target, ndr_last_error());
+}
+
+/* ---- binaries for the caller ---- */
+
+ndr_status ndr_kernel_get_binary(const ndr_kernel *kernel, size_t capacity, void *bytes, size_t *length)
+{
+    NDR_REQUIRE_SET(kernel, length);
+    NDR_REQUIRE(bytes || capacity == 0,
+                "ndr_kernel_get_binary: bytes is NULL, but capacity is %zu; pass memory of that size, or 0", capacity);
+    cl_program program;
+    unsigned char *binary;
+    size_t found;
+    NDR_TRY_CL(clGetKernelInfo(kernel->cl, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
+    const ndr_status status = read_binary(program, &binary, &found);
+    if (status == NDR_UNSUPPORTED && ndr_last_cl_error() == 0)
+        return ndr_fail(NDR_UNSUPPORTED, "the driver has no binary of the program of kernel \"%s\"", kernel->name);
+    NDR_TRY(status);
+    if (found <= capacity) memcpy(bytes, binary, found);
+    *length = found;
+    free(binary);
+    return NDR_OK;
 }

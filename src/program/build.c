@@ -301,7 +301,7 @@ static const char *find_hint(const ndr_program *program, const char *names, cons
 }
 
 /* Of a program without kernels they are not asked for: the fault no_kernel_names. */
-static ndr_status read_names(cl_program program, char **names)
+ndr_status ndr_build_read_names(cl_program program, char **names)
 {
     size_t count = 0;
     const cl_int error = ndr_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
@@ -316,7 +316,7 @@ static ndr_status fail_with_names(const ndr_program *program, const char *names,
     ndr_text list = { 0 };
     for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
         end = c + strcspn(c, ";");
-        if (strncmp(c, "ndr_probe_", 10) != 0)
+        if (!ndr_probe_is_kernel(c))
             ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
     const char *shown = list.failed ? "others" : list.length ? list.chars : "none";
@@ -330,7 +330,7 @@ static ndr_status fail_with_names(const ndr_program *program, const char *names,
 static ndr_status fail_to_find(const ndr_program *program, const char *name)
 {
     char *names = NULL;
-    if (read_names(program->cl, &names) != NDR_OK)
+    if (ndr_build_read_names(program->cl, &names) != NDR_OK)
         return ndr_fail_with_code(NDR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
                                   "\"%s\" has no kernel called \"%s\"; its kernels cannot be listed: %s",
                                   program->title, name, ndr_last_error());

@@ -195,17 +195,22 @@ ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr
     return status;
 }
 
-ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program **program)
+static ndr_status get_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program **program)
 {
     ndr_hash key;
     ndr_registry *registry;
-    size_t count = 0;
     NDR_TRY(ndr_kernel_read_key(desc, &key));
     NDR_TRY(ndr_registry_get(context, &registry));
     ndr_mutex_lock(&registry->build_lock);
     const ndr_status status = find_or_make_program(context, registry, desc, &key, program);
     ndr_mutex_unlock(&registry->build_lock);
-    NDR_TRY(status);
+    return status;
+}
+
+ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program **program)
+{
+    size_t count = 0;
+    NDR_TRY(get_program(context, desc, program));
     const cl_int error = ndr_cl.clGetProgramInfo((*program)->cl, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
     NDR_REQUIRE_AS(NDR_NOT_FOUND, error != CL_INVALID_PROGRAM_EXECUTABLE && (error != CL_SUCCESS || count > 0),
                    "\"%s\" has no kernel", (*program)->title);
@@ -213,9 +218,102 @@ ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *d
     return NDR_OK;
 }
 
+/* ---- getting all ---- */
+
+ndr_status ndr_kernel_get_all(ndr_context *context, const ndr_kernel_desc *desc, size_t capacity, ndr_kernel **kernels,
+                              size_t *count)
+{
+    NDR_REQUIRE_SET(context, desc, count);
+    NDR_REQUIRE(kernels || capacity == 0,
+                "ndr_kernel_get_all: kernels is NULL, but capacity is %zu; pass memory for that many, or 0", capacity);
+    ndr_kernel_desc one = *desc;
+    ndr_program *program;
+    char *names;
+    size_t found = 0;
+    ndr_status status = NDR_OK;
+    one.name = "*";
+    NDR_TRY(get_program(context, &one, &program));
+    NDR_TRY(ndr_build_read_names(program->cl, &names));
+    for (char *rest = names; status == NDR_OK && (one.name = strtok_r(rest, ";", &rest));) {
+        if (ndr_probe_is_kernel(one.name)) continue;
+        if (found < capacity) status = ndr_kernel_get(context, &one, &kernels[found]);
+        ++found;
+    }
+    free(names);
+    if (status == NDR_OK) *count = found;
+    return status;
+}
+
+/* ---- describing ---- */
+
+static ndr_kernel_form form_of(const ndr_kernel *kernel)
+{
+    static const ndr_kernel_form forms[] = { [NDR_FORM_PLAIN] = NDR_KERNEL_PLAIN,
+                                             [NDR_FORM_RANGE] = NDR_KERNEL_RANGE,
+                                             [NDR_FORM_ND_RANGE] = NDR_KERNEL_ND_RANGE,
+                                             [NDR_FORM_REDUCTION] = NDR_KERNEL_REDUCTION };
+    return forms[kernel->form];
+}
+
 ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info)
 {
     NDR_REQUIRE_SET(kernel, info);
     *info = kernel->info;
+    info->name = kernel->name;
+    info->form = form_of(kernel);
+    info->range_dims = kernel->dims;
+    return NDR_OK;
+}
+
+static ndr_parameter_kind kind_of_opaque(const char *type_name)
+{
+    return strstr(type_name, "image")     ? NDR_PARAMETER_IMAGE
+           : strstr(type_name, "sampler") ? NDR_PARAMETER_SAMPLER
+                                          : NDR_PARAMETER_OTHER;
+}
+
+static ndr_parameter_kind kind_of_parameter(const ndr_param *param)
+{
+    switch (param->kind) {
+    case NDR_PARAM_GLOBAL: return NDR_PARAMETER_GLOBAL;
+    case NDR_PARAM_CONSTANT: return NDR_PARAMETER_CONSTANT;
+    case NDR_PARAM_LOCAL: return NDR_PARAMETER_LOCAL;
+    case NDR_PARAM_NUMBER: return NDR_PARAMETER_NUMBER;
+    case NDR_PARAM_BYTES: return param->type.lanes ? NDR_PARAMETER_VECTOR : NDR_PARAMETER_STRUCT;
+    case NDR_PARAM_OPAQUE: return kind_of_opaque(param->type_name);
+    case NDR_PARAM_REDUCER: return NDR_PARAMETER_REDUCER;
+    default: return NDR_PARAMETER_ANY;
+    }
+}
+
+static ndr_access access_of(const ndr_param *param)
+{
+    if (param->kind == NDR_PARAM_OPAQUE) return param->access;
+    return param->is_const || param->kind == NDR_PARAM_CONSTANT ? NDR_ACCESS_READ : NDR_ACCESS_READ_WRITE;
+}
+
+const char *ndr_param_shown_type(const ndr_param *param)
+{
+    static const char hidden[] = "ndr_reducer_";
+    const char *found = param->kind == NDR_PARAM_REDUCER ? strstr(param->type_name, hidden) : NULL;
+    return found ? found + strlen(hidden) : param->type_name;
+}
+
+ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter)
+{
+    NDR_REQUIRE_SET(kernel, parameter);
+    NDR_REQUIRE(index < kernel->info.arg_count,
+                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu, counted "
+                "from 0",
+                kernel->name, kernel->info.arg_count, index);
+    const ndr_param *param = &kernel->params[index];
+    *parameter = (ndr_parameter_info){ .name = param->name,
+                                       .type_name = ndr_param_shown_type(param),
+                                       .kind = kind_of_parameter(param),
+                                       .dtype = param->type.lanes ? param->type.dtype : NDR_DTYPE_NONE,
+                                       .lanes = param->type.lanes,
+                                       .access = access_of(param),
+                                       .size_bytes = param->size_bytes,
+                                       .op = ndr_reducer_op(param) };
     return NDR_OK;
 }

@@ -78,6 +78,9 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 void ndr_kernel_free(ndr_kernel *kernel);
 void ndr_kernel_free_params(ndr_kernel *kernel); /* only these */
 
+/* Pure: the type of a parameter as users see it. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
+const char *ndr_param_shown_type(const ndr_param *param);
+
 /* Create one more of OpenCL's kernels, with arguments of its own. */
 ndr_status ndr_kernel_clone(const ndr_kernel *kernel, cl_kernel *clone);
 

@@ -78,6 +78,8 @@ static ndr_status fail_to_ask(void)
     return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to ask for a program's types");
 }
 
+bool ndr_probe_is_kernel(const char *name) { return strncmp(name, "ndr_probe_", strlen("ndr_probe_")) == 0; }
+
 void ndr_probe_forget(ndr_program *program)
 {
     for (ndr_type *type = program->types, *next; type; type = next) {

@@ -76,6 +76,9 @@ ndr_status ndr_build_get_log(cl_program program, cl_device_id device, char **log
 /* The source text of a program without the probes, from the driver; free() it. */
 ndr_status ndr_build_get_text(const ndr_program *program, char **text);
 
+/* The names of a program's kernels with semicolons between them, those of probes included; free() them. */
+ndr_status ndr_build_read_names(cl_program program, char **names);
+
 /* Create a kernel of a program. The sentence of NDR_NOT_FOUND lists its kernels. */
 ndr_status ndr_build_take_kernel(const ndr_program *program, const char *name, cl_kernel *kernel);
 
@@ -96,6 +99,7 @@ ndr_status ndr_probe_link(ndr_program *parts, size_t count, ndr_text *options, n
 ndr_status ndr_probe_param(ndr_program *program, ndr_param *param);
 
 void ndr_probe_forget(ndr_program *program); /* its types */
+bool ndr_probe_is_kernel(const char *name);  /* pure: a kernel of probes, which users do not see */
 
 /* ---- binary.c ---- */
 

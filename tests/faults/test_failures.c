@@ -576,6 +576,30 @@ static ndr_status ask_kernel(void)
     return ndr_kernel_get_info(w.kernel, &info);
 }
 
+static ndr_status get_all(void)
+{
+    enum { MOST = 64 };
+    ndr_kernel *kernels[MOST] = { NULL };
+    size_t count = 0;
+    const ndr_kernel_desc desc = { .source = source, .include_dirs = include_dirs };
+    const ndr_status status = ndr_kernel_get_all(here(), &desc, MOST, kernels, &count);
+    if (status == NDR_OK) assert_true(count > 1 && count <= MOST && kernels[count - 1]);
+    else assert_int_equal(count, 0);
+    return status;
+}
+
+static ndr_status ask_parameter(void)
+{
+    ndr_parameter_info parameter;
+    return ndr_kernel_get_parameter(w.kernel, 0, &parameter);
+}
+
+static ndr_status ask_binary(void)
+{
+    size_t length;
+    return ndr_kernel_get_binary(w.kernel, 0, NULL, &length);
+}
+
 static ndr_status ask_log(void)
 {
     char log[64];
@@ -835,6 +859,8 @@ static const scene building = { "building",
 static const scene linking = { "linking",
                                { wrap_device, create_queue, create_x, get_linked, launch_put, read_x, expect_3,
                                  get_from_binary, get_from_spirv } };
+
+static const scene describing = { "describing", { get_put, get_all, ask_parameter, ask_binary } };
 
 static const scene wrong_builds = { "wrong builds", { wrap_device, get_missing, get_wrong, get_wrong } };
 
@@ -1140,6 +1166,7 @@ static void test_failures__of_building(void **state)
     try_scene(&building);
     try_scene(&sub_groups);
     try_scene(&wrong_builds);
+    try_scene(&describing);
     try_scene(&checking);
 }
 

@@ -63,7 +63,7 @@ int fail_with(const char *format, ...)
 
 int print_json(json_t *data)
 {
-    const int status = json_dumpf(data, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    const int status = json_dumpf(data, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(data);
     putchar('\n');
     return status == 0 && fflush(stdout) == 0 ? DONE : fail_with("the result cannot be written to stdout");

@@ -3,13 +3,17 @@
 
 #include <string.h>
 
+extern const command build_command;
 extern const command cache_command;
 extern const command devices_command;
 extern const command doctor_command;
+extern const command run_command;
 
 static const command *const commands[] = {
     &devices_command,
     &doctor_command,
+    &build_command,
+    &run_command,
     &cache_command,
 };
 
