@@ -107,7 +107,7 @@ static void stop(ndr_timeline *timeline, const char *why)
 
 static void write_bytes(ndr_timeline *timeline, const char *bytes, size_t count)
 {
-    if (timeline->is_full) return;
+    if (timeline->is_full || timeline->process != ndr_process_id()) return;
     const int error = ndr_file_append(timeline->file, timeline->size_bytes, bytes, count);
     if (error) stop(timeline, ndr_errno_print(error).chars);
     else timeline->size_bytes += count;
@@ -148,7 +148,7 @@ void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record)
 
 int ndr_timeline_open(ndr_timeline *timeline, const char *path)
 {
-    *timeline = (ndr_timeline){ .file = -1 };
+    *timeline = (ndr_timeline){ .file = -1, .process = ndr_process_id() };
     const int error = open_file(path, ndr_hash_bytes(path, strlen(path)), timeline);
     if (!error && timeline->size_bytes == 0) write_bytes(timeline, opening, strlen(opening));
     return error;

@@ -46,7 +46,7 @@ struct ndr_trace {
     ndr_traced_context *contexts;
     ndr_traced_region *regions;
     unsigned context_count, contexts_left, queue_count, threads;
-    uint64_t failed, untimed;
+    uint64_t commands, failed, untimed; /* commands: all, so that the slices of one have its number */
 };
 
 /* The name of a context in the file, by its number; 0: of the host. */
