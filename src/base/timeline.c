@@ -95,6 +95,7 @@ static int open_file(const char *path, ndr_hash hash, ndr_timeline *made)
     const bool is_latest = latest.size_bytes && ndr_hash_equal(hash, latest.path) && ndr_file_get_info(path, &info) == 0
                            && info.size_bytes == (int64_t)(latest.size_bytes + strlen(closing));
     made->size_bytes = is_latest ? latest.size_bytes : 0;
+    made->is_continued = is_latest;
     made->path = hash;
     return is_latest ? ndr_file_open_at(path, made->size_bytes, &made->file) : ndr_file_open_new(path, &made->file);
 }

@@ -31,10 +31,10 @@ struct ndr_traced_pending {
 };
 typedef ndr_traced_pending pending;
 
-/* What this thread has in the trace of that serial. */
+/* This thread: its row in the files of the process, and what it has in the trace of that serial. */
 static _Thread_local struct {
+    unsigned row; /* from 1; 0: none yet */
     uint64_t serial;
-    unsigned row;
     region *innermost;
 } here;
 
@@ -70,7 +70,7 @@ static void begin_slice(const ndr_trace *trace, ndr_json *json, unsigned group, 
     add_field(json, "{\"ph\":\"X\",\"pid\":", group);
     add_field(json, ",\"tid\":", row);
     ndr_json_add(json, ",\"ts\":");
-    ndr_json_add_us(json, start_ns - trace->start_ns);
+    ndr_json_add_us(json, start_ns - trace->origin_ns);
     ndr_json_add(json, ",\"dur\":");
     ndr_json_add_us(json, end_ns - start_ns);
     ndr_json_add(json, ",\"cat\":\"");
@@ -90,10 +90,11 @@ static void end_slice(ndr_trace *trace, ndr_json *json)
 static unsigned enter_thread(ndr_trace *trace)
 {
     if (here.serial == trace->serial) return here.row;
+    static unsigned threads;
     char name[32];
     here.serial = trace->serial;
     here.innermost = NULL;
-    here.row = ++trace->threads;
+    if (here.row == 0) here.row = ++threads;
     snprintf(name, sizeof name, "thread %u", here.row);
     write_name(trace, "thread_name", HOST_ROWS, here.row, name);
     return here.row;

@@ -184,6 +184,21 @@ static ndr_status open_timeline(const char *call, const char *file, ndr_timeline
     return NDR_OK;
 }
 
+/* Where the latest trace ended. The next one goes on from there if it continues the file. */
+static struct {
+    int64_t origin_ns;
+    uint64_t commands;
+    unsigned contexts, queues;
+} latest;
+
+static void go_on(ndr_trace *trace)
+{
+    trace->origin_ns = latest.origin_ns;
+    trace->commands = latest.commands;
+    trace->context_count = latest.contexts;
+    trace->queue_count = latest.queues;
+}
+
 /* With the lock held. */
 static ndr_status start(const char *call, const ndr_trace_desc *desc)
 {
@@ -198,7 +213,8 @@ static ndr_status start(const char *call, const ndr_trace_desc *desc)
     made->serial = ++serial;
     made->desc = *desc;
     atomic_store(&owner, ndr_process_id());
-    made->start_ns = made->flushed_ns = ndr_clock_ns();
+    made->start_ns = made->origin_ns = made->flushed_ns = ndr_clock_ns();
+    if (made->timeline.is_continued) go_on(made);
     char name[48];
     snprintf(name, sizeof name, "host, process %lu", ndr_process_id());
     ndr_record_name(made, 0, name);
@@ -282,6 +298,10 @@ static void end(ndr_text *table)
 {
     ndr_trace *const gone = running;
     ndr_record_finish(gone, table);
+    latest.origin_ns = gone->origin_ns;
+    latest.commands = gone->commands;
+    latest.contexts = gone->context_count;
+    latest.queues = gone->queue_count;
     ndr_record_free(gone);
     for (ndr_traced_context *c = gone->contexts, *next; c; c = next) next = c->next, free(c);
     free(gone);

@@ -480,6 +480,10 @@ static void test_trace__is_started_by_the_environment(void **state)
         snprintf(path, sizeof path, "process-%ld.json", (long)getpid());
         read_slices(path, "");
         assert_int_equal(count_slices("order", "marker"), round);
+        const slice *last = &slices[slice_count - 1];
+        assert_int_equal(last->group, 1 + round); /* a context of its own, */
+        assert_int_equal(last->command, round);   /* numbers that go on, and the same clock */
+        for (const slice *s = slices; s < last; ++s) assert_true(s->group == 1 || s->start_us < last->start_us);
     }
     assert_int_equal(remove(path), 0);
     traced = NULL;
