@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const int64_t REFRESH_NS = 1000000000; /* how often the clocks are compared */
-static const int64_t FLUSH_NS = 1000000;      /* how often records are written, for processes that are killed */
+static const int64_t FLUSH_NS = 1000000;      /* how often records are written, besides at waits */
 
 atomic_bool ndr_trace_is_on; /* `running` is set */
 
@@ -23,11 +23,15 @@ static bool is_own(void) { return atomic_load(&owner) == ndr_process_id(); }
 
 /* ---- commands and calls ---- */
 
-static void flush_if_due(ndr_trace *trace, int64_t now_ns)
+static void flush(ndr_trace *trace, int64_t now_ns)
 {
-    if (now_ns - trace->flushed_ns < FLUSH_NS) return;
     trace->flushed_ns = now_ns;
     ndr_timeline_flush(&trace->timeline);
+}
+
+static void flush_if_due(ndr_trace *trace, int64_t now_ns)
+{
+    if (now_ns - trace->flushed_ns > FLUSH_NS) flush(trace, now_ns);
 }
 
 void ndr_trace_begin(const char *label, uint64_t bytes, uint64_t flops)
@@ -97,7 +101,7 @@ void ndr_trace_wait(ndr_context *context, cl_command_queue cl, int64_t start_ns,
     for (ndr_traced_queue *queue = context->traced->queues; queue; queue = queue->next)
         if (!cl || queue->cl == cl) ndr_record_collect(queue);
     const bool is_due = start_ns - context->traced->mapped_ns > REFRESH_NS;
-    flush_if_due(trace, ndr_clock_ns());
+    flush(trace, ndr_clock_ns()); /* the process may be killed, or never call again */
     ndr_mutex_unlock(&lock);
     if (is_due) map_clock(context);
 }
