@@ -4,9 +4,11 @@
 #include <string.h>
 
 extern const command devices_command;
+extern const command trace_command;
 
 static const command *const commands[] = {
     &devices_command,
+    &trace_command,
 };
 
 enum { COUNT = sizeof commands / sizeof commands[0] };
