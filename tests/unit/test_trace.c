@@ -726,6 +726,8 @@ static void test_trace__is_written_before_earlier_handlers_of_exit(void **state)
 static void test_trace__goes_on_in_earlier_handlers_of_exit(void **state)
 {
     (void)state;
+    skip_without(strcmp(device.platform, "Oclgrind") != 0,
+                 "Oclgrind crashes if it is called by a handler of exit() that is older than it");
     set_env("NDR_TRACE", "table,handler.json");
     run_itself("leave to a handler", "handler.txt");
     restore_env();
