@@ -12,8 +12,10 @@ PIPE_IN, PIPE_OUT = 3, 4  # where --remote-debugging-pipe reads and writes
 
 
 class Browser:
+    """Ends with its `with` block. If this process dies first, its pipes close, and the browser ends, too."""
+
     def __init__(self, folder, *options):
-        away = lambda file: fcntl.fcntl(file, fcntl.F_DUPFD, 20)
+        away = lambda file: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 20)
         (read_in, self.to), (self.come, write_out) = map(away, os.pipe()), map(away, os.pipe())
 
         def connect():
@@ -48,7 +50,10 @@ class Browser:
         target = self.call("Target.createTarget", url=url)["targetId"]
         return Page(self, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
 
