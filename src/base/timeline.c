@@ -95,6 +95,7 @@ static int open_file(const char *path, ndr_hash hash, ndr_timeline *made)
     const bool is_latest = latest.size_bytes && ndr_hash_equal(hash, latest.path) && ndr_file_get_info(path, &info) == 0
                            && info.size_bytes == (int64_t)(latest.size_bytes + strlen(closing));
     made->size_bytes = is_latest ? latest.size_bytes : 0;
+    made->is_continued = is_latest;
     made->path = hash;
     return is_latest ? ndr_file_open_at(path, made->size_bytes, &made->file) : ndr_file_open_new(path, &made->file);
 }
@@ -107,7 +108,7 @@ static void stop(ndr_timeline *timeline, const char *why)
 
 static void write_bytes(ndr_timeline *timeline, const char *bytes, size_t count)
 {
-    if (timeline->is_full) return;
+    if (timeline->is_full || timeline->process != ndr_process_id()) return;
     const int error = ndr_file_append(timeline->file, timeline->size_bytes, bytes, count);
     if (error) stop(timeline, ndr_errno_print(error).chars);
     else timeline->size_bytes += count;
@@ -148,7 +149,7 @@ void ndr_timeline_add(ndr_timeline *timeline, const ndr_json *record)
 
 int ndr_timeline_open(ndr_timeline *timeline, const char *path)
 {
-    *timeline = (ndr_timeline){ .file = -1 };
+    *timeline = (ndr_timeline){ .file = -1, .process = ndr_process_id() };
     const int error = open_file(path, ndr_hash_bytes(path, strlen(path)), timeline);
     if (!error && timeline->size_bytes == 0) write_bytes(timeline, opening, strlen(opening));
     return error;

@@ -24,8 +24,10 @@ void ndr_json_add_text(ndr_json *json, const char *text);
 /* The file of a trace. */
 typedef struct ndr_timeline {
     int file;
+    unsigned long process; /* that opened it; in others, made by fork(), nothing is written */
     ndr_hash path;
     uint64_t size_bytes, lost; /* written; records that are not in the file */
+    bool is_continued;         /* the file has records of an earlier trace */
     bool is_full;              /* nothing more is written, and the log has the reason */
     size_t used;
     char page[4096]; /* `used` bytes wait to be written */

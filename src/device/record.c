@@ -27,14 +27,14 @@ struct ndr_traced_pending {
     cl_event event;
     ndr_tally *what;
     region *in;
-    uint64_t bytes;
+    uint64_t bytes, number; /* from 1 */
 };
 typedef ndr_traced_pending pending;
 
-/* What this thread has in the trace of that serial. */
+/* This thread: its row in the files of the process, and what it has in the trace of that serial. */
 static _Thread_local struct {
+    unsigned row; /* from 1; 0: none yet */
     uint64_t serial;
-    unsigned row;
     region *innermost;
 } here;
 
@@ -70,7 +70,7 @@ static void begin_slice(const ndr_trace *trace, ndr_json *json, unsigned group, 
     add_field(json, "{\"ph\":\"X\",\"pid\":", group);
     add_field(json, ",\"tid\":", row);
     ndr_json_add(json, ",\"ts\":");
-    ndr_json_add_us(json, start_ns - trace->start_ns);
+    ndr_json_add_us(json, start_ns - trace->origin_ns);
     ndr_json_add(json, ",\"dur\":");
     ndr_json_add_us(json, end_ns - start_ns);
     ndr_json_add(json, ",\"cat\":\"");
@@ -90,10 +90,11 @@ static void end_slice(ndr_trace *trace, ndr_json *json)
 static unsigned enter_thread(ndr_trace *trace)
 {
     if (here.serial == trace->serial) return here.row;
+    static unsigned threads;
     char name[32];
     here.serial = trace->serial;
     here.innermost = NULL;
-    here.row = ++trace->threads;
+    if (here.row == 0) here.row = ++threads;
     snprintf(name, sizeof name, "thread %u", here.row);
     write_name(trace, "thread_name", HOST_ROWS, here.row, name);
     return here.row;
@@ -131,8 +132,9 @@ static void write_command(ndr_traced_queue *queue, const pending *p, cl_ulong st
     const int64_t end_ns = start_ns + (int64_t)(ended - started);
     const unsigned row = take_lane(queue, start_ns, end_ns);
     begin_slice(context->trace, &json, rows_of(context), row, start_ns, end_ns, p->what->category, p->what->name);
-    if (p->bytes) add_field(&json, "\"bytes\":", p->bytes);
-    if (p->in) ndr_json_add(&json, p->bytes ? ",\"in\":" : "\"in\":");
+    add_field(&json, "\"command\":", p->number);
+    if (p->bytes) add_field(&json, ",\"bytes\":", p->bytes);
+    if (p->in) ndr_json_add(&json, ",\"in\":");
     if (p->in) ndr_json_add_text(&json, p->in->what->name);
     end_slice(context->trace, &json);
 }
@@ -262,21 +264,29 @@ static bool has_waited(const ndr_traced_command *command, cl_event event)
     return command->dims == 0 && ndr_cl_event_code(event, CL_COMPLETE) <= CL_COMPLETE;
 }
 
+/* In libndr's order. */
+static void add_sizes(ndr_json *json, const char *key, unsigned dims, const size_t *sizes)
+{
+    for (unsigned d = dims; d-- > 0; key = ",") add_field(json, key, sizes[d]);
+    ndr_json_add(json, "]");
+}
+
 static void write_call(ndr_trace *trace, const ndr_traced_command *command)
 {
     ndr_json json;
     if (!trace->desc.file) return;
     begin_call(trace, &json, command->start_ns, "enqueue", command->name);
-    if (command->bytes) add_field(&json, "\"bytes\":", command->bytes);
-    for (unsigned d = command->dims; d-- > 0;)
-        add_field(&json, d + 1 == command->dims ? "\"global\":[" : ",", command->global[d]);
-    if (command->dims) ndr_json_add(&json, "]");
+    add_field(&json, "\"command\":", trace->commands);
+    if (command->bytes) add_field(&json, ",\"bytes\":", command->bytes);
+    if (command->dims) add_sizes(&json, ",\"global\":[", command->dims, command->global);
+    if (command->dims && command->local) add_sizes(&json, ",\"local\":[", command->dims, command->local);
     end_slice(trace, &json);
 }
 
 bool ndr_record_command(ndr_traced_queue *queue, const ndr_traced_command *command, cl_event event)
 {
     ndr_trace *const trace = queue->context->trace;
+    ++trace->commands;
     write_call(trace, command);
     ndr_tally *what = ndr_tally_get(&trace->tallies, command->category, command->name);
     enter_thread(trace);
@@ -286,7 +296,7 @@ bool ndr_record_command(ndr_traced_queue *queue, const ndr_traced_command *comma
     }
     region *in = here.innermost;
     if (in) in->has_commands = true, ++in->left;
-    queue->pending[queue->count++] = (pending){ event, what, in, command->bytes };
+    queue->pending[queue->count++] = (pending){ event, what, in, command->bytes, trace->commands };
     if (++queue->since >= BATCH || has_waited(command, event)) ndr_record_collect(queue);
     return true;
 }

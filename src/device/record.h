@@ -41,12 +41,13 @@ struct ndr_trace {
     uint64_t serial;     /* from 1 */
     ndr_trace_desc desc; /* `file` tells only whether there is one */
     int64_t start_ns, flushed_ns;
+    int64_t origin_ns; /* time 0 of the file: the start of the first trace in it */
     ndr_timeline timeline;
     ndr_tally *tallies;
     ndr_traced_context *contexts;
     ndr_traced_region *regions;
-    unsigned context_count, contexts_left, queue_count, threads;
-    uint64_t failed, untimed;
+    unsigned context_count, contexts_left, queue_count;
+    uint64_t commands, failed, untimed; /* commands: all, so that the slices of one have its number */
 };
 
 /* The name of a context in the file, by its number; 0: of the host. */

@@ -112,7 +112,8 @@ ndr_status ndr_submit_kernel(ndr_submission *s, cl_kernel kernel, const char *na
                              const size_t *global, const size_t *local)
 {
     enqueueing e;
-    begin(&e, s, (ndr_traced_command){ .category = "kernel", .name = name, .dims = dims, .global = global });
+    begin(&e, s,
+          (ndr_traced_command){ .category = "kernel", .name = name, .dims = dims, .global = global, .local = local });
     return end(&e, s, "clEnqueueNDRangeKernel",
                ndr_cl.clEnqueueNDRangeKernel(s->queue, kernel, dims, offset, global, local, s->waits.count, list_of(s),
                                              e.done));

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t REFRESH_NS = 1000000000; /* how often the clocks are compared, and the file is flushed */
+static const int64_t REFRESH_NS = 1000000000; /* how often the clocks are compared */
+static const int64_t FLUSH_NS = 1000000;      /* how often records are written, besides at waits */
 
 atomic_bool ndr_trace_is_on; /* `running` is set */
 
@@ -21,6 +22,17 @@ static atomic_ulong owner; /* the process that started it: not one that was fork
 static bool is_own(void) { return atomic_load(&owner) == ndr_process_id(); }
 
 /* ---- commands and calls ---- */
+
+static void flush(ndr_trace *trace, int64_t now_ns)
+{
+    trace->flushed_ns = now_ns;
+    ndr_timeline_flush(&trace->timeline);
+}
+
+static void flush_if_due(ndr_trace *trace, int64_t now_ns)
+{
+    if (now_ns - trace->flushed_ns > FLUSH_NS) flush(trace, now_ns);
+}
 
 void ndr_trace_begin(const char *label, uint64_t bytes, uint64_t flops)
 {
@@ -51,6 +63,7 @@ void ndr_trace_command(cl_command_queue cl, const ndr_traced_command *command, c
     ndr_mutex_lock(&lock);
     ndr_traced_queue *queue = find_queue(cl);
     const bool is_kept = queue && ndr_record_command(queue, command, event);
+    if (queue) flush_if_due(running, command->start_ns);
     ndr_mutex_unlock(&lock);
     if (!is_kept && event) ndr_cl.clReleaseEvent(event);
 }
@@ -61,6 +74,7 @@ void ndr_trace_call(const ndr_context *context, int64_t start_ns, const char *ca
     if (!context->traced) return;
     ndr_mutex_lock(&lock);
     ndr_record_call(context->traced->trace, start_ns, category, name, key, value);
+    flush_if_due(context->traced->trace, ndr_clock_ns());
     ndr_mutex_unlock(&lock);
 }
 
@@ -87,10 +101,7 @@ void ndr_trace_wait(ndr_context *context, cl_command_queue cl, int64_t start_ns,
     for (ndr_traced_queue *queue = context->traced->queues; queue; queue = queue->next)
         if (!cl || queue->cl == cl) ndr_record_collect(queue);
     const bool is_due = start_ns - context->traced->mapped_ns > REFRESH_NS;
-    if (start_ns - trace->flushed_ns > REFRESH_NS) {
-        trace->flushed_ns = start_ns;
-        ndr_timeline_flush(&trace->timeline);
-    }
+    flush(trace, ndr_clock_ns()); /* the process may be killed, or never call again */
     ndr_mutex_unlock(&lock);
     if (is_due) map_clock(context);
 }
@@ -127,6 +138,29 @@ void ndr_trace_remove_queue(const ndr_context *context, cl_command_queue cl)
     ndr_mutex_unlock(&lock);
 }
 
+/* ---- exit() ---- */
+
+/* Another thread may hold the lock for ever, in a driver that has shut down. */
+static bool lock_soon(void)
+{
+    enum { TRIES = 100, PAUSE_NS = 1000000 };
+    for (int i = 0; i < TRIES; ++i) {
+        if (ndr_mutex_try_lock(&lock)) return true;
+        ndr_thread_sleep_ns(PAUSE_NS);
+    }
+    return false;
+}
+
+/* A driver that shuts down while commands run may crash the process. exit() calls handlers before the destructors of
+ * libraries, the latest first, so one that is registered when the driver is open comes before that. The trace does not
+ * end here, because later handlers may destroy the contexts. */
+static void flush_at_exit(void)
+{
+    if (!ndr_is_traced() || !is_own() || !lock_soon()) return;
+    if (running) ndr_timeline_flush(&running->timeline);
+    ndr_mutex_unlock(&lock);
+}
+
 /* ---- the start ---- */
 
 /* "%p" becomes the number of the process. */
@@ -154,6 +188,21 @@ static ndr_status open_timeline(const char *call, const char *file, ndr_timeline
     return NDR_OK;
 }
 
+/* Where the latest trace ended. The next one goes on from there if it continues the file. */
+static struct {
+    int64_t origin_ns;
+    uint64_t commands;
+    unsigned contexts, queues;
+} latest;
+
+static void go_on(ndr_trace *trace)
+{
+    trace->origin_ns = latest.origin_ns;
+    trace->commands = latest.commands;
+    trace->context_count = latest.contexts;
+    trace->queue_count = latest.queues;
+}
+
 /* With the lock held. */
 static ndr_status start(const char *call, const ndr_trace_desc *desc)
 {
@@ -168,7 +217,8 @@ static ndr_status start(const char *call, const ndr_trace_desc *desc)
     made->serial = ++serial;
     made->desc = *desc;
     atomic_store(&owner, ndr_process_id());
-    made->start_ns = made->flushed_ns = ndr_clock_ns();
+    made->start_ns = made->origin_ns = made->flushed_ns = ndr_clock_ns();
+    if (made->timeline.is_continued) go_on(made);
     char name[48];
     snprintf(name, sizeof name, "host, process %lu", ndr_process_id());
     ndr_record_name(made, 0, name);
@@ -219,8 +269,10 @@ static ndr_status start_as(const char *words)
 /* With the lock held. `context->traced` stays NULL if there is no trace. */
 static ndr_status add_context(ndr_context *context, const char *words)
 {
+    static bool is_registered;
     if (!running) NDR_TRY(start_as(words));
     if (!running || !is_own()) return NDR_OK;
+    if (!is_registered) is_registered = atexit(flush_at_exit) == 0;
     ndr_traced_context *made = calloc(1, sizeof *made);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, made, "no memory to trace a context");
     made->trace = running;
@@ -250,6 +302,10 @@ static void end(ndr_text *table)
 {
     ndr_trace *const gone = running;
     ndr_record_finish(gone, table);
+    latest.origin_ns = gone->origin_ns;
+    latest.commands = gone->commands;
+    latest.contexts = gone->context_count;
+    latest.queues = gone->queue_count;
     ndr_record_free(gone);
     for (ndr_traced_context *c = gone->contexts, *next; c; c = next) next = c->next, free(c);
     free(gone);
@@ -295,17 +351,6 @@ void ndr_trace_remove_context(ndr_context *context)
 }
 
 /* ---- a process that ends first ---- */
-
-/* Another thread may hold the lock for ever, in a driver that has shut down. */
-static bool lock_soon(void)
-{
-    enum { TRIES = 100, PAUSE_NS = 1000000 };
-    for (int i = 0; i < TRIES; ++i) {
-        if (ndr_mutex_try_lock(&lock)) return true;
-        ndr_thread_sleep_ns(PAUSE_NS);
-    }
-    return false;
-}
 
 /* With the lock held. */
 static void write_unfinished(ndr_text *text)

@@ -37,7 +37,7 @@ typedef struct ndr_traced_command {
     const char *category, *name; /* "kernel" and its name; "transfer" or "order" and its kind */
     size_t bytes;
     unsigned dims; /* of a kernel; 0: another command */
-    const size_t *global;
+    const size_t *global, *local; /* in OpenCL's order; `local` NULL: the driver chose */
     int64_t start_ns; /* of the call */
 } ndr_traced_command;
 

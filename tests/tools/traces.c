@@ -50,6 +50,14 @@ static double number_of(const char *record, const char *key)
     return json_field(record, key, text, sizeof text) ? strtod(text, NULL) : 0;
 }
 
+static void read_sizes(const char *record, const char *key, char *sizes, size_t size)
+{
+    const char *at = strstr(record, key), *end = strchr(record, '\n');
+    if (!at || (end && at > end)) return;
+    at += strlen(key);
+    snprintf(sizes, size, "%.*s", (int)strcspn(at, "]"), at);
+}
+
 static void read_slice(const char *record)
 {
     slice *s = &slices[slice_count++];
@@ -57,12 +65,15 @@ static void read_slice(const char *record)
                   .row = (unsigned long)number_of(record, "tid"),
                   .bytes = (unsigned long)number_of(record, "bytes"),
                   .flops = (unsigned long)number_of(record, "flops"),
+                  .command = (unsigned long)number_of(record, "command"),
                   .start_us = number_of(record, "ts"),
                   .time_us = number_of(record, "dur") };
     assert_true(json_field(record, "name", s->name, sizeof s->name));
     assert_true(json_field(record, "cat", s->category, sizeof s->category));
     (void)json_field(record, "in", s->in, sizeof s->in);
     (void)json_field(record, "result", s->result, sizeof s->result);
+    read_sizes(record, "\"global\":[", s->global, sizeof s->global);
+    read_sizes(record, "\"local\":[", s->local, sizeof s->local);
     assert_true(s->start_us >= 0 && s->time_us >= 0);
 }
 

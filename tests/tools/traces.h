@@ -19,7 +19,8 @@ void keep_table(const char *text, void *user); /* the callback; `user` is &trace
 /* A slice of a file; texts are "" and numbers 0 where it has none. */
 typedef struct slice {
     char name[64], category[16], in[64], result[64];
-    unsigned long group, row, bytes, flops;
+    char global[32], local[32]; /* "2,3" */
+    unsigned long group, row, bytes, flops, command;
     double start_us, time_us;
 } slice;
 

@@ -110,6 +110,33 @@ static void test_trace__maps_the_devices_times_to_the_hosts(void **state)
     assert_true(end_us > 0);
 }
 
+static void test_trace__numbers_commands(void **state)
+{
+    (void)state;
+    open_traced("numbers.json");
+    ndr_kernel *plane;
+    ndr_buffer *x;
+    static const char source[] = "kernel void plane(global int *x) { x[get_global_id(0)] = (int)get_global_id(1); }";
+    assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "plane", .source = source }, &plane));
+    assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
+    assert_ok(ndr_launch(line, plane, ndr_nd_range_2d(2, 32, 1, 8), x));
+    assert_ok(ndr_launch(line, add_one(), ndr_range_1d(ITEMS), x));
+    ndr_buffer_destroy(x);
+    close_traced();
+    read_slices("numbers.json", "");
+    size_t commands = 0;
+    for (const slice *s = slices; s < slices + slice_count; ++s) {
+        if (strcmp(s->category, "kernel") != 0 && strcmp(s->category, "transfer") != 0) continue;
+        assert_int_equal(s->command, find_slice("enqueue", s->name)->command);
+        assert_in_range(s->command, 1, slice_count);
+        ++commands;
+    }
+    assert_true(commands >= 2);
+    assert_string_equal(find_slice("enqueue", "plane")->global, "2,32");
+    assert_string_equal(find_slice("enqueue", "plane")->local, "1,8");
+    assert_string_equal(find_slice("enqueue", "add_one")->global, "64");
+}
+
 /* In one row nothing overlaps, except in the eighth, which takes the rest; times are printed in ns. */
 static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
 {
@@ -453,6 +480,10 @@ static void test_trace__is_started_by_the_environment(void **state)
         snprintf(path, sizeof path, "process-%ld.json", (long)getpid());
         read_slices(path, "");
         assert_int_equal(count_slices("order", "marker"), round);
+        const slice *last = &slices[slice_count - 1];
+        assert_int_equal(last->group, 1 + round); /* a context of its own, */
+        assert_int_equal(last->command, round);   /* numbers that go on, and the same clock */
+        for (const slice *s = slices; s < last; ++s) assert_true(s->group == 1 || s->start_us < last->start_us);
     }
     assert_int_equal(remove(path), 0);
     traced = NULL;
@@ -600,6 +631,47 @@ static int leave_a_callback(void)
 /* A trace without a context. */
 static int leave_nothing(void) { return ndr_trace_start(&(ndr_trace_desc){ .file = "nothing.json" }); }
 
+/* An earlier handler of exit() takes the driver's part, and ends the process without destructors. */
+static void end_at_once(void) { _exit(0); }
+
+static int leave_and_crash(void)
+{
+    if (atexit(end_at_once) != 0) return 1;
+    (void)leave();
+    ndr_trace_begin("last", 0, 0);
+    ndr_trace_end();
+    return 0;
+}
+
+/* An earlier handler destroys the context. */
+static int leave_to_a_handler(void) { return atexit(close_traced) || leave(); }
+
+/* Ends as a process that is killed, without handlers, with records that fill no page. */
+static int leave_at_once(void)
+{
+    ndr_event *mark;
+    assert_ok(ndr_context_create_with(&unchecked, &traced));
+    assert_ok(ndr_queue_create(traced, NULL, &line));
+    assert_ok(ndr_queue_mark(line, &mark));
+    assert_ok(ndr_queue_finish(line));
+    _exit(0);
+}
+
+/* A child made by fork() records regions with what it inherited, and ends by exit(). */
+static int leave_a_child(void)
+{
+    enum { REGIONS = 1000 };
+    (void)leave();
+    const pid_t child = fork();
+    for (int i = 0; i < REGIONS; ++i) {
+        ndr_trace_begin(child ? "of the parent" : "of the child", 0, 0);
+        ndr_trace_end();
+        if (child && i == 0) waitpid(child, NULL, 0);
+    }
+    if (child) close_traced();
+    return 0;
+}
+
 /* Run this program as `what`, and write its stderr to the file `said`. */
 static void run_itself(const char *what, const char *said)
 {
@@ -640,6 +712,43 @@ static void test_trace__has_what_was_read_if_the_process_ends_first(void **state
                                   "0 commands are missing; destroy the contexts and all their objects\n"));
 }
 
+static void test_trace__is_written_before_earlier_handlers_of_exit(void **state)
+{
+    (void)state;
+    set_env("NDR_TRACE", "crashed.json");
+    run_itself("leave and crash", "crashed.txt");
+    restore_env();
+    read_slices("crashed.json", "]");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    assert_int_equal(count_slices("region", "last"), 1);
+}
+
+static void test_trace__goes_on_in_earlier_handlers_of_exit(void **state)
+{
+    (void)state;
+    skip_without(strcmp(device.platform, "Oclgrind") != 0,
+                 "Oclgrind crashes if it is called by a handler of exit() that is older than it");
+    set_env("NDR_TRACE", "table,handler.json");
+    run_itself("leave to a handler", "handler.txt");
+    restore_env();
+    read_slices("handler.json", "");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    read_table("handler.txt");
+    check_row("add_one", LAUNCHES);
+    assert_null(strstr(table, "the process ended"));
+}
+
+static void test_trace__has_records_if_the_process_ends_at_once(void **state)
+{
+    (void)state;
+    set_env("NDR_TRACE", "at_once.json");
+    run_itself("leave at once", "at_once.txt");
+    restore_env();
+    read_slices("at_once.json", "]");
+    assert_int_equal(count_slices("wait", "finish"), 1);
+    assert_int_equal(count_slices("order", "marker"), 1);
+}
+
 static void test_trace__does_not_call_back_when_the_process_ends(void **state)
 {
     (void)state;
@@ -671,6 +780,21 @@ static void test_trace__without_a_context_says_nothing(void **state)
     assert_string_equal(table, "");
 }
 
+static void test_trace__is_not_written_by_a_child_made_by_fork(void **state)
+{
+    (void)state;
+    set_env("NDR_TRACE", "table,child.json");
+    run_itself("leave a child", "child.txt");
+    restore_env();
+    read_slices("child.json", "");
+    assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
+    assert_int_equal(count_slices("region", "of the parent"), 1000);
+    assert_int_equal(count_slices("region", "of the child"), 0);
+    read_table("child.txt");
+    check_row("add_one", LAUNCHES);
+    assert_null(strstr(strstr(table, "libndr trace of ") + 1, "libndr trace of ")); /* one table */
+}
+
 /* What a child made by fork() does with an inherited context changes nothing in its parent's file. */
 static void test_trace__ignores_a_child_made_by_fork(void **state)
 {
@@ -698,12 +822,17 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "mark") == 0) return mark_until_killed();
     if (strcmp(what, "leave") == 0) return leave();
+    if (strcmp(what, "leave and crash") == 0) return leave_and_crash();
+    if (strcmp(what, "leave to a handler") == 0) return leave_to_a_handler();
+    if (strcmp(what, "leave at once") == 0) return leave_at_once();
+    if (strcmp(what, "leave a child") == 0) return leave_a_child();
     if (strcmp(what, "leave a callback") == 0) return leave_a_callback();
     if (strcmp(what, "leave nothing") == 0) return leave_nothing();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace__counts_commands_in_a_table),
         cmocka_unit_test(test_trace__writes_a_timeline),
         cmocka_unit_test(test_trace__maps_the_devices_times_to_the_hosts),
+        cmocka_unit_test(test_trace__numbers_commands),
         cmocka_unit_test(test_trace__shows_a_queue_as_rows_without_overlap),
         cmocka_unit_test(test_trace__numbers_queues_and_contexts),
         cmocka_unit_test(test_trace__tells_the_bytes_of_rectangles),
@@ -721,8 +850,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace__keeps_a_limited_number_of_commands),
         cmocka_unit_test(test_trace__is_valid_after_a_kill),
         cmocka_unit_test(test_trace__has_what_was_read_if_the_process_ends_first),
+        cmocka_unit_test(test_trace__is_written_before_earlier_handlers_of_exit),
+        cmocka_unit_test(test_trace__goes_on_in_earlier_handlers_of_exit),
+        cmocka_unit_test(test_trace__has_records_if_the_process_ends_at_once),
         cmocka_unit_test(test_trace__does_not_call_back_when_the_process_ends),
         cmocka_unit_test(test_trace__without_a_context_says_nothing),
+        cmocka_unit_test(test_trace__is_not_written_by_a_child_made_by_fork),
         cmocka_unit_test(test_trace__ignores_a_child_made_by_fork),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);

@@ -32,11 +32,18 @@ static const struct argp_option common_options[] = {
 
 const struct argp common_argp = { .options = common_options, .parser = parse_common };
 
-void parse(const struct argp *argp, int argc, char **argv, void *input)
+static void parse_with(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
     program = argv[0];
     argp_err_exit_status = USAGE;
-    argp_parse(argp, argc, argv, 0, NULL, input);
+    argp_parse(argp, argc, argv, flags, NULL, input);
+}
+
+void parse(const struct argp *argp, int argc, char **argv, void *input) { parse_with(argp, argc, argv, 0, input); }
+
+void parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+{
+    parse_with(argp, argc, argv, ARGP_IN_ORDER, input);
 }
 
 /* ---- messages ---- */

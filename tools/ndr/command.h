@@ -38,6 +38,9 @@ extern const struct argp common_argp;
 /* Parses the arguments with `argp`, which gets `input`. Ends the program with USAGE if they are wrong. */
 void parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* The same, and `argp` gets the arguments in their places between the options, as a program with options of its own. */
+void parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
+
 /* ---- messages ---- */
 
 /* Prints "ndr NAME: sentence" on stderr; gives FAILED, or NO_DEVICE if `status` says so. */

@@ -8,12 +8,14 @@ extern const command cache_command;
 extern const command devices_command;
 extern const command doctor_command;
 extern const command run_command;
+extern const command trace_command;
 
 static const command *const commands[] = {
     &devices_command,
     &doctor_command,
     &build_command,
     &run_command,
+    &trace_command,
     &cache_command,
 };
 
