@@ -1,0 +1,138 @@
+/* command.c - what the subcommands of `ndr` share: options, messages, results, progress. */
+#include "command.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- options of all subcommands ---- */
+
+static const char *program = "ndr"; /* "ndr NAME" */
+
+enum { OPTION_JSON = 0x100 };
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+    common *c = state->input;
+    switch (key) {
+    case 'd': c->device = arg; return 0;
+    case OPTION_JSON: c->is_json = true; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option common_options[] = {
+    { "device", 'd', "TEXT", 0, "A type (gpu, cpu, accelerator), an index, or part of a name; instead of NDR_DEVICE", 1 },
+    { "json", OPTION_JSON, NULL, 0, "Print JSON", 1 },
+    { 0 },
+};
+
+const struct argp common_argp = { .options = common_options, .parser = parse_common };
+
+void parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    program = argv[0];
+    argp_err_exit_status = USAGE;
+    argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+/* ---- messages ---- */
+
+int fail(ndr_status status)
+{
+    fprintf(stderr, "%s: %s: %s\n", program, ndr_status_name(status), ndr_last_error());
+    const bool has_none = status == NDR_NO_DRIVER || status == NDR_NO_DEVICE || status == NDR_NO_MATCHING_DEVICE;
+    return has_none ? NO_DEVICE : FAILED;
+}
+
+int fail_with(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "%s: ", program);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    return FAILED;
+}
+
+/* ---- results ---- */
+
+int print_json(json_t *data)
+{
+    const int status = json_dumpf(data, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(data);
+    putchar('\n');
+    return status == 0 && fflush(stdout) == 0 ? DONE : fail_with("the result cannot be written to stdout");
+}
+
+static bool has_colour(void)
+{
+    const char *off = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(off && *off) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+const char *style_begin(style s)
+{
+    static const char *const codes[] = { [PLAIN] = "", [BOLD] = "\033[1m", [GOOD] = "\033[32m", [WARNING] = "\033[33m",
+                                         [BAD] = "\033[31m" };
+    return has_colour() ? codes[s] : "";
+}
+
+const char *style_end(void) { return has_colour() ? "\033[0m" : ""; }
+
+const char *with_prefix(char text[32], double value, const char *unit)
+{
+    static const struct {
+        double factor;
+        const char *name;
+    } prefixes[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" },
+                     { 1, "" },     { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" } };
+    const size_t last = sizeof prefixes / sizeof prefixes[0] - 1;
+    size_t i = 0;
+    if (value == 0) i = 4;
+    else while (i < last && value < prefixes[i].factor) ++i;
+    snprintf(text, 32, "%.3g %s%s", value / prefixes[i].factor, prefixes[i].name, unit);
+    return text;
+}
+
+const char *with_binary_prefix(char text[32], uint64_t bytes)
+{
+    static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    double value = (double)bytes;
+    size_t i = 0;
+    for (; value >= 1024 && i < 5; ++i) value /= 1024;
+    snprintf(text, 32, "%.4g %s", value, names[i]);
+    return text;
+}
+
+/* ---- progress ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void show_progress(const char *what, size_t done, size_t count)
+{
+    enum { WIDTH = 30 };
+    static double start;
+    static bool is_shown;
+    if (!isatty(STDERR_FILENO)) return;
+    if (done == 0 || start == 0) start = now();
+    if (done == count) {
+        if (is_shown) fprintf(stderr, "\r\033[K");
+        start = 0, is_shown = false;
+        return;
+    }
+    if (now() - start < 1) return;
+    const int filled = (int)(WIDTH * done / count);
+    fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu %s", filled, "##############################", WIDTH - filled, "", done,
+            count, what);
+    is_shown = true;
+}

@@ -1,0 +1,75 @@
+/* command.h - what the subcommands of `ndr` share.
+ *
+ * Each subcommand is a file named after it, which defines `NAME_command`. ndr.c lists them. A subcommand parses its
+ * arguments with argp and takes the options of common_argp as a child. It makes its result as JSON data first, so that
+ * --json and the text show the same. */
+#ifndef NDR_COMMAND_H
+#define NDR_COMMAND_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <ndr/ndr.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes, in `ndr --help` and in the manual. */
+enum {
+    DONE = 0,
+    FAILED = 1,    /* What was asked for failed, or found a fault. */
+    USAGE = 2,     /* The command line is wrong. */
+    NO_DEVICE = 3, /* There is no driver or no device. */
+};
+
+typedef struct command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv); /* `argv[0]` is "ndr NAME"; gives an exit code */
+} command;
+
+/* ---- options of all subcommands ---- */
+
+typedef struct common {
+    const char *device; /* NULL: NDR_DEVICE chooses */
+    bool is_json;
+} common;
+
+/* The child's input is a `common`. */
+extern const struct argp common_argp;
+
+/* Parses the arguments with `argp`, which gets `input`. Ends the program with USAGE if they are wrong. */
+void parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* ---- messages ---- */
+
+/* Prints "ndr NAME: sentence" on stderr; gives FAILED, or NO_DEVICE if `status` says so. */
+int fail(ndr_status status);
+
+/* The same for a sentence of the tool's own; gives FAILED. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+int fail_with(const char *format, ...);
+
+/* ---- results ---- */
+
+/* Prints `data` as JSON on stdout and releases it; gives DONE, or FAILED if stdout cannot be written. */
+int print_json(json_t *data);
+
+typedef enum style { PLAIN, BOLD, GOOD, WARNING, BAD } style;
+
+/* Begin and end of a style on stdout; "" unless stdout is a terminal and NO_COLOR is unset or empty. */
+const char *style_begin(style s);
+const char *style_end(void);
+
+/* "12.3 GB/s"-like figures: 3 digits and a prefix of 1000. `text` is returned. */
+const char *with_prefix(char text[32], double value, const char *unit);
+
+/* The same with prefixes of 1024: "4 GiB". */
+const char *with_binary_prefix(char text[32], uint64_t bytes);
+
+/* ---- progress ---- */
+
+/* A bar on stderr for work that lasts more than a second; nothing if stderr is no terminal. `done` of `count`; the last
+ * call, with done == count, removes it. */
+void show_progress(const char *what, size_t done, size_t count);
+
+#endif
