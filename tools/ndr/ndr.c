@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+extern const command bind_command;
 extern const command devices_command;
 
 static const command *const commands[] = {
+    &bind_command,
     &devices_command,
 };
 
