@@ -769,6 +769,9 @@ typedef struct ndr_kernel_desc {
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
                               crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
     size_t binary_bytes; /**< The size of `binary`. */
+    const char *source_key; /**< A name that no other text in the program has, by which `source` is found again instead
+                                 of by its contents; NULL: by its contents. Generated headers set it, because a long
+                                 text takes a microsecond for each 3 KB. */
     NDR_MAY_GROW
 } ndr_kernel_desc;
 

@@ -97,8 +97,8 @@ struct ndr_any_arg {
 /* Marks a generated function. */
 #define NDR_TYPED_ static inline __attribute__((warn_unused_result))
 
-static inline ndr_kernel_desc ndr_typed_desc_(const char *name_, const char *source_, const char *label_,
-                                              const char *options_)
+static inline ndr_kernel_desc ndr_typed_desc_(const char *name_, const char *source_, const char *source_key_,
+                                              const char *label_, const char *options_)
 {
 #ifdef __cplusplus
     ndr_kernel_desc desc_ = ndr_kernel_desc();
@@ -107,6 +107,7 @@ static inline ndr_kernel_desc ndr_typed_desc_(const char *name_, const char *sou
 #endif
     desc_.name = name_;
     desc_.source = source_;
+    desc_.source_key = source_key_;
     desc_.label = label_;
     desc_.options = options_;
     return desc_;

@@ -28,6 +28,7 @@ typedef struct ndr_outline_info {
      * vocabulary stay, because the library that runs has it. In `#line` marks, and so in build logs, files have names
      * relative to the folder of `file`, or to that of `include_dirs` in which they were found. */
     const char *text;
+    const char *key;           /**< A hash of the text, for ndr_kernel_desc.source_key. */
     const char *const *files;  /**< The paths of the files that were read, ended by a NULL. */
     const char *const *absent; /**< A sentence for each included file that was not found, ended by a NULL. Its include
                                     stays in the text; the source builds if no such line is compiled. */

@@ -2,6 +2,7 @@
 #include "program/outline.h"
 #include "program/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct ndr_outline {
     ndr_outline_list kernels, constants;
     ndr_outline_list files, absent; /* of strings in `source`; the last is NULL */
     char *title;
+    char key[33]; /* a hash of the text */
 };
 
 static ndr_status fail_without_memory(void) { return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for an outline"); }
@@ -271,6 +273,9 @@ static ndr_status fill(const ndr_kernel_desc *desc, ndr_outline *outline)
                    "\"%s\" includes a file whose name only the compiler can expand, so its text cannot be taken in: "
                    "write the name out",
                    outline->title);
+    const ndr_hash hash = ndr_hash_bytes(outline->source.text.chars, outline->source.text.length);
+    snprintf(outline->key, sizeof outline->key, "%016llx%016llx", (unsigned long long)hash.words[0],
+             (unsigned long long)hash.words[1]);
     bool failed = false;
     const ndr_plain plain = { &outline->source.code, options, &failed };
     NDR_TRY(list_kernels(&plain, outline));
@@ -309,6 +314,7 @@ ndr_status ndr_outline_get_info(const ndr_outline *outline, ndr_outline_info *in
 {
     NDR_REQUIRE_SET(outline, info);
     *info = (ndr_outline_info){ .text = outline->source.text.chars,
+                                .key = outline->key,
                                 .files = outline->files.items,
                                 .absent = outline->absent.items,
                                 .kernel_count = outline->kernels.count,

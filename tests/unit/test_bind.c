@@ -146,6 +146,11 @@ static void test_bind__finds_the_kernel_that_ndr_kernel_get_gives(void **state)
     assert_ptr_equal(first, second);
     assert_ok(ndr_kernel_get(context, &more, &second));
     assert_ptr_not_equal(first, second);
+    const ndr_kernel_desc other_text = {
+        .name = "sum", .source = "-", .source_key = desc.source_key, .label = "bind.cl", .options = desc.options
+    };
+    assert_ok(ndr_kernel_get(context, &other_text, &second)); /* found by its key */
+    assert_ptr_equal(first, second);
     assert_string_equal(desc.label, "bind.cl");
     assert_string_equal(desc.options, "-DSTEPS=3");
 }

@@ -228,8 +228,9 @@ static void write_functions(const binding_kernel *k)
     const char *range = own_name(k, "ndr_range"), *range_type = k->info.takes_groups ? "ndr_nd_range" : "ndr_any_range";
     const bool has_params = k->info.param_count > 0;
     write_comment(k);
-    fprintf(out, "static inline ndr_kernel_desc %s_desc(void)\n{\n    return ndr_typed_desc_(\"%s\", %s, \"%s\", ",
-            name, k->info.name, k->b->text_name, k->b->base);
+    fprintf(out,
+            "static inline ndr_kernel_desc %s_desc(void)\n{\n    return ndr_typed_desc_(\"%s\", %s, \"%s\", \"%s\", ",
+            name, k->info.name, k->b->text_name, k->b->info.key, k->b->base);
     write_options(k->b);
     fprintf(out, ");\n}\n\nNDR_TYPED_ ndr_status %s_event(ndr_any_queue %s_, ndr_event **%s_, %s %s_", name, queue,
             event, range_type, range);
