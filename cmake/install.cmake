@@ -17,6 +17,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ndr-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/ndr-config.cmake ${PROJECT_BINARY_DIR}/ndr-config-version.cmake cmake/ndr_embed.cmake
+  cmake/ndr_add_kernels.cmake
   DESTINATION ${config_dir})
 
 # The .pc files compute their prefix from their own place, so that an installed tree may be moved. ndr-static names the

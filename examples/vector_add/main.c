@@ -1,5 +1,6 @@
 /* main.c - c = a + b for any number of elements, over a range or in groups of a given size. */
 #include "example.h"
+#include "vector_add.cl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,29 +11,25 @@ static void fill(float *x, size_t n, unsigned step)
 }
 
 /* With groups, the last one is smaller where n is no multiple of their size. */
-static void launch(ndr_queue *queue, ndr_kernel *add, size_t n, size_t group, ndr_buffer *a, ndr_buffer *b,
-                   ndr_buffer *c)
+static void launch(ndr_queue *queue, size_t n, size_t group, ndr_buffer *a, ndr_buffer *b, ndr_buffer *c)
 {
     ndr_nd_range in_groups = ndr_nd_range_1d(n, group);
     in_groups.edge = NDR_EDGE_SPLIT;
-    if (group == 0) MUST(ndr_launch(queue, add, ndr_range_1d(n), a, b, c));
-    else MUST(ndr_launch(queue, add, in_groups, a, b, c));
+    if (group == 0) MUST(add(queue, ndr_range_1d(n), a, b, c));
+    else MUST(add_in_groups(queue, in_groups, a, b, c));
 }
 
 static void add_on_device(const char *device, size_t n, size_t group, const float *a, const float *b, float *c)
 {
     ndr_context *context;
     ndr_queue *queue;
-    ndr_kernel *add;
     ndr_buffer *a_buffer, *b_buffer, *c_buffer;
-    const ndr_kernel_desc desc = { .name = group == 0 ? "add" : "add_in_groups", .file = EXAMPLE_DIR "/vector_add.cl" };
 
     open_device(device, false, &context, &queue);
-    MUST(ndr_kernel_get(context, &desc, &add));
     MUST(ndr_buffer_create_from(context, n * sizeof *a, a, &a_buffer));
     MUST(ndr_buffer_create_from(context, n * sizeof *b, b, &b_buffer));
     MUST(ndr_buffer_create(context, n * sizeof *c, &c_buffer));
-    launch(queue, add, n, group, a_buffer, b_buffer, c_buffer);
+    launch(queue, n, group, a_buffer, b_buffer, c_buffer);
     MUST(ndr_buffer_read(queue, c_buffer, 0, n * sizeof *c, c, NULL));
 
     ndr_buffer_destroy(a_buffer);

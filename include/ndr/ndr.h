@@ -3,8 +3,9 @@
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
  * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_image.h has images and samplers,
- * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These
- * rules hold for every function; the comments below do not repeat them:
+ * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges,
+ * ndr_outline.h what the text of a source shows. These rules hold for every function; the comments below do not repeat
+ * them:
  *
  *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
  *             arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
@@ -785,6 +786,9 @@ typedef struct ndr_kernel_desc {
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
                               crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
     size_t binary_bytes; /**< The size of `binary`. */
+    const char *source_key; /**< A name that no other text in the program has, by which `source` is found again instead
+                                 of by its contents; NULL: by its contents. Generated headers set it, because a long
+                                 text takes a microsecond for each 3 KB. */
     NDR_MAY_GROW
 } ndr_kernel_desc;
 
@@ -1100,6 +1104,11 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
 /* ndr_launch(queue, kernel, range, args...) is the short form of ndr_launch_v(): `range` is an ndr_range or an
  * ndr_nd_range by value, and ndr_arg_of() converts each argument. ndr_launch_event(queue, kernel, event,
  * range, args...) returns the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
+
+/** Get a kernel of the queue's context, as ndr_kernel_get() does, and enqueue it. The kernel is built the first time;
+ * later calls find it. The functions that `ndr bind` generates call this: docs/typed.md. */
+NDR_SIZED ndr_status ndr_launch_desc_v(ndr_queue *queue, const ndr_kernel_desc *desc, const ndr_nd_range *range,
+                                       const ndr_arg *args, size_t arg_count, ndr_event **event);
 
 /** A launch that is checked once and run many times: a kernel with its range and its arguments.
  *

@@ -220,6 +220,7 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_buffer_map(queue, ...) ndr_buffer_map(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_unmap(queue, ...) ndr_buffer_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_launch_v(queue, ...) ndr_launch_v(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_launch_desc_v(queue, ...) ndr_launch_desc_v(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_prepared_run(queue, ...) ndr_prepared_run(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_reduce(queue, ...) ndr_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_matmul(queue, ...) ndr_matmul(NDR_QUEUE_(queue), __VA_ARGS__)

@@ -39,6 +39,9 @@ NDR_MUST_CHECK ndr_status ndr_kernel_get_parameter_sized(const ndr_kernel *kerne
                                                          ndr_parameter_info *parameter, size_t parameter_bytes);
 NDR_MUST_CHECK ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_range *local,
                                                           ndr_sub_group_info *info, size_t info_bytes);
+NDR_MUST_CHECK ndr_status ndr_launch_desc_v_sized(ndr_queue *queue, const ndr_kernel_desc *desc, size_t desc_bytes,
+                                                  const ndr_nd_range *range, const ndr_arg *args, size_t arg_count,
+                                                  ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_reduce_sized(ndr_queue *queue, const ndr_reduce_desc *desc, size_t desc_bytes,
                                            ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_matmul_sized(ndr_queue *queue, const ndr_matmul_desc *desc, size_t desc_bytes,
@@ -134,6 +137,13 @@ static inline ndr_status ndr_kernel_get_sub_groups(const ndr_kernel *kernel_, co
 }
 
 /* The names are in parentheses, because macros have the same names. */
+static inline ndr_status (ndr_launch_desc_v)(ndr_queue *queue_, const ndr_kernel_desc *desc_,
+                                             const ndr_nd_range *range_, const ndr_arg *args_, size_t arg_count_,
+                                             ndr_event **event_)
+{
+    return ndr_launch_desc_v_sized(queue_, desc_, sizeof *desc_, range_, args_, arg_count_, event_);
+}
+
 static inline ndr_status (ndr_reduce)(ndr_queue *queue_, const ndr_reduce_desc *desc_, ndr_event **event_)
 {
     return ndr_reduce_sized(queue_, desc_, sizeof *desc_, event_);

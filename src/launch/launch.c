@@ -328,3 +328,15 @@ ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, const ndr_nd_range
     };
     return ndr_launch_in(&request, event);
 }
+
+ndr_status ndr_launch_desc_v(ndr_queue *queue, const ndr_kernel_desc *desc, const ndr_nd_range *range,
+                             const ndr_arg *args, size_t arg_count, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    const ndr_queue *const plain = order.queue;
+    NDR_REQUIRE(plain, "ndr_launch_desc_v: queue is NULL; make one with ndr_queue_create()");
+    NDR_REQUIRE_LIVE(NDR_HANDLE_QUEUE, plain, "ndr_launch_desc_v", "queue");
+    ndr_launch_request request = { .order = &order, .range = range, .args = args, .arg_count = arg_count };
+    NDR_TRY(ndr_kernel_get(plain->context, desc, &request.kernel));
+    return ndr_launch_in(&request, event);
+}

@@ -1,6 +1,7 @@
 /* sized.c - the exported forms of the functions whose structs may grow. The caller's header may be older or newer than
  * the library: each passes the size that its struct has there. */
 #include "launch/launch.h"
+#include "ndr/ndr_outline.h"
 #include "ndr/ndr_shared.h"
 
 #include <stdlib.h>
@@ -48,7 +49,8 @@ MAKERS(MAKE)
     ROW(ndr_context_get_device, const ndr_context, ndr_device_info)    \
     ROW(ndr_context_get_cache, const ndr_context, ndr_cache_info)      \
     ROW(ndr_kernel_get_info, const ndr_kernel, ndr_kernel_info)        \
-    ROW(ndr_event_get_times, ndr_event, ndr_event_times)
+    ROW(ndr_event_get_times, ndr_event, ndr_event_times)               \
+    ROW(ndr_outline_get_info, const ndr_outline, ndr_outline_info)
 
 #define DESCRIBE(function, object, type)                                               \
     ndr_status function##_sized(object *of, type *info, size_t info_bytes)             \
@@ -59,6 +61,21 @@ MAKERS(MAKE)
         return NDR_OK;                                                                 \
     }
 DESCRIBERS(DESCRIBE)
+
+/* ROW(function, what it describes a part of, the description) */
+#define PART_DESCRIBERS(ROW)                                                 \
+    ROW(ndr_outline_get_kernel, const ndr_outline, ndr_outline_kernel)       \
+    ROW(ndr_outline_get_constant, const ndr_outline, ndr_outline_constant)
+
+#define DESCRIBE_PART(function, object, type)                                              \
+    ndr_status function##_sized(object *of, size_t index, type *info, size_t info_bytes)   \
+    {                                                                                      \
+        type whole;                                                                        \
+        NDR_TRY(function(of, index, info ? &whole : NULL));                                \
+        ndr_info_write(&whole, sizeof whole, info, info_bytes);                            \
+        return NDR_OK;                                                                     \
+    }
+PART_DESCRIBERS(DESCRIBE_PART)
 
 /* ---- the others ---- */
 
@@ -117,6 +134,14 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     }
 EXPLAINERS(EXPLAIN)
 
+ndr_status ndr_launch_desc_v_sized(ndr_queue *queue, const ndr_kernel_desc *desc, size_t desc_bytes,
+                                   const ndr_nd_range *range, const ndr_arg *args, size_t arg_count, ndr_event **event)
+{
+    ndr_kernel_desc whole;
+    NDR_TRY(read_desc("ndr_launch_desc_v", desc, desc_bytes, &whole, sizeof whole));
+    return ndr_launch_desc_v(queue, desc ? &whole : NULL, range, args, arg_count, event);
+}
+
 ndr_status ndr_tune_sized(ndr_context *context, const ndr_tune_desc *desc, size_t desc_bytes, ndr_tune_result *result,
                           size_t result_bytes)
 {
@@ -134,6 +159,22 @@ ndr_status ndr_image_list_formats_sized(const ndr_context *context, const ndr_im
     ndr_image_desc whole;
     NDR_TRY(read_desc("ndr_image_list_formats", use, use_bytes, &whole, sizeof whole));
     return ndr_image_list_formats(context, use ? &whole : NULL, capacity, formats, count);
+}
+
+ndr_status ndr_outline_create_sized(const ndr_kernel_desc *desc, size_t desc_bytes, ndr_outline **outline)
+{
+    ndr_kernel_desc whole;
+    NDR_TRY(read_desc("ndr_outline_create", desc, desc_bytes, &whole, sizeof whole));
+    return ndr_outline_create(desc ? &whole : NULL, outline);
+}
+
+ndr_status ndr_outline_get_param_sized(const ndr_outline *outline, size_t kernel, size_t index,
+                                       ndr_outline_param *param, size_t param_bytes)
+{
+    ndr_outline_param whole;
+    NDR_TRY(ndr_outline_get_param(outline, kernel, index, param ? &whole : NULL));
+    ndr_info_write(&whole, sizeof whole, param, param_bytes);
+    return NDR_OK;
 }
 
 ndr_status ndr_shared_get_info_sized(const ndr_context *context, ndr_shared_kind kind, ndr_shared_info *info,

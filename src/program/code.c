@@ -58,7 +58,7 @@ static const char *skip_pair(const char *at)
 
 /* Read from behind the word "kernel" to the body. The last parentheses before it, except those of attributes,
  * contain the parameters. */
-static bool read_kernel(const char *at, ndr_code_kernel *out)
+bool ndr_code_read_kernel(const char *at, ndr_code_kernel *out)
 {
     const char *word = "";
     *out = (ndr_code_kernel){ 0 };
@@ -74,14 +74,21 @@ static bool read_kernel(const char *at, ndr_code_kernel *out)
     return at && out->list;
 }
 
+const char *ndr_code_find_kernel(const char *at, const char **word)
+{
+    const char *plain = ndr_word_find(at, "kernel"), *reserved = ndr_word_find(at, "__kernel");
+    *word = !plain || (reserved && reserved < plain) ? reserved : plain;
+    return *word ? ndr_word_skip_blanks(*word + ndr_word_length(*word)) : NULL;
+}
+
 bool ndr_code_next_kernel(const char **at, ndr_code_kernel *found)
 {
+    const char *word;
     do {
-        const char *plain = ndr_word_find(*at, "kernel"), *reserved = ndr_word_find(*at, "__kernel");
-        const char *word = !plain || (reserved && reserved < plain) ? reserved : plain;
-        if (!word) return false;
-        *at = ndr_word_skip_blanks(word + ndr_word_length(word));
-    } while (!read_kernel(*at, found));
+        const char *behind = ndr_code_find_kernel(*at, &word);
+        if (!behind) return false;
+        *at = behind;
+    } while (!ndr_code_read_kernel(*at, found));
     return true;
 }
 

@@ -24,6 +24,11 @@ typedef struct ndr_code_kernel {
 /* Find the next kernel from `*at` on that is not in a macro; false: none. */
 bool ndr_code_next_kernel(const char **at, ndr_code_kernel *found);
 
+/* The next word `kernel` from `at` on, with the position behind it; NULL: none. Read the kernel there; false: it is
+ * none, or its parameters contain a directive. */
+const char *ndr_code_find_kernel(const char *at, const char **word);
+bool ndr_code_read_kernel(const char *at, ndr_code_kernel *out);
+
 /* Append a line for each kernel parameter that may have a type of the program: "pair", "struct pair", or "pair*" for a
  * pointer to local memory. Some are not types, and some are missing, because macros hide them. */
 void ndr_code_list_types(const ndr_code *code, const char *options, ndr_text *out);

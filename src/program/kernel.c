@@ -72,7 +72,8 @@ static void add_program(const ndr_kernel_desc *desc, ndr_text *key)
     add_piece(key, &dirs, sizeof dirs);
     for (size_t i = 0; i < dirs; ++i) add_string(key, desc->include_dirs[i]);
     for (size_t i = 0; desc->linked && desc->linked[i]; ++i) add_hash(key, desc->linked[i], strlen(desc->linked[i]));
-    if (desc->source) add_hash(key, desc->source, strlen(desc->source));
+    if (desc->source && desc->source_key) add_string(key, desc->source_key);
+    else if (desc->source) add_hash(key, desc->source, strlen(desc->source));
     if (desc->spirv) add_hash(key, desc->spirv, desc->spirv_bytes);
     if (desc->binary) add_hash(key, desc->binary, desc->binary_bytes);
 }

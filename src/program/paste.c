@@ -92,6 +92,21 @@ static size_t quote_name(expansion *x, const char *title)
     return at;
 }
 
+/* A file's name in marks. In an outline it has no folder: neither that of the program's own file, nor that of the
+ * options in which it was found. */
+static const char *shown_name(const expansion *x, const char *title)
+{
+    const ndr_source_desc *desc = &x->desc;
+    const size_t own = desc->is_file ? ndr_folder_length(desc->title) : 0;
+    if (!desc->is_outline) return title;
+    if (own > 0 && strncmp(title, desc->title, own) == 0) return title + own;
+    for (const char *const *dir = desc->include_dirs; dir && *dir; ++dir) {
+        const size_t length = strlen(*dir);
+        if (strncmp(title, *dir, length) == 0 && title[length] == '/') return title + length + 1;
+    }
+    return title;
+}
+
 static void add_newlines(expansion *x, size_t count)
 {
     while (count-- > 0) ndr_text_add_chars(x->out, "\n", 1);
@@ -148,6 +163,13 @@ static void cut(ndr_text *text, size_t length)
     if (text->chars) text->chars[length] = '\0';
 }
 
+/* The code goes on in this file. */
+static void add_place(expansion *x, const input *f)
+{
+    if (!f || f->is_ours) return;
+    ndr_text_add(&x->source->code.places, "%zu %s\n", x->source->code.chars.length, shown_name(x, f->title));
+}
+
 /* Nothing is left of a file without content. */
 static ndr_status paste_text(expansion *x, input *f, const char *text)
 {
@@ -158,18 +180,21 @@ static ndr_status paste_text(expansion *x, input *f, const char *text)
     group whole = { .is_file = true };
     f->outer = x->input;
     f->at = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; /* skip a byte-order mark */
-    f->next = (place){ 1, quote_name(x, f->title) };
+    f->next = (place){ 1, quote_name(x, shown_name(x, f->title)) };
     add_mark(x, f->next);
+    add_place(x, f);
     x->input = f;
     ++x->depth;
     NDR_TRY(paste_lines(x, f, &whole));
     --x->depth;
     x->input = f->outer;
     add_newlines(x, x->out->length && x->out->chars[x->out->length - 1] == '\\' ? 2 : 1); /* it may lack one */
-    if (f->has_content || x->depth == 0) return NDR_OK;
-    cut(x->out, before);
-    cut(&code->chars, chars);
-    cut(&code->macros, macros);
+    if (!f->has_content && x->depth > 0) {
+        cut(x->out, before);
+        cut(&code->chars, chars);
+        cut(&code->macros, macros);
+    }
+    add_place(x, f->outer);
     return NDR_OK;
 }
 
@@ -228,6 +253,7 @@ static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
     if (file->embedded) return paste_text(x, f, file->embedded->text);
     f->path = f->title;
     f->number = number_of(x, &file->info);
+    ndr_text_add(&x->source->paths, "%s\n", f->path);
     return is_too_deep(x, f) ? paste_text(x, f, too_deep) : paste_once(x, f, file->text.chars);
 }
 
@@ -235,6 +261,7 @@ static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
 static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
+    const size_t before = x->out->length;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, ++x->pasted <= MAX_PASTED,
                    "\"%s\" includes files %d times in all, the most that libndr pastes, and then \"%s\": write #pragma "
                    "once into each file that others include",
@@ -248,6 +275,7 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool *past
     ndr_text_free(&title);
     *pasted = f.has_content;
     if (file->embedded && f.has_content) ndr_text_add(&x->source->files, "%s\n", name);
+    if (x->desc.is_outline && f.is_ours) cut(x->out, before); /* its #include stays */
     return status;
 }
 
@@ -298,6 +326,8 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
         copy_line(x, f, start);
         return is_spelled ? NDR_OK : ndr_folders_need(&x->folders, f->path);
     }
+    const bool stays = x->desc.is_outline && strncmp(w->name, "ndr/", 4) == 0 && ndr_source_find(w->name);
+    if (pasted && stays) return copy_line(x, f, start);
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);
     return NDR_OK;
@@ -528,6 +558,7 @@ static ndr_status expand_text(expansion *x)
     ndr_folders_read(&x->folders, desc->include_dirs, desc->options);
     x->desc.include_dirs = x->folders.dirs;
     if (desc->is_file && ndr_file_get_info(desc->title, &info) == 0) f.number = number_of(x, &info);
+    if (desc->is_file) ndr_text_add(&x->source->paths, "%s\n", desc->title);
     ndr_text_add(&code->chars, " ");
     ndr_text_add(&code->macros, "\n");
     ndr_text_add(&x->source->files, "\n");

@@ -72,11 +72,12 @@ static ndr_status find_text(const ndr_kernel_desc *desc, ndr_source_desc *found,
     return NDR_OK;
 }
 
-static ndr_status expand(const ndr_kernel_desc *desc, ndr_source *source)
+ndr_status ndr_program_read(const ndr_kernel_desc *desc, bool is_outline, ndr_source *source)
 {
     ndr_source_desc found;
     ndr_text title = { 0 }, own = { 0 };
     ndr_status status = find_text(desc, &found, &title, &own);
+    found.is_outline = is_outline;
     if (status == NDR_OK) status = ndr_source_expand(&found, source);
     ndr_text_free(&title);
     ndr_text_free(&own);
@@ -131,7 +132,7 @@ static ndr_status build_or_find(const ndr_kernel_desc *desc, ndr_program *parts,
 
 static ndr_status fill_with_text(const ndr_kernel_desc *desc, ndr_program *program)
 {
-    NDR_TRY(expand(desc, &program->source));
+    NDR_TRY(ndr_program_read(desc, false, &program->source));
     return build_or_find(desc, NULL, 1, program);
 }
 
@@ -148,7 +149,7 @@ static ndr_status fill_part(const ndr_kernel_desc *desc, size_t i, ndr_program *
     part->is_part = true;
     part->context = program->context;
     if (title.failed) return fail_without_memory();
-    NDR_TRY(expand(&one, &part->source));
+    NDR_TRY(ndr_program_read(&one, false, &part->source));
     ndr_source_add(&program->source, &part->source);
     return NDR_OK;
 }

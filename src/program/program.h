@@ -32,6 +32,9 @@ typedef struct ndr_program {
 ndr_status ndr_program_make(ndr_context *context, const ndr_kernel_desc *desc, ndr_hash key, ndr_program **program);
 void ndr_program_free(ndr_program *program); /* NULL is allowed */
 
+/* Read the text of `desc` and the files that it includes into an empty `source`, to be freed in every case. */
+ndr_status ndr_program_read(const ndr_kernel_desc *desc, bool is_outline, ndr_source *source);
+
 /* The name in sentences of a program that `desc` describes. */
 const char *ndr_program_title(const ndr_kernel_desc *desc);
 

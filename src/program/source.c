@@ -139,6 +139,7 @@ static void add_searched(const char *folder, const ndr_include *w, ndr_text *nea
     ndr_text_add(out, "%s\"%s\"", out->length ? ", " : "", folder);
     if (!path.failed) ndr_folder_visit(path.chars, note_near, &found);
     if (*found.name && !near->length) ndr_text_add(near, "%s%s", path.failed ? "" : path.chars, found.name);
+    out->failed |= path.failed;
     ndr_text_free(&path);
 }
 
@@ -187,6 +188,7 @@ void ndr_source_add(ndr_source *source, const ndr_source *other)
     add(&source->flags, &other->flags);
     add(&source->files, &other->files);
     add(&source->absent, &other->absent);
+    add(&source->paths, &other->paths);
     add(&source->code.chars, &other->code.chars);
     add(&source->code.macros, &other->code.macros);
 }
@@ -197,14 +199,17 @@ void ndr_source_free(ndr_source *source)
     ndr_text_free(&source->flags);
     ndr_text_free(&source->files);
     ndr_text_free(&source->absent);
+    ndr_text_free(&source->paths);
     ndr_text_free(&source->code.chars);
     ndr_text_free(&source->code.macros);
+    ndr_text_free(&source->code.places);
 }
 
 bool ndr_source_failed(const ndr_source *source)
 {
     return source->text.failed || source->flags.failed || source->files.failed || source->absent.failed
-           || source->code.chars.failed || source->code.macros.failed;
+           || source->paths.failed || source->code.chars.failed || source->code.macros.failed
+           || source->code.places.failed;
 }
 
 bool ndr_source_includes(const ndr_source *source, const char *name)

@@ -30,6 +30,7 @@ typedef struct ndr_source_desc {
     const char *options;             /* build options, whose macros count; NULL for none */
     bool is_file;                    /* `title` is a path whose folder is searched first */
     bool is_bundled;                 /* a file of kernels/, which may include any other */
+    bool is_outline;                 /* includes of the vocabulary stay, and marks have no folders: see outline.c */
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source_desc;
 
@@ -66,6 +67,7 @@ typedef struct ndr_code {
     ndr_text chars;  /* without comments, all blanks as ' ', "" for each string and # for each directive */
     ndr_text macros; /* a line for each directive: "NAME BODY" of a macro, " NAME" of one that is undefined, "include"
                         of a file that only the compiler finds, otherwise empty; the first is empty, too */
+    ndr_text places; /* a line for each place in `chars` from where on the code is of another file: "OFFSET NAME" */
 } ndr_code;
 
 /* What is learned of a program's text; {0} is empty. */
@@ -74,6 +76,7 @@ typedef struct ndr_source {
     ndr_text flags;  /* options that the compiler needs for included files that only it can determine */
     ndr_text files;  /* a line for each file of kernels/ that is in the text: "ndr/item.clh" */
     ndr_text absent; /* a line for each file that was not found: "'NAME' is not in ..." */
+    ndr_text paths;  /* a line for each file on disk that was read */
     ndr_code code;
 } ndr_source;
 

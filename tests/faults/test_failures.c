@@ -13,6 +13,7 @@
 
 #include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_outline.h"
 #include "ndr/ndr_shared.h"
 #include "driver_faults.h"
 #include "forcing.h"
@@ -36,6 +37,7 @@ typedef struct world {
     ndr_event *event, *gate;
     ndr_kernel *kernel;
     ndr_prepared *prepared;
+    ndr_outline *outline;
     void *mapped;
 } world;
 
@@ -498,6 +500,34 @@ static ndr_status get_from_file(void)
     return ndr_kernel_get(here(), &(ndr_kernel_desc){ .name = "add_one", .file = "failures.cl" }, &w.kernel);
 }
 
+/* A part that is lost without memory would change the numbers. */
+static ndr_status read_outline(void)
+{
+    static const char text[] = "#define N 4\n#define M (2 * N)\ntypedef float4 quad;\n#include \"failures.clh\"\n"
+                               "kernel __attribute__((reqd_work_group_size(M, 1, 1)))\n"
+                               "void k(quad x, local struct pair *y, NDR_REDUCTION(1, (SUM, int, s))) {}\n"
+                               "#include <not_there.h>\n";
+    return ndr_outline_create(&(ndr_kernel_desc){ .source = text, .options = "-DK=1", .include_dirs = include_dirs }, &w.outline);
+}
+
+static ndr_status expect_outline(void)
+{
+    ndr_outline_info info;
+    ndr_outline_kernel kernel;
+    ndr_outline_param param;
+    ndr_outline_constant constant;
+    assert_ok(ndr_outline_get_info(w.outline, &info));
+    assert_int_equal(info.constant_count, 4); /* of failures.clh, too */
+    assert_ok(ndr_outline_get_constant(w.outline, 2, &constant));
+    assert_string_equal(constant.name, "M");
+    assert_ok(ndr_outline_get_kernel(w.outline, 0, &kernel));
+    assert_int_equal(kernel.param_count, 3);
+    assert_int_equal(kernel.required_local_size[2], 8);
+    assert_ok(ndr_outline_get_param(w.outline, 0, 0, &param));
+    assert_int_equal(param.lanes, 4);
+    return NDR_OK;
+}
+
 /* A struct in each text, so that each has probes. */
 static ndr_status get_linked(void)
 {
@@ -629,6 +659,13 @@ static ndr_status launch_put_picture(void)
 }
 
 static ndr_status launch_put(void) { return ndr_launch(w.line, w.kernel, ndr_range_1d(INTS), w.x, 3); }
+
+static ndr_status launch_put_of_desc(void)
+{
+    const ndr_kernel_desc desc = { .name = "put", .source = source, .include_dirs = include_dirs };
+    const ndr_nd_range range = ndr_nd_range_of(ndr_range_1d(INTS), (ndr_range){ 0 });
+    return ndr_launch_desc_v(w.line, &desc, &range, (const ndr_arg[]){ ndr_arg_of(w.x), ndr_arg_of(5) }, 2, NULL);
+}
 
 static ndr_status launch_put_with_event(void)
 {
@@ -828,7 +865,8 @@ static const scene sharing = { "sharing",
 static const scene launches = { "launches",
                                 { create_queue, create_x, get_put, ask_kernel, ask_local, launch_put, read_x,
                                   expect_3, launch_put_with_event, measure, read_x, expect_5, launch_nothing, wait, get_put_pair,
-                                  launch_split, wait, read_x, expect_8, launch_split, query, finish, get_times } };
+                                  launch_split, wait, read_x, expect_8, launch_split, query, finish, get_times, launch_put_of_desc,
+                                  read_x, expect_5 } };
 
 static const scene preparing = { "preparing",
                                  { create_queue, create_x, get_put_pair, prepare_split, run_prepared, wait, read_x,
@@ -861,6 +899,7 @@ static const scene linking = { "linking",
                                  get_from_binary, get_from_spirv } };
 
 static const scene describing = { "describing", { get_put, get_all, ask_parameter, ask_binary } };
+static const scene outlining = { "outlining", { read_outline, expect_outline } };
 
 static const scene wrong_builds = { "wrong builds", { wrap_device, get_missing, get_wrong, get_wrong } };
 
@@ -890,6 +929,7 @@ static int end_scene(void **state)
     ndr_event_destroy(w.gate);
     ndr_event_destroy(w.event);
     ndr_prepared_destroy(w.prepared);
+    ndr_outline_destroy(w.outline);
     ndr_buffer_destroy(w.x); /* it may be mapped */
     ndr_buffer_destroy(w.y);
     ndr_buffer_destroy(w.over);
@@ -1164,6 +1204,7 @@ static void test_failures__of_building(void **state)
 {
     (void)state;
     try_scene(&building);
+    try_scene(&outlining);
     try_scene(&sub_groups);
     try_scene(&wrong_builds);
     try_scene(&describing);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # blocks.sh - the code blocks of a page work as the page describes.
 #
-#     blocks.sh <page.md> <C compiler> <include folder> <folder of libndr.so> [<installed prefix> <its library folder>]
+#     blocks.sh <page.md> <C compiler> <include folder> <folder of libndr.so> <ndr> [<installed prefix> <its library folder>]
 #
 # A block is a test if the line before its fence is <!-- test: NAME -->. Each is written to a file of that name, or to
 # two files if there are two names. All blocks of a page are in one folder.
@@ -11,10 +11,11 @@
 #     NAME.cl, CMakeLists.txt    for the others
 #     NAME.cpp    a whole C++17 program, compiled by $NDR_CXX without a warning and run
 #     NAME.py     a program, run by $NDR_PYTHON
-#     any other   a whole C program, compiled without a warning and run; if there is a NAME.sh for it, only by that
+#     any other   a whole C program, compiled without a warning and run; if there is a NAME.sh for it, only by that.
+#                 `ndr bind` makes the headers NAME.cl.h that it includes
 # README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
 set -eu
-page=$1 compiler=$2 include=$3 library=$4 prefix=${5:-} libdir=${6:-}
+page=$1 compiler=$2 include=$3 library=$4 ndr=$5 prefix=${6:-} libdir=${7:-}
 unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH LIBRARY_PATH C_INCLUDE_PATH CPATH
 
 rm -rf blocks
@@ -44,7 +45,7 @@ for block in *; do
     echo "== $block"
     case $block in
     '*') break ;;
-    *.cl | *.out | CMakeLists.txt) continue ;;
+    *.cl | *.h | *.out | CMakeLists.txt | Makefile) continue ;;
     *.sh)
         [ -n "$prefix" ] || { echo "blocks.sh: no installed libndr to run it with"; continue; }
         sed "s|/opt/ndr/lib\>|$libdir|g; s|/opt/ndr\>|$prefix|g" "$block" >"$name.run"
@@ -56,6 +57,7 @@ for block in *; do
         ;;
     esac
     [ ! -f "$name.sh" ] || continue
+    for kernels in $(sed -n 's/^#include "\(.*\.cl\)\.h".*/\1/p' "$block"); do "$ndr" bind "$kernels"; done
     case $block in
     *.cpp)
         "$NDR_CXX" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "$block" -I"$include" -L"$library" -lndr \

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+extern const command bind_command;
 extern const command build_command;
 extern const command cache_command;
 extern const command devices_command;
@@ -14,6 +15,7 @@ static const command *const commands[] = {
     &devices_command,
     &doctor_command,
     &build_command,
+    &bind_command,
     &run_command,
     &trace_command,
     &cache_command,
