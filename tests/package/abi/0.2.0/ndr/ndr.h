@@ -2,9 +2,10 @@
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
- * buffers, kernels, ranges, arguments, launches, operations, building ahead. ndr_image.h has images and samplers,
- * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges. These
- * rules hold for every function; the comments below do not repeat them:
+ * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_image.h has images and samplers,
+ * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges,
+ * ndr_outline.h what the text of a source shows. These rules hold for every function; the comments below do not repeat
+ * them:
  *
  *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
  *             arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
@@ -25,12 +26,12 @@
  *             object only when no other thread is in a call with it. docs/threads.md has the table.
  *   Stable    Before 1.0 a minor version may change or remove anything here; CHANGELOG.md says what to write instead. A
  *             patch version removes nothing and changes no meaning: programs compiled with an earlier one of the same
- *             minor version run with it. From 1.0 on this holds for minor versions, too. Numbers of enumerators and ids
- *             of log messages do not change even now. The words of sentences, logs and reports may change at any time,
- *             and so may names that end in an underscore.
- *             A struct that ends in NDR_MAY_GROW may get more members at its end, in any version: libndr learns from
- *             the caller how large it is. A descriptor without the new members works as before, because zero is their
- *             default. All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
+ *             minor version run with it. From 1.0 on this holds for minor versions, too. Values of enumerators and ids
+ *             of log messages do not change even before 1.0. The wording of sentences, logs and reports may change at
+ *             any time, and so may names that end in an underscore.
+ *             A struct that ends in NDR_MAY_GROW may gain members at its end, in any version: the caller passes its
+ *             size to libndr. A descriptor without the new members works as before, because zero is their default.
+ *             All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
  *             ndr_nd_range, ndr_id, ndr_arg, ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix,
  *             ndr_scaling, ndr_image_format, ndr_image_part, ndr_mapped_part. docs/abi.md has the details, for bindings
  *             of other languages, too.
@@ -54,15 +55,15 @@
 /** Marks an exported function whose status must be checked: the compiler warns if it is not. */
 #define NDR_MUST_CHECK NDR_API __attribute__((warn_unused_result))
 
-/** Marks a function that tells the library the size of a struct that may grow; ndr_sized.h has its body. Its name with
- * "_sized" is the exported function. */
+/** Marks an inline function that passes the size of a struct that may grow to the exported function, whose name has the
+ * suffix "_sized". ndr_sized.h has its body. */
 #ifdef NDR_BUILDING
 #define NDR_SIZED __attribute__((warn_unused_result))
 #else
 #define NDR_SIZED static inline __attribute__((warn_unused_result))
 #endif
 
-/** Stands where later versions add members to a struct. */
+/** Marks the place where later versions add members to a struct. */
 #ifndef NDR_MAY_GROW
 #define NDR_MAY_GROW
 #endif
@@ -99,7 +100,7 @@ typedef enum ndr_status {
     NDR_NO_DRIVER = 200,            /**< No OpenCL driver, or no ICD loader that can be used. */
     NDR_NO_DEVICE = 201,            /**< There are drivers, but they offer no device. */
     NDR_NO_MATCHING_DEVICE = 202,   /**< There are devices, but none matches the text given. */
-    NDR_UNSUPPORTED = 203,          /**< This device lacks what the call needs. */
+    NDR_UNSUPPORTED = 203,          /**< This device, or this version of libndr, lacks what the call needs. */
     NDR_NOT_KEPT = 204,             /**< The program is not in the store on disk: the cache is off or unwritable. */
     NDR_BUILD_FAILED = 300,         /**< Kernel source did not compile; the errors are in ndr_last_error(). */
     NDR_OUT_OF_HOST_MEMORY = 400,   /**< The host could not allocate memory. */
@@ -171,8 +172,8 @@ typedef struct ndr_trace_desc {
 /** Start a trace, as the environment variable NDR_TRACE does: contexts that are created from now on are traced. The
  * trace ends when the last of them and all its objects are destroyed; that call waits for their work, completes the
  * file and delivers the table. If the process ends first, libndr writes what it has read so far, prints a warning to
- * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process has
- * one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
+ * stderr, and does not call `callback`: docs/tracing.md. Contexts that were created before are not traced. A process
+ * has one trace at a time: while one runs, the call is refused. NDR_BAD_ARGUMENT if the file cannot be created. */
 NDR_SIZED ndr_status ndr_trace_start(const ndr_trace_desc *desc);
 
 /** Begin a region of the calling thread: what it enqueues until ndr_trace_end() is one row of the table, under `label`
@@ -334,6 +335,23 @@ typedef struct ndr_cache_info {
 /** Counts of programs since the context was created. A program is one source with its options. */
 NDR_SIZED ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
 
+/** A fault of drivers that libndr knows: a row of the tables in docs/devices.md. The texts last as long as the library.
+ * Later versions may add rows. */
+typedef struct ndr_quirk_info {
+    const char *id;      /**< As in NDR_QUIRKS: "finish_locks". */
+    const char *seen_on; /**< Drivers and versions: "PoCL 3.1, 7.0". */
+    const char *fault;   /**< What is wrong. */
+    const char *instead; /**< What libndr does instead, or what you can do. */
+    const char *sign;    /**< What switches the row on; "no switch": avoided by how libndr is written; "not avoided". */
+    bool is_on;          /**< The context avoids the fault. False for rows without a switch. */
+    NDR_MAY_GROW
+} ndr_quirk_info;
+
+/** List the faults of drivers that libndr knows, and which of them the context avoids: `quirks` (may be NULL when
+ * `capacity` is 0) gets the first `capacity` of them, `count` the number of all. */
+NDR_SIZED ndr_status ndr_context_get_quirks(const ndr_context *context, size_t capacity, ndr_quirk_info *quirks,
+                                            size_t *count);
+
 /* ---- queues -------------------------------------------------------------------------------------- */
 
 /** A queue of work for the context's device: each piece starts when the one before it has ended, unless the queue was
@@ -488,8 +506,8 @@ NDR_MUST_CHECK ndr_status ndr_event_create(ndr_context *context, ndr_event **eve
 NDR_MUST_CHECK ndr_status ndr_event_complete(ndr_event *event);
 
 /** End an event of ndr_event_create() as failed. Work that waits for it does not run, and fails with `status`, which
- * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. If that work also waits for work that is
- * running, the event ends when that has ended; the call itself does not wait for it. */
+ * must not be NDR_OK, and the sentence `why`, of which 511 bytes are kept. On PoCL, if that work also
+ * waits for running work, the event ends when the running work has ended; the call itself does not wait. */
 NDR_MUST_CHECK ndr_status ndr_event_fail(ndr_event *event, ndr_status status, const char *why);
 
 /** Receives how the work of an event ended: the status that ndr_event_wait() returns, and its sentence, "" on success,
@@ -529,16 +547,16 @@ NDR_API void ndr_event_destroy(ndr_event *event);
  *     ndr_launch(ndr_after(queue, a, b), join, range, x, y);
  *
  * ndr_after_all(queue, events, count) takes an array. The result is valid until the end of the block that it is written
- * in; in C++ until the end of the expression. It belongs to no object: the command copies what it needs, and the events
- * may be destroyed when it returns.
+ * in; in C++ until the end of the expression. The command copies what it needs, so the events may be destroyed when it
+ * returns.
  *
  * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused.
  * A NULL counts as complete. If the work of one has failed, the call is refused with the first cause, and nothing is
  * enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause. docs/order.md
  * has a graph of work. */
 
-/** What ndr_after() makes; use the macros. Each command is a macro that takes it or a queue and passes the function of
- * the same name the address of either; the function tells them apart by their first 8 bytes. */
+/** The result of ndr_after(); use the macros. Each command is a macro that accepts it or a queue, and passes the
+ * address of either to the function of the same name. The function tells them apart by their first 8 bytes. */
 typedef struct ndr_queue_after {
     uint64_t seal;            /**< NDR_AFTER_SEAL */
     ndr_queue *queue;         /**< The queue. */
@@ -585,7 +603,7 @@ typedef struct ndr_buffer_desc {
     ndr_access kernels;   /**< What kernels do with it; not NONE. With READ, a launch refuses it for a parameter
                                through which the kernel may write (declare that const); with WRITE, for one that the
                                kernel only reads. */
-    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their other forms and ndr_buffer_map() may
+    ndr_access host;      /**< What ndr_buffer_read(), ndr_buffer_write(), their _rect forms and ndr_buffer_map() may
                                do. Fills and copies are always allowed. */
     bool has_address;     /**< The buffer keeps one address on the device: ndr_buffer_get_address(). For devices with
                                has_buffer_addresses; others refuse it with NDR_UNSUPPORTED. */
@@ -638,19 +656,19 @@ NDR_API void ndr_buffer_destroy(ndr_buffer *buffer);
 NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 
 /* Transfers of buffers, images (ndr_image.h) and shared allocations (ndr_shared.h) have the same verbs and order of
- * parameters: the queue, the memory and which part of it, the host's memory or another one, the event.
+ * parameters: the queue, the memory and its part, the other memory (the host's, or of the same kind), the event.
  *
- *     write, read    to or from the host's memory. With `event` NULL the call returns when the bytes have arrived.
- *                    Otherwise it returns at once: until the event has completed, do not change the `host` of a write,
- *                    nor use that of a read.
- *     fill, copy     on the device. The call returns at once; `event` may be NULL.
- *     map, unmap     let the host access the memory, and end that. A map returns when the host may; an unmap returns at
- *                    once, and its `event` may be NULL.
+ *     write, read    Transfer from or to the host's memory. With `event` NULL the call returns when the bytes have
+ *                    arrived. Otherwise it returns at once: until the event has completed, do not change the `host` of
+ *                    a write, nor use that of a read.
+ *     fill, copy     Write memory on the device. The call returns at once; `event` may be NULL.
+ *     map, unmap     Begin and end the host's access to the memory. A map returns when the host may access it; an unmap
+ *                    returns at once, and its `event` may be NULL.
  *
- * All of them run after all work before them in an in-order queue, and after the events of ndr_after(). */
+ * In an in-order queue each runs after all work before it, in every queue after the events of ndr_after(). */
 
-/** Copy host memory into a buffer. With `event` NULL, returns when the bytes have arrived; otherwise do not change `host`
- * until the event has completed. Zero bytes: nothing happens. */
+/** Copy host memory into a buffer. With `event` NULL, returns when the bytes have arrived; otherwise do not change
+ * `host` until the event has completed. Zero bytes: nothing happens. */
 NDR_MUST_CHECK ndr_status ndr_buffer_write(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes,
                                            size_t size_bytes, const void *host, ndr_event **event);
 
@@ -768,6 +786,9 @@ typedef struct ndr_kernel_desc {
     const void *binary;  /**< What clGetProgramInfo() gave as CL_PROGRAM_BINARIES for this device and driver. Drivers
                               crash on a damaged one (PoCL, Mesa): keep a checksum of one that you store. */
     size_t binary_bytes; /**< The size of `binary`. */
+    const char *source_key; /**< A name that no other text in the program has, by which `source` is found again instead
+                                 of by its contents; NULL: by its contents. Generated headers set it, because a long
+                                 text takes a microsecond for each 3 KB. */
     NDR_MAY_GROW
 } ndr_kernel_desc;
 
@@ -780,6 +801,20 @@ typedef struct ndr_kernel_desc {
  * one build; later requests return the kept kernel. NDR_NOT_FOUND lists the kernels that the source has. */
 NDR_SIZED ndr_status ndr_kernel_get(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel **kernel);
 
+/** Get all kernels of the program that `desc` describes, building it the first time, in the driver's order. desc->name
+ * is not read. `kernels` (may be NULL when `capacity` is 0) gets the first `capacity` of them, `count` the number of
+ * all. */
+NDR_SIZED ndr_status ndr_kernel_get_all(ndr_context *context, const ndr_kernel_desc *desc, size_t capacity,
+                                        ndr_kernel **kernels, size_t *count);
+
+/** How a kernel takes its range. */
+typedef enum ndr_kernel_form {
+    NDR_KERNEL_PLAIN = 0,    /**< It does not: a kernel of OpenCL C, launched over any range. */
+    NDR_KERNEL_RANGE = 1,    /**< By NDR_RANGE(): launched over an ndr_range. */
+    NDR_KERNEL_ND_RANGE = 2, /**< By NDR_ND_RANGE(): launched over an ndr_nd_range. */
+    NDR_KERNEL_REDUCTION = 3 /**< By NDR_REDUCTION(): launched over an ndr_range. */
+} ndr_kernel_form;
+
 /** What a kernel needs and allows on its device. */
 typedef struct ndr_kernel_info {
     unsigned arg_count;             /**< Arguments that a launch passes; hidden ones do not count. */
@@ -788,11 +823,21 @@ typedef struct ndr_kernel_info {
     size_t local_memory_bytes;      /**< Local memory declared inside the kernel. */
     size_t private_memory_bytes;    /**< Private memory of each work-item, as far as the driver reports it. */
     size_t required_local_size[3];  /**< Its reqd_work_group_size, padded with 1 in front; zeros if none. */
+    const char *name;               /**< The kernel function's name; valid as long as the kernel. */
+    ndr_kernel_form form;           /**< How it takes its range. */
+    unsigned range_dims;            /**< The dimensions that the form names; 0: any. */
     NDR_MAY_GROW
 } ndr_kernel_info;
 
 /** Describe a kernel. */
 NDR_SIZED ndr_status ndr_kernel_get_info(const ndr_kernel *kernel, ndr_kernel_info *info);
+
+/** The binary of the program that a kernel comes from, as ndr_kernel_desc.binary takes it on the same device with the
+ * same driver. NDR_UNSUPPORTED if the driver has none.
+ *
+ * `bytes` (may be NULL when `capacity` is 0) gets the binary if it has at most `capacity` bytes, and nothing otherwise;
+ * `length` gets the number of its bytes. */
+NDR_MUST_CHECK ndr_status ndr_kernel_get_binary(const ndr_kernel *kernel, size_t capacity, void *bytes, size_t *length);
 
 /** The compiler's log of the build that a kernel comes from: its warnings, in the driver's words, with files and lines
  * of the source as written. The kernels of one build share the log. It is empty if there were no warnings, and with
@@ -843,11 +888,11 @@ typedef enum ndr_edge {
  *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
  *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
-    ndr_range global; /**< All work-items; no dimensions if `groups` is given. */
+    ndr_range global; /**< All work-items; no dimensions if `groups` is set. */
     ndr_range local;  /**< The work-items of one group, in the same number of dimensions. */
     size_t offset[3]; /**< Added to global ids, and to nothing else. */
     ndr_edge edge;    /**< What happens to sizes that do not divide. */
-    ndr_range groups; /**< In place of `global`, which has no dimensions then: the number of groups, for hierarchical
+    ndr_range groups; /**< Instead of `global`, which then has no dimensions: the number of groups, for hierarchical
                            kernels. `local` has the same number of dimensions; zeros there let the library choose. */
 } ndr_nd_range;
 
@@ -953,7 +998,10 @@ typedef enum ndr_arg_kind {
     NDR_ARG_REDUCER = 12, /**< as.reducer, with an initial value that is given as `dtype`. */
     NDR_ARG_SHARED = 13,  /**< as.shared.pointer, an address in as.shared.allocation, which must not be NULL. */
     NDR_ARG_REACHED = 14, /**< as.shared.allocation. Only after the last argument: it is not an argument. */
-    NDR_ARG_REACHED_BUFFER = 15 /**< as.buffer, which has an address. Also only after the last argument. */
+    NDR_ARG_REACHED_BUFFER = 15, /**< as.buffer, which has an address. Also only after the last argument. */
+    NDR_ARG_REAL = 16     /**< as.d, for double, float or half: rounded to the parameter's type. For bindings of
+                               languages that have one type of such numbers. Its `dtype` counts only if the parameter's
+                               type is unknown. A float is refused if it would become infinite. */
 } ndr_arg_kind;
 
 /** One argument of a launch. It contains a number, and points to a struct or a vector. */
@@ -966,7 +1014,7 @@ typedef struct ndr_arg {
         int64_t i;          /**< NDR_ARG_SIGNED */
         uint64_t u;         /**< NDR_ARG_UNSIGNED */
         float f;            /**< NDR_ARG_FLOAT */
-        double d;           /**< NDR_ARG_DOUBLE */
+        double d;           /**< NDR_ARG_DOUBLE, NDR_ARG_REAL */
         ndr_buffer *buffer; /**< NDR_ARG_BUFFER, NDR_ARG_REACHED_BUFFER */
         ndr_image *image;   /**< NDR_ARG_IMAGE */
         ndr_sampler *sampler; /**< NDR_ARG_SAMPLER */
@@ -1007,6 +1055,41 @@ typedef struct ndr_arg {
  * type (cl_float4; a type of another name needs the same size). A struct, by value or as an element of local memory,
  * must have the same name and size on the host and in the kernel. */
 
+/** What a parameter takes. */
+typedef enum ndr_parameter_kind {
+    NDR_PARAMETER_ANY = 0,      /**< The driver does not describe it. */
+    NDR_PARAMETER_GLOBAL = 1,   /**< A buffer. */
+    NDR_PARAMETER_CONSTANT = 2, /**< A buffer that the kernel reads. */
+    NDR_PARAMETER_LOCAL = 3,    /**< Local memory. */
+    NDR_PARAMETER_NUMBER = 4,   /**< A number. */
+    NDR_PARAMETER_VECTOR = 5,   /**< A vector of numbers. */
+    NDR_PARAMETER_STRUCT = 6,   /**< A struct, or another value of a type of the kernel's own. */
+    NDR_PARAMETER_IMAGE = 7,    /**< An image. */
+    NDR_PARAMETER_SAMPLER = 8,  /**< A sampler. */
+    NDR_PARAMETER_REDUCER = 9,  /**< The place of a reducer's result. */
+    NDR_PARAMETER_OTHER = 10    /**< What libndr cannot pass, such as a pipe. */
+} ndr_parameter_kind;
+
+/** One parameter of a kernel. */
+typedef struct ndr_parameter_info {
+    const char *name;        /**< "?" if the driver does not describe it. Valid as long as the kernel, as type_name. */
+    const char *type_name;   /**< In the driver's words: "float*", "uint4", "struct pair"; of a reducer "SUM_float*". */
+    ndr_parameter_kind kind; /**< What it takes. */
+    ndr_dtype dtype;         /**< Of a number, of a vector's numbers, or of those that a pointer or reducer points to;
+                                  NDR_DTYPE_NONE for other types. */
+    unsigned lanes;          /**< Numbers of a vector; 1 for a number, 0 without a dtype. */
+    ndr_access access;       /**< Through a pointer: READ if it is const or constant, otherwise READ_WRITE. Of an image:
+                                  its qualifier. */
+    size_t size_bytes;       /**< Of a value, or of one element behind a pointer; 0 if unknown. */
+    ndr_op op;               /**< Of a reducer. */
+    unsigned unused;         /**< 0 */
+    NDR_MAY_GROW
+} ndr_parameter_info;
+
+/** Describe a parameter, counted from 0; ndr_kernel_info.arg_count is their number. NDR_BAD_ARGUMENT if there is none
+ * of that index. */
+NDR_SIZED ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_parameter_info *parameter);
+
 /* ---- launches ------------------------------------------------------------------------------------ */
 
 /** Enqueue a kernel: one argument for each of its parameters, in order. Before anything is enqueued, the
@@ -1021,6 +1104,11 @@ NDR_MUST_CHECK ndr_status ndr_launch_v(ndr_queue *queue, ndr_kernel *kernel, con
 /* ndr_launch(queue, kernel, range, args...) is the short form of ndr_launch_v(): `range` is an ndr_range or an
  * ndr_nd_range by value, and ndr_arg_of() converts each argument. ndr_launch_event(queue, kernel, event,
  * range, args...) returns the event too. In C they take up to 64 arguments, ndr_launch_v() any number. */
+
+/** Get a kernel of the queue's context, as ndr_kernel_get() does, and enqueue it. The kernel is built the first time;
+ * later calls find it. The functions that `ndr bind` generates call this: docs/typed.md. */
+NDR_SIZED ndr_status ndr_launch_desc_v(ndr_queue *queue, const ndr_kernel_desc *desc, const ndr_nd_range *range,
+                                       const ndr_arg *args, size_t arg_count, ndr_event **event);
 
 /** A launch that is checked once and run many times: a kernel with its range and its arguments.
  *
@@ -1162,6 +1250,21 @@ typedef struct ndr_matmul_desc {
 /** Enqueue a matrix multiplication, or a batch. */
 NDR_SIZED ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event);
 
+/** Which implementation the call ndr_reduce() with `desc` would run in this context, and why no other one. Nothing is
+ * enqueued, and of `desc` only types, methods, accuracy, sizes and factors are read: the buffers may be NULL.
+ *
+ * The text begins with the implementation's name and a semicolon: "tree_chunks; not tree_groups: it comes later in the
+ * list". The words after the name may change. `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes,
+ * the terminating 0 included; `length` (may be NULL) gets the length of the whole text, without the 0. One that uses
+ * matrix units may be tried first, as by ndr_matmul(). One that turns out not to build is replaced at its first call, so
+ * that the answer changes. */
+NDR_SIZED ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
+/** The same for ndr_matmul(). A product without elements is refused. */
+NDR_SIZED ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
 /** A product for which ndr_tune() finds the fastest implementation: c is m x n, a has k columns. */
 typedef struct ndr_tune_desc {
     ndr_dtype dtype;       /**< F32 or F64. */
@@ -1193,12 +1296,12 @@ typedef struct ndr_tune_result {
  * are not tuned. `result` may be NULL. */
 NDR_SIZED ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result);
 
-/* ---- building ahead ------------------------------------------------------------------------------ */
+/* ---- the store on disk --------------------------------------------------------------------------- */
 
 /** What ndr_cache_warm() builds; set exactly one. Of an operation's descriptor only the types, methods, accuracy, sizes
  * and factors are read; the buffers may be NULL. */
 typedef struct ndr_warm_desc {
-    const ndr_kernel_desc *kernel; /**< A kernel. */
+    const ndr_kernel_desc *kernel; /**< A kernel; with it, all kernels of its program. `name` may be NULL. */
     const ndr_reduce_desc *reduce; /**< The kernels of such a reduction. */
     const ndr_matmul_desc *matmul; /**< The kernels of such a product, which must have elements. */
     NDR_MAY_GROW
@@ -1229,6 +1332,37 @@ typedef void ndr_warm_callback(const ndr_warm_progress *progress, void *user);
  * no binaries, or docs/cache.md lists the program as one that is not kept. `descs` may be NULL when `count` is 0. */
 NDR_SIZED ndr_status ndr_cache_warm(ndr_context *context, const ndr_warm_desc *descs, size_t count,
                                     ndr_warm_callback *progress, void *user);
+
+/** The folder of the store that contexts created now would use, whether it exists or not; NDR_NOT_KEPT: the store is
+ * off. `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes, the terminating 0 included; `length`
+ * (may be NULL) gets the length of the whole path, without the 0. */
+NDR_MUST_CHECK ndr_status ndr_cache_get_folder(size_t capacity, char *text, size_t *length);
+
+/** A file of the store. Texts that are not known, because the file is damaged or of another version, are "". */
+typedef struct ndr_cache_entry {
+    const char *path;        /**< The file. */
+    const char *what;        /**< "kernels axpy, dot", "tuned variants of matmul" and the like. */
+    const char *options;     /**< The build options of a program. */
+    const char *device;      /**< The name of the device that it is for. */
+    const char *driver;      /**< The driver's version. */
+    const char *library;     /**< The version of libndr that wrote it, and a hash of its sources. */
+    const char *fault;       /**< Why it is never used: damaged, cut short; NULL: nothing is wrong with it. */
+    uint64_t size_bytes;     /**< The size of the file. */
+    int64_t used_s;          /**< When it was last used, in seconds since 1970. */
+    bool is_of_this_library; /**< This build of libndr wrote it. Other builds' entries are not used. */
+    NDR_MAY_GROW
+} ndr_cache_entry;
+
+/** Receives a file of the store; true removes it. The entry and its texts are valid during the call only. */
+typedef bool ndr_cache_visitor(const ndr_cache_entry *entry, void *user);
+
+/** Call `visitor` for each file of libndr's in the store that contexts created now would use, in any order. Each is read
+ * and its checksum compared. No device is needed. Files of others in the folder are not visited. Programs may use
+ * the store meanwhile; they build again what is removed.
+ *
+ * NDR_NOT_KEPT: the store is off, the folder belongs to another user or others may write to it, or a file cannot be
+ * removed; then the sentence names the first such file, and all others have been visited. */
+NDR_MUST_CHECK ndr_status ndr_cache_visit(ndr_cache_visitor *visitor, void *user);
 
 #ifdef __cplusplus
 }

@@ -220,6 +220,7 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_buffer_map(queue, ...) ndr_buffer_map(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_unmap(queue, ...) ndr_buffer_unmap(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_launch_v(queue, ...) ndr_launch_v(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_launch_desc_v(queue, ...) ndr_launch_desc_v(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_prepared_run(queue, ...) ndr_prepared_run(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_reduce(queue, ...) ndr_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_matmul(queue, ...) ndr_matmul(NDR_QUEUE_(queue), __VA_ARGS__)
@@ -244,7 +245,7 @@ static inline ndr_queue *ndr_queue_passed_(ndr_queue_after *after_)
     ndr_queue_passed_((ndr_queue_after[1]){                                                                 \
         _Generic((queue), ndr_queue_after: ndr_queue_after_same_, default: ndr_queue_after_none_)(queue) })
 
-/** The queue, with the events that a command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
+/** A queue with the events that a command waits for: `ndr_launch(ndr_after(queue, a, b), ...)`. */
 #define ndr_after(queue, ...)                                     \
     ndr_after_all((queue), ((ndr_event *const[]){ __VA_ARGS__ }), \
                   sizeof((ndr_event *const[]){ __VA_ARGS__ }) / sizeof(ndr_event *))
@@ -297,8 +298,8 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
         struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
         default: ndr_use_ndr_buffer_or_ndr_struct)(x)
 
-/** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`. Write the type
- * as in the kernel. */
+/** A struct by value: `ndr_struct(struct pair, p)` or `ndr_struct(struct pair, (struct pair){ 1, 2 })`; in C++ also
+ * `ndr_struct(pair, 1, 2)`. Write the type as in the kernel. */
 #define ndr_struct(type, ...) ndr_arg_struct_((type[1]){ __VA_ARGS__ }, sizeof(type), #type)
 
 /** A vector by value: `ndr_vector(float, x, y, z, w)` for a float4. 2, 3, 4, 8 or 16 values of the host's type of one
@@ -457,7 +458,12 @@ ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(void *);
 ndr_use_ndr_null_or_ndr_buffer ndr_arg_of(decltype(nullptr));
 ndr_use_ndr_buffer_from_cl ndr_arg_of(_cl_mem *);
 
-#define ndr_struct(type, ...) ndr_arg_struct_(&static_cast<const type &>(__VA_ARGS__), sizeof(type), #type)
+/* `{ value }` binds to the value itself; members in braces make a value that lives until the end of the statement. */
+template <class T> ndr_arg ndr_arg_object_(const T &value, const char *type_name)
+{
+    return ndr_arg_struct_(&value, sizeof value, type_name);
+}
+#define ndr_struct(type, ...) ndr_arg_object_<type>({ __VA_ARGS__ }, #type)
 
 template <class T> struct ndr_type_ {};
 template <class T> constexpr ndr_dtype ndr_dtype_of_(ndr_type_<T>) { return NDR_DTYPE_NONE; }
@@ -495,32 +501,22 @@ inline ndr_nd_range ndr_nd_range_of_(const ndr_range &range)
 struct ndr_use_ndr_range_1d_or_ndr_nd_range_1d;
 ndr_use_ndr_range_1d_or_ndr_nd_range_1d ndr_nd_range_of_(...);
 
-/* The array lives as long as the temporary object, which lives until the end of the expression. */
-template <size_t Count> struct ndr_queue_after_array_ {
-    ndr_queue *queue;
-    ndr_event *events[Count];
-    mutable ndr_queue_after after;
-};
-
-template <class... Events> ndr_queue_after_array_<sizeof...(Events)> ndr_after(ndr_queue *queue, Events... events)
-{
-    return { queue, { events... }, ndr_queue_after() };
-}
-
 inline ndr_queue_after ndr_after_all(ndr_queue *queue, ndr_event *const *events, size_t count)
 {
     return { NDR_AFTER_SEAL, queue, events, count };
 }
 
+/* The array lives until the end of the expression. */
+template <size_t Count> ndr_queue_after ndr_after_(ndr_queue *queue, ndr_event *const (&events)[Count])
+{
+    return ndr_after_all(queue, events, Count);
+}
+#define ndr_after(queue, ...) ndr_after_((queue), { __VA_ARGS__ })
+
 inline ndr_queue *ndr_queue_passed_(ndr_queue *queue) { return queue; }
 inline ndr_queue *ndr_queue_passed_(const ndr_queue_after &after)
 {
     return reinterpret_cast<ndr_queue *>(const_cast<ndr_queue_after *>(&after));
-}
-template <size_t Count> ndr_queue *ndr_queue_passed_(const ndr_queue_after_array_<Count> &array)
-{
-    array.after = ndr_after_all(array.queue, array.events, Count);
-    return ndr_queue_passed_(array.after);
 }
 
 /* What a command gets as its queue. */

@@ -78,8 +78,8 @@ typedef struct ndr_image_desc {
     bool is_read_write;      /**< `kernels` is READ_WRITE, and one kernel does both through a read_write parameter
                                   (OpenCL C 2.0), for which devices have fewer formats. A launch checks the format even
                                   if this is not set. */
-    ndr_access host;         /**< What ndr_image_read(), ndr_image_write(), their other forms and ndr_image_map()
-                                  may do. Fills and copies are always allowed. */
+    ndr_access host;         /**< What ndr_image_read(), ndr_image_write() and ndr_image_map() may do. Fills and copies
+                                  are always allowed. */
     NDR_MAY_GROW
 } ndr_image_desc;
 
@@ -112,8 +112,8 @@ typedef struct ndr_image_part {
 NDR_MUST_CHECK ndr_status ndr_image_write(ndr_queue *queue, ndr_image *image, const ndr_image_part *part,
                                           const void *host, ndr_event **event);
 
-/** Copy an image into host memory. With `event` NULL, returns when the elements have arrived; otherwise `host` holds them
- * once the event has completed. */
+/** Copy an image into host memory. With `event` NULL, returns when the elements have arrived; otherwise `host` holds
+ * them once the event has completed. */
 NDR_MUST_CHECK ndr_status ndr_image_read(ndr_queue *queue, ndr_image *image, const ndr_image_part *part, void *host,
                                          ndr_event **event);
 

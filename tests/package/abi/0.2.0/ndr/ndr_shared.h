@@ -87,11 +87,11 @@ NDR_MUST_CHECK ndr_status ndr_shared_prefetch(ndr_queue *queue, ndr_shared *shar
                                               size_t size_bytes, ndr_event **event);
 
 /** Let the host access a span, after all work before it; returns when it may. `host` (may be NULL) gets
- * the address of the span's first byte. Needed for COARSE before each use by the host, the first one
- * included: without it the host reads old bytes, or crashes. It copies nothing if the device shares the host's memory.
- * For the other kinds it only waits. Until ndr_shared_unmap() a command that would use any byte of the allocation is
- * refused, unless both only read. There is one mapping at a time. A span of 0 bytes is refused, and so is memory of the
- * kind DEVICE. */
+ * the address of the span's first byte. Memory of the kind COARSE must be mapped before each use by the host, the first
+ * one included: otherwise the host reads old bytes, or crashes. Mapping copies nothing if the device shares the host's
+ * memory. For the other kinds it only waits. Until ndr_shared_unmap() a command that would use any byte of the
+ * allocation is refused, unless both only read. There is one mapping at a time. A span of 0 bytes is refused, and so is
+ * memory of the kind DEVICE. */
 NDR_MUST_CHECK ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access,
                                          size_t offset_bytes, size_t size_bytes, void **host);
 
