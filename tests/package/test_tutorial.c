@@ -1,12 +1,12 @@
-/* test_readme.c - README's kernels stay inside their buffers, also with sizes and edges that README does not show. */
+/* test_tutorial.c - the tutorial's transpose stays inside its buffers, also with sizes and edges that the page does not show. */
 #include "support.h"
 
-/* The kernel file `name` among README's code blocks: the block after <!-- test: name -->. */
-static char *readme_block(const char *name)
+/* The kernel file `name` among the code blocks of docs/tutorial/groups.md: the block after <!-- test: name -->. */
+static char *page_block(const char *name)
 {
     static char text[1 << 16];
     char path[4096], mark[128];
-    snprintf(path, sizeof path, "%s/../README.md", getenv("NDR_TEST_DIR"));
+    snprintf(path, sizeof path, "%s/../docs/tutorial/groups.md", getenv("NDR_TEST_DIR"));
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
@@ -50,12 +50,12 @@ static void transpose(ndr_kernel *kernel, ndr_nd_range range)
     ndr_buffer_destroy(to);
 }
 
-static void test_readme__transposes_any_size_at_any_edge(void **state)
+static void test_tutorial__transposes_any_size_at_any_edge(void **state)
 {
     (void)state;
     static const size_t globals[][2] = { { 1, 1 }, { 16, 16 }, { 1, 37 }, { 31, 1 }, { 17, 31 }, { 32, 29 }, { 40, 39 } };
     static const size_t locals[][2] = { { 1, 1 }, { 4, 4 }, { 16, 16 }, { 2, 8 }, { 5, 3 }, { 1, 7 }, { 32, 1 } };
-    ndr_kernel *kernel = kernel_of(readme_block("transpose.cl"), "transpose");
+    ndr_kernel *kernel = kernel_of(page_block("transpose.cl"), "transpose");
     ndr_kernel_info info;
     assert_ok(ndr_kernel_get_info(kernel, &info));
     for (size_t g = 0; g < sizeof globals / sizeof globals[0]; ++g)
@@ -73,7 +73,7 @@ static void test_readme__transposes_any_size_at_any_edge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readme__transposes_any_size_at_any_edge),
+        cmocka_unit_test(test_tutorial__transposes_any_size_at_any_edge),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

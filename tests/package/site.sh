@@ -1,0 +1,41 @@
+#!/bin/sh
+# site.sh - the book as a site: it builds without a warning, its links lead somewhere, it has a page for each page of
+# docs/, the reference has every public name with its lists, and a search finds guides but no appendix.
+#
+#     site.sh <root of the sources>
+set -eu
+root=$1
+"$root/docs/site/build" "$root" site
+"$root/tests/package/site_links.py" site/html
+
+fail() { echo "site.sh: $1"; exit 1; }
+
+# Every page is in the table of contents, or is an appendix.
+for page in $(cd "$root" && find docs -name '*.md' ! -path 'docs/appendix/*' ! -name README.md); do
+    case $page in docs/architecture.md | docs/testing.md) continue ;; esac
+    grep -qF "\"$page\"" site/mkdocs.yml || fail "docs/README.md does not list $page"
+done
+
+# Guides, the tutorial and the rest do not lead to the appendix.
+grep -l '](\(\.\./\)*appendix/' "$root"/docs/*.md "$root"/docs/tutorial/*.md "$root"/docs/vocabulary/*.md "$root"/README.md |
+    grep -v -e docs/README.md -e docs/architecture.md -e docs/testing.md -e docs/performance.md && fail "these link an appendix"
+
+# The first page of each half is not blank, and lists stay lists.
+grep -q '<li><b>Errors.</b> A call that can fail' site/reference/host/index.html || fail "the rules of ndr.h are no list"
+grep -q '<li>local.size given' site/reference/host/group__topic__ranges.html || fail "the forms of ndr_nd_range are no list"
+grep -q 'ndr/reduction.clh</a>' site/reference/kernels/index.html || fail "the vocabulary's first page has no table"
+
+# Every name that the headers export, and every function of the vocabulary.
+grep -ohE '^(NDR_API|NDR_MUST_CHECK|NDR_SIZED) [^;(]*\bndr_\w+\(' "$root"/include/ndr/*.h | grep -oE 'ndr_\w+\(' | tr -d '(' |
+    grep -v '_sized$' | sort -u >host_names
+grep -ohE '^NDR_FUNCTION_ [^(]*\bndr_\w*[a-z0-9]\(' -r "$root/kernels/ndr" | grep -oE 'ndr_\w+\(' | tr -d '(' | sort -u >kernel_names
+for half in host kernels; do
+    sed -n 's|.*<name>\(.*\)</name>.*|\1|p' site/$half.tags | sort -u >tags_$half
+    [ -s "${half%s}_names" ] || fail "no names of $half"
+    missing=$(comm -23 "${half%s}_names" tags_$half | tr '\n' ' ')
+    [ -z "$missing" ] || fail "the reference does not have: $missing"
+done
+
+grep -q '"docs/order.html' site/html/search/search_index.json || fail "the search does not have docs/order.md"
+grep -q '"docs/appendix/' site/html/search/search_index.json && fail "the search has appendices"
+echo "site.sh: $(wc -l <host_names) names of the host, $(wc -l <kernel_names) of the vocabulary"
