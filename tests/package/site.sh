@@ -17,18 +17,21 @@ for page in $(cd "$root" && find docs -name '*.md' ! -path 'docs/appendix/*' ! -
 done
 
 # Guides, the tutorial and the rest do not lead to the appendix.
-grep -l '](\(\.\./\)*appendix/' "$root"/docs/*.md "$root"/docs/tutorial/*.md "$root"/docs/vocabulary/*.md "$root"/README.md |
-    grep -v -e docs/README.md -e docs/architecture.md -e docs/testing.md -e docs/performance.md && fail "these link an appendix"
+cd "$root"
+grep -l '](\(\.\./\)*\(docs/\)*appendix/' docs/*.md docs/tutorial/*.md docs/vocabulary/*.md examples/*/*.md README.md |
+    grep -v -e '^docs/README' -e docs/architecture -e docs/testing -e docs/performance && fail "these link an appendix"
+cd "$OLDPWD"
 
 # The first page of each half is not blank, and lists stay lists.
-grep -q '<li><b>Errors.</b> A call that can fail' site/reference/host/index.html || fail "the rules of ndr.h are no list"
-grep -q '<li>local.size given' site/reference/host/group__topic__ranges.html || fail "the forms of ndr_nd_range are no list"
-grep -q 'ndr/reduction.clh</a>' site/reference/kernels/index.html || fail "the vocabulary's first page has no table"
+has() { grep -q "$2" "site/reference/$1" || fail "$1 does not have: $2"; }
+has host/index.html '<li><b>Errors.</b> A call that can fail'
+has host/group__topic__ranges.html '<li>local.size given'
+has kernels/index.html 'ndr/reduction.clh</a>'
 
 # Every name that the headers export, and every function of the vocabulary.
-grep -ohE '^(NDR_API|NDR_MUST_CHECK|NDR_SIZED) [^;(]*\bndr_\w+\(' "$root"/include/ndr/*.h | grep -oE 'ndr_\w+\(' | tr -d '(' |
-    grep -v '_sized$' | sort -u >host_names
-grep -ohE '^NDR_FUNCTION_ [^(]*\bndr_\w*[a-z0-9]\(' -r "$root/kernels/ndr" | grep -oE 'ndr_\w+\(' | tr -d '(' | sort -u >kernel_names
+names() { grep -oE 'ndr_\w+\(' | tr -d '(' | grep -v '_sized$' | sort -u; }
+grep -ohE '^(NDR_API|NDR_MUST_CHECK|NDR_SIZED) [^;(]*\bndr_\w+\(' "$root"/include/ndr/*.h | names >host_names
+grep -ohE '^NDR_FUNCTION_ [^(]*\bndr_\w*[a-z0-9]\(' -r "$root/kernels/ndr" | names >kernel_names
 for half in host kernels; do
     sed -n 's|.*<name>\(.*\)</name>.*|\1|p' site/$half.tags | sort -u >tags_$half
     [ -s "${half%s}_names" ] || fail "no names of $half"
