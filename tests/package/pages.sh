@@ -3,8 +3,8 @@
 #
 #     pages.sh <root of the sources>
 #
-# The entries of docs/appendix/decisions/ and CHANGELOG.md may name what has been removed. docs/appendix/decisions.md has the title of each
-# entry.
+# The entries of docs/appendix/decisions/ and CHANGELOG.md may name what has been removed. docs/appendix/decisions.md has
+# the title of each entry.
 set -eu
 cd "$1"
 pages=$(find README.md CONTRIBUTING.md CHANGELOG.md docs examples -name '*.md')

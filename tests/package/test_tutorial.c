@@ -1,4 +1,5 @@
-/* test_tutorial.c - the tutorial's transpose stays inside its buffers, also with sizes and edges that the page does not show. */
+/* test_tutorial.c - the tutorial's transpose stays inside its buffers, also with sizes and edges that its page does not
+ * show. */
 #include "support.h"
 
 /* The kernel file `name` among the code blocks of docs/tutorial/groups.md: the block after <!-- test: name -->. */
