@@ -1,4 +1,4 @@
-/* bench.c - measures those rows of docs/measuring.md that its options select. */
+/* bench.c - measures those rows of docs/appendix/bench.md that its options select. */
 #define _POSIX_C_SOURCE 200809L
 #include "gpu.h"
 
@@ -18,7 +18,7 @@ typedef struct options {
 /* ---- options ---- */
 
 static const char help[] =
-    "bench - measures libndr beside other libraries and its goals; docs/measuring.md explains them\n"
+    "bench - measures libndr beside other libraries and its goals; docs/appendix/bench.md explains them\n"
     "\n"
     "  --rows REGEX    only rows whose names match (extended, as grep -E). Rows of a GPU only if it begins with ^gpu:\n"
     "                  --device gpu --rows '^gpu' measures all of them\n"

@@ -41,12 +41,17 @@ install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATC
 install(DIRECTORY kernels/ DESTINATION ${ndr_kernels_dir}
   FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.inc" PATTERN "*.h")
 
-# README links the headers, which are installed in another folder.
+# The headers that pages link are installed in another folder.
 file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
-file(READ README.md readme)
-string(REPLACE "](include/" "](${headers}/" readme "${readme}")
-file(WRITE ${PROJECT_BINARY_DIR}/README.md "${readme}")
-install(FILES ${PROJECT_BINARY_DIR}/README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+foreach(page README.md docs/reference.md)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(READ ${page} text)
+  string(REPLACE "](include/" "](${headers}/" text "${text}")
+  string(REPLACE "](../include/" "](../${headers}/" text "${text}")
+  file(WRITE ${PROJECT_BINARY_DIR}/installed/${page} "${text}")
+endforeach()
+install(FILES CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png" PATTERN "site" EXCLUDE)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/installed/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

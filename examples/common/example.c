@@ -117,3 +117,21 @@ void show_speed(const char *what, uint64_t elapsed_ns, double amount, const char
     const double ns = elapsed_ns > 0 ? (double)elapsed_ns : 1;
     printf("%-22s %.3f ms, %.2f %s\n", what, ns * 1e-6, amount / ns, unit);
 }
+
+/* ---- pictures ---- */
+
+void save_picture(ndr_queue *queue, ndr_buffer *rgb, size_t rows, size_t cols, const char *path)
+{
+    if (!path) return;
+    unsigned char *pixels = allocate(rows * cols, 3);
+    MUST(ndr_buffer_read(queue, rgb, 0, rows * cols * 3, pixels, NULL));
+    FILE *file = fopen(path, "wb");
+    const bool is_written = file && fprintf(file, "P6\n%zu %zu\n255\n", cols, rows) > 0
+                            && fwrite(pixels, 3, rows * cols, file) == rows * cols;
+    if (!file || fclose(file) != 0 || !is_written) {
+        fprintf(stderr, "%s cannot be written\n", path);
+        exit(1);
+    }
+    free(pixels);
+    printf("picture: %s\n", path);
+}

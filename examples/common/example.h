@@ -49,4 +49,13 @@ bool show_floats(const char *what, size_t count, const float *got, const double 
 /* Print a time and a rate, such as "0.52 ms, 64.5 GFLOP/s". */
 void show_speed(const char *what, uint64_t elapsed_ns, double amount, const char *unit);
 
+/* ---- pictures ---- */
+
+/* The option of examples that make a picture. */
+#define OPTION_PICTURE(variable) { "--picture", "write the picture to this PPM file", NULL, (variable) }
+
+/* Write a buffer of rows * cols pixels, a byte each of red, green and blue, to a PPM file; nothing if `path` is
+ * NULL. */
+void save_picture(ndr_queue *queue, ndr_buffer *rgb, size_t rows, size_t cols, const char *path);
+
 #endif

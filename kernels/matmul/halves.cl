@@ -9,7 +9,7 @@
  *   PARTS 2: at the accuracy of float. An element is h + l / 2^11, up to a small error; l*h, h*l and h*h are added.
  *   PARTS 1: at that of TF32. An element is rounded to h; h*h is added.
  *
- * docs/numerics.md shows that the results are within the bounds of ndr_matmul(). The matrix units cut bits off when they
+ * The results are within the bounds of ndr_matmul(): docs/appendix/proofs.md. The matrix units cut bits off when they
  * add, so they add one stretch from zero, and plain additions, which round, add those sums. */
 #include "matmul/three_parts.clh"
 #include "matmul/parts.clh"

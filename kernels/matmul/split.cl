@@ -7,7 +7,7 @@
  * six of the nine products of parts: l*h, h*l, i*i, i*h, h*i and h*h. Marks in the workspace tell what gemm_split_parts()
  * found among the elements: for some gemm_split() multiplies A and B themselves, slowly.
  *
- * docs/numerics.md shows that the results are within the bound of a loop in float. The matrix units cut bits off when
+ * The results are within the bound of a loop in float: docs/appendix/proofs.md. The matrix units cut bits off when
  * they add, so they add one stretch from zero, and plain additions, which round, add those sums. */
 #define COPY_WARPS 1
 #define PARTS 3

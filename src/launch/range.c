@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Group sizes that suit the known devices; see docs/decisions/launch.md. */
+/* Group sizes that suit the known devices; see docs/appendix/decisions/launch.md. */
 enum { PREFERRED_GROUP = 256, DEFAULT_GROUP = 64 };
 
 /* Groups of one OpenCL launch: drivers count them in 32 bits, some of them signed. */

@@ -179,7 +179,7 @@ static double multiply_parts(const bench *s, size_t row, size_t col)
     return sum;
 }
 
-/* docs/numerics.md: the errors of the parts, and what the products leave out. */
+/* docs/appendix/proofs.md: the errors of the parts, and what the products leave out. */
 static void check_bound(const bench *s)
 {
     const double bound = s->parts == 2 ? 18.3 * 0x1p-23 : 0x1p-10 + 10.1 * 0x1p-23;

@@ -855,7 +855,7 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
         }
 }
 
-/* A tile is 16 KiB for groups of 256. docs/numerics.md needs the limits up to 2^34 elements. */
+/* A tile is 16 KiB for groups of 256. docs/appendix/proofs.md needs the limits up to 2^34 elements. */
 static void check_shares(const ndr_caps *caps, size_t count, ndr_reduce_method method, ndr_dtype dtype)
 {
     const ndr_reduce_request sum = sum_of(count, method, dtype);

@@ -13,9 +13,10 @@
 #     NAME.py     a program, run by $NDR_PYTHON
 #     any other   a whole C program, compiled without a warning and run; if there is a NAME.sh for it, only by that.
 #                 `ndr bind` makes the headers NAME.cl.h that it includes
-# README's vector add has at most 25 lines, and README gives the right number of lines of the one in plain OpenCL.
+# README quotes sentences of another page: <!-- said: PAGE -->. README's vector add has at most 25 lines, and README gives
+# the right number of lines of the one in plain OpenCL.
 set -eu
-page=$1 compiler=$2 include=$3 library=$4 ndr=$5 prefix=${6:-} libdir=${7:-}
+page=$1 compiler=$2 include=$3 library=$4 ndr=${5:-} prefix=${6:-} libdir=${7:-}
 unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH LD_RUN_PATH LIBRARY_PATH C_INCLUDE_PATH CPATH
 
 rm -rf blocks
@@ -78,6 +79,13 @@ done
 echo "blocks.sh: $programs programs compiled and run, $scripts scripts run"
 
 [ "$(basename "$page")" = README.md ] || exit 0
+# <!-- said: PAGE -->: the lines of the block behind it are also on that page, where a test compares them.
+other=$(sed -n 's/^<!-- said: \(.*\) -->$/\1/p' "$page")
+awk '/^<!-- said: / { said = 1; next } said && /^```/ { if (said++ == 2) exit; next } said == 2' "$page" >quoted
+[ -s quoted ] || { echo "blocks.sh: README quotes no sentences"; exit 1; }
+while IFS= read -r line; do
+    grep -qxF -e "$line" "$(dirname "$page")/$other" || { echo "blocks.sh: $other does not have: $line"; exit 1; }
+done <quoted
 lines=$(grep -c '[^[:space:]]' vector_add.c)
 echo "blocks.sh: vector_add.c has $lines lines that are not blank"
 [ "$lines" -le 25 ] || { echo "blocks.sh: the vector add may have 25"; exit 1; }

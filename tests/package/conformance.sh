@@ -1,5 +1,5 @@
 #!/bin/sh
-# conformance.sh - docs/conformance.md has every row, and names only tests that exist.
+# conformance.sh - docs/appendix/conformance.md has every row, and names only tests that exist.
 #
 #     conformance.sh <conformance.md> <folder of rooms with test_*.c>
 #

@@ -1,18 +1,20 @@
 #!/bin/sh
-# forms.sh - docs/which-form.md names a test for each cell of its table of what each form can use.
+# forms.sh - docs/appendix/forms.md names a test for each cell of the table in docs/which-form.md of what each form can
+# use.
 #
-#     forms.sh <which-form.md> <folder of rooms with test_*.c>
+#     forms.sh <which-form.md> <forms.md> <folder of rooms with test_*.c>
 #
 # The table "Shown by" has the same heads and rows as "What each can use", in the same order. Each of its cells has at
 # least one test, and only tests that exist. A test is a name that some test_*.c passes to CMocka.
 set -eu
-page=$1 tests=$2
+page=$1 shown=$2 tests=$3
 
 grep -hoE 'cmocka_unit_test[a-z_]*\( *test_[A-Za-z0-9_]+' "$tests"/*/test_*.c | sed 's/.*( *//' | sort -u >known.txt
 
 awk -F ' *[|] *' '
     function say(what) { print "forms.sh: " what; failed = 1 }
-    FNR == NR { known[$0] = 1; next }
+    FNR == 1 { ++files }
+    files == 1 { known[$0] = 1; next }
     /^## / { table = /^## What each can use$/ ? 1 : /^## Shown by$/ ? 2 : 0 }
     !table || !/^\|/ || /^\|-/ { next }
     NF != 6 { say($2 ": " NF - 2 " columns instead of 4") }
@@ -39,4 +41,4 @@ awk -F ' *[|] *' '
             if (name[1, i] != name[2, i]) say("row " i " is \"" name[2, i] "\" instead of \"" name[1, i] "\"")
         if (!failed) print "forms.sh: " rows[1] " rows"
         exit failed
-    }' known.txt "$page"
+    }' known.txt "$page" "$shown"

@@ -3,8 +3,8 @@
 #
 #     pages.sh <root of the sources>
 #
-# The entries of docs/decisions/ and CHANGELOG.md may name what has been removed. docs/decisions.md has the title of each
-# entry.
+# The entries of docs/appendix/decisions/ and CHANGELOG.md may name what has been removed. docs/appendix/decisions.md has
+# the title of each entry.
 set -eu
 cd "$1"
 pages=$(find README.md CONTRIBUTING.md CHANGELOG.md docs examples -name '*.md')
@@ -52,16 +52,16 @@ done
 
 grep -rhoE '\<(ndr|NDR)_\w*[A-Za-z0-9]\>' include kernels src cmake tests CMakeLists.txt | sort -u >"$found/known"
 for page in $pages; do
-    case $page in docs/decisions* | CHANGELOG.md) continue ;; esac
+    case $page in docs/appendix/decisions* | CHANGELOG.md) continue ;; esac
     grep -oE '\<(ndr|NDR)_\w*[A-Za-z0-9]\>' "$page" | grep -v -e OPERATION -e ndr_noun_verb | sort -u | comm -23 - "$found/known" |
         sed "s|^|pages.sh: $page gives a name that does not exist: |" >>"$found/unknown"
 done
 cat "$found/unknown"
 
 # An entry begins with **DATE · TITLE.**
-sed -n 's/^\*\*\(20[^*]*[^*.,:]\)[.,:]*\*\*.*/- \1/p' docs/decisions/*.md | sort >"$found/entries"
-grep '^- 20' docs/decisions.md | sort | diff - "$found/entries" >"$found/index" || {
-    echo "pages.sh: < is only in docs/decisions.md, > only on a page of docs/decisions/:"
+sed -n 's/^\*\*\(20[^*]*[^*.,:]\)[.,:]*\*\*.*/- \1/p' docs/appendix/decisions/*.md | sort >"$found/entries"
+grep '^- 20' docs/appendix/decisions.md | sort | diff - "$found/entries" >"$found/index" || {
+    echo "pages.sh: < is only in docs/appendix/decisions.md, > only on a page of docs/appendix/decisions/:"
     grep '^[<>]' "$found/index"
     failed=yes
 }

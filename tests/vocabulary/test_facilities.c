@@ -1,4 +1,4 @@
-/* test_facilities.c - facilities of docs/conformance.md that no other file tests: A6, A7, A9, A11, A13, A16, A28,
+/* test_facilities.c - facilities of docs/appendix/conformance.md that no other file tests: A6, A7, A9, A11, A13, A16, A28,
  * A36, A45, A67. */
 #include "support.h"
 

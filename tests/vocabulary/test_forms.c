@@ -1,5 +1,5 @@
 /* test_forms.c - what each form of kernel can use and what it refuses, if no other test covers it. The table
- * "Shown by" of docs/which-form.md has them all. */
+ * "Shown by" of docs/appendix/forms.md has them all. */
 #include "support.h"
 
 static ndr_nd_range groups_1d(size_t groups, size_t local)

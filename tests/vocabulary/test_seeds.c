@@ -1,4 +1,4 @@
-/* test_seeds.c - the programs that the project began with (docs/conformance.md, E1 to E26), with their own numbers.
+/* test_seeds.c - the programs that the project began with (docs/appendix/conformance.md, E1 to E26), with their own numbers.
  *
  * Each test runs one program in libndr's vocabulary, on its inputs and over its range. It prints the program's known
  * result and the result here, and compares them. If a program got its result by accident, a corrected program is here,
