@@ -32,7 +32,6 @@ set(covered
   "program/folders: source paste"
   "program/lines: source guard"
   "program/macros: source"
-  "program/parameter: outline"
   "program/plain: outline"
   "program/probe: kernel compiled"
   "program/program: kernel compiled"

@@ -13,18 +13,18 @@ says out "0 files, 0 bytes, in $PWD/store"
 
 # ---- warm ----
 
-run 0 "$ndr" cache warm two.cl -o -DBY=3
+run 0 "$ndr" cache warm two.cl -b -DBY=3
 says out 'two.cl is in the store'
 run 0 "$ndr" cache ls
 says out 'kernels twice, once with -cl-std='
 says out '-DBY=3'
 says out "1 file, "
-run 1 "$ndr" cache warm two.cl wrong.cl none.cl missing.cl --options -DBY=4
+run 1 "$ndr" cache warm two.cl wrong.cl none.cl missing.cl --build-options -DBY=4
 says out 'two.cl is in the store'
 says out 'wrong.cl: "wrong.cl" did not build for "'
 says out 'none.cl: "none.cl" has no kernel'
 says out 'missing.cl: kernel file "missing.cl" cannot be read'
-run 1 "$ndr" cache warm wrong.cl two.cl -o -DBY=4 --json
+run 1 "$ndr" cache warm wrong.cl two.cl -b -DBY=4 --json
 says out '"is_kept": true'
 says out '"is_kept": false'
 says out '"error": "'

@@ -494,7 +494,7 @@ static const struct argp_option options[] = {
     { "output", 'o', "HEADER", 0, "The header; without it FILE.h in the working directory", 0 },
     { "include", 'I', "FOLDER", 0, "Search included files in this folder, too", 0 },
     { "define", 'D', "NAME[=VALUE]", 0, "Define a macro for the kernels", 0 },
-    { "build-option", 'X', "OPTION", 0, "An option for OpenCL's compiler, such as -cl-fast-relaxed-math", 0 },
+    { "build-options", 'b', "TEXT", 0, "Other options of the compiler, such as -cl-fast-relaxed-math", 0 },
     { "prefix", 'p', "TEXT", 0, "Begin the names of functions and constants with this", 0 },
     { "depfile", OPTION_DEPFILE, "FILE", 0, "Write a rule for make or Ninja, with the files that were read", 0 },
     { "no-check", OPTION_NO_CHECK, NULL, 0, "Do not compile the kernels", 0 },
@@ -530,7 +530,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'o': b->output = arg; return 0;
     case 'I': return add_folder(b, arg);
     case 'D': return add_option(b, "-D", arg);
-    case 'X': return add_option(b, "", arg);
+    case 'b': return add_option(b, "", arg);
     case 'p': b->prefix = arg; return 0;
     case OPTION_DEPFILE: b->depfile = arg; return 0;
     case OPTION_NO_CHECK: b->is_unchecked = true; return 0;

@@ -27,7 +27,7 @@ enum { OPTION_BROKEN = 0x200, OPTION_UNUSED };
 static const struct argp_option list[] = {
     { "broken", OPTION_BROKEN, NULL, 0, "clear: only files that are never used: damaged ones, and unfinished ones", 0 },
     { "unused", OPTION_UNUSED, "DAYS", 0, "clear: only files that were not used for DAYS days", 0 },
-    { "options", 'o', "TEXT", 0, "warm: the build options, such as \"-DTILE=16 -Iinclude\"", 0 },
+    { "build-options", 'b', "TEXT", 0, "warm: the build options, such as \"-DTILE=16 -Iinclude\"", 0 },
     { 0 },
 };
 
@@ -61,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case OPTION_BROKEN: o->is_broken = true; return 0;
     case OPTION_UNUSED: take_days(o, arg, state); return 0;
-    case 'o': o->build_options = arg; return 0;
+    case 'b': o->build_options = arg; return 0;
     case ARGP_KEY_ARG:
         if (o->action == ACTIONS) take_action(o, arg, state);
         else if (o->action != WARM) argp_error(state, "%s takes no argument: \"%s\"", action_names[o->action], arg);
