@@ -280,6 +280,11 @@ static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include
     return status;
 }
 
+static bool is_vocabulary(const ndr_include *w)
+{
+    return strncmp(w->name, "ndr/", 4) == 0 && ndr_source_find(w->name);
+}
+
 /* An #include whose name is written out, or is the only body of a macro. */
 static ndr_status paste_include(expansion *x, input *f, group *in, const char *start, const char *rest, ndr_include *w)
 {
@@ -287,16 +292,17 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
     const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(&x->macros, rest), w);
-    if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
+    const bool is_left = has_name && x->desc.keeps_vocabulary && is_vocabulary(w);
+    if (has_name && !is_left) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
     f->has_content |= pasted || !is_there;
     in->has_pasted |= pasted;
     if (!is_there) {
-        if (has_name && x->source->absent.length < MAX_ABSENT)
+        if (has_name && !is_left && x->source->absent.length < MAX_ABSENT)
             ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
         ndr_macros_forget(&x->macros);
         add_code(x, f, "include");
         copy_line(x, f, start);
-        return is_spelled ? NDR_OK : ndr_folders_need(&x->folders, f->path);
+        return is_spelled || is_left ? NDR_OK : ndr_folders_need(&x->folders, f->path);
     }
     if (pasted) add_mark(x, f->next);
     else add_newlines(x, newlines);

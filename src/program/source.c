@@ -187,6 +187,7 @@ void ndr_source_add(ndr_source *source, const ndr_source *other)
     add(&source->flags, &other->flags);
     add(&source->files, &other->files);
     add(&source->absent, &other->absent);
+    add(&source->saved, &other->saved);
     add(&source->code.chars, &other->code.chars);
     add(&source->code.macros, &other->code.macros);
 }
@@ -197,6 +198,7 @@ void ndr_source_free(ndr_source *source)
     ndr_text_free(&source->flags);
     ndr_text_free(&source->files);
     ndr_text_free(&source->absent);
+    ndr_text_free(&source->saved);
     ndr_text_free(&source->code.chars);
     ndr_text_free(&source->code.macros);
 }
@@ -204,7 +206,7 @@ void ndr_source_free(ndr_source *source)
 bool ndr_source_failed(const ndr_source *source)
 {
     return source->text.failed || source->flags.failed || source->files.failed || source->absent.failed
-           || source->code.chars.failed || source->code.macros.failed;
+           || source->saved.failed || source->code.chars.failed || source->code.macros.failed;
 }
 
 bool ndr_source_includes(const ndr_source *source, const char *name)

@@ -30,6 +30,7 @@ typedef struct ndr_source_desc {
     const char *options;             /* build options, whose macros count; NULL for none */
     bool is_file;                    /* `title` is a path whose folder is searched first */
     bool is_bundled;                 /* a file of kernels/, which may include any other */
+    bool keeps_vocabulary;           /* each #include of the vocabulary stays in the text */
     const char *const *include_dirs; /* ends with NULL; NULL for none */
 } ndr_source_desc;
 
@@ -74,6 +75,7 @@ typedef struct ndr_source {
     ndr_text flags;  /* options that the compiler needs for included files that only it can determine */
     ndr_text files;  /* a line for each file of kernels/ that is in the text: "ndr/item.clh" */
     ndr_text absent; /* a line for each file that was not found: "'NAME' is not in ..." */
+    ndr_text saved;  /* for NDR_DUMP: the text with each #include of the vocabulary left in it, and a 0 behind */
     ndr_code code;
 } ndr_source;
 
