@@ -83,6 +83,12 @@ typedef struct ndr_arg_text {
 } ndr_arg_text;
 ndr_arg_text ndr_arg_print(const ndr_kernel *kernel, size_t index, const ndr_arg *arg);
 
+/* Pure: whether the kernel may write through a parameter that is a pointer. */
+static inline bool ndr_param_is_written(const ndr_param *param)
+{
+    return !param->is_const && param->kind != NDR_PARAM_CONSTANT;
+}
+
 /* Pure: the type of a parameter in sentences. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
 const char *ndr_param_shown_type(const ndr_param *param);
 
