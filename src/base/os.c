@@ -371,6 +371,25 @@ void ndr_file_close(int file)
 
 void ndr_file_remove(const char *path) { unlink(path); }
 
+int ndr_file_rename(const char *path, const char *to) { return rename(path, to) == 0 ? 0 : errno; }
+
+static bool remove_file(void *folder, const char *name)
+{
+    ndr_text path = { 0 };
+    ndr_text_add(&path, "%s/%s", (const char *)folder, name);
+    if (!path.failed) unlink(path.chars);
+    ndr_text_free(&path);
+    return true;
+}
+
+void ndr_folder_remove(const char *path)
+{
+    char *const folder = ndr_text_copy(path, strlen(path));
+    if (folder) ndr_folder_visit(folder, remove_file, folder);
+    free(folder);
+    rmdir(path);
+}
+
 void ndr_file_touch(const char *path) { utime(path, NULL); }
 
 #ifdef _WIN32

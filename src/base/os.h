@@ -161,6 +161,8 @@ int ndr_file_append(int file, uint64_t size_bytes, const void *bytes, size_t cou
 void ndr_file_close(int file);
 
 void ndr_file_remove(const char *path);
+int ndr_file_rename(const char *path, const char *to); /* also a folder: 0, or an errno */
+void ndr_folder_remove(const char *path);              /* with its files; one with folders in it stays */
 void ndr_file_touch(const char *path); /* set the time of its last change to now */
 
 /* Write the path of the working directory; false if it is unknown or too long. */

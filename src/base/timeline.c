@@ -53,14 +53,15 @@ static size_t character_bytes(const unsigned char *at)
     return bytes;
 }
 
-static void add_character(ndr_json *json, const char *at, size_t bytes)
+size_t ndr_json_escape(const char *text, char out[8])
 {
-    char out[8] = { 0 };
-    if (bytes == 0) snprintf(out, sizeof out, "\\ufffd");
-    else if (*at == '"' || *at == '\\') snprintf(out, sizeof out, "\\%c", *at);
-    else if ((unsigned char)*at < 0x20) snprintf(out, sizeof out, "\\u%04x", (unsigned char)*at);
-    else memcpy(out, at, bytes);
-    ndr_json_add(json, out);
+    const size_t bytes = character_bytes((const unsigned char *)text);
+    memset(out, 0, 8);
+    if (bytes == 0) snprintf(out, 8, "\\ufffd");
+    else if (*text == '"' || *text == '\\') snprintf(out, 8, "\\%c", *text);
+    else if ((unsigned char)*text < 0x20) snprintf(out, 8, "\\u%04x", (unsigned char)*text);
+    else memcpy(out, text, bytes);
+    return bytes ? bytes : 1;
 }
 
 static bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
@@ -70,10 +71,13 @@ void ndr_json_add_text(ndr_json *json, const char *text)
     const size_t end = json->length + NDR_JSON_TEXT_BYTES;
     ndr_json_add(json, "\"");
     while (*text && json->length < end && !json->is_cut) {
-        const size_t bytes = is_plain(*text) ? 1 : character_bytes((const unsigned char *)text);
-        if (is_plain(*text) && json->length + 1 < sizeof json->chars) json->chars[json->length++] = *text;
-        else add_character(json, text, bytes);
-        text += bytes ? bytes : 1;
+        if (is_plain(*text) && json->length + 1 < sizeof json->chars) {
+            json->chars[json->length++] = *text++;
+            continue;
+        }
+        char out[8];
+        text += ndr_json_escape(text, out);
+        ndr_json_add(json, out);
     }
     ndr_json_add(json, *text ? "...\"" : "\"");
 }

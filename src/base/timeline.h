@@ -21,6 +21,9 @@ void ndr_json_add_us(ndr_json *json, int64_t ns); /* as microseconds; 0 if it is
 /* In quotes, escaped; bytes that are not UTF-8 become U+FFFD. A longer text ends in "..." after NDR_JSON_TEXT_BYTES. */
 void ndr_json_add_text(ndr_json *json, const char *text);
 
+/* Pure: the first character of a text that is not empty, as a string of JSON has it. Returns its bytes in the text. */
+size_t ndr_json_escape(const char *text, char out[8]);
+
 /* The file of a trace. */
 typedef struct ndr_timeline {
     int file;

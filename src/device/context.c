@@ -22,6 +22,7 @@ void ndr_context_release(ndr_context *context)
     ndr_attachments_free(&context->attachments);
     ndr_orphans_release(context, false);
     ndr_cache_close(context);
+    ndr_dumps_free(&context->dumps);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
@@ -57,6 +58,7 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
             return ndr_fail_cl(error, "clCreateContext");
         }
     }
+    NDR_TRY(ndr_dumps_open(ndr_environment("NDR_DUMP"), &made->dumps));
     ndr_cache_open(made, entry->platform);
     return ndr_trace_add_context(made, ndr_environment("NDR_TRACE"));
 }

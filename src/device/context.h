@@ -8,6 +8,7 @@
 #include "device/attachment.h"
 #include "device/caps.h"
 #include "device/catalog.h"
+#include "device/dumps.h"
 #include "device/wait.h"
 
 struct ndr_context {
@@ -25,6 +26,7 @@ struct ndr_context {
     struct ndr_orphan *failed, *last_failed; /* events of failed commands, oldest first, with order_lock */
     unsigned failed_count;                   /* of these */
     ndr_mutex fail_lock; /* of command.c: while a command with a wait list is enqueued, or a user's event fails */
+    ndr_dumps dumps; /* launches to save */
     ndr_disk disk;
     ndr_text cache_key;
     atomic_size_t cache_hits, cache_misses; /* of programs */

@@ -208,12 +208,10 @@ ndr_status ndr_args_check_handles(const ndr_kernel *kernel, size_t first, const 
     return NDR_OK;
 }
 
-static bool writes_through(const ndr_param *param) { return !param->is_const && param->kind != NDR_PARAM_CONSTANT; }
-
 static ndr_status check_access(const ndr_arg_check *p)
 {
     const ndr_access access = p->arg->as.buffer->kernel_access;
-    const bool writes = writes_through(p->param);
+    const bool writes = ndr_param_is_written(p->param);
     NDR_REQUIRE_ARG(p, !writes || access != NDR_ACCESS_READ,
                     "is a buffer that was created read-only for kernels (ndr_buffer_desc.kernels), but this kernel may "
                     "write to it; declare the parameter const");
@@ -420,7 +418,7 @@ static inline bool is_usable(const ndr_kernel *kernel, const ndr_arg *arg, size_
                  | 1 << NDR_ARG_REACHED | 1 << NDR_ARG_REACHED_BUFFER
     };
     if (arg->kind != NDR_ARG_BUFFER) return !(OTHERS >> arg->kind & 1);
-    return ndr_mappings_allow(&arg->as.buffer->whole->mappings, writes_through(&kernel->params[index]));
+    return ndr_mappings_allow(&arg->as.buffer->whole->mappings, ndr_param_is_written(&kernel->params[index]));
 }
 
 /* Of an argument, or of what the kernel reaches without one, which it may write. */
@@ -428,7 +426,7 @@ static ndr_status use_object(const ndr_arg_check *p, const ndr_queue *queue)
 {
     const arg_kind *kind = kind_of(p->arg);
     const bool is_image = p->arg->kind == NDR_ARG_IMAGE;
-    const bool writes = !p->param || (is_image ? p->param->access != NDR_ACCESS_READ : writes_through(p->param));
+    const bool writes = !p->param || (is_image ? p->param->access != NDR_ACCESS_READ : ndr_param_is_written(p->param));
     NDR_REQUIRE_ARG(p, p->arg->kind != NDR_ARG_NONE,
                     "is not set, because OpenCL failed; set it again with ndr_prepared_set()");
     NDR_REQUIRE_ARG(p, kind->is_free(p->arg, writes), "%s%s that the host has mapped; unmap it first", kind->object,

@@ -6,6 +6,7 @@
 #include "device/submit.h"
 #include "device/turns.h"
 #include "launch/checked.h"
+#include "launch/dump.h"
 #include "launch/launch.h"
 #include "launch/prepared.h"
 #include "launch/reduction.h"
@@ -288,6 +289,12 @@ __attribute__((noinline)) static ndr_status run_with_workspace(const ndr_launch_
 }
 
 ndr_status ndr_launch_start(const ndr_launch_request *r, ndr_event **event)
+{
+    if (r->kernel->context->dumps.folder) return ndr_launch_saved(r, event);
+    return ndr_launch_start_unsaved(r, event);
+}
+
+ndr_status ndr_launch_start_unsaved(const ndr_launch_request *r, ndr_event **event)
 {
     return r->kernel->form == NDR_FORM_REDUCTION ? run_with_workspace(r, event) : run_in_turn(r, event);
 }

@@ -26,6 +26,9 @@ ndr_status ndr_launch_in(const ndr_launch_request *request, ndr_event **event);
  * checked, and run. */
 ndr_status ndr_launch_start(const ndr_launch_request *request, ndr_event **event);
 
+/* The same, whether NDR_DUMP saves launches or not. */
+ndr_status ndr_launch_start_unsaved(const ndr_launch_request *request, ndr_event **event);
+
 /* The last step: bind what is not bound, and enqueue. */
 ndr_status ndr_launch_run(const ndr_launch_request *request, ndr_event **event);
 

@@ -59,6 +59,7 @@ ndr_status ndr_compiled_build(const ndr_kernel_desc *desc, ndr_program *program)
     const ndr_device_info *device = &context->caps.info;
     program->options = ndr_text_copy(options, strlen(options));
     if (!program->options) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program");
+    program->asked_options = strlen(options);
     program->is_compiled = true;
     program->sub_groups = device->has_sub_groups ? NDR_SUB_GROUP_NATIVE : NDR_SUB_GROUP_WHOLE;
     NDR_TRY((desc->spirv ? create_from_spirv : create_from_binary)(context, desc, program));

@@ -78,6 +78,12 @@ ndr_status ndr_kernel_new(ndr_context *context, ndr_hash key, ndr_kernel **kerne
 void ndr_kernel_free(ndr_kernel *kernel);
 void ndr_kernel_free_params(ndr_kernel *kernel); /* only these */
 
+/* Pure: whether the kernel may write through a parameter that is a pointer. */
+static inline bool ndr_param_is_written(const ndr_param *param)
+{
+    return !param->is_const && param->kind != NDR_PARAM_CONSTANT;
+}
+
 /* Pure: the type of a parameter as users see it. The driver calls that of a reducer "ndr_reducer_MIN_int*". */
 const char *ndr_param_shown_type(const ndr_param *param);
 

@@ -84,6 +84,24 @@ ndr_status ndr_program_read(const ndr_kernel_desc *desc, bool is_outline, ndr_so
     return status;
 }
 
+/* For NDR_DUMP: what another device needs to build the same program. */
+static ndr_status save(const ndr_kernel_desc *desc, ndr_source *source)
+{
+    ndr_source outline = { 0 };
+    const ndr_status status = ndr_program_read(desc, true, &outline);
+    source->saved = outline.text;
+    ndr_text_add_chars(&source->saved, "", 1);
+    outline.text = (ndr_text){ 0 };
+    ndr_source_free(&outline);
+    return status;
+}
+
+static ndr_status read_source(const ndr_context *context, const ndr_kernel_desc *desc, ndr_source *source)
+{
+    NDR_TRY(ndr_program_read(desc, false, source));
+    return context->dumps.folder ? save(desc, source) : NDR_OK;
+}
+
 /* ---- building ---- */
 
 /* The vocabulary needs OpenCL C 1.2. */
@@ -117,6 +135,8 @@ static ndr_status build_or_find(const ndr_kernel_desc *desc, ndr_program *parts,
     const char *flags = source->flags.chars ? source->flags.chars : "";
     ndr_text options = { 0 };
     ndr_text_add(&options, "%s%s%s", flags, *flags ? " " : "", options_of(desc));
+    program->asked_options = options.length;
+    program->asked_sub_group = desc->sub_group_size;
     if (ndr_source_includes(source, "ndr/reduction.clh") && ndr_has_vectors(caps))
         ndr_text_add(&options, " -DNDR_REDUCTION_VECTORS=1");
     ndr_status status = ndr_sub_groups_choose(desc->sub_group_size, program, &options);
@@ -132,7 +152,7 @@ static ndr_status build_or_find(const ndr_kernel_desc *desc, ndr_program *parts,
 
 static ndr_status fill_with_text(const ndr_kernel_desc *desc, ndr_program *program)
 {
-    NDR_TRY(ndr_program_read(desc, false, &program->source));
+    NDR_TRY(read_source(program->context, desc, &program->source));
     return build_or_find(desc, NULL, 1, program);
 }
 
@@ -149,7 +169,7 @@ static ndr_status fill_part(const ndr_kernel_desc *desc, size_t i, ndr_program *
     part->is_part = true;
     part->context = program->context;
     if (title.failed) return fail_without_memory();
-    NDR_TRY(ndr_program_read(&one, false, &part->source));
+    NDR_TRY(read_source(program->context, &one, &part->source));
     ndr_source_add(&program->source, &part->source);
     return NDR_OK;
 }
@@ -176,6 +196,9 @@ static ndr_status fill(const ndr_kernel_desc *desc, ndr_program *program)
     NDR_TRY(ndr_build_check_options(ndr_program_title(desc), options_of(desc)));
     program->title = ndr_text_copy(ndr_program_title(desc), strlen(ndr_program_title(desc)));
     if (!program->title) return fail_without_memory();
+    program->form = desc->bundled ? "bundled" : desc->spirv ? "spirv" : desc->binary ? "binary" : "source";
+    if (desc->spirv && program->context->dumps.folder)
+        ndr_text_add_chars(&program->source.saved, desc->spirv, desc->spirv_bytes);
     if (desc->spirv || desc->binary) return ndr_compiled_build(desc, program);
     return desc->linked && desc->linked[0] ? fill_with_parts(desc, program) : fill_with_text(desc, program);
 }

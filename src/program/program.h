@@ -10,6 +10,9 @@ typedef struct ndr_program {
     cl_program cl;
     char *title; /* its name in sentences and logs */
     char *options;
+    size_t asked_options;   /* so many characters of `options` came from the caller */
+    size_t asked_sub_group; /* the size that the caller asked for */
+    const char *form;       /* "source", "bundled" (its name is `title`), "spirv" or "binary" */
     ndr_source source;      /* without its text once it is built: the driver keeps that */
     size_t text_length;     /* of the text without the probes */
     struct ndr_type *types; /* see probe.c; guarded by the build lock */

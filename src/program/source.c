@@ -189,6 +189,7 @@ void ndr_source_add(ndr_source *source, const ndr_source *other)
     add(&source->files, &other->files);
     add(&source->absent, &other->absent);
     add(&source->paths, &other->paths);
+    add(&source->saved, &other->saved);
     add(&source->code.chars, &other->code.chars);
     add(&source->code.macros, &other->code.macros);
 }
@@ -200,6 +201,7 @@ void ndr_source_free(ndr_source *source)
     ndr_text_free(&source->files);
     ndr_text_free(&source->absent);
     ndr_text_free(&source->paths);
+    ndr_text_free(&source->saved);
     ndr_text_free(&source->code.chars);
     ndr_text_free(&source->code.macros);
     ndr_text_free(&source->code.places);
@@ -208,7 +210,7 @@ void ndr_source_free(ndr_source *source)
 bool ndr_source_failed(const ndr_source *source)
 {
     return source->text.failed || source->flags.failed || source->files.failed || source->absent.failed
-           || source->paths.failed || source->code.chars.failed || source->code.macros.failed
+           || source->paths.failed || source->saved.failed || source->code.chars.failed || source->code.macros.failed
            || source->code.places.failed;
 }
 

@@ -77,6 +77,7 @@ typedef struct ndr_source {
     ndr_text files;  /* a line for each file of kernels/ that is in the text: "ndr/item.clh" */
     ndr_text absent; /* a line for each file that was not found: "'NAME' is not in ..." */
     ndr_text paths;  /* a line for each file on disk that was read */
+    ndr_text saved;  /* for NDR_DUMP: the text with each #include of the vocabulary left in it, and a 0 behind */
     ndr_code code;
 } ndr_source;
 

@@ -11,6 +11,7 @@ set(covered
   "device/clock: trace"
   "device/record: trace"
   "device/cl_error: status failures"
+  "device/dumps: dump"
   "device/drivers: catalog"         # why there is no driver or device
   "device/format: image"
   "device/image_part: image"

@@ -69,10 +69,19 @@ static bool take_members(cursor *c, char closing, bool has_keys)
     return take(c, closing);
 }
 
+static bool take_word(cursor *c, const char *word)
+{
+    const size_t length = strlen(word);
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) return false;
+    c->at += length;
+    return true;
+}
+
 static bool take_value(cursor *c)
 {
     skip_blanks(c);
     if (c->at >= c->end) return false;
+    if (take_word(c, "true") || take_word(c, "false") || take_word(c, "null")) return true;
     if (*c->at == '"') return take_string(c);
     if (take(c, '{')) return take_members(c, '}', true);
     if (take(c, '[')) return take_members(c, ']', false);

@@ -129,6 +129,25 @@ static void test_os__tells_why_a_folder_cannot_be_written(void **state)
     assert_int_equal(ndr_folder_check_write("closed/not/there"), error);
 }
 
+static void test_os__renames_a_folder_and_removes_it(void **state)
+{
+    (void)state;
+    ndr_folder_remove("renamed");
+    ndr_folder_create("made");
+    write_file("made/a", "a");
+    write_file("made/b", "b");
+    assert_int_equal(ndr_file_rename("made", "renamed"), 0);
+    assert_int_equal(access("renamed/b", F_OK), 0);
+    assert_int_equal(ndr_file_rename("made", "again"), ENOENT);
+    ndr_folder_create("other");
+    write_file("other/c", "c");
+    assert_int_not_equal(ndr_file_rename("other", "renamed"), 0); /* a folder with files is never replaced */
+    ndr_folder_remove("other");
+    ndr_folder_remove("renamed");
+    assert_int_not_equal(access("renamed", F_OK), 0);
+    assert_int_not_equal(access("other", F_OK), 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "look") == 0) _exit(look_from_the_copy());
@@ -137,6 +156,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_os__reads_nothing_for_a_program_with_anothers_rights),
         cmocka_unit_test(test_os__tells_what_an_errno_means),
         cmocka_unit_test(test_os__tells_why_a_folder_cannot_be_written),
+        cmocka_unit_test(test_os__renames_a_folder_and_removes_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ extern const command build_command;
 extern const command cache_command;
 extern const command devices_command;
 extern const command doctor_command;
+extern const command replay_command;
 extern const command run_command;
 extern const command trace_command;
 
@@ -18,6 +19,7 @@ static const command *const commands[] = {
     &bind_command,
     &run_command,
     &trace_command,
+    &replay_command,
     &cache_command,
 };
 
