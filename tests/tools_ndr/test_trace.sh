@@ -1,9 +1,9 @@
 #!/bin/sh
-# test_trace.sh NDR TRACED - `ndr trace`: what it prints and writes of programs that end well or badly, and exit codes.
+# test_trace.sh - `ndr trace`: what it prints and writes of programs that end well or badly, and exit codes.
 #
-# NDR is the command, TRACED the program of traced.c, which launches the kernel "scale" 10 times.
+#     TRACED=<the program of traced.c, which launches the kernel "scale" 10 times> test_trace.sh <the command ndr>
 set -u
-ndr=$1 traced=$2
+ndr=$1 traced=${TRACED:?}
 rm -rf work && mkdir work && cd work || exit 1
 
 fail() {
