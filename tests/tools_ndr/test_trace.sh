@@ -1,9 +1,9 @@
 #!/bin/sh
-# test_trace.sh NDR TRACED - `ndr trace`: what it prints and writes of programs that end well or badly, and exit codes.
+# test_trace.sh - `ndr trace`: what it prints and writes of programs that end well or badly, and exit codes.
 #
-# NDR is the command, TRACED the program of traced.c, which launches the kernel "scale" 10 times.
+#     TRACED=<the program of traced.c, which launches the kernel "scale" 10 times> test_trace.sh <the command ndr>
 set -u
-ndr=$1 traced=$2
+ndr=$1 traced=${TRACED:?}
 rm -rf work && mkdir work && cd work || exit 1
 
 fail() {
@@ -139,6 +139,15 @@ has err 'no folder can be made beside "nowhere/x": No such file or directory'
 lacks out 'own output'
 run 125 -o 'a%pb' -- "$traced" well
 has err 'which NDR_TRACE replaces'
+mkdir full.html
+run 125 -o full -- "$traced" well
+has err 'the page "full.html" cannot be written: Is a directory'
+python3 -c 'import json; json.load(open("full.json"))' || fail "the timeline is lost if the page cannot be written"
+mkdir -p away.json/x
+run 125 -o away -- "$traced" well
+has err 'the timeline cannot be moved from ".*/away\.[A-Za-z0-9]*/[0-9]*\.json" to "away.json": '
+[ -s away.??????/*.json ] || fail "a timeline that cannot be moved is lost"
+rm -r away.??????
 run 125 -- true
 has err '"true" made no trace'
 run 1 -- false
@@ -148,6 +157,8 @@ run 2 --from own.json -- "$traced"
 has err 'so give it no program'
 run 2 --peak-gbps fast -- "$traced"
 has err '--peak-gbps is "fast"; give a positive number'
+run 2 --max-bars 0 -- "$traced"
+has err '--max-bars is "0"; give a number from 1 to 1e9'
 run 2 -o '' -- "$traced"
 has err '--output is ""'
 run 1 -d 'no such device' -- "$traced" well

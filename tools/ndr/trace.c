@@ -24,10 +24,11 @@ typedef struct options {
     common common;
     const char *prefix, *from;
     double peak_gflops, peak_gbps; /* 0: the trace's best */
+    size_t max_bars;               /* of the page */
     char **program;
 } options;
 
-enum { PEAK_GFLOPS = 0x200, PEAK_GBPS };
+enum { MAX_BARS = 0x200, PEAK_GFLOPS, PEAK_GBPS };
 
 static double parse_peak(const char *text, const char *option, struct argp_state *state)
 {
@@ -38,6 +39,15 @@ static double parse_peak(const char *text, const char *option, struct argp_state
     return value;
 }
 
+static size_t parse_count(const char *text, struct argp_state *state)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= 1) || value > 1e9)
+        argp_error(state, "--max-bars is \"%s\"; give a number from 1 to 1e9", text);
+    return (size_t)value;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     options *o = state->input;
@@ -45,6 +55,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->prefix = arg; return 0;
     case 'f': o->from = arg; return 0;
+    case MAX_BARS: o->max_bars = parse_count(arg, state); return 0;
     case PEAK_GFLOPS: o->peak_gflops = parse_peak(arg, "--peak-gflops", state); return 0;
     case PEAK_GBPS: o->peak_gbps = parse_peak(arg, "--peak-gbps", state); return 0;
     case ARGP_KEY_ARG:
@@ -68,9 +79,12 @@ static const struct argp argp = {
               "Write PREFIX.json, the timeline, and PREFIX.html, the page (default: trace, or the name of --from)", 0 },
             { "from", 'f', "FILE.json", 0, "Read this timeline of NDR_TRACE or ndr_trace_start() and run no program",
               0 },
+            { "max-bars", MAX_BARS, "NUMBER", 0,
+              "The first so many bars go to the page (default: 2e6, a page of 60 MB)", 0 },
             { "peak-gflops", PEAK_GFLOPS, "NUMBER", 0,
-              "The device's GFLOP/s for the roofline (default: the trace's best)", 0 },
-            { "peak-gbps", PEAK_GBPS, "NUMBER", 0, "Its GB/s of memory (default: the trace's best)", 0 },
+              "The device's GFLOP/s, for the roofline (default: the trace's best)", 0 },
+            { "peak-gbps", PEAK_GBPS, "NUMBER", 0,
+              "The GB/s of the device's memory, for the roofline (default: the trace's best)", 0 },
             { 0 } },
     .parser = parse_option,
     .args_doc = "-- PROGRAM [ARGUMENT...]\n--from FILE.json",
@@ -238,27 +252,37 @@ static void print_text(const char *path, const json_t *table, const json_t *abou
             timeline_path ? timeline_path : "");
 }
 
-/* Shows one timeline. `timeline_path` NULL: `source` stays where it is. */
-static int show(results *r, const char *source, const char *timeline_path, const char *page_path)
+static int add_result(results *r, const char *page, const char *timeline_path, json_t *table, json_t *about)
+{
+    json_t *const result = json_pack("{ss ss sO sO}", "page", page, "timeline", timeline_path, "table", table, "notes",
+                                     json_object_get(about, "notes"));
+    if (json_array_append_new(r->list, result) == 0 || !r->options->common.is_json) return DONE;
+    return fail_with("--json cannot print the path \"%s\", because it is not UTF-8", page);
+}
+
+/* The timeline `t` of the file. */
+static int show_as(results *r, const timeline *t, const char *path, const char *page, bool is_new)
+{
+    json_t *const table = table_make(t);
+    json_t *const about = table ? make_about(r, t, table) : NULL;
+    int code = about ? page_write(t, table, about, r->options->max_bars, page)
+                     : fail_with("there is no memory for the table of \"%s\"", path);
+    if (code == DONE && !r->options->common.is_json) print_text(page, table, about, is_new ? path : NULL);
+    if (code == DONE) code = add_result(r, page, path, table, about);
+    json_decref(table);
+    json_decref(about);
+    return code;
+}
+
+/* Shows the timeline in `source`, which moves to `path` first, unless that is NULL. */
+static int show(results *r, const char *source, const char *path, const char *page)
 {
     timeline t;
     int code = timeline_read(&t, source);
-    json_t *const table = code == DONE ? table_make(&t) : NULL;
-    json_t *const about = table ? make_about(r, &t, table) : NULL;
-    if (code == DONE && !about) code = fail_with("there is no memory for the table of \"%s\"", source);
-    if (code == DONE) code = page_write(&t, table, about, page_path);
-    if (code == DONE && timeline_path) {
-        complete(&t, source);
-        if (rename(source, timeline_path) != 0)
-            code = fail_with("the timeline \"%s\" cannot be written: %s", timeline_path, strerror(errno));
-    }
-    if (code == DONE && !r->options->common.is_json) print_text(page_path, table, about, timeline_path);
-    if (code == DONE)
-        json_array_append_new(r->list, json_pack("{ss ss so so}", "page", page_path, "timeline",
-                                                 timeline_path ? timeline_path : source, "table", json_incref(table),
-                                                 "notes", json_incref(json_object_get(about, "notes"))));
-    json_decref(table);
-    json_decref(about);
+    if (code == DONE && path) complete(&t, source);
+    if (path && rename(source, path) != 0)
+        code = fail_with("the timeline cannot be moved from \"%s\" to \"%s\": %s", source, path, strerror(errno));
+    if (code == DONE) code = show_as(r, &t, path ? path : source, page, path != NULL);
     timeline_free(&t);
     return code;
 }
@@ -304,7 +328,6 @@ static int show_all(results *r, const char *folder)
         const bool has_paths = source && json && page;
         if ((has_paths ? show(r, source, json, page) : fail_with("there is no memory for the paths")) != DONE)
             code = FAILED;
-        if (source) unlink(source);
         free(source), free(json), free(page), free(entries[i]);
     }
     free(entries);
@@ -366,7 +389,7 @@ static int trace_file(results *r)
 
 static int run(int argc, char **argv)
 {
-    options o = { 0 };
+    options o = { .max_bars = 2000000 };
     parse_in_order(&argp, argc, argv, &o);
     results r = { .options = &o, .status = -1, .list = json_array() };
     if (o.program && !o.prefix) o.prefix = "trace";

@@ -50,7 +50,8 @@ const char *kind_name(const timeline *t, const slice *s);
 json_t *table_make(const timeline *t);
 void table_print(const json_t *table, FILE *to);
 
-/* Writes the page. `about` goes into it: title, notes, peaks. Gives DONE, or prints why not and gives FAILED. */
-int page_write(const timeline *t, const json_t *table, const json_t *about, const char *path);
+/* Writes the page, with the first slices of the timeline, at most about `max_bars`. `about` goes into it: title, notes,
+ * peaks. Gives DONE, or prints why not and gives FAILED. */
+int page_write(const timeline *t, const json_t *table, const json_t *about, size_t max_bars, const char *path);
 
 #endif

@@ -9,9 +9,6 @@
 
 #include "trace.html.h"
 
-/* A page of so many slices takes 60 MB, and a browser about 1 GB of memory. */
-enum { MAX_SLICES = 2000000 };
-
 /* JSON inside HTML: "<" could begin a tag, and stands only in strings. */
 static int write_safely(const char *text, size_t size, void *file)
 {
@@ -51,22 +48,21 @@ static int compare_ns(const void *left, const void *right)
 }
 
 /* The start of the last slice that the page takes. */
-static int64_t find_end(const timeline *t)
+static int64_t find_end(const timeline *t, size_t max_bars)
 {
-    int64_t *const starts = t->slice_count > MAX_SLICES ? malloc(t->slice_count * sizeof *starts) : NULL;
+    int64_t *const starts = t->slice_count > max_bars ? malloc(t->slice_count * sizeof *starts) : NULL;
     size_t count = 0;
     if (!starts) return INT64_MAX;
     for (const track *r = t->tracks; r < t->tracks + t->track_count; ++r)
         for (const slice *s = r->slices; s < r->slices + r->count; ++s) starts[count++] = s->start_ns;
     qsort(starts, count, sizeof *starts, compare_ns);
-    const int64_t end_ns = starts[MAX_SLICES - 1];
+    const int64_t end_ns = starts[max_bars - 1];
     free(starts);
     return end_ns;
 }
 
-static void write_data(const timeline *t, const json_t *table, const json_t *about, FILE *file)
+static void write_data(const timeline *t, const json_t *table, const json_t *about, int64_t end_ns, FILE *file)
 {
-    const int64_t end_ns = find_end(t);
     fputs("{\n", file);
     write_member("about", about, file);
     write_member("table", table, file);
@@ -83,27 +79,27 @@ static void write_data(const timeline *t, const json_t *table, const json_t *abo
 }
 
 /* Gives 0, or an errno. */
-static int write_file(const timeline *t, const json_t *table, const json_t *about, const char *path)
+static int write_file(const timeline *t, const json_t *table, const json_t *about, size_t max_bars, const char *path)
 {
     static const char mark[] = "@TRACE@";
     FILE *const file = fopen(path, "w");
     if (!file) return errno;
     const char *const at = strstr(trace_html, mark);
     fwrite(trace_html, 1, (size_t)(at - trace_html), file);
-    write_data(t, table, about, file);
+    write_data(t, table, about, find_end(t, max_bars), file);
     fputs(at + strlen(mark), file);
     const bool failed = ferror(file) != 0;
     return fclose(file) != 0 || failed ? (errno ? errno : EIO) : 0;
 }
 
-int page_write(const timeline *t, const json_t *table, const json_t *about, const char *path)
+int page_write(const timeline *t, const json_t *table, const json_t *about, size_t max_bars, const char *path)
 {
     const size_t size = strlen(path) + sizeof ".part";
     char *const part = malloc(size);
     if (!part) return fail_with("there is no memory for the page \"%s\"", path);
     snprintf(part, size, "%s.part", path);
     errno = 0;
-    int error = write_file(t, table, about, part);
+    int error = write_file(t, table, about, max_bars, part);
     if (!error && rename(part, path) != 0) error = errno;
     if (error) unlink(part);
     free(part);

@@ -150,8 +150,18 @@ static bool read_line(timeline *t, const char *line, size_t length, bool *is_rec
 
 /* ---- the file ---- */
 
+static size_t size_mb(FILE *file)
+{
+    const bool is_known = fseeko(file, 0, SEEK_END) == 0;
+    const off_t bytes = is_known ? ftello(file) : 0;
+    rewind(file);
+    return bytes > 0 ? (size_t)(bytes / 1000000) : 0;
+}
+
 static bool read_lines(timeline *t, FILE *file)
 {
+    static const char what[] = "MB of the timeline";
+    const size_t whole_mb = size_mb(file);
     char *line = NULL;
     size_t room = 0;
     bool is_done = true;
@@ -162,8 +172,10 @@ static bool read_lines(timeline *t, FILE *file)
         while (used > 0 && strchr(" \n,", line[used - 1])) --used;
         t->is_complete = strcmp(line, "]\n") == 0;
         is_done = read_line(t, line, used, &is_record);
+        if (at / 1000000 < whole_mb) show_progress(what, (size_t)(at / 1000000), whole_mb);
         if (is_record) t->whole_bytes = at + used;
     }
+    show_progress(what, whole_mb, whole_mb);
     free(line);
     return is_done;
 }
@@ -204,7 +216,6 @@ int timeline_read(timeline *t, const char *path)
     if (!file) return fail_with("the file \"%s\" cannot be read: %s", path, strerror(errno));
     char opening[3] = "";
     const bool is_timeline = fgets(opening, sizeof opening, file) && strcmp(opening, "[\n") == 0;
-    rewind(file);
     const bool is_done = is_timeline && read_lines(t, file);
     const bool failed = ferror(file) != 0;
     fclose(file);
