@@ -101,7 +101,7 @@ replay 1 '"outcome": "timeout"' 'has not ended within 1 s' -- --json --timeout=1
 rm -rf saved/crash
 NDR_DUMP=saved/crash,all "$launches" crash >out 2>&1 && fail "the launch that crashes has ended" || true
 dir=$(echo saved/crash/*)
-replay 1 'saved on' 'not ended' 'ended its process by signal' 'It fails as it did' -- "$dir"
+replay 1 'saved on' 'not ended' 'replayed: crash' 'ended its process by signal' 'It fails as it did' -- "$dir"
 replay 0 'smallest range, global (1), offset (' -- --shrink "$dir"
 
 # An operation: its kernels are the library's own files.

@@ -202,11 +202,14 @@ static void print_range(const json_t *range)
     if (has_offset(range)) print_sizes("offset", json_object_get(range, "offset"));
 }
 
+/* A run that crashed has no device. */
 static void print_end(const char *when, const json_t *end, const char *how)
 {
     const bool is_good = strcmp(how, "NDR_OK") == 0;
-    printf("%s on %s (%s, %s): %s%s%s\n", when, text_of(end, "device"), text_of(end, "platform"),
-           text_of(end, "driver"), style_begin(is_good ? GOOD : BAD), how, style_end());
+    printf("%s", when);
+    if (json_object_get(end, "device"))
+        printf(" on %s (%s, %s)", text_of(end, "device"), text_of(end, "platform"), text_of(end, "driver"));
+    printf(": %s%s%s\n", style_begin(is_good ? GOOD : BAD), how, style_end());
     const char *const sentence = json_string_value(json_object_get(end, "sentence"));
     if (sentence) printf("  %s\n", sentence);
 }

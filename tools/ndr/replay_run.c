@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -189,6 +190,7 @@ static json_t *failure(const char *outcome, const char *sentence)
 
 static _Noreturn void be_child(const saved_launch *l, const run_options *o, int out)
 {
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     unsetenv("NDR_DUMP");
     json_t *const result = run_here(l, o);
     const bool is_written = json_dumpfd(result, out, 0) == 0;
