@@ -98,6 +98,6 @@ run 2 "$ndr" cache ls --broken
 says err '--broken and --unused are for clear'
 run 2 "$ndr" cache clear --unused soon
 says err '--unused is "soon"; give a number of days'
-run 2 "$ndr" cache verify -o -DX
-says err '--options is for warm'
+run 2 "$ndr" cache verify -b -DX
+says err '--build-options is for warm'
 finish

@@ -50,7 +50,7 @@ static void check(const options *o, struct argp_state *state)
 {
     if (o->action == ACTIONS) argp_error(state, "no action is given; use ls, verify, clear or warm");
     if (o->action != CLEAR && (o->is_broken || o->days >= 0)) argp_error(state, "--broken and --unused are for clear");
-    if (o->action != WARM && o->build_options) argp_error(state, "--options is for warm");
+    if (o->action != WARM && o->build_options) argp_error(state, "--build-options is for warm");
     if (o->action == WARM && !o->files) argp_error(state, "warm: no file is given");
 }
 

@@ -9,11 +9,12 @@ static const struct variable {
     const char *name;
     enum { OF_LIBNDR, OF_OTHERS } whose; /* only libndr refuses values */
 } variables[] = {
-    { "NDR_OPENCL", OF_LIBNDR },        { "NDR_LOG", OF_LIBNDR },        { "NDR_DEVICE", OF_LIBNDR },
-    { "NDR_DISABLE", OF_LIBNDR },       { "NDR_QUIRKS", OF_LIBNDR },     { "NDR_CHECK", OF_LIBNDR },
-    { "NDR_TRACE", OF_LIBNDR },         { "NDR_CACHE", OF_LIBNDR },      { "NDR_CACHE_MIB", OF_LIBNDR },
-    { "XDG_CACHE_HOME", OF_OTHERS },    { "HOME", OF_OTHERS },           { "OCL_ICD_VENDORS", OF_OTHERS },
-    { "OCL_ICD_FILENAMES", OF_OTHERS }, { "POCL_CACHE_DIR", OF_OTHERS }, { "TMPDIR", OF_OTHERS },
+    { "NDR_OPENCL", OF_LIBNDR },      { "NDR_LOG", OF_LIBNDR },           { "NDR_DEVICE", OF_LIBNDR },
+    { "NDR_DISABLE", OF_LIBNDR },     { "NDR_QUIRKS", OF_LIBNDR },        { "NDR_CHECK", OF_LIBNDR },
+    { "NDR_TRACE", OF_LIBNDR },       { "NDR_DUMP", OF_LIBNDR },          { "NDR_CACHE", OF_LIBNDR },
+    { "NDR_CACHE_MIB", OF_LIBNDR },   { "XDG_CACHE_HOME", OF_OTHERS },    { "HOME", OF_OTHERS },
+    { "OCL_ICD_VENDORS", OF_OTHERS }, { "OCL_ICD_FILENAMES", OF_OTHERS }, { "POCL_CACHE_DIR", OF_OTHERS },
+    { "TMPDIR", OF_OTHERS },
 };
 
 enum { VARIABLES = sizeof variables / sizeof variables[0] };
@@ -123,4 +124,5 @@ void check_environment(report *r, double seconds)
     }
     unsetenv("NDR_LOG");
     unsetenv("NDR_TRACE");
+    unsetenv("NDR_DUMP");
 }

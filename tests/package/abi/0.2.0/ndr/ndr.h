@@ -7,34 +7,32 @@
  * ndr_outline.h what the text of a source shows. These rules hold for every function; the comments below do not repeat
  * them:
  *
- *   Order     Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
- *             arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
- *   Errors    A call that can fail returns ndr_status, 0 on success. On failure outputs are unchanged,
- *             nothing was enqueued or written unless the sentence says so, every object still works, and
- *             ndr_last_error() says in one sentence what went wrong. The compiler warns if a status is
- *             ignored; NDR_IGNORE() marks one that is ignored on purpose.
- *   NULL      A required object or output that is NULL is refused with NDR_BAD_ARGUMENT. If NULL is
- *             allowed, the comment says what it means.
- *   Owning    You pass what ndr_X_create returns to ndr_X_destroy, in any order. ndr_X_destroy takes NULL,
- *             and may be called while queued work still uses the object. You do not own what a `get` returns.
- *   Strings   and descriptors are read during the call and never kept. A zero field means its default.
- *   Units     Names ending in _bytes count bytes, in _ns nanoseconds; every other size counts elements
- *             or work-items.
- *   Order of  The last dimension is the contiguous one, as in SYCL and in a C array: (row, column).
- *   dims      Raw OpenCL counts the other way; docs/ranges.md shows both side by side.
- *   Threads   Threads may share every object, and launch the same kernel at the same time. But destroy an
- *             object only when no other thread is in a call with it. docs/threads.md has the table.
- *   Stable    Before 1.0 a minor version may change or remove anything here; CHANGELOG.md says what to write instead. A
- *             patch version removes nothing and changes no meaning: programs compiled with an earlier one of the same
- *             minor version run with it. From 1.0 on this holds for minor versions, too. Values of enumerators and ids
- *             of log messages do not change even before 1.0. The wording of sentences, logs and reports may change at
- *             any time, and so may names that end in an underscore.
- *             A struct that ends in NDR_MAY_GROW may gain members at its end, in any version: the caller passes its
- *             size to libndr. A descriptor without the new members works as before, because zero is their default.
- *             All other structs are passed by value, in arrays or inside others, and are fixed: ndr_range,
- *             ndr_nd_range, ndr_id, ndr_arg, ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix,
- *             ndr_scaling, ndr_image_format, ndr_image_part, ndr_mapped_part. docs/abi.md has the details, for bindings
- *             of other languages, too.
+ * - **Order.** Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
+ *   arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
+ * - **Errors.** A call that can fail returns ndr_status, 0 on success. On failure outputs are unchanged, nothing was
+ *   enqueued or written unless the sentence says so, every object still works, and ndr_last_error() says in one
+ *   sentence what went wrong. The compiler warns if a status is ignored; NDR_IGNORE() marks one that is ignored on
+ *   purpose.
+ * - **NULL.** A required object or output that is NULL is refused with NDR_BAD_ARGUMENT. If NULL is allowed, the
+ *   comment says what it means.
+ * - **Owning.** You pass what ndr_X_create returns to ndr_X_destroy, in any order. ndr_X_destroy takes NULL, and may be
+ *   called while queued work still uses the object. You do not own what a `get` returns.
+ * - **Strings** and descriptors are read during the call and never kept. A zero field means its default.
+ * - **Units.** Names ending in _bytes count bytes, in _ns nanoseconds; every other size counts elements or work-items.
+ * - **Order of dimensions.** The last dimension is the contiguous one, as in SYCL and in a C array: (row, column). Raw
+ *   OpenCL counts the other way; docs/ranges.md shows both side by side.
+ * - **Threads.** Threads may share every object, and launch the same kernel at the same time. But destroy an object
+ *   only when no other thread is in a call with it. docs/threads.md has the table.
+ * - **Stable.** Before 1.0 a minor version may change or remove anything here; CHANGELOG.md says what to write instead.
+ *   A patch version removes nothing and changes no meaning: programs compiled with an earlier one of the same minor
+ *   version run with it. From 1.0 on this holds for minor versions, too. Values of enumerators and ids of log messages
+ *   do not change even before 1.0. The wording of sentences, logs and reports may change at any time, and so may names
+ *   that end in an underscore.
+ * - **Structs.** One that ends in NDR_MAY_GROW may gain members at its end, in any version: the caller passes its size
+ *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
+ *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
+ *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
+ *   ndr_mapped_part. docs/abi.md has the details, for bindings of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -658,12 +656,12 @@ NDR_API size_t ndr_buffer_size(const ndr_buffer *buffer);
 /* Transfers of buffers, images (ndr_image.h) and shared allocations (ndr_shared.h) have the same verbs and order of
  * parameters: the queue, the memory and its part, the other memory (the host's, or of the same kind), the event.
  *
- *     write, read    Transfer from or to the host's memory. With `event` NULL the call returns when the bytes have
- *                    arrived. Otherwise it returns at once: until the event has completed, do not change the `host` of
- *                    a write, nor use that of a read.
- *     fill, copy     Write memory on the device. The call returns at once; `event` may be NULL.
- *     map, unmap     Begin and end the host's access to the memory. A map returns when the host may access it; an unmap
- *                    returns at once, and its `event` may be NULL.
+ * - **write, read** transfer from or to the host's memory. With `event` NULL the call returns when the bytes have
+ *   arrived. Otherwise it returns at once: until the event has completed, do not change the `host` of a write, nor use
+ *   that of a read.
+ * - **fill, copy** write memory on the device. The call returns at once; `event` may be NULL.
+ * - **map, unmap** begin and end the host's access to the memory. A map returns when the host may access it; an unmap
+ *   returns at once, and its `event` may be NULL.
  *
  * In an in-order queue each runs after all work before it, in every queue after the events of ndr_after(). */
 
@@ -884,9 +882,9 @@ typedef enum ndr_edge {
 /** The work-items of a launch, and their groups.
  *
  * Three forms, distinguished by `local`:
- *   local.dims == 0        a range: no groups; the library chooses how to divide it.
- *   local.size all 0       groups whose size the library chooses; edges are split unless rounded up.
- *   local.size given       groups of that size; `edge` says what happens if they do not divide. */
+ * - local.dims == 0: a range. There are no groups; the library chooses how to divide it.
+ * - local.size all 0: groups whose size the library chooses; edges are split unless rounded up.
+ * - local.size given: groups of that size; `edge` says what happens if they do not divide. */
 typedef struct ndr_nd_range {
     ndr_range global; /**< All work-items; no dimensions if `groups` is set. */
     ndr_range local;  /**< The work-items of one group, in the same number of dimensions. */
@@ -1166,7 +1164,7 @@ typedef struct ndr_span {
  * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
  * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
- * sum overflows; docs/numerics.md has the proof. */
+ * sum overflows; docs/numerics.md has more. */
 typedef struct ndr_reduce_desc {
     ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */
     ndr_op op;                /**< SUM, MIN or MAX. */
