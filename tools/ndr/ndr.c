@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-extern const command devices_command;
+extern const command devices_command, replay_command;
 
 static const command *const commands[] = {
     &devices_command,
+    &replay_command,
 };
 
 enum { COUNT = sizeof commands / sizeof commands[0] };
