@@ -404,7 +404,8 @@ static void add_value(ndr_text *json, const dump *d, const ndr_arg *arg)
     case NDR_ARG_SIGNED:
     case NDR_ARG_UNSIGNED:
     case NDR_ARG_FLOAT:
-    case NDR_ARG_DOUBLE: add_number(json, arg); break;
+    case NDR_ARG_DOUBLE:
+    case NDR_ARG_REAL: add_number(json, arg); break;
     case NDR_ARG_STRUCT:
     case NDR_ARG_VECTOR: add_bytes(json, arg); break;
     case NDR_ARG_LOCAL: add_local(json, arg); break;
@@ -418,8 +419,9 @@ static void add_value(ndr_text *json, const dump *d, const ndr_arg *arg)
 
 static const char *kind_name(ndr_arg_kind kind)
 {
-    static const char *const names[] = { "none",   "buffer", "null",   "signed", "unsigned", "float",   "double",
-                                         "struct", "local",  "vector", "image",  "sampler",  "reducer", "shared" };
+    static const char *const names[] = { "none",    "buffer", "null",    "signed",         "unsigned", "float",
+                                         "double",  "struct", "local",   "vector",         "image",    "sampler",
+                                         "reducer", "shared", "reached", "reached_buffer", "real" };
     return (unsigned)kind < NDR_COUNT_OF(names) ? names[kind] : "none";
 }
 

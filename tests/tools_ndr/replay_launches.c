@@ -46,7 +46,12 @@ static const char source[] =
     "        NDR_COMBINE(least, -x[ndr_global_id(i, 0)]);\n"
     "    }\n"
     "}\n"
-    "kernel void wait(global float *y, ulong turns) { for (volatile ulong i = 0; i < turns; ++i) {} y[0] = 1; }\n"
+    "kernel void wait(global uint *y, ulong turns)\n"
+    "{\n"
+    "    uint v = 1;\n"
+    "    for (ulong i = 0; i < turns; ++i) v ^= v << 13, v ^= v >> 17, v ^= v << 5;\n"
+    "    y[0] = v;\n"
+    "}\n"
     "kernel void width(read_only image2d_t image, global int *y) { y[0] = get_image_width(image); }\n";
 
 static ndr_context *context;

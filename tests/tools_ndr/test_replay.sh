@@ -95,8 +95,10 @@ replay 0 'CL_OUT_OF_RESOURCES' 'It did not end as it did' -- "$dir"
 save refused_and_wrong NDR_DUMP=saved/refused_and_wrong
 replay 1 'replayed on' 'NDR_OUT_OF_BOUNDS' 'It did not end as it did' -- --check "$dir"
 
+# llvmpipe ends long loops early, so nothing takes long there.
 save slow NDR_DUMP=saved/slow
-replay 1 '"outcome": "timeout"' 'has not ended within 1 s' -- --json --timeout=1 "$dir"
+grep -q llvmpipe "$dir/launch.json" ||
+    replay 1 '"outcome": "timeout"' 'has not ended within 1 s' -- --json --timeout=1 "$dir"
 
 rm -rf saved/crash
 NDR_DUMP=saved/crash,all "$launches" crash >out 2>&1 && fail "the launch that crashes has ended" || true

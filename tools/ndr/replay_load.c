@@ -250,8 +250,9 @@ static int read_buffer(saved_launch *l, size_t i, json_t *entry)
 /* ---- arguments ---- */
 
 /* The names of launch.json, in the order of ndr_arg_kind. */
-static const char *const kinds[] = { "none",   "buffer", "null",   "signed", "unsigned", "float",   "double",
-                                     "struct", "local",  "vector", "image",  "sampler",  "reducer", "shared" };
+static const char *const kinds[] = { "none",    "buffer", "null",    "signed",         "unsigned", "float",
+                                     "double",  "struct", "local",   "vector",         "image",    "sampler",
+                                     "reducer", "shared", "reached", "reached_buffer", "real" };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 static int read_integer(const saved_launch *l, const json_t *entry, saved_arg *a)
@@ -338,7 +339,8 @@ static int read_value(saved_launch *l, const json_t *entry, saved_arg *a)
     case NDR_ARG_SIGNED:
     case NDR_ARG_UNSIGNED: return read_integer(l, entry, a);
     case NDR_ARG_FLOAT: return read_number_bytes(l, entry, &a->arg.as.f, sizeof a->arg.as.f);
-    case NDR_ARG_DOUBLE: return read_number_bytes(l, entry, &a->arg.as.d, sizeof a->arg.as.d);
+    case NDR_ARG_DOUBLE:
+    case NDR_ARG_REAL: return read_number_bytes(l, entry, &a->arg.as.d, sizeof a->arg.as.d);
     case NDR_ARG_STRUCT:
     case NDR_ARG_VECTOR: return read_struct(l, entry, a);
     case NDR_ARG_LOCAL: return read_local(l, entry, a);
