@@ -34,7 +34,7 @@ static const ndr_quirk_sign in_the_code = { "no switch", NULL }, not_avoided = {
 /* clang-format off */
 const ndr_quirk_row ndr_quirk_rows[] = {
     /* queues */
-    [NDR_QUIRK_MARK_WAITS_FOR_ALL] = { "mark_waits_for_all", "PoCL 3.1, 7.0",
+    [NDR_QUIRK_MARK_WAITS_FOR_ALL] = { "mark_waits_for_all", "PoCL 3.1, 5.0, 7.0",
       "In an out-of-order queue a marker with a wait list also waits for all earlier commands, and fails if one of "
       "them does.", &pocl,
       "A mark with a wait list fills an unused byte.", "queues mark" },
@@ -56,7 +56,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "After the marker, `ndr_queue_finish()` also calls `clFinish()`.", "queues mark_all" },
 
     /* failures */
-    [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 7.0",
+    [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 5.0, 7.0",
       "A command that waits for two events ends twice if one of them fails while the other ends: the process crashes.",
       &pocl,
       "libndr fails a user event only when the driver has released the other event. It waits for that at most a "
@@ -67,7 +67,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "released.",
       &always,
       "The context keeps such events until 1024 more commands have failed.", "failed_events releases" },
-    [NDR_QUIRK_FAILED_ORDER_LOST] = { "failed_order_lost", "PoCL 3.1, 7.0",
+    [NDR_QUIRK_FAILED_ORDER_LOST] = { "failed_order_lost", "PoCL 3.1, 5.0, 7.0",
       "In an in-order queue, if a command fails before the one ahead of it has run, commands enqueued afterwards "
       "overtake that one.",
       &pocl,
@@ -78,7 +78,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "A mapping shows old bytes if an unmapping from the same first byte, of another size, has not ended when the "
       "mapping is enqueued, although the mapping waits for it.", &own_memory,
       "Before memory is mapped again, the host waits for what the mapping waits for.", "memory remap" },
-    [NDR_QUIRK_SAME_ADDRESS_UNMAP] = { "same_address_unmap", "PoCL 3.1, 7.0",
+    [NDR_QUIRK_SAME_ADDRESS_UNMAP] = { "same_address_unmap", "PoCL 3.1, 5.0, 7.0",
       "An unmapping may end another unfinished mapping at the same address, and free memory that the mapping still "
       "uses.", &always,
       "The thread that waits for the other mapping unmaps both.", "memory same_address" },
@@ -111,7 +111,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "One of the driver's threads hangs if an out-of-order queue is released when its work has just ended.",
       &not_avoided,
       "Keep such queues instead of making one for each task.", "queues released" },
-    { "fail_while_enqueued", "PoCL 3.1, 7.0",
+    { "fail_while_enqueued", "PoCL 3.1, 5.0, 7.0",
       "A command never ends, or the process crashes, if an event of its wait list fails while it is enqueued.",
       &in_the_code,
       "A lock excludes one while the other runs.", "failed_events enqueued" },
@@ -126,7 +126,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "failure_without_cause", "Intel CPU 2026.2",
       "A command that waits for failed work does not run, but its event ends as complete.", &in_the_code,
       "libndr finds the first cause by the events that a command waits for.", "failed_events behind" },
-    { "callback_not_called", "PoCL 3.1, 7.0, Mesa 22.3",
+    { "callback_not_called", "PoCL 3.1, 5.0, 7.0, Mesa 22.3, NVIDIA 580",
       "The callback of an event is not called if the command fails, or, on PoCL 7.0, told that it is complete.",
       &in_the_code,
       "libndr reads the states of events instead.", "failed_events callback" },
@@ -155,7 +155,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "image_buffer_origin", "Mesa 22.3",
       "The origin of a transfer of an image over a buffer counts bytes instead of elements.", &in_the_code,
       "libndr transfers and maps the buffer instead.", "memory image_origin" },
-    { "no_memory_aborts", "PoCL 3.1, 7.0, Oclgrind 21.10",
+    { "no_memory_aborts", "PoCL 3.1, 5.0, 7.0, Oclgrind 21.10",
       "The process aborts at the first use of a buffer for which the host has no memory.", &not_avoided,
       "Leave the host some memory.", "memory none_left" },
 
@@ -166,7 +166,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "string_macro_crashes", "Mesa 22.3",
       "A string in build options, `-DNAME=\"a\"`, ends the process.", &not_avoided,
       "Define strings in the source.", "compilers string_macro" },
-    { "kernel_renamed", "PoCL 3.1, 7.0",
+    { "kernel_renamed", "PoCL 3.1, 5.0, 7.0",
       "A kernel with the name of a built-in function, `dot`, is named `_cl_dot`.", &not_avoided,
       "Choose another name; the error of `ndr_kernel_get()` says so.", "compilers renamed" },
     { "name_in_parentheses", "Intel CPU 2026.2",
@@ -200,14 +200,14 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "all: [wrong-results.md](wrong-results.md#a-return-before-a-barrier).", &not_avoided,
       "Kernels that libndr runs there have no `return` and no `if` around a barrier; `blocked`, for GPUs, has. "
       "`POCL_WORK_GROUP_METHOD=cbs` also avoids it on 7.0.", "compilers early_return" },
-    { "barrier_in_loop", "PoCL 3.1, 7.0",
+    { "barrier_in_loop", "PoCL 3.1, 5.0, 7.0",
       "The time to compile barriers in loops grows exponentially: six loops take 1 s, eight 6 s, ten over 100 s.",
       &in_the_code,
       "Barriers of group functions are in straight-line code.", "barriers loops" },
     { "read_again", "PoCL 7.0",
       "A value that is read before a barrier and used after it may be read again after it.", &in_the_code,
       "Group functions read it through a volatile pointer. Do so in your kernels, too.", "barriers read_again" },
-    { "shared_local_array", "PoCL 3.1, 7.0",
+    { "shared_local_array", "PoCL 3.1, 5.0, 7.0",
       "The driver's threads share a local array if a function that is not inlined has its address as a constant, which "
       "it has if each call passes the same array: results are wrong at random, or LLVM crashes.", &in_the_code,
       "Such functions are `always_inline`. Mark your own, too.", "barriers shared_array" },

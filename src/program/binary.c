@@ -156,7 +156,7 @@ static ndr_status visit_kernels(ndr_program *program, ndr_status (*each)(ndr_pro
 {
     char *names;
     ndr_status status = NDR_OK;
-    NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
+    NDR_TRY(ndr_build_read_names(program->cl, &names));
     for (char *rest = names, *name; status == NDR_OK && (name = strtok_r(rest, ";", &rest));)
         if (!ndr_probe_is_kernel(name)) status = each(program, name, out);
     free(names);
@@ -339,7 +339,7 @@ static ndr_status compare_binaries(cl_program a, cl_program b, bool *are_same)
 static ndr_status has_kernel(const ndr_program *program, const char *name, bool *has)
 {
     char *names;
-    NDR_READ_TEXT(&names, clGetProgramInfo, program->cl, CL_PROGRAM_KERNEL_NAMES);
+    NDR_TRY(ndr_build_read_names(program->cl, &names));
     *has = ndr_word_find(names, name) != NULL;
     free(names);
     return NDR_OK;

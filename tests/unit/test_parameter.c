@@ -7,7 +7,7 @@ static const char text[] =
     "#include \"ndr/nd_item.clh\"\n"
     "#include \"ndr/reduction.clh\"\n"
     "struct pair { int first; float second; };\n"
-    "kernel void pointers(global const float *in, global uint4 *out, constant short *table, local double *scratch) {}\n"
+    "kernel void pointers(global const float *in, global uint4 *out, constant short *table, local long *scratch) {}\n"
     "kernel void values(uchar n, float3 v, struct pair p, NDR_RANGE(1)) {}\n"
     "kernel void groups(global int *x, NDR_ND_RANGE(2)) {}\n"
     "kernel void total(global const int *x, NDR_REDUCTION(1, (SUM, int, sum)))\n"
@@ -108,7 +108,7 @@ static void test_parameter__describes_pointers(void **state)
     } wanted[] = { { "in", NDR_PARAMETER_GLOBAL, NDR_DTYPE_F32, 1, NDR_ACCESS_READ },
                    { "out", NDR_PARAMETER_GLOBAL, NDR_DTYPE_U32, 4, NDR_ACCESS_READ_WRITE },
                    { "table", NDR_PARAMETER_CONSTANT, NDR_DTYPE_I16, 1, NDR_ACCESS_READ },
-                   { "scratch", NDR_PARAMETER_LOCAL, NDR_DTYPE_F64, 1, NDR_ACCESS_READ_WRITE } };
+                   { "scratch", NDR_PARAMETER_LOCAL, NDR_DTYPE_I64, 1, NDR_ACCESS_READ_WRITE } };
     for (size_t i = 0; i < 4; ++i) {
         const ndr_parameter_info p = parameter_of(kernel, i);
         assert_string_equal(p.name, wanted[i].name);

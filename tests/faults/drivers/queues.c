@@ -195,9 +195,12 @@ static int many(unsigned rounds)
     enum { PAIRS = 16000 };
     static cl_event users[PAIRS], markers[PAIRS];
     const cl_event gate = new_event();
-    const cl_mem memory = new_buffer(1);
+    const cl_kernel kernel = new_kernel(text, "work");
+    const cl_mem memory = new_buffer(4);
+    const size_t one = 1;
     open_queue(0);
-    (void)fill(memory, 0, gate);
+    MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 1, &gate, NULL));
     for (int i = 0; i < PAIRS; ++i) {
         users[i] = new_event();
         MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &markers[i]));
