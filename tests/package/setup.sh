@@ -52,7 +52,10 @@ step_before 2 'ran: cmake --preset release'
 step_before 3 'ran: cmake --build --preset examples'
 
 # No test of the suite has a longer limit than setup/check says.
-longest=$("$ctest" --test-dir "$build" --show-only=json-v1 |
+# In a folder of its own, because a listing empties the log of the tests that run there.
+mkdir -p listing
+echo "subdirs(\"$build\")" >listing/CTestTestfile.cmake
+longest=$("$ctest" --test-dir listing --show-only=json-v1 |
     grep -A1 '"TIMEOUT"' | sed -n 's/.*"value" : \([0-9]*\).*/\1/p' | sort -n | tail -n 1)
 [ "$longest" -eq 900 ] || fail "the longest time limit of a test is $longest s, and setup/check says 15 minutes"
 
