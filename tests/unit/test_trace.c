@@ -116,7 +116,8 @@ static void test_trace__numbers_commands(void **state)
     open_traced("numbers.json");
     ndr_kernel *plane;
     ndr_buffer *x;
-    static const char source[] = "kernel void plane(global int *x) { x[get_global_id(0)] = (int)get_global_id(1); }";
+    static const char source[] = "kernel void plane(global int *x)\n"
+                                 "{ x[32 * get_global_id(1) + get_global_id(0)] = 1; }\n";
     assert_ok(ndr_kernel_get(traced, &(ndr_kernel_desc){ .name = "plane", .source = source }, &plane));
     assert_ok(ndr_buffer_create_from(traced, BYTES, (int[ITEMS]){ 0 }, &x));
     assert_ok(ndr_launch(line, plane, ndr_nd_range_2d(2, 32, 1, 8), x));
