@@ -66,10 +66,13 @@ bool ndr_thread_at_end(void (*at_end)(void *), void *value)
     return is_kept;
 }
 
+/* When a process exits, its threads may still run. */
 void ndr_thread_forget_ends(void)
 {
+    ndr_mutex_lock(&key_lock);
     if (key_exists) pthread_key_delete(key);
     key_exists = false;
+    ndr_mutex_unlock(&key_lock);
 }
 
 unsigned long ndr_process_id(void) { return (unsigned long)getpid(); }
