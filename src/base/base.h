@@ -44,10 +44,10 @@ bool ndr_has_error(void);
 #define NDR_REQUIRE_SET_IN(call, ...) \
     NDR_FOURTH_(__VA_ARGS__, NDR_REQUIRE_THREE_, NDR_REQUIRE_TWO_, NDR_REQUIRE_ONE_, )((call), __VA_ARGS__)
 #define NDR_FOURTH_(a, b, c, fourth, ...) fourth
-#define NDR_REQUIRE_ONE_(call, pointer)                                      \
-    do {                                                                     \
-        NDR_REQUIRE((pointer) != NULL, "%s: " #pointer " is NULL", call);    \
-        NDR_REQUIRE_LIVE(NDR_HANDLE_KIND(pointer), pointer, call, #pointer); \
+#define NDR_REQUIRE_ONE_(call, pointer)                                                   \
+    do {                                                                                  \
+        if (!(pointer)) return ndr_refuse_null(NDR_HANDLE_KIND(pointer), call, #pointer); \
+        NDR_REQUIRE_LIVE(NDR_HANDLE_KIND(pointer), pointer, call, #pointer);              \
     } while (0)
 #define NDR_REQUIRE_TWO_(call, pointer, ...) \
     do {                                     \

@@ -230,3 +230,36 @@ void ndr_handle_print_mistakes(ndr_text *out)
                      first_mistake);
     ndr_mutex_unlock(&lock);
 }
+
+/* ---- NULL ---- */
+
+ndr_status ndr_refuse_null(ndr_handle_kind kind, const char *call, const char *name)
+{
+    static const char *const makers[] = {
+        [NDR_HANDLE_CONTEXT] = "make one with ndr_context_create()",
+        [NDR_HANDLE_QUEUE] = "make one with ndr_queue_create()",
+        [NDR_HANDLE_EVENT] = "pass the event of a call that enqueued work, or one of ndr_event_create()",
+        [NDR_HANDLE_BUFFER] = "make one with ndr_buffer_create()",
+        [NDR_HANDLE_KERNEL] = "get one with ndr_kernel_get()",
+        [NDR_HANDLE_PREPARED] = "make one with ndr_prepare()",
+        [NDR_HANDLE_IMAGE] = "make one with ndr_image_create()",
+        [NDR_HANDLE_SAMPLER] = "make one with ndr_sampler_create()",
+        [NDR_HANDLE_SHARED] = "make one with ndr_shared_create()",
+    };
+    static const struct {
+        const char *name, *advice;
+    } inputs[] = {
+        { "desc", "pass the address of a descriptor whose members are set" },
+        { "why", "pass a text that says what failed" },
+        { "pattern", "pass the address of the value" },
+        { "value", "pass the address of the value" },
+        { "cl", "pass an object of OpenCL" },
+        { "global", "pass the address of a range" },
+        { "use", "pass the address of a descriptor whose members are set" },
+        { "outline", "pass one of ndr_outline_create(), or there the address of a variable for it" },
+    };
+    const char *advice = kind != NDR_HANDLE_NONE ? makers[kind] : "pass the address of a variable for the result";
+    for (size_t i = 0; kind == NDR_HANDLE_NONE && i < NDR_COUNT_OF(inputs); ++i)
+        if (strcmp(inputs[i].name, name) == 0) advice = inputs[i].advice;
+    return ndr_fail(NDR_BAD_ARGUMENT, "%s: %s is NULL; %s", call, name, advice);
+}

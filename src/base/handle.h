@@ -57,6 +57,9 @@ void ndr_handle_free(void *handle);
 ndr_status ndr_handle_require(ndr_handle_kind kind, const void *handle, const char *call, const char *name)
     __attribute__((cold));
 
+/* Refuse NULL: "CALL: NAME is NULL; " and what to pass. */
+ndr_status ndr_refuse_null(ndr_handle_kind kind, const char *call, const char *name) __attribute__((cold));
+
 /* For refusals of a buffer of another context: the other cause that such a difference has where a handle is not listed,
  * because the memory of a destroyed one may contain anything. "" if all handles are listed. */
 const char *ndr_handle_or_destroyed(void);

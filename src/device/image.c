@@ -15,12 +15,13 @@ static ndr_status check_size(const ndr_context *context, const ndr_image_type *t
 {
     for (unsigned k = 0; k < type->dims; ++k) {
         size_t limit = 0;
-        NDR_REQUIRE(size[k] > 0, "ndr_image_create: dimension %u has 0 elements; an image has at least one",
+        NDR_REQUIRE(size[k] > 0, "ndr_image_create: dimension %u has 0 elements; give it at least one",
                     type->dims - 1 - k);
         NDR_TRY_CL(clGetDeviceInfo(context->device, type->limits[k], sizeof limit, &limit, NULL));
         NDR_REQUIRE_AS(
             NDR_LIMIT_EXCEEDED, size[k] <= limit,
-            "ndr_image_create: dimension %u has %zu elements, but an %s of device \"%s\" has at most %zu there",
+            "ndr_image_create: dimension %u has %zu elements, but an %s of device \"%s\" has at most %zu there: use "
+            "several images, or a buffer",
             type->dims - 1 - k, size[k], type->name, context->caps.info.name, limit);
     }
     return NDR_OK;

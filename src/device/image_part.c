@@ -43,7 +43,8 @@ static ndr_status check_inside(const char *call, const ndr_image *image, const s
     for (unsigned k = 0; k < image->dims; ++k)
         NDR_REQUIRE_AS(
             NDR_OUT_OF_BOUNDS, origin[k] <= image->size[k] && extent[k] <= image->size[k] - origin[k],
-            "%s, dimension %u: origin %zu and extent %zu reach past the end of an image of %zu elements there", call,
+            "%s, dimension %u: origin %zu and extent %zu reach past the end of an image of %zu elements there; "
+            "make one of them smaller", call,
             image->dims - 1 - k, origin[k], extent[k], image->size[k]);
     return NDR_OK;
 }
@@ -57,8 +58,8 @@ static ndr_status read_part(const char *call, const ndr_image *image, const ndr_
     out->pitch[0] = given->row_pitch_bytes;
     out->pitch[1] = given->plane_pitch_bytes;
     if (given->extent.dims > 0) {
-        NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent.dims is %u, but the image has %u", call,
-                    given->extent.dims, image->dims);
+        NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent.dims is %u, but the image has %u; make extent with ndr_range_%ud()", call,
+                    given->extent.dims, image->dims, image->dims);
         ndr_reverse_dims(image->dims, given->extent.size, out->extent);
     }
     return check_inside(call, image, out->origin, out->extent);

@@ -247,8 +247,9 @@ static ndr_status submit(rect *r, ndr_event **event)
 
 static ndr_status read_desc(rect *r)
 {
-    NDR_REQUIRE_SET_IN(r->call, r->desc);
-    const ndr_range *extent = &r->desc->extent;
+    const ndr_rect_desc *desc = r->desc;
+    NDR_REQUIRE_SET_IN(r->call, desc);
+    const ndr_range *extent = &desc->extent;
     NDR_REQUIRE(extent->dims >= 1 && extent->dims <= 3, "%s: extent.dims is %u; make it 1, 2 or 3", r->call,
                 extent->dims);
     r->dims = extent->dims;

@@ -115,7 +115,7 @@ ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback
 {
     task *t;
     NDR_REQUIRE_SET(event);
-    NDR_REQUIRE(callback, "ndr_event_set_callback: callback is NULL");
+    NDR_REQUIRE(callback, "ndr_event_set_callback: callback is NULL; pass the function to call");
     NDR_TRY(new_task(&t));
     t->before = ndr_event_keep(event);
     t->callback = callback;
@@ -138,7 +138,7 @@ ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *us
     const ndr_order order = ndr_order_of(queue);
     task *t;
     NDR_TRY(ndr_order_check_queue(__func__, &order));
-    NDR_REQUIRE(function, "ndr_host_task: function is NULL");
+    NDR_REQUIRE(function, "ndr_host_task: function is NULL; pass the function to run, and its argument as user");
     NDR_TRY(new_task(&t));
     t->function = function;
     t->queue = order.queue;

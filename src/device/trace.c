@@ -231,7 +231,7 @@ static ndr_status start(const char *call, const ndr_trace_desc *desc)
 
 ndr_status ndr_trace_start(const ndr_trace_desc *desc)
 {
-    NDR_REQUIRE(desc, "ndr_trace_start: desc is NULL");
+    NDR_REQUIRE(desc, "ndr_trace_start: desc is NULL; pass the address of a descriptor whose members are set");
     NDR_REQUIRE(desc->has_table || desc->file,
                 "ndr_trace_start: neither desc->has_table nor desc->file is set; set one or both");
     NDR_REQUIRE(!desc->file || *desc->file, "ndr_trace_start: desc->file is \"\"; set it to a path, or to NULL");

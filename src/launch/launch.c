@@ -305,7 +305,7 @@ static ndr_status check_objects(const ndr_launch_request *r)
     const ndr_kernel *kernel = r->kernel;
     NDR_REQUIRE(queue, "ndr_launch: queue is NULL; make one with ndr_queue_create()");
     NDR_REQUIRE(kernel, "ndr_launch: kernel is NULL; get one with ndr_kernel_get()");
-    NDR_REQUIRE(r->range, "ndr_launch: range is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE(r->range, "ndr_launch: range is NULL (kernel \"%s\"); pass the address of a range", kernel->name);
     NDR_REQUIRE(kernel->context == queue->context,
                 "kernel \"%s\" and the queue belong to different contexts; get the kernel from the queue's context",
                 kernel->name);

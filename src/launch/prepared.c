@@ -68,8 +68,8 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
                          ndr_prepared **prepared)
 {
     NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
-    NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\")", kernel->name);
-    NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\")", kernel->name);
+    NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\"); pass the address of a range", kernel->name);
+    NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\"); pass the address of a variable for the result", kernel->name);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_args_check_handles(kernel, 0, args, arg_count));
     const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
     const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);
@@ -142,8 +142,8 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     NDR_REQUIRE_SET(prepared);
     const ndr_kernel *kernel = prepared->planned->kernel;
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments, counted from 0", index,
-                kernel->name, kernel->info.arg_count);
+                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments; pass a smaller one, counted from 0",
+                index, kernel->name, kernel->info.arg_count);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_args_check_handles(kernel, index, &arg, 1));
     ndr_arg before = { .kind = NDR_ARG_NONE };
     ndr_mutex_lock(&prepared->lock);

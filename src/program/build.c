@@ -123,7 +123,10 @@ ndr_status ndr_build_fail(const ndr_program *program, cl_program built, cl_int e
         ndr_explain_log(&program->source, options, log, &hint);
         ndr_explain_shorten(log, &shown);
     }
-    if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
+    if (!hint.length && error == CL_INVALID_BUILD_OPTIONS)
+        ndr_text_add(&hint, "the driver does not know one of these options: leave it out; all drivers have -D, -I, -w and "
+                            "-cl-std=CL1.2");
+    else if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
     const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;
     const ndr_status status =
         is_about_the_text(error)

@@ -38,7 +38,6 @@ static bool starts_message(line l, const char *kind)
 
 static bool starts_error(line l) { return starts_message(l, "error:"); }
 
-/* Whether a line has an identifier. After a name that ends with an underscore, digits may follow. */
 static bool has_identifier(line l, const char *name)
 {
     const size_t length = strlen(name);
@@ -47,6 +46,11 @@ static bool has_identifier(line l, const char *name)
         if (is_start && (name[length - 1] == '_' || !ndr_word_has(at[length]))) return true;
     }
     return false;
+}
+
+bool ndr_explain_has(const char *chars, const char *end, const char *name)
+{
+    return has_identifier((line){ chars, end, end }, name);
 }
 
 /* ---- mistakes with the hidden record ---- */
@@ -114,7 +118,7 @@ static const struct {
       "NDR_COMBINE takes a reducer that NDR_REDUCE names, and works only in the statement behind that" },
     { { "ndr_record_" },
       "NDR_ITEM, NDR_ND_ITEM and NDR_REDUCE work in a kernel that ends its parameters with NDR_RANGE, NDR_ND_RANGE or "
-      "NDR_REDUCTION: add that to the kernel, and pass the item to helper functions" },
+      "NDR_REDUCTION, behind a comma: add that to the kernel, and pass the item to helper functions" },
     { { "ndr_scratch_" }, FORMS },
     { { "ndr_range_record_", "ndr_nd_range_record_" }, FORMS },
     { { "ndr_range_record_" }, DIMS },
@@ -439,6 +443,11 @@ static bool add_missing_own_file(const ndr_source *source, line l, ndr_text *out
     return false;
 }
 
+static bool add_host_header(const ndr_source *source, line l, ndr_text *out)
+{
+    return source->absent.chars && ndr_explain_host_header(source->absent.chars, l.chars, l.end, out);
+}
+
 /* The compiler does not know that a file was pasted, if it includes the same file itself. */
 static bool add_twice(const ndr_source *source, line l, ndr_text *out)
 {
@@ -450,6 +459,14 @@ static bool add_twice(const ndr_source *source, line l, ndr_text *out)
     return true;
 }
 
+/* A rule of the language explains the first error only: in later ones the compiler may have lost its place. */
+static bool add_rule(const char *log, ndr_text *out)
+{
+    line l = line_at(log);
+    while (*l.chars && !starts_error(l)) l = line_at(l.next);
+    return *l.chars && ndr_explain_rule(l.chars, l.end, out);
+}
+
 /* Explains the first error with a known cause, because later ones may follow from it. A linker may report "fatal :
  * Unresolved extern function 'f'" after the compiler's warnings. */
 void ndr_explain_log(const ndr_source *source, const char *options, const char *log, ndr_text *out)
@@ -458,10 +475,12 @@ void ndr_explain_log(const ndr_source *source, const char *options, const char *
         if (!starts_error(l) && !starts_message(l, "fatal ")) continue;
         if (add_collision(source, options, l, out) || add_refusal(l, out) || add_operator(l, out)
             || add_header(source, l, out) || add_mistake(l, out) || add_call(l, out) || add_missing_file(l, out)
-            || add_missing_own_file(source, l, out) || add_twice(source, l, out))
+            || add_host_header(source, l, out) || add_missing_own_file(source, l, out) || add_twice(source, l, out)
+            || ndr_explain_word(l.chars, l.end, out))
             return;
     }
     if (add_form(source, out)) return;
+    if (add_rule(log, out)) return;
     /* "implicit declaration" may be a warning, followed by another error. */
     for (line l = line_at(log); *l.chars; l = line_at(l.next))
         if (starts_message(l, "warning:") && add_header(source, l, out)) return;

@@ -8,6 +8,15 @@
  * compiler. */
 void ndr_explain_log(const ndr_source *source, const char *options, const char *log, ndr_text *out);
 
+/* Whether [line, end) has an identifier, or several words. After one that ends with an underscore, digits may follow. */
+bool ndr_explain_has(const char *line, const char *end, const char *name);
+
+/* language.c: append the cause of the error in [line, end), and return whether there is one: a word of another language;
+ * a rule of OpenCL C; a header of the host among those that were not found (`absent`). */
+bool ndr_explain_word(const char *line, const char *end, ndr_text *out);
+bool ndr_explain_rule(const char *line, const char *end, ndr_text *out);
+bool ndr_explain_host_header(const char *absent, const char *line, const char *end, ndr_text *out);
+
 /* Whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);
 

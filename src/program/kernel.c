@@ -18,7 +18,7 @@ static bool seems_a_file(const char *source)
 
 static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
-    NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL");
+    NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL; pass the address of a descriptor whose members are set");
     NDR_REQUIRE(desc->name && *desc->name,
                 "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL) + (desc->spirv != NULL)
@@ -304,8 +304,8 @@ ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_
 {
     NDR_REQUIRE_SET(kernel, parameter);
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu, counted "
-                "from 0",
+                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu; pass a smaller "
+                "one, counted from 0",
                 kernel->name, kernel->info.arg_count, index);
     const ndr_param *param = &kernel->params[index];
     *parameter = (ndr_parameter_info){ .name = param->name,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "forcing.h"
+#include "ndr/ndr_image.h"
 #include "ndr/ndr_shared.h"
 
 #include "device/context.h"
@@ -127,6 +128,8 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, " NDR_OPENCL names cannot be opened: ", ";", "{reason}");
     replace_span(out, "; choose from ", "", "{devices}");
     replace_span(out, "something wrote to ", ".", "{address}");
+    replace_span(out, "; use + or - with one of ", "", "{ids}");
+    replace_span(out, "\" has at most ", " ", "{most}");
     for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
     replace(out, device.name, "{device}");
     replace(out, "*", "\\*"); /* for Markdown */
@@ -784,6 +787,104 @@ static ndr_status old_loader(void)
     return on_machine(&machines[5], NDR_NO_DRIVER);
 }
 
+MISTAKE(unknown_quirk, with_env("NDR_QUIRKS", "finish_lock"))
+MISTAKE(unknown_trace, with_env("NDR_TRACE", "on"))
+MISTAKE(trace_without_folder, with_env("NDR_TRACE", "/no-such-folder/trace.json"))
+MISTAKE(unknown_dump, with_env("NDR_DUMP", "dumps,slower=1"))
+MISTAKE(trace_of_nothing, ndr_trace_start(&(ndr_trace_desc){ 0 }))
+MISTAKE(check_in_words, with_env("NDR_CHECK", "true"))
+MISTAKE(no_store, ndr_cache_get_folder(4, NULL, &(size_t){ 0 }))
+
+/* ---- other objects ---- */
+
+static ndr_prepared *prepared_scale(void)
+{
+    ndr_prepared *prepared;
+    assert_ok(ndr_prepare(scale, &prepared, ndr_range_1d(1), x, 2.0f));
+    return prepared;
+}
+
+static ndr_status set_prepared(size_t index, ndr_arg arg)
+{
+    ndr_prepared *prepared = prepared_scale();
+    const ndr_status status = ndr_prepared_set(prepared, index, arg);
+    ndr_prepared_destroy(prepared);
+    return status;
+}
+MISTAKE(prepared_index, set_prepared(2, ndr_arg_of(x)))
+MISTAKE(prepared_number, set_prepared(0, ndr_arg_of(1.0f)))
+MISTAKE(no_prepared, ndr_prepared_run(queue, NULL, NULL))
+MISTAKE(nowhere_to_prepare, ndr_prepare(plain, (ndr_prepared **)NULL, ndr_range_1d(1), x))
+MISTAKE(parameter_past_end, ndr_kernel_get_parameter(plain, 1, &(ndr_parameter_info){ 0 }))
+
+static ndr_status create_image(ndr_image_desc desc)
+{
+    ndr_image *image;
+    const ndr_status status = ndr_image_create(context, &desc, &image);
+    return status == NDR_UNSUPPORTED ? SKIPPED : status; /* no images */
+}
+#define FLOATS_2D .format = { NDR_CHANNELS_R, NDR_CHANNEL_F32 }, .size
+MISTAKE(image_without_size, create_image((ndr_image_desc){ .format = { NDR_CHANNELS_R, NDR_CHANNEL_F32 } }))
+MISTAKE(image_of_nothing, create_image((ndr_image_desc){ FLOATS_2D = ndr_range_2d(0, 5) }))
+MISTAKE(image_too_large, create_image((ndr_image_desc){ FLOATS_2D = ndr_range_2d((size_t)1 << 30, 5) }))
+MISTAKE(image_without_format, create_image((ndr_image_desc){ .size = ndr_range_2d(4, 5) }))
+static ndr_status read_line_of_image(ndr_kernel *kernel, ndr_image *image)
+{
+    (void)kernel;
+    return ndr_image_read(queue, image, &(ndr_image_part){ .extent = ndr_range_1d(4) }, host, NULL);
+}
+MISTAKE(part_of_other_dimensions, with_image(read_line_of_image))
+
+static ndr_status create_sampler(ndr_addressing addressing)
+{
+    ndr_sampler *sampler;
+    const ndr_status status =
+        ndr_sampler_create(context, &(ndr_sampler_desc){ .addressing = addressing }, &sampler);
+    return status == NDR_UNSUPPORTED ? SKIPPED : status;
+}
+MISTAKE(repeat_in_elements, create_sampler(NDR_ADDRESSING_REPEAT))
+MISTAKE(no_image, ndr_image_read(queue, NULL, NULL, host, NULL))
+
+static ndr_status fail_with_ok(ndr_event *event) { return ndr_event_fail(event, NDR_OK, "done"); }
+static ndr_status fail_without_why(ndr_event *event) { return ndr_event_fail(event, NDR_NOT_FOUND, NULL); }
+static ndr_status no_callback(ndr_event *event) { return ndr_event_set_callback(event, NULL, NULL); }
+MISTAKE(failed_with_ok, with_event(NDR_OK, fail_with_ok))
+MISTAKE(failed_without_why, with_event(NDR_OK, fail_without_why))
+MISTAKE(callback_of_nothing, with_event(NDR_OK, no_callback))
+MISTAKE(no_event, ndr_event_wait(NULL))
+MISTAKE(no_events, ndr_event_wait_all(NULL, 2, NDR_FOREVER))
+
+static ndr_status map_no_shared(ndr_shared *shared)
+{
+    void *mapped;
+    return ndr_shared_map(queue, shared, NDR_MAP_READ, 0, 0, &mapped);
+}
+MISTAKE(shared_map_of_nothing, with_shared(map_no_shared))
+MISTAKE(no_shared, ndr_shared_read(queue, NULL, 0, 8, host, NULL))
+MISTAKE(over_and_contents,
+        ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 8, .contents = host, .over = host }, &made))
+MISTAKE(unknown_host_access,
+        ndr_buffer_create_with(context, &(ndr_buffer_desc){ .size_bytes = 8, .host = (ndr_access)9 }, &made))
+MISTAKE(no_address, ndr_buffer_get_address(x, &(uint64_t){ 0 }))
+MISTAKE(no_pattern, ndr_buffer_fill(queue, x, 0, 8, NULL, 8, NULL))
+
+/* Some devices take these. */
+static ndr_status refused(ndr_status status) { return status == NDR_OK ? SKIPPED : status; }
+MISTAKE(static_variable, refused(GET(.name = "k", .label = "demo.cl",
+                                     .source = "kernel void k(global int *x) { static int n; x[0] = n++; }\n")))
+MISTAKE(variable_outside, refused(GET(.name = "k", .label = "demo.cl",
+                                      .source = "float a[2] = { 1, 2 };\n"
+                                                "kernel void k(global float *x) { x[0] = a[0]; }\n")))
+static ndr_status unknown_option(void)
+{
+    const ndr_status status = GET(.name = "k", .label = "demo.cl", .options = "--fast",
+                                  .source = "kernel void k(global int *x) { x[0] = 7; }\n");
+    return ndr_last_cl_error() == CL_INVALID_BUILD_OPTIONS ? status : SKIPPED; /* some drivers use another code */
+}
+MISTAKE(struct_of_size_t, refused(GET(.name = "k", .label = "demo.cl",
+                                      .source = "typedef struct { size_t n; } s;\n"
+                                                "kernel void k(global int *x, s a) { x[0] = a.n; }\n")))
+
 /* ---- with NDR_CHECK=1 ---- */
 
 static ndr_status checked(ndr_status (*mistake)(ndr_context *context, ndr_queue *queue, ndr_buffer *buffer))
@@ -853,7 +954,7 @@ static const row rows[] = {
     CALL("dimension 4", "ndr_range_1d()", four_dimensions),
     CALL("not the kernel's dimensions", "launch it over ndr_range_1d()", other_dimensions),
     CALL("global and local of different dimensions", "give both the same number", mixed_dimensions),
-    CALL("no range", NULL, no_range),
+    CALL("no range", "pass the address of a range", no_range),
     CALL("local size 0", "set every dimension, or leave all 0", local_zero),
     CALL("larger than the device allows in a dimension", "make it smaller", local_too_long),
     CALL("larger than the kernel allows", "make it smaller", group_too_large),
@@ -872,7 +973,7 @@ static const row rows[] = {
     SECTION("Arguments"),
     CALL("missing", "its parameters are x (float", missing),
     CALL("extra", "its parameters are x (float", extra),
-    CALL("unset", NULL, unset),
+    CALL("unset", "make it with ndr_arg_of()", unset),
     CALL("a double for a float", "write it as in 2.0f", double_for_float),
     CALL("an integer for a float", "write it as in 2.0f", integer_for_float),
     CALL("a float for an integer", "cast it", float_for_integer),
@@ -909,8 +1010,8 @@ static const row rows[] = {
     CALL("nothing to start from", "call ndr_buffer_create()", no_contents),
     CALL("nothing to lie over", "call ndr_buffer_create()", nothing_to_lie_over),
     CALL("another context's queue", "or the buffer has been destroyed", buffer_of_another_context),
-    CALL("no buffer", NULL, no_buffer),
-    CALL("nowhere to put the result", NULL, no_output),
+    CALL("no buffer", "make one with ndr_buffer_create()", no_buffer),
+    CALL("nowhere to put the result", "pass the address of a variable", no_output),
     CALL("mapping nothing", "map at least one byte", map_nothing),
     CALL("mapping for nothing", "use NDR_MAP_READ", unknown_access),
     CALL("mapping twice, once for writing", "unmap the earlier one first", mapped_twice),
@@ -923,6 +1024,10 @@ static const row rows[] = {
     CALL("a rectangle past the end", "row_pitch_bytes", rect_past_end),
     CALL("reading a buffer that is not for the host", "change ndr_buffer_desc.host", not_for_the_host),
     CALL("writing a buffer that kernels only read", "declare the parameter const", not_for_kernels),
+    CALL("memory of the host and contents at once", "set only one", over_and_contents),
+    CALL("an access of the host that is none", "use NDR_ACCESS_READ_WRITE", unknown_host_access),
+    CALL("the address of a buffer without one", "set ndr_buffer_desc.has_address", no_address),
+    CALL("filling with nothing", "pass the address of the value", no_pattern),
 
     SECTION("Reducers"),
     CALL("another operator", "use the same operator in both", reducer_of_another_op),
@@ -937,11 +1042,27 @@ static const row rows[] = {
     CALL("reading past its end", "at most 4 fit there", read_past_shared),
     CALL("ndr_reaches() in place of an argument", "put it after the last argument", reaches_for_argument),
     CALL("a NULL allocation", "write ndr_null", null_shared),
+    CALL("mapping nothing of it", "map at least one byte", shared_map_of_nothing),
+    CALL("no allocation", "make one with ndr_shared_create()", no_shared),
+
+    SECTION("Prepared launches and parameters"),
+    CALL("an index that the kernel lacks", "pass a smaller one", prepared_index),
+    CALL("a number for a buffer, in a prepared launch", "the parameters in order are", prepared_number),
+    CALL("no prepared launch", "make one with ndr_prepare()", no_prepared),
+    CALL("nowhere to put a prepared launch", "pass the address of a variable", nowhere_to_prepare),
+    CALL("asking for a parameter that there is not", "pass a smaller one", parameter_past_end),
 
     SECTION("Images"),
     CALL("writing an image that kernels only read", "ndr_image_desc.kernels", image_to_read),
     CALL("a buffer for an image", NULL, buffer_as_image),
-    CALL("reading outside of an image", NULL, outside_image),
+    CALL("reading outside of an image", "make one of them smaller", outside_image),
+    CALL("no size", "make it 1, 2 or 3", image_without_size),
+    CALL("a size of 0", "give it at least one", image_of_nothing),
+    CALL("no format", "set channels and type", image_without_format),
+    CALL("larger than the device gives, as an image", "use several images", image_too_large),
+    CALL("a part of other dimensions", "make extent with ndr_range_2d()", part_of_other_dimensions),
+    CALL("no image", "make one with ndr_image_create()", no_image),
+    CALL("a sampler that repeats, in elements", "set is_normalized", repeat_in_elements),
 
     SECTION("Events and order"),
     CALL("a wait that reaches its limit", "wait again", not_ended),
@@ -949,7 +1070,12 @@ static const row rows[] = {
     CALL("ending an event of enqueued work", "pass an event of ndr_event_create()", complete_work),
     CALL("a command after work that failed", NULL, after_failed),
     CALL("waiting for one of no events", "pass at least one event", wait_for_any_of_none),
-    CALL("a host task without a function", NULL, task_without_function),
+    CALL("a host task without a function", "pass the function to run", task_without_function),
+    CALL("failing an event with NDR_OK", "call ndr_event_complete()", failed_with_ok),
+    CALL("failing an event without a reason", "pass a text", failed_without_why),
+    CALL("a callback that is NULL", "pass the function to call", callback_of_nothing),
+    CALL("no event", "or one of ndr_event_create()", no_event),
+    CALL("no array of events", "pass an array", no_events),
 
     SECTION("Kernels and files"),
     CALL("a name that the source lacks", "it has scale, smooth", no_such_kernel),
@@ -1070,6 +1196,127 @@ static const row rows[] = {
     CALL("the same for temporary files", "set TMPDIR to another folder", temporary_files),
     BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
 
+    SECTION("Words of C, C++ and CUDA in a kernel"),
+    BUILD("`__syncthreads()`", "write ndr_group_barrier(ndr_get_group(it))",
+          KERNEL("global float *x", "__syncthreads(); x[0] = 1;")),
+    BUILD("`threadIdx.x`", "write get_local_id(0)",
+          KERNEL("global float *x", "x[threadIdx.x] = 1;")),
+    BUILD("`blockIdx.x`", "write get_group_id(0)",
+          KERNEL("global float *x", "x[blockIdx.x] = 1;")),
+    BUILD("`blockDim.x`", "write get_local_size(0)",
+          KERNEL("global float *x", "x[blockDim.x] = 1;")),
+    BUILD("`atomicAdd()`", "write ndr_atomic_fetch_add()",
+          KERNEL("global int *x", "atomicAdd(&x[0], 1);")),
+    BUILD("`__global__`", "write kernel",
+          "__global__ void k(float *x) { x[0] = 1; }\n"),
+    BUILD("`__device__`", "leave it out",
+          "__device__ float f(float a) { return a; }\n" KERNEL("global float *x", "x[0] = f(1);")),
+    BUILD("`__shared__`", "write local",
+          KERNEL("global float *x", "__shared__ float t[64]; t[0] = x[0]; x[1] = t[0];")),
+    BUILD("`warpSize`", "write get_max_sub_group_size()",
+          KERNEL("global float *x", "x[0] = warpSize;")),
+    BUILD("`__shfl_down_sync()`", "write ndr_shift_group_left()",
+          KERNEL("global float *x", "x[0] = __shfl_down_sync(0xff, x[0], 1);")),
+    BUILD("`make_float4()`", "write (float4)(a, b, c, d)",
+          KERNEL("global float4 *x", "x[0] = make_float4(1.0f, 2.0f, 3.0f, 4.0f);")),
+    BUILD("`__expf()`", "write native_exp",
+          KERNEL("global float *x", "x[0] = __expf(x[1]);")),
+    BUILD("`__ldg()`", "read x[i] itself",
+          KERNEL("global float *x", "x[0] = __ldg(&x[1]);")),
+    BUILD("`malloc()`", "take a buffer as a parameter",
+          KERNEL("global float *x", "float *p = malloc(4); x[0] = p[0];")),
+    BUILD("`memcpy()`", "in a loop",
+          KERNEL("global float *x", "memcpy(x, x + 4, 4);")),
+    BUILD("`fprintf()`", "write printf()",
+          KERNEL("global float *x", "fprintf(stderr, \"a\"); x[0] = 1;")),
+    BUILD("`assert()`", "store a code in a buffer",
+          KERNEL("global float *x", "assert(x[0] > 0); x[0] = 1;")),
+    BUILD("`exit()`", "end the work-item with return",
+          KERNEL("global float *x", "if (x[0] < 0) exit(1); x[0] = 1;")),
+    BUILD("`clock()`", "measure on the host",
+          KERNEL("global long *x", "x[0] = clock();")),
+    BUILD("`sinf()`", "write sin()",
+          KERNEL("global float *x", "x[0] = sinf(x[0]);")),
+    BUILD("`uint64_t`", "write ulong",
+          KERNEL("global float *x", "uint64_t n = 1; x[0] = n;")),
+    BUILD("`INT32_MAX`", "write INT_MAX",
+          KERNEL("global float *x", "x[0] = INT32_MAX;")),
+    BUILD("`template`", "write one function for each type",
+          "template <typename T> T f(T a) { return a; }\n" KERNEL("global float *x", "x[0] = f(1.0f);")),
+    BUILD("`class`", "write a typedef of a struct",
+          "class point { float a; };\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`new`", "take a buffer as a parameter",
+          KERNEL("global float *x", "float *p = new float[3]; x[0] = p[0];")),
+    BUILD("`nullptr`", "write 0, or NULL",
+          KERNEL("global float *x", "if (x == nullptr) return; x[0] = 1;")),
+    BUILD("`std::min()`", "leave out std::",
+          KERNEL("global float *x", "x[0] = std::min(x[0], x[1]);")),
+    BUILD("`using namespace`", "leave the line out",
+          "using namespace sycl;\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`throw`", "store a code in a buffer",
+          KERNEL("global float *x", "if (x[0] < 0) throw 1; x[0] = 1;")),
+    BUILD("`auto` for a type", "write the type",
+          KERNEL("global float *x", "auto i = get_global_id(0); x[i] = 1;")),
+    BUILD("`it.get_global_id(0)`", "write ndr_global_id(it, 0)",
+          ITEMS KERNEL("global float *x, NDR_RANGE(1)",
+                       "const ndr_item it = NDR_ITEM(1); x[it.get_global_id(0)] = 1;")),
+    BUILD("`#include <math.h>`", "leave it out",
+          "#include <math.h>\n" KERNEL("global float *x", "x[0] = 1;")),
+
+    SECTION("Rules of OpenCL C"),
+    BUILD("a pointer without an address space", "write global in front of its type",
+          KERNEL("float *x", "x[0] = 1;")),
+    BUILD("a pointer to pointers", "pass one buffer",
+          KERNEL("global float **x", "x[0][0] = 1;")),
+    BUILD("an array whose size is a variable", "write -DN=64",
+          KERNEL("global float *x, int n", "float t[n]; t[0] = x[0]; x[1] = t[0];")),
+    BUILD("local memory in a helper function", "declare it there",
+          "float f(float a) { local float t[4]; t[0] = a; return t[0]; }\n" KERNEL("global float *x", "x[0] = f(1);")),
+    BUILD("a local variable with a value", "declare it without one",
+          KERNEL("global float *x", "local float t = 0; x[0] = t;")),
+    BUILD("a pointer to a function", "choose with if",
+          "float f(float a) { return a; }\n" KERNEL("global float *x", "float (*p)(float) = f; x[0] = p(1);")),
+    BUILD("a kernel that returns a number", "write kernel void",
+          "kernel int k(global int *x) { return x[0]; }\n"),
+    BUILD("a local pointer to global memory", "declare it with the same word",
+          KERNEL("global float *x", "local float *p = x; p[0] = 1;")),
+    BUILD("two address spaces", "leave one of",
+          KERNEL("local global float *x", "x[0] = 1;")),
+    BUILD("min() of a float and an int", "cast them to one type",
+          KERNEL("global float *x, int n", "x[0] = min(x[0], n);")),
+    BUILD("get_global_id() without a dimension", "get_global_id(0)",
+          KERNEL("global float *x", "x[get_global_id()] = 1;")),
+    BUILD("barrier() without a fence", "barrier(CLK_LOCAL_MEM_FENCE)",
+          KERNEL("global float *x", "barrier(); x[0] = 1;")),
+    BUILD("ndr_global_id() without an item", "ndr_global_id(it, 0)",
+          ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[ndr_global_id(0)] = 1;")),
+    BUILD("no comma in front of NDR_RANGE", "behind a comma",
+          ITEMS KERNEL("global float *x NDR_RANGE(1)", "x[ndr_global_id(NDR_ITEM(1), 0)] = 1;")),
+    BUILD("atomic_add() of a float", "write ndr_atomic_fetch_add",
+          KERNEL("global float *x", "atomic_add(&x[0], 1.0f);")),
+    BUILD("writing to what is const", "leave out const",
+          KERNEL("global const float *x", "x[0] = 1;")),
+    BUILD("restrict in front of the star", "restrict belongs behind the star",
+          KERNEL("global float restrict *x", "x[0] = 1;")),
+    BUILD("an image read with [ ]", "read_imagef(",
+          KERNEL("read_only image2d_t a, global float *x", "x[0] = a[0];")),
+    BUILD("float4(a, b, c, d)", "write (float4)(a, b, c, d)",
+          KERNEL("global float4 *x", "x[0] = float4(1.0f, 2.0f, 3.0f, 4.0f);")),
+    BUILD("a struct's name without struct", "write struct point p",
+          "struct point { float a; };\n" KERNEL("global float *x", "point p; p.a = 1; x[0] = p.a;")),
+    BUILD("a bool as a parameter", "write int for the parameter",
+          KERNEL("global float *x, bool a", "x[0] = a;")),
+    BUILD("a missing semicolon", "add it",
+          KERNEL("global float *x", "float a = x[0]\n x[1] = a;")),
+    BUILD("a missing brace", "add the }",
+          "kernel void k(global float *x) { if (x[0] > 1) { x[1] = 1; \n"),
+    BUILD("a misspelt word", "write global",
+          KERNEL("gloabl float *x", "x[0] = 1;")),
+    CALL("a static variable", "write constant in front", static_variable),
+    CALL("a variable outside of a function", "write constant in front", variable_outside),
+    CALL("a size_t in a struct that is a parameter", "with ulong in place of size_t", struct_of_size_t),
+    CALL("an option that the driver does not know", "leave it out", unknown_option),
+
     SECTION("Operations"),
     CALL("more elements than the buffer holds", "lower the count or the offset", reduce_past_end),
     CALL("output inside the input", "move one of them", reduce_into_itself),
@@ -1078,7 +1325,7 @@ static const row rows[] = {
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),
-    CALL("no descriptor", NULL, reduce_no_desc),
+    CALL("no descriptor", "whose members are set", reduce_no_desc),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
     CALL("c overlaps a", "move one of them", c_overlaps_a),
@@ -1105,9 +1352,16 @@ static const row rows[] = {
     CALL("a relative path as the store", "which begins with /", relative_store),
     CALL("a limit of the store that is no number", "set it to a number of MiB", unknown_limit),
     CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
+    CALL("a fault that NDR_QUIRKS does not know", "use + or -", unknown_quirk),
+    CALL("a word that NDR_TRACE does not know", "set it to table", unknown_trace),
+    CALL("a trace in a folder that is not there", "choose a folder", trace_without_folder),
+    CALL("a trace of nothing", "set one or both", trace_of_nothing),
+    CALL("a word that NDR_DUMP does not know", "set it to a folder", unknown_dump),
+    CALL("NDR_CHECK as a word", "set it to 1 or 0", check_in_words),
+    CALL("no memory for a text", "pass memory of that size", no_store),
     CALL("a level that there is not", "use NDR_LOG_DEFAULT", level_past_end),
     CALL("a check mode that is none", "NDR_CHECK_ON or NDR_CHECK_OFF", unknown_check),
-    CALL("no context", NULL, no_context),
+    CALL("no context", "make one with ndr_context_create()", no_context),
     CALL("nowhere to put devices", "pass an array of that many elements", no_devices),
     CALL("a time that was not kept", "create it with ndr_queue_desc.is_profiling", no_times),
 
@@ -1277,6 +1531,16 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
           "OpenCL C has no rand()" },
         { "1:1: error: redefinition of 'rand'\n", NULL },
         { "1:1: error: 'bool' cannot be used as the type of a kernel parameter\n", "write int for the parameter" },
+        { "<kernel>:1:9: error: identifier \"threadIdx\" is undefined\n", "write get_local_id(0)" },
+        { "1:1: error: call to undeclared function 'sinf'; did you mean 'sin'?\n", "write sin()" },
+        { "1:1: warning: implicit declaration of 'malloc'\nptxas fatal   : Unresolved extern function 'malloc'\n",
+          "take a buffer" },
+        { "1:1: error: redefinition of 'clock'\n", NULL },
+        { "1:1: error: use of type 'double' requires cl_khr_fp64 support\n", "choose a device" },
+        { "1:1: error: kernel parameter cannot be declared as a pointer to a pointer\n", "pass one buffer" },
+        { "1:1: error: static local variable must reside in global or constant address space\n", "write constant" },
+        { "1:1: error: expected expression\n1:9: error: expected '}'\n", NULL },
+        { "1:1: error: '/usr/include/math.h' has it\n", NULL },
         { "1:1: error: no NDR_OP_BIT_AND\n", "write NDR_BIT_AND (ndr/op.clh), and BIT_AND in the parentheses" },
         { "1:1: error: 'ndr_leader' is unavailable: why; and how\n", "ndr_leader: why; and how" },
         { "1:1: error: 'mine' is unavailable: why\n", NULL },

@@ -168,7 +168,8 @@ static void test_log__tells_each_failure_with_its_sentence(void **state)
     assert_int_equal(got.count, 1);
     assert_int_equal(got.level, NDR_LOG_ERROR);
     assert_string_equal(got.id, "failure");
-    assert_string_equal(got.text, "NDR_BAD_ARGUMENT: ndr_device_list: count is NULL");
+    assert_string_equal(got.text, "NDR_BAD_ARGUMENT: ndr_device_list: count is NULL; "
+                                  "pass the address of a variable for the result");
 }
 
 static void stop_listening(ndr_log_level level, const char *id, const char *text, void *user)

@@ -225,7 +225,7 @@ static ndr_status check_scaling(const ndr_scaling *scaling)
 ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
                                    ndr_matmul_request *request)
 {
-    NDR_REQUIRE(desc, "%s: desc is NULL", call);
+    NDR_REQUIRE(desc, "%s: desc is NULL; pass the address of a descriptor whose members are set", call);
     NDR_TRY(check_type(call, context, desc->dtype, desc->accuracy));
     NDR_TRY(check_scaling(&desc->scaling));
     *request = (ndr_matmul_request){ .dtype = desc->dtype,

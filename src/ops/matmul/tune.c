@@ -138,7 +138,7 @@ static void report(const ndr_op_winner *winner, ndr_tune_result *result)
 ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_result *result)
 {
     NDR_REQUIRE_SET_IN("ndr_tune", context);
-    NDR_REQUIRE(desc, "ndr_tune: desc is NULL");
+    NDR_REQUIRE(desc, "ndr_tune: desc is NULL; pass the address of a descriptor whose members are set");
     ndr_queue *queue;
     ndr_op_winner winner;
     ndr_matmul_request r;

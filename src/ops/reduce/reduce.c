@@ -84,7 +84,7 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc *desc, ndr_reduce_request *request)
 {
     const ndr_device_info *device = &context->caps.info;
-    NDR_REQUIRE(desc, "ndr_reduce: desc is NULL");
+    NDR_REQUIRE(desc, "ndr_reduce: desc is NULL; pass the address of a descriptor whose members are set");
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
                 "ndr_reduce: dtype is %s; use i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
