@@ -21,7 +21,8 @@ install(FILES
   DESTINATION ${config_dir})
 
 # The .pc files compute their prefix from their own place, so that an installed tree may be moved. ndr-static names the
-# file libndr.a: if both libraries are installed, -lndr selects the shared one, also with pkg-config --static.
+# file libndr.a: if both libraries are installed, -lndr selects the shared one, also with pkg-config --static. Each has a
+# second name, libndr and libndr-static.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(pc_prefix ${CMAKE_INSTALL_PREFIX})
   set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
@@ -32,9 +33,11 @@ else()
   set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
 list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE pc_dl)
-foreach(name ndr ndr-static)
-  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(pc_name ndr libndr)
+  foreach(variant "" -static)
+    configure_file(cmake/ndr${variant}.pc.in ${PROJECT_BINARY_DIR}/${pc_name}${variant}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${pc_name}${variant}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endforeach()
 endforeach()
 
 install(DIRECTORY include/ndr DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")

@@ -19,6 +19,11 @@ if(WAY MATCHES "^pkg_config")
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package}
     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "pkg-config says: ${flags}")
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs lib${package}
+    OUTPUT_VARIABLE second_flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT second_flags STREQUAL flags)
+    message(FATAL_ERROR "pkg-config's package lib${package} says: ${second_flags}")
+  endif()
   execute_process(COMMAND ${PKG_CONFIG} --variable=kernelsdir ${package}
     OUTPUT_VARIABLE kernels OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   if(NOT EXISTS ${kernels}/ndr/item.clh)

@@ -7,7 +7,8 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} C
 
 file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
 foreach(part "include/ndr/ndr\\.h" "include/ndr/ndr_args\\.h" "include/ndr/ndr\\.hpp" "libndr\\.so" "libndr\\.a" "ndr-config\\.cmake"
-        "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "share/ndr/kernels/ndr/.*\\.clh"
+        "ndr-config-version\\.cmake" "pkgconfig/ndr\\.pc" "pkgconfig/ndr-static\\.pc" "pkgconfig/libndr\\.pc" "pkgconfig/libndr-static\\.pc"
+        "share/ndr/kernels/ndr/.*\\.clh"
         "share/ndr/kernels/ndr/detail/.*\\.inc" "share/ndr/kernels/ndr/detail/launch_record\\.h"
         "LICENSE" "docs/ranges\\.md" "examples/CMakeLists\\.txt" "examples/common/example\\.h" "examples/reduction/reduction\\.cl"
         "examples/vector_add/main\\.c")

@@ -1,0 +1,18 @@
+# What `cpack` makes in a build folder: one .deb and one .tar.gz of all that `cmake --install` installs.
+# debian/ makes the packages of a distribution, one for each purpose.
+set(CPACK_GENERATOR "TGZ;DEB")
+set(CPACK_PACKAGE_NAME libndr)
+set(CPACK_PACKAGE_VENDOR "libndr maintainers")
+set(CPACK_PACKAGE_CONTACT "libndr maintainers <maintainers@libndr.invalid>")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS opencl-c-headers)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ocl-icd-libopencl1, pocl-opencl-icd | opencl-icd")
+set(CPACK_DEBIAN_PACKAGE_CONFLICTS "libndr${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}, libndr-dev, ndr-tools")
+include(CPack)
