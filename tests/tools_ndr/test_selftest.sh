@@ -83,7 +83,7 @@ says out 'passed   reduce '
 unset BROKEN_LAYER_KERNEL
 run 1 "$ndr" selftest
 says out 'FAILED   transfers: after a write of 4099 bytes at byte 13, byte 28 of a buffer is '
-BROKEN_LAYER_DOES=crash run 1 "$ndr" selftest
+NDR_CACHE=off BROKEN_LAYER_DOES=crash run 1 "$ndr" selftest # programs of the store are not created
 says out 'passed   transfers'
 says out 'FAILED   range: it crashed while it built a kernel: Aborted'
 finish
