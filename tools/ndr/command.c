@@ -48,9 +48,11 @@ void parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
 
 /* ---- messages ---- */
 
-int fail(ndr_status status)
+int fail(ndr_status status) { return fail_as(status, ndr_last_error()); }
+
+int fail_as(ndr_status status, const char *sentence)
 {
-    fprintf(stderr, "%s: %s: %s\n", program, ndr_status_name(status), ndr_last_error());
+    fprintf(stderr, "%s: %s: %s\n", program, ndr_status_name(status), sentence);
     const bool has_none = status == NDR_NO_DRIVER || status == NDR_NO_DEVICE || status == NDR_NO_MATCHING_DEVICE;
     return has_none ? NO_DEVICE : FAILED;
 }
@@ -137,16 +139,23 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static bool is_shown;
+
+void clear_progress(void)
+{
+    if (is_shown) fprintf(stderr, "\r\033[K");
+    is_shown = false;
+}
+
 void show_progress(const char *what, size_t done, size_t count)
 {
     enum { WIDTH = 30 };
     static double start;
-    static bool is_shown;
     if (!isatty(STDERR_FILENO)) return;
     if (done == 0 || start == 0) start = now();
     if (done == count) {
-        if (is_shown) fprintf(stderr, "\r\033[K");
-        start = 0, is_shown = false;
+        clear_progress();
+        start = 0;
         return;
     }
     if (now() - start < 1) return;

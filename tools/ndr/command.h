@@ -46,6 +46,9 @@ void parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
 /* Prints "ndr NAME: sentence" on stderr; gives FAILED, or NO_DEVICE if `status` says so. */
 int fail(ndr_status status);
 
+/* The same with the sentence of a call that failed in another process. */
+int fail_as(ndr_status status, const char *sentence);
+
 /* The same for a sentence of the tool's own; gives FAILED. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
@@ -77,5 +80,8 @@ const char *with_binary_prefix(char text[32], uint64_t bytes);
 /* A bar on stderr for work that lasts more than a second; nothing if stderr is no terminal. `done` of `count`; the last
  * call, with done == count, removes it. */
 void show_progress(const char *what, size_t done, size_t count);
+
+/* Removes the bar until it is shown again: before lines that are printed during the work. */
+void clear_progress(void);
 
 #endif

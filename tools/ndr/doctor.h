@@ -1,7 +1,8 @@
-/* doctor.h - what the files of `ndr doctor` share: findings, and children in which drivers run. */
+/* doctor.h - what the files of `ndr doctor` share: findings, and checks. */
 #ifndef NDR_DOCTOR_H
 #define NDR_DOCTOR_H
 
+#include "child.h"
 #include "command.h"
 
 /* ---- findings: doctor.c ---- */
@@ -21,18 +22,6 @@ typedef struct report {
 __attribute__((format(printf, 5, 6)))
 #endif
 void add_finding(report *r, level l, const char *check, const char *fix, const char *format, ...);
-
-/* ---- children: doctor_child.c ---- */
-
-/* Runs in a child, because a driver may crash or hang there. */
-typedef json_t *child_work(const void *input);
-
-/* Runs `work` in a child for at most `seconds`, and returns its result, which the caller releases. NULL: the child gave
- * none, and `why` says so: "it crashed while it listed the devices: Segmentation fault". */
-json_t *run_in_child(child_work *work, const void *input, double seconds, char why[300]);
-
-/* In a child: what it does now, in the words that follow "while it". */
-void set_stage(const char *stage);
 
 /* ---- checks ---- */
 

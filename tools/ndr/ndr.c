@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+extern const command bench_command;
 extern const command bind_command;
 extern const command build_command;
 extern const command cache_command;
@@ -10,16 +11,21 @@ extern const command devices_command;
 extern const command doctor_command;
 extern const command replay_command;
 extern const command run_command;
+extern const command selftest_command;
 extern const command trace_command;
+extern const command tune_command;
 
 static const command *const commands[] = {
     &devices_command,
     &doctor_command,
+    &selftest_command,
     &build_command,
     &bind_command,
     &run_command,
     &trace_command,
     &replay_command,
+    &bench_command,
+    &tune_command,
     &cache_command,
 };
 

@@ -1,10 +1,12 @@
-/* doctor_child.c - children in which drivers run: one that crashes or hangs does not end `ndr doctor`. */
-#include "doctor.h"
+/* child.c - children in which drivers run: one that crashes or hangs does not end the command. */
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
