@@ -124,8 +124,9 @@ ndr_status ndr_build_fail(const ndr_program *program, cl_program built, cl_int e
         ndr_explain_shorten(log, &shown);
     }
     if (!hint.length && error == CL_INVALID_BUILD_OPTIONS)
-        ndr_text_add(&hint, "the driver does not know one of these options: leave it out; all drivers have -D, -I, -w and "
-                            "-cl-std=CL1.2");
+        ndr_text_add(&hint,
+                     "the driver does not know one of these options: leave it out; all drivers have -D, -I, -w and "
+                     "-cl-std=CL1.2");
     else if (!hint.length && !(log && ndr_explain_has_errors(log))) explain_folders(&hint);
     const char *device = context->caps.info.name, *lines = shown.failed ? "(no memory for the log)" : shown.chars;
     const ndr_status status =
@@ -319,8 +320,7 @@ static ndr_status fail_with_names(const ndr_program *program, const char *names,
     ndr_text list = { 0 };
     for (const char *c = names, *end; *c; c = *end ? end + 1 : end) { /* separated by semicolons */
         end = c + strcspn(c, ";");
-        if (!ndr_probe_is_kernel(c))
-            ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
+        if (!ndr_probe_is_kernel(c)) ndr_text_add(&list, "%s%.*s", list.length ? ", " : "", (int)(end - c), c);
     }
     const char *shown = list.failed ? "others" : list.length ? list.chars : "none";
     const ndr_status status =

@@ -31,6 +31,7 @@ set(covered
   "program/build: kernel"
   "program/explain: errors"
   "program/folders: source paste"
+  "program/language: errors"
   "program/lines: source guard"
   "program/macros: source"
   "program/plain: outline"
