@@ -77,12 +77,16 @@ static ndr_status plan_range(ndr_planned *p, const ndr_nd_range *range)
     return NDR_OK;
 }
 
-/* Some drivers abort the process on too much local memory, also on what the kernel declares alone. */
+/* Some drivers abort the process on too much local memory, also on what the kernel declares alone. Where local memory is
+ * separate hardware, a kernel may declare more than the device reports: the products for matrix units do, and what the
+ * driver itself adds counts, too. There the driver refuses what is too much. */
 ndr_status ndr_planned_check_local(const ndr_planned *p, size_t arguments)
 {
     const char *name = p->kernel->name;
     const size_t declared = p->kernel->info.local_memory_bytes, scratch = p->scratch_bytes;
-    const size_t limit = p->kernel->context->caps.info.local_memory_bytes;
+    const ndr_device_info *device = &p->kernel->context->caps.info;
+    const size_t limit = device->local_memory_bytes;
+    if (device->has_dedicated_local_memory && arguments == 0 && scratch == 0) return NDR_OK;
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, declared <= limit,
                    "kernel \"%s\" declares %zu bytes of local memory inside it; the device has %zu for a group: make "
                    "its local arrays smaller, or move them to a buffer",

@@ -1114,6 +1114,31 @@ static void test_args__refuse_more_local_memory_in_the_kernel_than_the_device_ha
     ndr_buffer_destroy(x);
 }
 
+/* As NVIDIA's: it reports 48 KiB, and runs kernels with more. */
+static void test_args__leave_the_kernel_s_own_local_memory_to_a_driver_with_separate_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel void roomy(global int *x) { local int t[512]; t[get_local_id(0)] = 3;\n"
+                               "    barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[0]; }\n";
+    const ndr_device_info before = context->caps.info;
+    ndr_kernel *kernel;
+    ndr_prepared *prepared;
+    int got = 0;
+    ndr_buffer *x = buffer_of(sizeof got, &got);
+    assert_ok(ndr_kernel_get(context, &(ndr_kernel_desc){ .name = "roomy", .source = text }, &kernel));
+    context->caps.info.local_memory_bytes = 1;
+    context->caps.info.has_dedicated_local_memory = true;
+    const ndr_status launched = ndr_launch(queue, kernel, ndr_nd_range_1d(1, 1), x);
+    const ndr_status made = ndr_prepare(kernel, &prepared, ndr_nd_range_1d(1, 1), x);
+    context->caps.info = before;
+    assert_ok(launched);
+    assert_ok(made);
+    ndr_prepared_destroy(prepared);
+    read_buffer(x, &got, sizeof got);
+    assert_int_equal(got, 3);
+    ndr_buffer_destroy(x);
+}
+
 static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
 {
     (void)state;
@@ -2216,6 +2241,7 @@ int main(void)
         cmocka_unit_test(test_args__local_memory_may_be_of_structs),
         cmocka_unit_test(test_args__refuse_more_local_memory_than_the_device_has),
         cmocka_unit_test(test_args__refuse_more_local_memory_in_the_kernel_than_the_device_has),
+        cmocka_unit_test(test_args__leave_the_kernel_s_own_local_memory_to_a_driver_with_separate_memory),
         cmocka_unit_test(test_args__refuse_local_memory_that_cannot_be_counted),
         cmocka_unit_test(test_args__refuse_local_memory_of_nothing),
         cmocka_unit_test(test_args__refuse_a_fourth_extent),

@@ -150,7 +150,7 @@ static void add_request(json_t *rows, json_t *others, size_t index, const char *
     char *const end = text + strcspn(text, ";");
     if (*end) add_reasons(others, operation, end + 1);
     *end = '\0';
-    snprintf(key, sizeof key, "%s %s", operation, text);
+    snprintf(key, sizeof key, "%s %.80s", operation, text);
     if (!json_object_get(rows, key)) json_object_set_new(rows, key, json_array());
     json_array_append_new(json_object_get(rows, key), json_integer((json_int_t)index));
 }
