@@ -58,7 +58,8 @@ static ndr_status read_part(const char *call, const ndr_image *image, const ndr_
     out->pitch[0] = given->row_pitch_bytes;
     out->pitch[1] = given->plane_pitch_bytes;
     if (given->extent.dims > 0) {
-        NDR_REQUIRE(given->extent.dims == image->dims, "%s: extent.dims is %u, but the image has %u; make extent with ndr_range_%ud()", call,
+        NDR_REQUIRE(given->extent.dims == image->dims,
+                    "%s: extent.dims is %u, but the image has %u; make extent with ndr_range_%ud()", call,
                     given->extent.dims, image->dims, image->dims);
         ndr_reverse_dims(image->dims, given->extent.size, out->extent);
     }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- sentences ---- */
@@ -149,6 +150,38 @@ void ndr_arg_keep(const ndr_arg *arg)
 void ndr_arg_release(const ndr_arg *arg)
 {
     if (kind_of(arg)->release) kind_of(arg)->release(arg);
+}
+
+static bool has_bytes(const ndr_arg *arg) { return arg->kind == NDR_ARG_STRUCT || arg->kind == NDR_ARG_VECTOR; }
+
+/* The bytes, and the name behind them. */
+static ndr_status take_bytes(const ndr_arg *arg, ndr_arg *taken)
+{
+    const char *const name = arg->as.value.type_name;
+    const size_t name_bytes = name ? strlen(name) + 1 : 0;
+    char *const copy = malloc(arg->size_bytes + name_bytes);
+    NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, copy, "no memory for a copy of an argument");
+    memcpy(copy, arg->as.value.bytes, arg->size_bytes);
+    if (name) memcpy(copy + arg->size_bytes, name, name_bytes);
+    *taken = *arg;
+    taken->as.value.bytes = copy;
+    taken->as.value.type_name = name ? copy + arg->size_bytes : NULL;
+    return NDR_OK;
+}
+
+ndr_status ndr_arg_take(const ndr_arg *arg, ndr_arg *taken)
+{
+    *taken = (ndr_arg){ .kind = NDR_ARG_NONE };
+    if (has_bytes(arg)) return take_bytes(arg, taken);
+    *taken = *arg;
+    ndr_arg_keep(taken);
+    return NDR_OK;
+}
+
+void ndr_arg_drop(const ndr_arg *taken)
+{
+    if (has_bytes(taken)) free((void *)(uintptr_t)taken->as.value.bytes);
+    else ndr_arg_release(taken);
 }
 
 /* ---- objects ---- */

@@ -73,6 +73,11 @@ ndr_status ndr_args_fail_for_bytes(const ndr_kernel *kernel, ndr_status status) 
 void ndr_arg_keep(const ndr_arg *arg);
 void ndr_arg_release(const ndr_arg *arg);
 
+/* Copy a checked argument so that it outlives the caller's: with a reference to its object, or with the bytes and the
+ * type's name of a struct. If that fails, `*taken` is empty. */
+ndr_status ndr_arg_take(const ndr_arg *arg, ndr_arg *taken);
+void ndr_arg_drop(const ndr_arg *taken);
+
 /* The kind of the object that is the argument of a parameter; NDR_HANDLE_NONE: there is none. */
 ndr_handle_kind ndr_arg_handle(const ndr_arg *arg);
 

@@ -49,23 +49,9 @@ static ndr_buffer *buffer_of(const ndr_arg *arg)
     return arg->kind == NDR_ARG_BUFFER ? arg->as.buffer : arg->kind == NDR_ARG_REDUCER ? arg->as.reducer.buffer : NULL;
 }
 
-static bool has_bytes(const ndr_arg *arg) { return arg->kind == NDR_ARG_STRUCT || arg->kind == NDR_ARG_VECTOR; }
-
-/* The bytes of a struct are the caller's, or those of a prepared launch. */
-static ndr_status take_arg(dump *d, size_t i)
-{
-    const ndr_arg *const arg = &d->r->args[i];
-    char *const bytes = has_bytes(arg) ? ndr_text_copy(arg->as.value.bytes, arg->size_bytes) : NULL;
-    if (has_bytes(arg) && !bytes) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to save a launch");
-    d->args[i] = *arg;
-    if (bytes) d->args[i].as.value.bytes = bytes;
-    ndr_arg_keep(&d->args[i]);
-    return NDR_OK;
-}
-
 static ndr_status take_all(dump *d)
 {
-    for (size_t i = 0; i < d->arg_count; ++i) NDR_TRY(take_arg(d, i));
+    for (size_t i = 0; i < d->arg_count; ++i) NDR_TRY(ndr_arg_take(&d->r->args[i], &d->args[i]));
     return NDR_OK;
 }
 
@@ -121,10 +107,7 @@ static void list_memories(dump *d)
 
 static void free_dump(dump *d)
 {
-    for (size_t i = 0; d->args && i < d->arg_count; ++i) {
-        if (has_bytes(&d->args[i])) free((void *)(uintptr_t)d->args[i].as.value.bytes);
-        ndr_arg_release(&d->args[i]);
-    }
+    for (size_t i = 0; d->args && i < d->arg_count; ++i) ndr_arg_drop(&d->args[i]);
     for (size_t i = 0; i < d->memory_count; ++i) {
         free(d->memories[i].before);
         free(d->memories[i].after);

@@ -18,29 +18,6 @@ static ndr_status make_clones(ndr_prepared *p, const ndr_arg *reached, size_t re
     return NDR_OK;
 }
 
-static bool has_bytes(const ndr_arg *arg) { return arg->kind == NDR_ARG_STRUCT || arg->kind == NDR_ARG_VECTOR; }
-
-/* OpenCL has the values of arguments, and does not return them. For NDR_DUMP the bytes of structs are copied. */
-static ndr_status take_arg(const ndr_prepared *p, const ndr_arg *arg, ndr_arg *taken)
-{
-    *taken = *arg;
-    if (p->context->dumps.folder && has_bytes(arg)) {
-        void *const copy = ndr_text_copy(arg->as.value.bytes, arg->size_bytes);
-        if (!copy) *taken = (ndr_arg){ .kind = NDR_ARG_NONE };
-        NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, copy, "no memory for a prepared launch");
-        taken->as.value.bytes = copy;
-        taken->as.value.type_name = NULL; /* the caller's, too */
-    }
-    ndr_arg_keep(taken);
-    return NDR_OK;
-}
-
-static void drop_arg(const ndr_prepared *p, const ndr_arg *taken)
-{
-    if (p->context->dumps.folder && has_bytes(taken)) free((void *)(uintptr_t)taken->as.value.bytes);
-    ndr_arg_release(taken);
-}
-
 static ndr_status fill(ndr_prepared *p, ndr_kernel *kernel, const ndr_nd_range *range, const ndr_arg *args,
                        size_t arg_count)
 {
@@ -49,13 +26,13 @@ static ndr_status fill(ndr_prepared *p, ndr_kernel *kernel, const ndr_nd_range *
     NDR_TRY(ndr_planned_fill(p->planned, range, args, own_count));
     NDR_TRY(ndr_args_check_reached(kernel, args, arg_count));
     NDR_TRY(make_clones(p, args + own_count, reached_count));
-    for (size_t i = 0; i < arg_count; ++i) NDR_TRY(take_arg(p, &args[i], &p->args[i]));
+    for (size_t i = 0; i < arg_count; ++i) NDR_TRY(ndr_arg_take(&args[i], &p->args[i]));
     return NDR_OK;
 }
 
 static void free_prepared(ndr_prepared *p)
 {
-    for (size_t i = 0; i < p->arg_count; ++i) drop_arg(p, &p->args[i]);
+    for (size_t i = 0; i < p->arg_count; ++i) ndr_arg_drop(&p->args[i]);
     for (unsigned i = 0; p->planned && i < NDR_MAX_PIECES && p->planned->clones[i]; ++i)
         ndr_cl.clReleaseKernel(p->planned->clones[i]);
     free(p->planned);
@@ -69,7 +46,9 @@ ndr_status ndr_prepare_v(ndr_kernel *kernel, const ndr_nd_range *range, const nd
 {
     NDR_REQUIRE_SET_IN("ndr_prepare", kernel);
     NDR_REQUIRE(range, "ndr_prepare: range is NULL (kernel \"%s\"); pass the address of a range", kernel->name);
-    NDR_REQUIRE(prepared, "ndr_prepare: prepared is NULL (kernel \"%s\"); pass the address of a variable for the result", kernel->name);
+    NDR_REQUIRE(prepared,
+                "ndr_prepare: prepared is NULL (kernel \"%s\"); pass the address of a variable for the result",
+                kernel->name);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_args_check_handles(kernel, 0, args, arg_count));
     const size_t count = kernel->info.arg_count + ndr_args_count_reached(args, arg_count);
     const size_t bytes = sizeof(ndr_prepared) + count * sizeof(ndr_arg);
@@ -134,7 +113,7 @@ static ndr_status set_arg(ndr_prepared *p, size_t index, const ndr_arg *arg, ndr
     const ndr_status status = bind_arg(planned, index);
     *before = p->args[index];
     p->args[index] = (ndr_arg){ .kind = NDR_ARG_NONE };
-    return status == NDR_OK ? take_arg(p, arg, &p->args[index]) : status;
+    return status == NDR_OK ? ndr_arg_take(arg, &p->args[index]) : status;
 }
 
 ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
@@ -142,14 +121,15 @@ ndr_status ndr_prepared_set(ndr_prepared *prepared, size_t index, ndr_arg arg)
     NDR_REQUIRE_SET(prepared);
     const ndr_kernel *kernel = prepared->planned->kernel;
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments; pass a smaller one, counted from 0",
+                "ndr_prepared_set: index is %zu, but kernel \"%s\" takes %u arguments; pass a smaller one, counted "
+                "from 0",
                 index, kernel->name, kernel->info.arg_count);
     if (ndr_handles_are_checked()) NDR_TRY(ndr_args_check_handles(kernel, index, &arg, 1));
     ndr_arg before = { .kind = NDR_ARG_NONE };
     ndr_mutex_lock(&prepared->lock);
     const ndr_status status = set_arg(prepared, index, &arg, &before);
     ndr_mutex_unlock(&prepared->lock);
-    drop_arg(prepared, &before);
+    ndr_arg_drop(&before);
     return status;
 }
 

@@ -210,12 +210,12 @@ static ndr_status get_program(ndr_context *context, const ndr_kernel_desc *desc,
 
 ndr_status ndr_kernel_get_program(ndr_context *context, const ndr_kernel_desc *desc, ndr_program **program)
 {
-    size_t count = 0;
+    char *names;
     NDR_TRY(get_program(context, desc, program));
-    const cl_int error = ndr_cl.clGetProgramInfo((*program)->cl, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL);
-    NDR_REQUIRE_AS(NDR_NOT_FOUND, error != CL_INVALID_PROGRAM_EXECUTABLE && (error != CL_SUCCESS || count > 0),
-                   "\"%s\" has no kernel", (*program)->title);
-    NDR_TRY_CL_AS("clGetProgramInfo", error);
+    NDR_TRY(ndr_build_read_names((*program)->cl, &names));
+    const bool has_kernel = names[0];
+    free(names);
+    NDR_REQUIRE_AS(NDR_NOT_FOUND, has_kernel, "\"%s\" has no kernel", (*program)->title);
     return NDR_OK;
 }
 
@@ -304,8 +304,8 @@ ndr_status ndr_kernel_get_parameter(const ndr_kernel *kernel, size_t index, ndr_
 {
     NDR_REQUIRE_SET(kernel, parameter);
     NDR_REQUIRE(index < kernel->info.arg_count,
-                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu; pass a smaller "
-                "one, counted from 0",
+                "ndr_kernel_get_parameter: kernel \"%s\" has %u parameters, so there is none of index %zu; pass a "
+                "smaller one, counted from 0",
                 kernel->name, kernel->info.arg_count, index);
     const ndr_param *param = &kernel->params[index];
     *parameter = (ndr_parameter_info){ .name = param->name,
