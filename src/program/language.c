@@ -185,6 +185,7 @@ static const struct {
     { { "pointers to functions" }, NO_POINTERS },
     { { "address of function" }, NO_POINTERS },
     { { "must reside in", "static" }, CONSTANT },
+    { { "function scope", "declared static" }, CONSTANT },
     { { "must reside in", "program scope" }, CONSTANT },
     { { "void return type" },
       "a kernel returns nothing: write kernel void, and store the result in a buffer that is a parameter" },
