@@ -21,6 +21,7 @@
 
 #include "ndr/ndr.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_ops.h"
 #include "ndr/ndr_shared.h"
 
 #include <array>
@@ -1428,6 +1429,11 @@ template <class Self> class commands
         desc.b = b.c;
         desc.c = c.c;
         return matmul(desc, done);
+    }
+
+    result<void> histogram(const ndr_histogram_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_histogram(q, &desc, e); });
     }
 
   private:

@@ -514,6 +514,18 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     const ndr::buffer<int64_t> longs = s.of(std::vector<int64_t>{ 3, -5, 4 }), least = s.of(std::vector<int64_t>(1));
     need(s.queue.reduce(NDR_OP_MIN, longs, least));
     assert_int_equal(need(s.queue.read(least))[0], -5);
+    const ndr::buffer<uint8_t> bytes = s.of(std::vector<uint8_t>{ 1, 200, 3 });
+    const ndr::buffer<uint32_t> counts = s.of(std::vector<uint32_t>(2));
+    ndr_histogram_desc halves{};
+    halves.dtype = NDR_DTYPE_U8;
+    halves.output_dtype = NDR_DTYPE_U32;
+    halves.bins = 2;
+    halves.upper = 256;
+    halves.input.buffer = bytes.get();
+    halves.count = bytes.size();
+    halves.output.buffer = counts.get();
+    need(s.queue.histogram(halves));
+    assert_int_equal(need(s.queue.read(counts))[0], 2);
     ndr_tune_desc wrong{};
     refused(NDR_BAD_ARGUMENT, "dtype", ndr::tune(s.context, wrong));
 }

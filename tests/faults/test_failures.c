@@ -19,6 +19,8 @@
 #include "forcing.h"
 #include "device/context.h"
 #include "device/shared.h"
+#include "ndr/ndr_ops.h"
+#include "ops/histogram/histogram.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
@@ -800,6 +802,33 @@ static ndr_status expect_product(void)
     return NDR_OK;
 }
 
+static ndr_status count_threes(void)
+{
+    return ndr_histogram(w.line,
+                         &(ndr_histogram_desc){ .dtype = NDR_DTYPE_I32,
+                                                .output_dtype = NDR_DTYPE_U32,
+                                                .bins = 4,
+                                                .lower = 0,
+                                                .upper = 8,
+                                                .input = { threes, 0 },
+                                                .count = COUNT,
+                                                .output = { w.x, 0 } },
+                         &w.event);
+}
+
+static ndr_status expect_counts(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i == 1 ? COUNT : i < 4 ? 0 : 3);
+    return NDR_OK;
+}
+
+static ndr_status explain_counts(void)
+{
+    char text[4000];
+    const ndr_histogram_desc desc = { .dtype = NDR_DTYPE_U8, .output_dtype = NDR_DTYPE_U32, .bins = 4, .upper = 256 };
+    return ndr_histogram_explain(here(), &desc, sizeof text, text, NULL);
+}
+
 /* Only the row that the list selects. The others make the same calls and take more time. */
 static ndr_status tune(void)
 {
@@ -919,7 +948,10 @@ static const scene adding_up = { "adding up",
 
 static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product } };
+static const scene counting = { "counting",
+                                { create_queue, create_x, write_x, count_threes, wait, read_x, expect_counts } };
+
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts } };
 
 /* ---- one run ---- */
 
@@ -1218,6 +1250,16 @@ static void test_failures__of_linking(void **state)
     try_scene(&linking);
 }
 
+static void try_variants(const ndr_operation *operation, const scene *of)
+{
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        if (!takes_variant(operation, operation->variants[i])) continue;
+        force(operation, operation->variants[i]->name);
+        try_scene(of);
+    }
+    force(operation, NULL);
+}
+
 static void test_failures__of_operations(void **state)
 {
     (void)state;
@@ -1232,12 +1274,8 @@ static void test_failures__of_operations(void **state)
             try_scene(&reducing);
         }
     force(&ndr_reduce_operation, NULL);
-    for (size_t i = 0; i < ndr_matmul_operation.variant_count; ++i) {
-        if (!takes_variant(&ndr_matmul_operation, ndr_matmul_operation.variants[i])) continue;
-        force(&ndr_matmul_operation, ndr_matmul_operation.variants[i]->name);
-        try_scene(&multiplying);
-    }
-    force(&ndr_matmul_operation, NULL);
+    try_variants(&ndr_matmul_operation, &multiplying);
+    try_variants(&ndr_histogram_operation, &counting);
     try_scene(&tuning);
 }
 

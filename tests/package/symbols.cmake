@@ -16,15 +16,14 @@ foreach(header IN LISTS headers)
 endforeach()
 
 # Each function of a queue and more is a command, and so a macro that takes ndr_after(), or one of these.
-set(not_commands ndr_queue_finish_within ndr_queue_finish_timed ndr_reduce_sized ndr_matmul_sized
-  ndr_launch_desc_v_sized)
+set(not_commands ndr_queue_finish_within ndr_queue_finish_timed)
 foreach(header IN LISTS headers)
   file(READ "${header}" text)
   string(REGEX MATCHALL "ndr_status ndr_[a-z_]+\\(ndr_queue \\*queue," commands "${text}")
   list(TRANSFORM commands REPLACE "ndr_status (ndr_[a-z_]+).*" "\\1")
   list(REMOVE_DUPLICATES commands)
   foreach(name IN LISTS commands)
-    if(NOT name IN_LIST not_commands AND NOT name MATCHES "_$")
+    if(NOT name IN_LIST not_commands AND NOT name MATCHES "(_sized|_)$")
       list(APPEND all_commands ${name})
     endif()
   endforeach()

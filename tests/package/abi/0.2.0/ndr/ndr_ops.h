@@ -1,0 +1,88 @@
+/** @file ndr_ops.h
+ * Operations on arrays in buffers, beside ndr_reduce() and ndr_matmul() of ndr.h.
+ *
+ * Each has a descriptor, whose members are in this order: element types, operator, options, inputs, sizes, outputs. Members
+ * that are not set have a documented default. A call checks everything that the host can know before anything is
+ * enqueued. It enqueues on a queue or ndr_after(); `event` may be NULL. Temporary memory is the queue's. The order in
+ * which elements are combined depends on the sizes and on limits of the device alone, unless an operation says
+ * otherwise: then all runs on a device give the same bits. docs/operations.md has a program for each. */
+#ifndef NDR_NDR_OPS_H
+#define NDR_NDR_OPS_H
+
+#include "ndr/ndr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- histogram ----------------------------------------------------------------------------------- */
+
+/** Count the elements in each bin, or add up their weights.
+ *
+ * Without edges the bins of a channel are even: bin i has the elements from lower + i * (upper - lower) / bins on, that
+ * value included, to the same for i + 1, which is not. For integers this is exact. For floats the bin is
+ * (x - lower) * (bins / (upper - lower)), rounded down, where each step is rounded to the dtype. With edges bin i has
+ * the elements from edges[i] on, included, to edges[i + 1], not included. Elements in no bin are not counted; NaN is
+ * in none.
+ *
+ * Element i is of channel i % channels. The output has the bins of channel 0 first, then those of the next channels.
+ * Integers wrap modulo 2^32 or 2^64. Sums of weights of F32 may differ in their last bits from run to run on GPUs. */
+typedef struct ndr_histogram_desc {
+    ndr_dtype dtype;        /**< Of an element: I8, U8, I16, U16, I32, U32, F32 or F64. */
+    ndr_dtype output_dtype; /**< Of a count: U32 or U64. With weights, of these and of their sums: U32 or F32. */
+    size_t bins;            /**< Of each channel: 1 or more, and less than 2^31 in all channels. */
+    double lower;           /**< The start of bin 0, a whole number of the dtype's range if that is an integer. Not
+                                 used with edges, as `upper`. */
+    double upper;           /**< The end of the last bin, greater than lower; of an integer dtype at most its greatest
+                                 value and 1. */
+    unsigned channels;      /**< 1 to 4; 0 means 1. */
+    bool adds;              /**< True: add to what the output holds; false: replace it. */
+    ndr_span input;         /**< Read only. */
+    size_t count;           /**< Elements of the input, of all channels; a multiple of channels. May be 0, and then
+                                 input.buffer may be NULL. */
+    ndr_span weights;       /**< One for each element; buffer NULL: an element counts 1. */
+    ndr_span edges;         /**< bins + 1 elements of the dtype, ascending, for all channels; buffer NULL: even bins.
+                                 In other orders it is not said in which bin an element counts. */
+    ndr_span output;        /**< channels * bins elements; must not overlap the others. */
+    NDR_MAY_GROW
+} ndr_histogram_desc;
+
+/** Enqueue a histogram. */
+NDR_SIZED ndr_status ndr_histogram(ndr_queue *queue, const ndr_histogram_desc *desc, ndr_event **event);
+
+/** As ndr_reduce_explain(), for ndr_histogram(). */
+NDR_SIZED ndr_status ndr_histogram_explain(ndr_context *context, const ndr_histogram_desc *desc, size_t capacity,
+                                           char *text, size_t *length);
+
+/* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
+
+NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
+                                              ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_histogram_explain_sized(ndr_context *context, const ndr_histogram_desc *desc,
+                                                      size_t desc_bytes, size_t capacity, char *text, size_t *length);
+
+#ifndef NDR_BUILDING
+
+static inline ndr_status ndr_histogram(ndr_queue *queue_, const ndr_histogram_desc *desc_, ndr_event **event_)
+{
+    return ndr_histogram_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_histogram_explain(ndr_context *context_, const ndr_histogram_desc *desc_, size_t capacity_,
+                                               char *text_, size_t *length_)
+{
+    return ndr_histogram_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+/* The commands, which take a queue or ndr_after(). */
+#ifndef NDR_BUILDING
+#define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
+#endif
+
+#endif
