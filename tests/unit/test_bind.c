@@ -135,6 +135,33 @@ static void test_bind__launches_after_events(void **state)
     ndr_buffer_destroy(result);
 }
 
+static void test_bind__prepares_launches(void **state)
+{
+    (void)state;
+    int x[N];
+    for (int i = 0; i < N; ++i) x[i] = i;
+    ndr_prepared *added, *reversed, *named;
+    ndr_buffer *in = buffer_of(sizeof x, x), *out = buffer_of(sizeof x, NULL);
+    assert_ok(more_sum_prepare(context, &added, ndr_range_1d(N), in, 4));
+    assert_ok(reverse_prepare(context, &reversed, ndr_nd_range_1d(N, 4), in, 4, 4, 4, out));
+    assert_ok(names_prepare(context, &named, ndr_range_1d(N), in, 1, 20, 300));
+    assert_ok(ndr_prepared_run(queue, added, NULL));
+    assert_ok(ndr_prepared_run(queue, added, NULL));
+    assert_ok(ndr_prepared_set(added, 1, ndr_arg_of(-5)));
+    assert_ok(ndr_prepared_run(queue, added, NULL));
+    assert_ok(ndr_prepared_run(queue, reversed, NULL));
+    read_buffer(out, x, sizeof x);
+    for (int i = 0; i < N; ++i) assert_int_equal(x[i], i / 4 * 4 + 3 - i % 4 + 4 + 4 - 5);
+    assert_ok(ndr_prepared_run(queue, named, NULL));
+    read_buffer(in, x, sizeof x);
+    for (int i = 0; i < N; ++i) assert_int_equal(x[i], 321);
+    ndr_prepared_destroy(added);
+    ndr_prepared_destroy(reversed);
+    ndr_prepared_destroy(named);
+    ndr_buffer_destroy(in);
+    ndr_buffer_destroy(out);
+}
+
 /* The kernel is the context's: a function of another name for the same kernel would be another object. */
 static void test_bind__finds_the_kernel_that_ndr_kernel_get_gives(void **state)
 {
@@ -186,6 +213,11 @@ static void test_bind__refuses_what_a_launch_refuses(void **state)
     assert_refused(NDR_BAD_ARGUMENT, more_sum((ndr_queue *)NULL, ndr_range_1d(N), buffer, 1), "queue is NULL");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, more_sum(queue, ndr_range_1d(N), (ndr_buffer *)NULL, 1),
                    "argument 0 \"x\"");
+    ndr_prepared *none = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, more_sum_prepare(NULL, &none, ndr_range_1d(N), buffer, 1), "context is NULL");
+    assert_refused(NDR_BAD_KERNEL_ARGUMENT, more_sum_prepare(context, &none, ndr_range_1d(N), (ndr_buffer *)NULL, 1),
+                   "argument 0 \"x\"");
+    assert_null(none);
     const ndr_kernel_desc broken = { .name = "k", .source = "kernel void k( {}", .label = "k.cl" };
     const ndr_nd_range range = ndr_nd_range_of(ndr_range_1d(1), (ndr_range){ 0, { 0 } });
     assert_refused(NDR_BUILD_FAILED, ndr_launch_desc_v(queue, &broken, &range, NULL, 0, NULL),
@@ -206,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_bind__has_constants),
         cmocka_unit_test(test_bind__takes_names_of_its_own_and_of_cxx),
         cmocka_unit_test(test_bind__launches_after_events),
+        cmocka_unit_test(test_bind__prepares_launches),
         cmocka_unit_test(test_bind__finds_the_kernel_that_ndr_kernel_get_gives),
         cmocka_unit_test(test_bind__passes_images_and_samplers),
         cmocka_unit_test(test_bind__refuses_what_a_launch_refuses),

@@ -221,39 +221,77 @@ static void write_comment(const binding_kernel *k)
     fprintf(out, "), over %s %s */\n", k->info.takes_groups ? "an nd_range" : "a range", dims[k->info.dims]);
 }
 
+/* The functions that pass the arguments on: NAME_event() and NAME_prepare(). In front of the range they take an object
+ * and the address of a result. `passed` is how the function passes the object on, `passed_by_macro` how the macro. */
+static const struct entry {
+    const char *suffix, *calls, *object, *object_type, *passed, *passed_by_macro, *result, *result_type;
+} entries[] = {
+    { "event", "launch", "ndr_queue", "ndr_any_queue ", "NDR_AS_(%s_)", "NDR_QUEUE_(%s)", "ndr_event", "ndr_event **" },
+    { "prepare", "prepare", "ndr_context", "ndr_context *", "%s_", "%s", "ndr_prepared", "ndr_prepared **" },
+};
+enum { ENTRY_COUNT = sizeof entries / sizeof entries[0] };
+
+static const char *range_type(const binding_kernel *k)
+{
+    return k->info.takes_groups ? "ndr_nd_range " : "ndr_any_range ";
+}
+
+static void write_function(const binding_kernel *k, const struct entry *entry)
+{
+    FILE *out = k->b->out;
+    const char *name = k->name, *object = own_name(k, entry->object), *result = own_name(k, entry->result);
+    const char *range = own_name(k, "ndr_range");
+    const bool has_params = k->info.param_count > 0;
+    fprintf(out, "NDR_TYPED_ ndr_status %s_%s(%s%s_, %s%s_, %s%s_", name, entry->suffix, entry->object_type, object,
+            entry->result_type, result, range_type(k), range);
+    write_each(k, PARAMETER);
+    fprintf(out, ")\n{\n%s", has_params ? "    const ndr_arg arguments_[] = {\n        " : "");
+    write_each(k, ARGUMENT);
+    fprintf(out, "%s    return ndr_typed_%s_(", has_params ? "\n    };\n" : "", entry->calls);
+    fprintf(out, entry->passed, object);
+    fprintf(out, ", %s_desc(), ", name);
+    fprintf(out, k->info.takes_groups ? "%s_" : "NDR_AS_(%s_)", range);
+    fprintf(out, ", %s, %zu, %s_);\n}\n\n", has_params ? "arguments_" : "NULL", k->info.param_count, result);
+}
+
 static void write_functions(const binding_kernel *k)
 {
     FILE *out = k->b->out;
-    const char *name = k->name, *queue = own_name(k, "ndr_queue"), *event = own_name(k, "ndr_event");
-    const char *range = own_name(k, "ndr_range"), *range_type = k->info.takes_groups ? "ndr_nd_range" : "ndr_any_range";
-    const bool has_params = k->info.param_count > 0;
+    const char *name = k->name, *queue = own_name(k, "ndr_queue"), *range = own_name(k, "ndr_range");
     write_comment(k);
     fprintf(out,
             "static inline ndr_kernel_desc %s_desc(void)\n{\n    return ndr_typed_desc_(\"%s\", %s, \"%s\", \"%s\", ",
             name, k->info.name, k->b->text_name, k->b->info.key, k->b->base);
     write_options(k->b);
-    fprintf(out, ");\n}\n\nNDR_TYPED_ ndr_status %s_event(ndr_any_queue %s_, ndr_event **%s_, %s %s_", name, queue,
-            event, range_type, range);
-    write_each(k, PARAMETER);
-    fprintf(out, ")\n{\n%s", has_params ? "    const ndr_arg arguments_[] = {\n        " : "");
-    write_each(k, ARGUMENT);
-    fprintf(out, "%s    return ndr_typed_launch_(NDR_AS_(%s_), %s_desc(), ", has_params ? "\n    };\n" : "", queue,
-            name);
-    fprintf(out, k->info.takes_groups ? "%s_" : "NDR_AS_(%s_)", range);
-    fprintf(out, ", %s, %zu, %s_);\n}\n\n", has_params ? "arguments_" : "NULL", k->info.param_count, event);
-    fprintf(out, "NDR_TYPED_ ndr_status %s(ndr_any_queue %s_, %s %s_", name, queue, range_type, range);
+    fprintf(out, ");\n}\n\n");
+    for (size_t i = 0; i < ENTRY_COUNT; ++i) write_function(k, &entries[i]);
+    fprintf(out, "NDR_TYPED_ ndr_status %s(ndr_any_queue %s_, %s%s_", name, queue, range_type(k), range);
     write_each(k, PARAMETER);
     fprintf(out, ")\n{\n    return %s_event(%s_, NULL, %s_", name, queue, range);
     write_each(k, NAME);
     fputs(");\n}\n", out);
 }
 
+static void write_macro(const binding_kernel *k, const struct entry *entry, const char *advice)
+{
+    FILE *out = k->b->out;
+    const char *name = k->name, *object = own_name(k, entry->object), *result = own_name(k, entry->result);
+    const char *range = own_name(k, "ndr_range"), *take = k->info.takes_groups ? "GROUPS" : "RANGE";
+    fprintf(out, "#define %s_%s(%s, %s, %s", name, entry->suffix, object, result, range);
+    write_each(k, MACRO_NAME);
+    fprintf(out, ") \\\n    %s_%s(", name, entry->suffix);
+    fprintf(out, entry->passed_by_macro, object);
+    fprintf(out, ", %s, \\\n        NDR_TAKE_%s_(%s, %s_parameter_range_takes_an_%s)", result, take, range, name,
+            advice);
+    write_each(k, TAKEN);
+    fputs(")\n", out);
+}
+
 /* The errors of wrong arguments, and the macros that give them. */
 static void write_macros(const binding_kernel *k)
 {
     FILE *out = k->b->out;
-    const char *name = k->name, *queue = own_name(k, "ndr_queue"), *event = own_name(k, "ndr_event");
-    const char *range = own_name(k, "ndr_range"), *take = k->info.takes_groups ? "GROUPS" : "RANGE";
+    const char *name = k->name, *queue = own_name(k, "ndr_queue"), *range = own_name(k, "ndr_range");
     const char *advice = k->info.takes_groups ? "ndr_nd_range" : "ndr_range_or_ndr_nd_range";
     fprintf(out, "\nNDR_NOT_TAKEN_(%s_parameter_range_takes_an_%s, ndr_nd_range);\n", name, advice);
     for (size_t i = 0; i < k->info.param_count; ++i) {
@@ -264,13 +302,8 @@ static void write_macros(const binding_kernel *k)
         write_form(k, &param, "$a", true);
         fprintf(out, ", %s);\n", forms[of].result);
     }
-    fprintf(out, "#define %s_event(%s, %s, %s", name, queue, event, range);
-    write_each(k, MACRO_NAME);
-    fprintf(out,
-            ") \\\n    %s_event(NDR_QUEUE_(%s), (%s), \\\n        NDR_TAKE_%s_(%s, %s_parameter_range_takes_an_%s)",
-            name, queue, event, take, range, name, advice);
-    write_each(k, TAKEN);
-    fprintf(out, ")\n#define %s(%s, %s", name, queue, range);
+    for (size_t i = 0; i < ENTRY_COUNT; ++i) write_macro(k, &entries[i], advice);
+    fprintf(out, "#define %s(%s, %s", name, queue, range);
     write_each(k, MACRO_NAME);
     fprintf(out, ") %s_event(%s, NULL, %s", name, queue, range);
     write_each(k, MACRO_NAME);
