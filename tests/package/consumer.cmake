@@ -1,8 +1,12 @@
-# Build tests/package/consumer/ against libndr in one of the ways that a user might choose, then run it.
+# Build tests/package/consumer/ against libndr in one of the ways that a user might choose, then run it. What gets libndr
+# by FetchContent is tests/package/fetched/, a program in C++ with typed launches.
 # Run as: cmake -D WAY=... -D PREFIX=... -D ROOT=... and what else tests/CMakeLists.txt passes
 cmake_minimum_required(VERSION 3.21)
 
 set(consumer ${ROOT}/tests/package/consumer)
+if(WAY STREQUAL fetch_content)
+  set(consumer ${ROOT}/tests/package/fetched)
+endif()
 set(build ${CMAKE_CURRENT_BINARY_DIR}/build)
 file(REMOVE_RECURSE ${build})
 file(MAKE_DIRECTORY ${build})
