@@ -257,8 +257,11 @@ static ndr_status paste_file(expansion *x, input *f, const ndr_included *file)
     return is_too_deep(x, f) ? paste_text(x, f, too_deep) : paste_once(x, f, file->text.chars);
 }
 
-/* `*pasted`: something is left of the file. */
-static ndr_status paste_found(expansion *x, const ndr_included *file, bool *pasted)
+/* What an #include becomes: the line stays because the file is not found, or because it is one of the vocabulary in an
+ * outline; the file is in its place; or nothing is left of the file. */
+typedef enum outcome { ABSENT, STAYS, PASTED, EMPTY } outcome;
+
+static ndr_status paste_found(expansion *x, const ndr_included *file, outcome *of)
 {
     const char *name = file->embedded ? file->embedded->name : file->path.chars;
     const size_t before = x->out->length;
@@ -273,9 +276,10 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, bool *past
     input f = { .title = title.chars, .is_ours = file->embedded && strncmp(name, "ndr/", 4) == 0 };
     const ndr_status status = title.failed ? fail_to_expand(&x->desc) : paste_file(x, &f, file);
     ndr_text_free(&title);
-    *pasted = f.has_content;
+    const bool stays = x->desc.is_outline && f.is_ours;
+    *of = !f.has_content ? EMPTY : stays ? STAYS : PASTED;
     if (file->embedded && f.has_content) ndr_text_add(&x->source->files, "%s\n", name);
-    if (x->desc.is_outline && f.is_ours) cut(x->out, before); /* its #include stays */
+    if (stays) cut(x->out, before);
     return status;
 }
 
@@ -298,12 +302,11 @@ static ndr_status copy_line(expansion *x, const input *f, const char *start)
     return NDR_OK;
 }
 
-static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, bool *is_there, bool *pasted)
+static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include *w, outcome *of)
 {
     ndr_included file;
     ndr_status status = ndr_include_find(&x->desc, f->path, w, &file);
-    *is_there = file.is_there;
-    if (status == NDR_OK && file.is_there) status = paste_found(x, &file, pasted);
+    if (status == NDR_OK && file.is_there) status = paste_found(x, &file, of);
     ndr_include_free(&file);
     return status;
 }
@@ -311,14 +314,14 @@ static ndr_status find_and_paste(expansion *x, const input *f, const ndr_include
 /* An #include whose name is written out, or is the only body of a macro. */
 static ndr_status paste_include(expansion *x, input *f, group *in, const char *start, const char *rest, ndr_include *w)
 {
-    bool is_there = false, pasted = false;
+    outcome of = ABSENT;
     const size_t newlines = x->line.newlines;
     const bool is_spelled = *rest == '"' || *rest == '<';
     const bool has_name = ndr_include_read(is_spelled ? rest : ndr_macros_get_body(&x->macros, rest), w);
-    if (has_name) NDR_TRY(find_and_paste(x, f, w, &is_there, &pasted));
-    f->has_content |= pasted || !is_there;
-    in->has_pasted |= pasted;
-    if (!is_there) {
+    if (has_name) NDR_TRY(find_and_paste(x, f, w, &of));
+    f->has_content |= of != EMPTY;
+    in->has_pasted |= of == PASTED || of == STAYS;
+    if (of == ABSENT) {
         if (has_name && x->source->absent.length < MAX_ABSENT)
             ndr_include_explain(&x->desc, f->path, w, &x->source->absent);
         ndr_macros_forget(&x->macros);
@@ -326,9 +329,8 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
         copy_line(x, f, start);
         return is_spelled ? NDR_OK : ndr_folders_need(&x->folders, f->path);
     }
-    const bool stays = x->desc.is_outline && strncmp(w->name, "ndr/", 4) == 0 && ndr_source_find(w->name);
-    if (pasted && stays) return copy_line(x, f, start);
-    if (pasted) add_mark(x, f->next);
+    if (of == STAYS) return copy_line(x, f, start);
+    if (of == PASTED) add_mark(x, f->next);
     else add_newlines(x, newlines);
     return NDR_OK;
 }
