@@ -12,7 +12,7 @@ typedef struct kernel_entry {
 } kernel_entry;
 
 struct ndr_outline {
-    ndr_source source;
+    ndr_source source, full; /* with the vocabulary's includes, and with its files */
     ndr_outline_list kernels, constants;
     ndr_outline_list files, absent; /* of strings in `source`; the last is NULL */
     char *title;
@@ -65,6 +65,7 @@ void ndr_outline_destroy(ndr_outline *outline)
     free(outline->absent.items);
     free(outline->title);
     ndr_source_free(&outline->source);
+    ndr_source_free(&outline->full);
     free(outline);
 }
 
@@ -269,6 +270,7 @@ static ndr_status fill(const ndr_kernel_desc *desc, ndr_outline *outline)
     if (!outline->title) return fail_without_memory();
     NDR_TRY(ndr_build_check_options(outline->title, options));
     NDR_TRY(ndr_program_read(desc, true, &outline->source));
+    NDR_TRY(ndr_program_read(desc, false, &outline->full));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, !outline->source.flags.length,
                    "\"%s\" includes a file whose name only the compiler can expand, so its text cannot be taken in: "
                    "write the name out",
@@ -318,7 +320,8 @@ ndr_status ndr_outline_get_info(const ndr_outline *outline, ndr_outline_info *in
                                 .files = outline->files.items,
                                 .absent = outline->absent.items,
                                 .kernel_count = outline->kernels.count,
-                                .constant_count = outline->constants.count };
+                                .constant_count = outline->constants.count,
+                                .full_text = outline->full.text.chars };
     return NDR_OK;
 }
 

@@ -244,6 +244,9 @@ static void test_outline__has_the_text_with_includes(void **state)
                                    "#line 1 \"pair.h\"\n#ifndef PAIR\n#define PAIR\n#ifndef __OPENCL_VERSION__\n"
                                    "#include <nowhere.h>\n#endif\nstruct pair { int a; };\n#endif\n\n#line 3 \"b.clh\"\nint b;\n"
                                    "#line 3 \"a.cl\"\nkernel void k(struct pair p, local struct pair *q) {}\n\n");
+    assert_null(strstr(info.full_text, "#include <ndr/"));
+    assert_non_null(strstr(info.full_text, "ndr_record;"));
+    assert_non_null(strstr(info.full_text, "#line 3 \"kernels/b.clh\"\nint b;\n"));
     assert_string_equal(info.files[0], "kernels/a.cl");
     assert_string_equal(info.files[1], "kernels/b.clh");
     assert_string_equal(info.files[2], "shared/pair.h");

@@ -1,4 +1,5 @@
 /* build.c - `ndr build`: compiles a file, and shows its kernels with what they take and need. */
+#include "build_spirv.h"
 #include "kernel_source.h"
 #include "run.h"
 
@@ -8,18 +9,15 @@
 typedef struct options {
     common common;
     kernel_source source;
-    const char *save;
+    const char *output;
 } options;
 
-enum { OPTION_SAVE = 0x200 };
-
 static const struct argp_option option_list[] = {
-    { "save", OPTION_SAVE, "FILE", 0,
-      "Write the driver's binary, which `ndr run FILE.bin` and ndr_kernel_desc.binary take on the same device with the "
-      "same driver",
-      2 },
+    { "output", 'o', "FILE", 0, "Write SPIR-V (FILE.spv; needs clang and llvm-spirv) or the driver's binary", 2 },
     { 0 },
 };
+
+static bool is_compiled(const char *file) { return is_spirv_file(file) || is_binary_file(file); }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -35,8 +33,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!o->source.file) argp_error(state, "name a file: ndr build FILE.cl");
+        else if (o->output && is_spirv_file(o->output) && is_compiled(o->source.file))
+            argp_error(state, "SPIR-V is made of a text, and \"%s\" is compiled already; name the text",
+                       o->source.file);
         return 0;
-    case OPTION_SAVE: o->save = arg; return 0;
+    case 'o': o->output = arg; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -46,8 +47,7 @@ static const struct argp argp = {
     .parser = parse_option,
     .args_doc = "FILE",
     .doc = "Compiles a file of OpenCL C (or .spv, or a driver's .bin), and shows its kernels: parameters, memory, "
-           "sizes of "
-           "groups, and the compiler's log.",
+           "registers, sizes of groups, and the compiler's log.",
     .children = (const struct argp_child[]){ { .argp = &common_argp }, { .argp = &kernel_source_argp }, { 0 } },
 };
 
@@ -131,8 +131,9 @@ static void print_parameter(const json_t *p)
 static void print_kernel(const json_t *k)
 {
     char local[32], private_memory[32];
-    const json_t *const parameters = json_object_get(k, "parameters"), *const required =
-                                                                           json_object_get(k, "required_local_size");
+    const json_t *const parameters = json_object_get(k, "parameters");
+    const json_t *const required = json_object_get(k, "required_local_size"), *const registers =
+                                                                                  json_object_get(k, "registers");
     const char *const form = TEXT(k, "form");
     const bool is_plain = strcmp(form, "plain") == 0;
     printf("%s%s%s(", style_begin(BOLD), TEXT(k, "name"), style_end());
@@ -144,6 +145,8 @@ static void print_kernel(const json_t *k)
     printf(")\n  local memory %s, private memory %s",
            with_binary_prefix(local, (uint64_t)NUMBER(k, "local_memory_bytes")),
            with_binary_prefix(private_memory, (uint64_t)NUMBER(k, "private_memory_bytes")));
+    if (json_is_integer(registers)) printf(", %lld registers", (long long)json_integer_value(registers));
+    else printf(", registers not reported");
     printf(", groups of at most %lld items, best multiples of %lld\n", (long long)NUMBER(k, "max_group_size"),
            (long long)NUMBER(k, "preferred_group_multiple"));
     if (json_array_size(required) == 3)
@@ -152,7 +155,31 @@ static void print_kernel(const json_t *k)
                (long long)json_integer_value(json_array_get(required, 2)));
 }
 
-/* ---- the log and the binary ---- */
+/* ---- the log ---- */
+
+/* What ptxas says of a kernel in the log: "Compiling entry function 'scale' for 'sm_90'", and before the next one "Used
+ * 10 registers". NULL: nothing. */
+static json_t *registers_of(const char *log, const char *kernel)
+{
+    static const char entry[] = "Compiling entry function '", used[] = "Used ";
+    const size_t length = strlen(kernel);
+    for (const char *at = log; (at = strstr(at, entry));) {
+        at += strlen(entry);
+        const char *const next = strstr(at, entry), *const count = strstr(at, used);
+        unsigned registers;
+        if (strncmp(at, kernel, length) != 0 || at[length] != '\'' || !count || (next && next < count)) continue;
+        if (sscanf(count + strlen(used), "%u registers", &registers) == 1) return json_integer(registers);
+    }
+    return json_null();
+}
+
+static void add_registers(const char *log, const json_t *kernels)
+{
+    for (size_t i = 0; i < json_array_size(kernels); ++i) {
+        json_t *const k = json_array_get(kernels, i);
+        json_object_set_new(k, "registers", registers_of(log, TEXT(k, "name")));
+    }
+}
 
 static int add_log(const ndr_kernel *kernel, json_t *data)
 {
@@ -162,12 +189,17 @@ static int add_log(const ndr_kernel *kernel, json_t *data)
     char *const log = malloc(length + 1);
     if (!log) return fail_with("there is no memory for a log of %zu bytes", length);
     status = ndr_kernel_get_log(kernel, length + 1, log, NULL);
-    if (status == NDR_OK) json_object_set_new(data, "log", text_json(log));
+    if (status == NDR_OK) {
+        json_object_set_new(data, "log", text_json(log));
+        add_registers(log, json_object_get(data, "kernels"));
+    }
     free(log);
     return status == NDR_OK ? DONE : fail(status);
 }
 
-static int save_binary(const ndr_kernel *kernel, const char *path, json_t *data)
+/* ---- the output ---- */
+
+static int save_binary(const ndr_kernel *kernel, const char *path)
 {
     size_t length;
     ndr_status status = ndr_kernel_get_binary(kernel, 0, NULL, &length);
@@ -177,7 +209,17 @@ static int save_binary(const ndr_kernel *kernel, const char *path, json_t *data)
     status = ndr_kernel_get_binary(kernel, length, bytes, &length);
     const int code = status == NDR_OK ? save_bytes(path, bytes, length) : fail(status);
     free(bytes);
-    if (code == DONE) json_object_set_new(data, "saved", text_json(path));
+    return code;
+}
+
+/* `desc` has the options of the command line alone. */
+static int save_output(const ndr_kernel_desc *desc, ndr_kernel *const *kernels, size_t count, const options *o,
+                       json_t *data)
+{
+    if (count == 0)
+        return fail_with("the file \"%s\" has no kernel, so there is nothing to write; add one", o->source.file);
+    const int code = is_spirv_file(o->output) ? save_spirv(desc, o->output) : save_binary(kernels[0], o->output);
+    if (code == DONE) json_object_set_new(data, "output", text_json(o->output));
     return code;
 }
 
@@ -192,16 +234,13 @@ static ndr_status get_kernels(ndr_context *context, const ndr_kernel_desc *desc,
     return *kernels ? ndr_kernel_get_all(context, desc, *count, *kernels, count) : NDR_OUT_OF_HOST_MEMORY;
 }
 
-static int describe_all(ndr_kernel *const *kernels, size_t count, const options *o, json_t *data)
+static int describe_all(ndr_kernel *const *kernels, size_t count, json_t *data)
 {
     json_t *const list = json_array();
     int code = DONE;
     json_object_set_new(data, "kernels", list);
     for (size_t i = 0; i < count && code == DONE; ++i) code = describe_one(kernels[i], list);
-    if (count > 0 && code == DONE) code = add_log(kernels[0], data);
-    if (o->save && count == 0)
-        return fail_with("the file \"%s\" has no kernel, so there is no binary to save; add one", o->source.file);
-    return o->save && code == DONE ? save_binary(kernels[0], o->save, data) : code;
+    return count > 0 && code == DONE ? add_log(kernels[0], data) : code;
 }
 
 /* A build that fails is a result, too. */
@@ -224,19 +263,34 @@ static void print_all(const options *o, const json_t *data)
     if (json_array_size(list) == 0) printf("%s has no kernels\n", o->source.file);
     if (log && *log)
         printf("%slog:%s\n%s%s", style_begin(BOLD), style_end(), log, log[strlen(log) - 1] == '\n' ? "" : "\n");
-    if (o->save) printf("the binary is in %s\n", o->save);
+    if (o->output) printf("the %s is in %s\n", is_spirv_file(o->output) ? "SPIR-V" : "binary", o->output);
 }
 
-static int build(ndr_context *context, options *o, json_t *data)
+/* NVIDIA's driver writes the registers of kernels to the log if it is asked. NULL: there is no memory. */
+static char *options_with_registers(const char *given, const ndr_device_info *device)
+{
+    char *all = NULL;
+    const bool is_nvidia = strstr(device->platform, "NVIDIA") != NULL;
+    const int length = asprintf(&all, "%s%s", given ? given : "", is_nvidia ? " -cl-nv-verbose" : "");
+    return length < 0 ? NULL : all;
+}
+
+static int build(ndr_context *context, const ndr_device_info *device, options *o, json_t *data)
 {
     ndr_kernel_desc desc;
     ndr_kernel **kernels = NULL;
     size_t count = 0;
     int code = describe_kernel(&o->source, NULL, &desc);
     if (code != DONE) return code;
-    const ndr_status status = get_kernels(context, &desc, &kernels, &count);
-    code = status == NDR_OK ? describe_all(kernels, count, o, data) : describe_failure(status, o, data);
+    char *const all_options = options_with_registers(desc.options, device);
+    if (!all_options) return fail_with("there is no memory for build options");
+    ndr_kernel_desc reported = desc;
+    reported.options = all_options;
+    const ndr_status status = get_kernels(context, &reported, &kernels, &count);
+    code = status == NDR_OK ? describe_all(kernels, count, data) : describe_failure(status, o, data);
+    if (code == DONE && o->output) code = save_output(&desc, kernels, count, o, data);
     free(kernels);
+    free(all_options);
     if (code != DONE) return code;
     if (o->common.is_json) return print_json(json_incref(data));
     print_all(o, data);
@@ -253,7 +307,7 @@ static int run(int argc, char **argv)
     if (status != NDR_OK) return free_kernel_source(&o.source), fail(status);
     status = ndr_context_get_device(context, &device);
     json_t *const data = json_pack("{so so}", "file", text_json(o.source.file), "device", text_json(device.name));
-    const int code = status == NDR_OK ? build(context, &o, data) : fail(status);
+    const int code = status == NDR_OK ? build(context, &device, &o, data) : fail(status);
     json_decref(data);
     ndr_context_destroy(context);
     free_kernel_source(&o.source);

@@ -57,9 +57,12 @@ static bool ends_with(const char *text, const char *end)
     return length > wanted && strcmp(text + length - wanted, end) == 0;
 }
 
+bool is_spirv_file(const char *path) { return ends_with(path, ".spv"); }
+bool is_binary_file(const char *path) { return ends_with(path, ".bin"); }
+
 int describe_kernel(kernel_source *s, const char *name, ndr_kernel_desc *desc)
 {
-    const bool is_spirv = ends_with(s->file, ".spv"), is_binary = ends_with(s->file, ".bin");
+    const bool is_spirv = is_spirv_file(s->file), is_binary = is_binary_file(s->file);
     *desc = (ndr_kernel_desc){ .name = name, .options = s->options };
     if (!is_spirv && !is_binary) {
         desc->file = s->file;

@@ -20,6 +20,10 @@ extern const struct argp kernel_source_argp;
 /* Describes the kernel `name` of the file: text, or SPIR-V (.spv), or a driver's binary (.bin), which are read here. */
 int describe_kernel(kernel_source *source, const char *name, ndr_kernel_desc *desc);
 
+/* The kind of a file, by the end of its name; others are texts. */
+bool is_spirv_file(const char *path);
+bool is_binary_file(const char *path);
+
 void free_kernel_source(kernel_source *source);
 
 #endif
