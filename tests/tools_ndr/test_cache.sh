@@ -97,7 +97,7 @@ says err 'warm: no file is given'
 run 2 "$ndr" cache ls --broken
 says err '--broken and --unused are for clear'
 run 2 "$ndr" cache clear --unused soon
-says err '--unused is "soon"; give a number of days'
+says err '--unused is "soon"; give a number from 0 to 36500'
 run 2 "$ndr" cache verify -b -DX
 says err '--build-options is for warm'
 finish

@@ -30,7 +30,7 @@ says out 'the store has 1 files, '
 # ---- the command line ----
 
 run 2 "$ndr" doctor --timeout never
-says err '--timeout is "never"; give a number of seconds'
+says err '--timeout is "never"; give a number, more than 0'
 run 2 "$ndr" doctor -t 0
 run 2 "$ndr" doctor it
 says err 'too many arguments: "it"'

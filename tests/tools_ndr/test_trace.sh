@@ -156,7 +156,7 @@ has err 'there is no program; write: ndr trace -- PROGRAM'
 run 2 --from own.json -- "$traced"
 has err 'so give it no program'
 run 2 --peak-gbps fast -- "$traced"
-has err '--peak-gbps is "fast"; give a positive number'
+has err '--peak-gbps is "fast"; give a number, more than 0'
 run 2 --max-bars 0 -- "$traced"
 has err '--max-bars is "0"; give a number from 1 to 1e9'
 run 2 -o '' -- "$traced"

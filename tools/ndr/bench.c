@@ -105,12 +105,6 @@ typedef struct bench {
     uint64_t moved, flops; /* bytes read and written, each once; operations on floating-point numbers */
 } bench;
 
-#define TRY(call)                              \
-    do {                                       \
-        const ndr_status status_ = (call);     \
-        if (status_ != NDR_OK) return status_; \
-    } while (0)
-
 /* Small numbers of both signs, exact in each type. */
 static ndr_status make_buffer(bench *b, ndr_queue *queue, size_t bytes, ndr_dtype dtype, ndr_buffer **buffer)
 {
@@ -264,16 +258,10 @@ static ndr_status measure(const bench *b, const options *o, ndr_queue *queue, bo
     return NDR_OK;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Spread: the distance of the quartiles, as a part of the median. */
 static json_t *summarize(times *t)
 {
-    qsort(t->ns, t->count, sizeof *t->ns, compare);
+    qsort(t->ns, t->count, sizeof *t->ns, compare_times);
     const size_t last = t->count - 1;
     const double median = (double)(t->ns[last / 2] + t->ns[t->count / 2]) / 2;
     const double between = (double)(t->ns[3 * last / 4] - t->ns[last / 4]);

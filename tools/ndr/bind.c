@@ -2,7 +2,7 @@
  *
  * The header is made from the text alone, so it is the same on each machine. If there is a device, the kernels are
  * compiled for it, to find errors. */
-#include "command.h"
+#include "kernel_source.h"
 
 #include <ndr/ndr_outline.h>
 
@@ -15,10 +15,8 @@
 /* What the command line says, and what was read. */
 typedef struct binding {
     common common;
-    const char *file, *output, *depfile, *prefix;
-    const char **include_dirs; /* ends with NULL; NULL: none */
-    size_t include_count;
-    char *options; /* build options; NULL: none */
+    kernel_source source;
+    const char *output, *depfile, *prefix;
     bool is_unchecked;
     const char *base; /* the file's name without its folder */
     char *text_name;  /* of the array: "vector_add_cl" */
@@ -62,12 +60,12 @@ static void write_text(const binding *b)
 /* The build options as a literal. */
 static void write_options(const binding *b)
 {
-    if (!b->options) {
+    if (!b->source.options) {
         fputs("NULL", b->out);
         return;
     }
     fputc('"', b->out);
-    for (const char *c = b->options; *c; ++c) fprintf(b->out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+    for (const char *c = b->source.options; *c; ++c) fprintf(b->out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
     fputc('"', b->out);
 }
 
@@ -434,19 +432,21 @@ static int check_kernel(const binding *b, ndr_context *context, size_t index)
     ndr_kernel_info info;
     ndr_kernel *kernel;
     NDR_IGNORE(ndr_outline_get_kernel(b->outline, index, &outline)); /* the index is valid */
-    const ndr_kernel_desc desc = {
-        .name = outline.name, .file = b->file, .options = b->options, .include_dirs = b->include_dirs
-    };
+    const ndr_kernel_desc desc = { .name = outline.name,
+                                   .file = b->source.file,
+                                   .options = b->source.options,
+                                   .include_dirs = b->source.include_dirs };
     const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
-    if (status == NDR_BUILD_FAILED || status == NDR_BAD_ARGUMENT) return fail_with("%s: %s", b->file, ndr_last_error());
+    if (status == NDR_BUILD_FAILED || status == NDR_BAD_ARGUMENT)
+        return fail_with("%s: %s", b->source.file, ndr_last_error());
     if (status != NDR_OK || ndr_kernel_get_info(kernel, &info) != NDR_OK) {
-        fail_with("%s: kernel \"%s\" is not checked: %s", b->file, outline.name, ndr_last_error());
+        fail_with("%s: kernel \"%s\" is not checked: %s", b->source.file, outline.name, ndr_last_error());
         return DONE;
     }
     if (info.arg_count == outline.param_count) return DONE;
     return fail_with(
-        "%s: kernel \"%s\" takes %u arguments, but its text shows %zu: write its parameters without macros", b->file,
-        outline.name, info.arg_count, outline.param_count);
+        "%s: kernel \"%s\" takes %u arguments, but its text shows %zu: write its parameters without macros",
+        b->source.file, outline.name, info.arg_count, outline.param_count);
 }
 
 /* The header does not depend on the device. */
@@ -458,7 +458,7 @@ static int check_kernels(const binding *b)
     const ndr_status status = ndr_context_create(b->common.device, &context);
     if (status != NDR_OK && b->common.device) return fail(status);
     if (status != NDR_OK) {
-        fail_with("%s is not compiled here, only read: %s", b->file, ndr_last_error());
+        fail_with("%s is not compiled here, only read: %s", b->source.file, ndr_last_error());
         return DONE;
     }
     for (size_t i = 0; i < b->info.kernel_count && code == DONE; ++i) code = check_kernel(b, context, i);
@@ -468,7 +468,7 @@ static int check_kernels(const binding *b)
 
 /* ---- JSON ---- */
 
-static json_t *describe_kernel(const binding *b, size_t index)
+static json_t *describe_outline_kernel(const binding *b, size_t index)
 {
     ndr_outline_kernel kernel;
     ndr_outline_param param;
@@ -486,7 +486,7 @@ static int print_outline(const binding *b)
 {
     json_t *const files = json_array(), *const kernels = json_array(), *const constants = json_object();
     for (const char *const *file = b->info.files; *file; ++file) json_array_append_new(files, json_string(*file));
-    for (size_t i = 0; i < b->info.kernel_count; ++i) json_array_append_new(kernels, describe_kernel(b, i));
+    for (size_t i = 0; i < b->info.kernel_count; ++i) json_array_append_new(kernels, describe_outline_kernel(b, i));
     for (size_t i = 0; i < b->info.constant_count; ++i) {
         ndr_outline_constant constant;
         NDR_IGNORE(ndr_outline_get_constant(b->outline, i, &constant)); /* the index is valid */
@@ -501,12 +501,14 @@ static int print_outline(const binding *b)
 /* Reads the file, and fills in the names. */
 static int read_file(binding *b)
 {
-    const char *slash = strrchr(b->file, '/');
-    b->base = slash ? slash + 1 : b->file;
+    const char *slash = strrchr(b->source.file, '/');
+    b->base = slash ? slash + 1 : b->source.file;
     b->text_name = identifier_of(b->prefix, b->base, strlen(b->base));
     b->stem = identifier_of(b->prefix, b->base, strcspn(b->base, "."));
     if (!b->text_name || !b->stem) return fail_without_memory();
-    const ndr_kernel_desc desc = { .file = b->file, .options = b->options, .include_dirs = b->include_dirs };
+    const ndr_kernel_desc desc = { .file = b->source.file,
+                                   .options = b->source.options,
+                                   .include_dirs = b->source.include_dirs };
     ndr_status status = ndr_outline_create(&desc, &b->outline);
     if (status == NDR_OK) status = ndr_outline_get_info(b->outline, &b->info);
     return status == NDR_OK ? DONE : fail(status);
@@ -525,51 +527,27 @@ enum { OPTION_DEPFILE = 0x200, OPTION_NO_CHECK };
 
 static const struct argp_option options[] = {
     { "output", 'o', "HEADER", 0, "The header; without it FILE.h in the working directory", 0 },
-    { "include", 'I', "FOLDER", 0, "Search included files in this folder, too", 0 },
-    { "define", 'D', "NAME[=VALUE]", 0, "Define a macro for the kernels", 0 },
-    { "build-options", 'b', "TEXT", 0, "Other options of the compiler, such as -cl-fast-relaxed-math", 0 },
     { "prefix", 'p', "TEXT", 0, "Begin the names of functions and constants with this", 0 },
     { "depfile", OPTION_DEPFILE, "FILE", 0, "Write a rule for make or Ninja, with the files that were read", 0 },
     { "no-check", OPTION_NO_CHECK, NULL, 0, "Do not compile the kernels", 0 },
     { 0 },
 };
 
-/* Append an option of OpenCL's compiler. */
-static error_t add_option(binding *b, const char *start, const char *text)
-{
-    const size_t before = b->options ? strlen(b->options) : 0, length = before + strlen(start) + strlen(text) + 2;
-    char *longer = realloc(b->options, length);
-    if (!longer) return ENOMEM;
-    snprintf(longer + before, length - before, "%s%s%s", before > 0 ? " " : "", start, text);
-    b->options = longer;
-    return 0;
-}
-
-static error_t add_folder(binding *b, const char *folder)
-{
-    const char **longer = realloc(b->include_dirs, (b->include_count + 2) * sizeof *longer);
-    if (!longer) return ENOMEM;
-    b->include_dirs = longer;
-    longer[b->include_count++] = folder;
-    longer[b->include_count] = NULL;
-    return 0;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     binding *b = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &b->common; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &b->common;
+        state->child_inputs[1] = &b->source;
+        return 0;
     case 'o': b->output = arg; return 0;
-    case 'I': return add_folder(b, arg);
-    case 'D': return add_option(b, "-D", arg);
-    case 'b': return add_option(b, "", arg);
     case 'p': b->prefix = arg; return 0;
     case OPTION_DEPFILE: b->depfile = arg; return 0;
     case OPTION_NO_CHECK: b->is_unchecked = true; return 0;
     case ARGP_KEY_ARG:
-        if (b->file) argp_error(state, "too many arguments: \"%s\"; one FILE at a time", arg);
-        b->file = arg;
+        if (b->source.file) argp_error(state, "too many arguments: \"%s\"; one FILE at a time", arg);
+        b->source.file = arg;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "FILE is missing"); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -583,7 +561,7 @@ static const struct argp argp = {
     .doc = "Makes a C header of a kernel file: its text, with the files that it includes, and one function for each "
            "kernel. "
            "Compiles the kernels if there is a device, to find errors; the header is the same without one.",
-    .children = (const struct argp_child[]){ { .argp = &common_argp }, { 0 } },
+    .children = (const struct argp_child[]){ { .argp = &common_argp }, { .argp = &kernel_source_argp }, { 0 } },
 };
 
 static int run(int argc, char **argv)
@@ -592,16 +570,15 @@ static int run(int argc, char **argv)
     parse(&argp, argc, argv, &b);
     char *named = NULL;
     if (!b.output) {
-        const char *slash = strrchr(b.file, '/');
-        if (asprintf(&named, "%s.h", slash ? slash + 1 : b.file) < 0) return fail_without_memory();
+        const char *slash = strrchr(b.source.file, '/');
+        if (asprintf(&named, "%s.h", slash ? slash + 1 : b.source.file) < 0) return fail_without_memory();
         b.output = named;
     }
     const int code = bind_file(&b);
     ndr_outline_destroy(b.outline);
     free(b.text_name);
     free(b.stem);
-    free(b.options);
-    free(b.include_dirs);
+    free_kernel_source(&b.source);
     free(named);
     return code;
 }

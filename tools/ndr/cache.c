@@ -38,14 +38,6 @@ static void take_action(options *o, const char *name, struct argp_state *state)
     --o->action;
 }
 
-static void take_days(options *o, const char *text, struct argp_state *state)
-{
-    char *end;
-    o->days = strtol(text, &end, 10);
-    if (end == text || *end || o->days < 0 || o->days > 36500)
-        argp_error(state, "--unused is \"%s\"; give a number of days, 0 to 36500", text);
-}
-
 static void check(const options *o, struct argp_state *state)
 {
     if (o->action == ACTIONS) argp_error(state, "no action is given; use ls, verify, clear or warm");
@@ -60,7 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case OPTION_BROKEN: o->is_broken = true; return 0;
-    case OPTION_UNUSED: take_days(o, arg, state); return 0;
+    case OPTION_UNUSED: o->days = (long)read_count(state, "--unused", arg, 0, 36500); return 0;
     case 'b': o->build_options = arg; return 0;
     case ARGP_KEY_ARG:
         if (o->action == ACTIONS) take_action(o, arg, state);

@@ -1,6 +1,8 @@
 /* child.c - children in which drivers run: one that crashes or hangs does not end the command. */
 #include "child.h"
 
+#include "command.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -51,22 +52,15 @@ static void be_child(child_work *work, const void *input, int to)
 
 /* ---- the parent ---- */
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Reads what the child writes until it closes its end; false: the time is over. */
-static bool read_until(int from, int64_t end_ms, char **bytes, size_t *count)
+static bool read_until(int from, double end_s, char **bytes, size_t *count)
 {
     for (;;) {
         char chunk[4096];
-        const int64_t left_ms = end_ms - now_ms();
+        const double left_s = end_s - now_s();
         struct pollfd ready = { .fd = from, .events = POLLIN };
-        if (left_ms <= 0) return false;
-        if (poll(&ready, 1, (int)left_ms) <= 0) continue;
+        if (left_s <= 0) return false;
+        if (poll(&ready, 1, (int)(left_s * 1e3) + 1) <= 0) continue;
         const ssize_t got = read(from, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return true;
@@ -79,10 +73,10 @@ static bool read_until(int from, int64_t end_ms, char **bytes, size_t *count)
 }
 
 /* A process in the kernel's hands, as of a driver that hangs, does not end at once. */
-static bool wait_for_end(pid_t child, int64_t end_ms, int *ended)
+static bool wait_for_end(pid_t child, double end_s, int *ended)
 {
     while (waitpid(child, ended, WNOHANG) == 0) {
-        if (now_ms() >= end_ms) return false;
+        if (now_s() >= end_s) return false;
         poll(NULL, 0, 5);
     }
     return true;
@@ -112,19 +106,18 @@ static json_t *take_result(const char *bytes, size_t count, int ended, char why[
 
 static json_t *watch(pid_t child, int from, double seconds, char why[300])
 {
-    enum { GRACE_MS = 2000 };
     char *bytes = NULL, limit[80];
     size_t count = 0;
     int ended = 0;
     json_t *result = NULL;
-    const int64_t end_ms = now_ms() + (int64_t)(seconds * 1000);
-    if (read_until(from, end_ms, &bytes, &count) && wait_for_end(child, end_ms, &ended))
+    const double end_s = now_s() + seconds, grace_s = 2;
+    if (read_until(from, end_s, &bytes, &count) && wait_for_end(child, end_s, &ended))
         result = take_result(bytes, count, ended, why);
     else {
         kill(-child, SIGKILL);
         kill(child, SIGKILL);
         snprintf(limit, sizeof limit, "--timeout is %g s", seconds);
-        say_why(why, wait_for_end(child, now_ms() + GRACE_MS, &ended) ? "hung" : "hung, and cannot be ended,", limit);
+        say_why(why, wait_for_end(child, now_s() + grace_s, &ended) ? "hung" : "hung, and cannot be ended,", limit);
     }
     free(bytes);
     return result;

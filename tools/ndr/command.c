@@ -1,6 +1,7 @@
 /* command.c - what the subcommands of `ndr` share: options, messages, results, progress. */
 #include "command.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,6 +45,40 @@ void parse(const struct argp *argp, int argc, char **argv, void *input) { parse_
 void parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
 {
     parse_with(argp, argc, argv, ARGP_IN_ORDER, input);
+}
+
+size_t read_count(const struct argp_state *state, const char *option, const char *text, size_t least, size_t most)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *end || end == text || *text == '-' || value < least || value > most)
+        argp_error(state, "%s is \"%s\"; give a number from %zu to %zu", option, text, least, most);
+    return (size_t)value;
+}
+
+double read_positive(const struct argp_state *state, const char *option, const char *text, double most)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0) || value > most)
+        argp_error(state, "%s is \"%s\"; give a number, more than 0 and at most %.0f", option, text, most);
+    return value;
+}
+
+/* ---- time ---- */
+
+double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int compare_times(const void *left, const void *right)
+{
+    const int64_t *const a = left, *const b = right;
+    return *a < *b ? -1 : *a > *b;
 }
 
 /* ---- messages ---- */
@@ -105,6 +140,14 @@ const char *style_begin(style s)
 
 const char *style_end(void) { return has_colour() ? "\033[0m" : ""; }
 
+void print_verdict(style s, int width, const char *word, const char *what, const char *detail, const char *fix)
+{
+    printf("%s%-*s%s  %s%s%s\n", style_begin(s), width, word, style_end(), what, detail ? ": " : "",
+           detail ? detail : "");
+    if (fix) printf("%*sfix: %s\n", width + 2, "", fix);
+    fflush(stdout);
+}
+
 const char *with_prefix(char text[32], double value, const char *unit)
 {
     static const struct {
@@ -132,13 +175,6 @@ const char *with_binary_prefix(char text[32], uint64_t bytes)
 
 /* ---- progress ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool is_shown;
 
 void clear_progress(void)
@@ -152,13 +188,13 @@ void show_progress(const char *what, size_t done, size_t count)
     enum { WIDTH = 30 };
     static double start;
     if (!isatty(STDERR_FILENO)) return;
-    if (done == 0 || start == 0) start = now();
+    if (done == 0 || start == 0) start = now_s();
     if (done == count) {
         clear_progress();
         start = 0;
         return;
     }
-    if (now() - start < 1) return;
+    if (now_s() - start < 1) return;
     const int filled = (int)(WIDTH * done / count);
     fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu %s", filled, "##############################", WIDTH - filled, "", done,
             count, what);

@@ -41,6 +41,25 @@ void parse(const struct argp *argp, int argc, char **argv, void *input);
 /* The same, and `argp` gets the arguments in their places between the options, as a program with options of its own. */
 void parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
 
+/* A whole number from `least` to `most`; a number more than 0 and at most `most`. They end the program with USAGE, and a
+ * sentence that names `option`, if the text is something else. */
+size_t read_count(const struct argp_state *state, const char *option, const char *text, size_t least, size_t most);
+double read_positive(const struct argp_state *state, const char *option, const char *text, double most);
+
+/* ---- calls, and time ---- */
+
+#define TRY(call)                              \
+    do {                                       \
+        const ndr_status status_ = (call);     \
+        if (status_ != NDR_OK) return status_; \
+    } while (0)
+
+/* Seconds of a clock that is never set back. */
+double now_s(void);
+
+/* For qsort(), of times in ns: int64_t, or uint64_t of less than 2^63. */
+int compare_times(const void *left, const void *right);
+
 /* ---- messages ---- */
 
 /* Prints "ndr NAME: sentence" on stderr; gives FAILED, or NO_DEVICE if `status` says so. */
@@ -68,6 +87,10 @@ typedef enum style { PLAIN, BOLD, GOOD, WARNING, BAD } style;
 /* Begin and end of a style on stdout; "" unless stdout is a terminal and NO_COLOR is unset or empty. */
 const char *style_begin(style s);
 const char *style_end(void);
+
+/* Prints "WORD  what: detail" and, on a line of its own, the fix. `width` is that of the longest word; `detail` and `fix`
+ * may be NULL. */
+void print_verdict(style s, int width, const char *word, const char *what, const char *detail, const char *fix);
 
 /* "12.3 GB/s"-like figures: 3 digits and a prefix of 1000. `text` is returned. */
 const char *with_prefix(char text[32], double value, const char *unit);

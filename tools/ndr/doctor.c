@@ -18,15 +18,10 @@ static const struct argp_option list[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     options *o = state->input;
-    char *end;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: argp_error(state, "too many arguments: \"%s\"", arg); return 0;
-    case 't':
-        o->seconds = strtod(arg, &end);
-        if (end == arg || *end || !(o->seconds > 0) || o->seconds > 86400)
-            argp_error(state, "--timeout is \"%s\"; give a number of seconds, more than 0 and at most 86400", arg);
-        return 0;
+    case 't': o->seconds = read_positive(state, "--timeout", arg, 86400); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -46,16 +41,7 @@ static const struct argp argp = {
 static const struct {
     const char *name, *shown;
     style style;
-} levels[] = {
-    [OK] = { "ok", "ok   ", GOOD }, [NOTE] = { "note", "note ", WARNING }, [FAULT] = { "fault", "FAULT", BAD }
-};
-
-static void print_finding(level l, const char *text, const char *fix)
-{
-    printf("%s%s%s  %s\n", style_begin(levels[l].style), levels[l].shown, style_end(), text);
-    if (fix) printf("       fix: %s\n", fix);
-    fflush(stdout);
-}
+} levels[] = { [OK] = { "ok", "ok", GOOD }, [NOTE] = { "note", "note", WARNING }, [FAULT] = { "fault", "FAULT", BAD } };
 
 void add_finding(report *r, level l, const char *check, const char *fix, const char *format, ...)
 {
@@ -70,7 +56,8 @@ void add_finding(report *r, level l, const char *check, const char *fix, const c
     if (fix) json_object_set_new(finding, "fix", text_json(fix));
     json_array_append_new(r->findings, finding);
     ++r->counts[l];
-    if (!r->is_json) print_finding(l, length >= 0 ? text : "(no memory for the text)", fix);
+    if (!r->is_json)
+        print_verdict(levels[l].style, 5, levels[l].shown, length >= 0 ? text : "(no memory for the text)", NULL, fix);
     if (length >= 0) free(text);
 }
 

@@ -110,12 +110,6 @@ typedef struct attempt {
     float got[COUNT];
 } attempt;
 
-#define TRY(call)                              \
-    do {                                       \
-        const ndr_status status_ = (call);     \
-        if (status_ != NDR_OK) return status_; \
-    } while (0)
-
 static ndr_status run_kernel(attempt *t)
 {
     ndr_kernel *kernel;

@@ -50,15 +50,6 @@ void read_shape(const struct argp_state *state, const char *text, size_t count, 
     }
 }
 
-double read_positive(const struct argp_state *state, const char *option, const char *text, double most)
-{
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end || !(value > 0) || value > most)
-        argp_error(state, "%s is \"%s\"; give a number, more than 0 and at most %.0f", option, text, most);
-    return value;
-}
-
 void add_explanation(json_t *to, char *text)
 {
     char *const end = text + strcspn(text, ";");

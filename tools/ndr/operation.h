@@ -19,9 +19,6 @@ int read_word(const struct argp_state *state, const char *option, const char *te
 /* Reads `count` sizes with "x" between them, each from 1 to `most`; ends the program with USAGE if they are wrong. */
 void read_shape(const struct argp_state *state, const char *text, size_t count, uint64_t most, size_t *sizes);
 
-/* A number more than 0 and at most `most`; ends the program with USAGE if it is wrong. */
-double read_positive(const struct argp_state *state, const char *option, const char *text, double most);
-
 /* Adds "implementation" and "reasons" from the text of ndr_reduce_explain() or ndr_matmul_explain(), which it cuts. */
 void add_explanation(json_t *to, char *text);
 

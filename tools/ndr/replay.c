@@ -26,16 +26,6 @@ enum {
     OPTION_TIMEOUT
 };
 
-static size_t read_count(const struct argp_state *state, const char *option, const char *text, size_t most)
-{
-    char *end;
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (errno || *end || end == text || *text == '-' || value == 0 || value > most)
-        argp_error(state, "%s is \"%s\"; give a number from 1 to %zu", option, text, most);
-    return (size_t)value;
-}
-
 static double read_tolerance(const struct argp_state *state, const char *text)
 {
     char *end;
@@ -51,12 +41,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case OPTION_COMPARE: o->must_compare = true; return 0;
-    case OPTION_REPEAT: o->run.repeats = read_count(state, "--repeat", arg, 1000000); return 0;
+    case OPTION_REPEAT: o->run.repeats = read_count(state, "--repeat", arg, 1, 1000000); return 0;
     case OPTION_TIME: o->run.has_times = true; return 0;
     case OPTION_CHECK: o->run.is_checked = true; return 0;
     case OPTION_SHRINK: o->shrinks = true; return 0;
     case OPTION_TOLERANCE: o->run.tolerance = read_tolerance(state, arg); return 0;
-    case OPTION_TIMEOUT: o->run.timeout_s = (unsigned)read_count(state, "--timeout", arg, 86400); return 0;
+    case OPTION_TIMEOUT: o->run.timeout_s = (unsigned)read_count(state, "--timeout", arg, 1, 86400); return 0;
     case ARGP_KEY_ARG:
         if (o->folder) argp_error(state, "too many arguments: \"%s\"", arg);
         o->folder = arg;

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the launch's objects ---- */
@@ -86,13 +85,6 @@ static void close_machine(const saved_launch *l, machine *m)
 }
 
 /* ---- one run ---- */
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static ndr_status launch(const saved_launch *l, const machine *m, const run_options *o, json_t *times)
 {

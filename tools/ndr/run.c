@@ -353,12 +353,6 @@ static int run_launches(const job *j)
 
 /* ---- times ---- */
 
-static int compare_times(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* One launch by the device's clock and by the host's, which includes enqueueing and waiting. */
 static ndr_status time_launch(const job *j, uint64_t *device_ns, uint64_t *host_ns)
 {

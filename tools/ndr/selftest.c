@@ -1,6 +1,5 @@
 /* selftest.c - `ndr selftest`: runs on a device what libndr relies on, each part in a process of its own. */
 #include "selftest.h"
-#include "operation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +133,7 @@ static void add_part(report *r, const char *name, outcome o, const char *text, c
     ++r->counts[o];
     if (r->options->common.is_json) return;
     clear_progress();
-    printf("%s%-7s%s  %s%s%s\n", style_begin(outcomes[o].style), outcomes[o].name, style_end(), name, text ? ": " : "",
-           text ? text : "");
-    if (fix) printf("         fix: %s\n", fix);
-    fflush(stdout);
+    print_verdict(outcomes[o].style, 7, outcomes[o].name, name, text, fix);
 }
 
 /* The first word of NDR_DISABLE with which the part passes; "": there is none. */

@@ -5,12 +5,6 @@
 #include "child.h"
 #include "command.h"
 
-#define TRY(call)                              \
-    do {                                       \
-        const ndr_status status_ = (call);     \
-        if (status_ != NDR_OK) return status_; \
-    } while (0)
-
 /* Where a part runs, and what it found. The child that runs the part ends soon: a part that fails may leave objects. */
 typedef struct trial {
     ndr_context *context;

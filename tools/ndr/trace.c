@@ -30,15 +30,6 @@ typedef struct options {
 
 enum { MAX_BARS = 0x200, PEAK_GFLOPS, PEAK_GBPS };
 
-static double parse_peak(const char *text, const char *option, struct argp_state *state)
-{
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end || !(value > 0) || value > 1e12)
-        argp_error(state, "%s is \"%s\"; give a positive number, such as 1500", option, text);
-    return value;
-}
-
 static size_t parse_count(const char *text, struct argp_state *state)
 {
     char *end;
@@ -56,8 +47,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'o': o->prefix = arg; return 0;
     case 'f': o->from = arg; return 0;
     case MAX_BARS: o->max_bars = parse_count(arg, state); return 0;
-    case PEAK_GFLOPS: o->peak_gflops = parse_peak(arg, "--peak-gflops", state); return 0;
-    case PEAK_GBPS: o->peak_gbps = parse_peak(arg, "--peak-gbps", state); return 0;
+    case PEAK_GFLOPS: o->peak_gflops = read_positive(state, "--peak-gflops", arg, 1e12); return 0;
+    case PEAK_GBPS: o->peak_gbps = read_positive(state, "--peak-gbps", arg, 1e12); return 0;
     case ARGP_KEY_ARG:
         o->program = &state->argv[state->next - 1]; /* with all that follows */
         state->next = state->argc;

@@ -41,12 +41,6 @@ static void write_track(const track *r, int64_t end_ns, FILE *file)
     json_decref(name);
 }
 
-static int compare_ns(const void *left, const void *right)
-{
-    const int64_t *const a = left, *const b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* The start of the last slice that the page takes. */
 static int64_t find_end(const timeline *t, size_t max_bars)
 {
@@ -55,7 +49,7 @@ static int64_t find_end(const timeline *t, size_t max_bars)
     if (!starts) return INT64_MAX;
     for (const track *r = t->tracks; r < t->tracks + t->track_count; ++r)
         for (const slice *s = r->slices; s < r->slices + r->count; ++s) starts[count++] = s->start_ns;
-    qsort(starts, count, sizeof *starts, compare_ns);
+    qsort(starts, count, sizeof *starts, compare_times);
     const int64_t end_ns = starts[max_bars - 1];
     free(starts);
     return end_ns;

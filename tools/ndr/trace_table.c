@@ -96,12 +96,6 @@ static void count_regions(counting *c, const track *r, region *stack)
 
 /* ---- the table ---- */
 
-static int compare_times(const void *left, const void *right)
-{
-    const int64_t *const a = left, *const b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
 static bool is_region(const char *category) { return strcmp(category, "region") == 0; }
 
 static json_t *make_row(tally *of, const char *category, const char *name, int64_t whole_ns)
