@@ -130,6 +130,24 @@ says out 'it hung while it opened its library: --timeout is 0.5 s'
 unset BROKEN_ICD_DOES
 ls "${TMPDIR:-/tmp}"/ndr-doctor-* >out 2>err && complain 'temporary folders are left'
 
+# Libraries without .icd files: by a loader that reads OCL_ICD_FILENAMES, and by one that does not.
+named=$(head -n 1 "$good")
+only broken.icd "$BROKEN_ICD"
+run 0 env NDR_OPENCL="$NAMES_LOADER" OCL_ICD_FILENAMES="$named" "$ndr" doctor
+says out "ok     OCL_ICD_FILENAMES is \"$named\", which gives "
+says out "opens, but has no device for this user; OCL_ICD_FILENAMES takes its place"
+run 0 env NDR_OPENCL="$NAMES_LOADER" OCL_ICD_FILENAMES="$named" OCL_ICD_VENDORS="$PWD/empty" "$ndr" doctor
+says out 'empty"; OCL_ICD_FILENAMES takes its place'
+lacks out 'install a driver'
+run 0 env OCL_ICD_FILENAMES=/no/such/library.so "$ndr" doctor
+says out 'note   OCL_ICD_FILENAMES is "/no/such/library.so", which gives no device'
+says out 'fix: unset it, or set OCL_ICD_VENDORS to a folder of .icd files'
+lacks out 'takes its place'
+run 1 env NDR_OPENCL="$NAMES_LOADER" OCL_ICD_FILENAMES="$BROKEN_ICD" BROKEN_ICD_DOES=crash OCL_ICD_VENDORS="$PWD/empty" \
+    "$ndr" doctor
+says out 'FAULT  OCL_ICD_FILENAMES is "'
+says out 'it crashed while it listed their devices: Segmentation fault'
+
 export OCL_ICD_VENDORS="$PWD/trace.json"
 run 1 "$ndr" doctor
 says out 'which is neither a folder nor an .icd file'

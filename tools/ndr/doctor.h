@@ -13,8 +13,9 @@ typedef struct report {
     json_t *findings; /* of {check, level, text, fix} */
     bool is_json;     /* otherwise each finding is printed when it is found */
     size_t counts[FAULT + 1];
-    bool has_dead_driver;   /* one crashes or hangs as soon as it is loaded: no other check loads drivers */
-    bool has_refused_value; /* of a variable, which is unset for the checks that follow */
+    bool has_dead_driver;     /* one crashes or hangs as soon as it is loaded: no other check loads drivers */
+    bool has_refused_value;   /* of a variable, which is unset for the checks that follow */
+    json_int_t named_devices; /* those of the libraries in OCL_ICD_FILENAMES */
 } report;
 
 /* Adds a finding of the check `check`. `fix` NULL or "": the text has it, or there is nothing to do. */

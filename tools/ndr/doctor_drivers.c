@@ -1,4 +1,5 @@
-/* doctor_drivers.c - the .icd files, each of which names the library of a driver: whether it opens and has devices. */
+/* doctor_drivers.c - the .icd files, each of which names the library of a driver: whether it opens and has devices. And
+ * OCL_ICD_FILENAMES, which names libraries itself. */
 #include "doctor.h"
 
 #include <dirent.h>
@@ -98,10 +99,47 @@ static void check_icd_file(report *r, const char *path, double seconds)
     else if (error)
         add_finding(r, FAULT, "driver", how_to_mend, "\"%s\" names a library that cannot be opened: %s", path, error);
     else if (devices == 0)
-        add_finding(r, NOTE, "driver", NULL, "\"%s\": %s opens, but has no device for this user", path, file.library);
+        add_finding(r, NOTE, "driver", NULL, "\"%s\": %s opens, but has no device for this user%s", path, file.library,
+                    r->named_devices > 0 ? "; OCL_ICD_FILENAMES takes its place" : "");
     else
         add_finding(r, OK, "driver", NULL, "\"%s\": %s opens and has %lld device%s", path, file.library,
                     (long long)devices, devices == 1 ? "" : "s");
+    json_decref(result);
+}
+
+/* ---- OCL_ICD_FILENAMES ---- */
+
+/* In a child: the devices of the libraries that it names, without those of .icd files. */
+static json_t *try_filenames(const void *input)
+{
+    size_t count = 0;
+    (void)input;
+    unset_variables(NULL);
+    set_stage("listed their devices");
+    if (setenv("OCL_ICD_VENDORS", "/dev/null/none.icd", 1) != 0) return NULL;
+    return json_pack("{sI}", "devices", ndr_device_list(0, NULL, &count) == NDR_OK ? (json_int_t)count : 0);
+}
+
+/* Khronos' loader takes the libraries first and then the .icd files. */
+static void check_filenames(report *r, double seconds)
+{
+    char why[300];
+    const char *const names = getenv("OCL_ICD_FILENAMES");
+    if (!names || !*names) return;
+    json_t *const result = run_in_child(try_filenames, NULL, seconds, why);
+    r->has_dead_driver |= !result;
+    r->named_devices = json_integer_value(json_object_get(result, "devices"));
+    if (!result)
+        add_finding(r, FAULT, "driver", "update these drivers, or unset it so that no program loads them",
+                    "OCL_ICD_FILENAMES is \"%s\": %s", names, why);
+    else if (r->named_devices == 0)
+        add_finding(r, NOTE, "driver", "unset it, or set OCL_ICD_VENDORS to a folder of .icd files",
+                    "OCL_ICD_FILENAMES is \"%s\", which gives no device: the libraries have none, or the OpenCL "
+                    "loader does not read it, as ocl-icd does not",
+                    names);
+    else
+        add_finding(r, OK, "driver", NULL, "OCL_ICD_FILENAMES is \"%s\", which gives %lld device%s", names,
+                    (long long)r->named_devices, r->named_devices == 1 ? "" : "s");
     json_decref(result);
 }
 
@@ -119,7 +157,10 @@ static void check_folder(report *r, const char *folder, double seconds)
 {
     struct dirent **names = NULL;
     const int count = scandir(folder, &names, is_icd, alphasort);
-    if (count <= 0)
+    if (count <= 0 && r->named_devices > 0)
+        add_finding(r, OK, "driver", NULL, "there is no .icd file in \"%s\"; OCL_ICD_FILENAMES takes its place",
+                    folder);
+    else if (count <= 0)
         add_finding(r, NOTE, "driver",
                     "install a driver, such as Debian's pocl-opencl-icd for the CPU or your GPU vendor's, or point "
                     "OCL_ICD_VENDORS at the folder of its .icd file",
@@ -139,6 +180,7 @@ void check_icd_files(report *r, double seconds)
     struct stat about;
     const char *const chosen = getenv("OCL_ICD_VENDORS");
     const char *const place = chosen && *chosen ? chosen : "/etc/OpenCL/vendors";
+    check_filenames(r, seconds);
     const bool is_file = stat(place, &about) == 0 && !S_ISDIR(about.st_mode);
     if (!is_file) check_folder(r, place, seconds);
     else if (ends_in_icd(place)) check_icd_file(r, place, seconds);
