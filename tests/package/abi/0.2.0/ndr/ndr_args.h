@@ -272,6 +272,21 @@ NDR_NOT_TAKEN_(ndr_use_ndr_null_or_ndr_buffer, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_buffer_from_cl, ndr_arg);
 NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
 
+/* Each type of an integer in a _Generic(), with the function that makes an argument of it. */
+#define NDR_INTEGERS_                    \
+    _Bool: ndr_arg_bool_,                \
+    char: ndr_arg_char_,                 \
+    signed char: ndr_arg_schar_,         \
+    unsigned char: ndr_arg_uchar_,       \
+    short: ndr_arg_short_,               \
+    unsigned short: ndr_arg_ushort_,     \
+    int: ndr_arg_int_,                   \
+    unsigned: ndr_arg_uint_,             \
+    long: ndr_arg_long_,                 \
+    unsigned long: ndr_arg_ulong_,       \
+    long long: ndr_arg_llong_,           \
+    unsigned long long: ndr_arg_ullong_
+
 /** One argument: a buffer, an image, a sampler, a shared allocation, an integer, a float, a double, or an ndr_arg. */
 #define ndr_arg_of(x)                     \
     _Generic((x),                         \
@@ -282,18 +297,7 @@ NDR_NOT_TAKEN_(ndr_use_ndr_range_1d_or_ndr_nd_range_1d, ndr_nd_range);
         ndr_shared *: ndr_arg_shared_,    \
         float: ndr_arg_f32_,              \
         double: ndr_arg_f64_,             \
-        _Bool: ndr_arg_bool_, \
-        char: ndr_arg_char_, \
-        signed char: ndr_arg_schar_, \
-        unsigned char: ndr_arg_uchar_, \
-        short: ndr_arg_short_, \
-        unsigned short: ndr_arg_ushort_, \
-        int: ndr_arg_int_, \
-        unsigned: ndr_arg_uint_, \
-        long: ndr_arg_long_, \
-        unsigned long: ndr_arg_ulong_, \
-        long long: ndr_arg_llong_, \
-        unsigned long long: ndr_arg_ullong_, \
+        NDR_INTEGERS_,                    \
         void *: ndr_use_ndr_null_or_ndr_buffer, \
         struct _cl_mem *: ndr_use_ndr_buffer_from_cl, \
         default: ndr_use_ndr_buffer_or_ndr_struct)(x)

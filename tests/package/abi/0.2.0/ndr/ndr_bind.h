@@ -119,6 +119,14 @@ NDR_TYPED_ ndr_status ndr_typed_launch_(ndr_queue *queue_, const ndr_kernel_desc
     return (ndr_launch_desc_v)(queue_, &desc_, &range_, args_, arg_count_, event_);
 }
 
+NDR_TYPED_ ndr_status ndr_typed_prepare_(ndr_context *context_, const ndr_kernel_desc desc_, const ndr_nd_range range_,
+                                         const ndr_arg *args_, size_t arg_count_, ndr_prepared **prepared_)
+{
+    ndr_kernel *kernel_;
+    const ndr_status status_ = ndr_kernel_get(context_, &desc_, &kernel_);
+    return status_ == NDR_OK ? ndr_prepare_v(kernel_, &range_, args_, arg_count_, prepared_) : status_;
+}
+
 /* Local memory for `count_` elements. A negative count becomes one that is too large, which the launch refuses. */
 static inline ndr_arg ndr_typed_local_(const char *type_name_, size_t element_bytes_, const ndr_arg count_)
 {
@@ -154,21 +162,7 @@ static inline const void *ndr_same_elements_(const void *elements_) { return ele
         ndr_buffer *: ndr_arg_buffer_,   \
         ndr_shared *: ndr_arg_shared_,   \
         default: advice)(x)
-#define NDR_TAKE_INTEGER_(x, advice)             \
-    _Generic((x),                                \
-        _Bool: ndr_arg_bool_,                    \
-        char: ndr_arg_char_,                     \
-        signed char: ndr_arg_schar_,             \
-        unsigned char: ndr_arg_uchar_,           \
-        short: ndr_arg_short_,                   \
-        unsigned short: ndr_arg_ushort_,         \
-        int: ndr_arg_int_,                       \
-        unsigned: ndr_arg_uint_,                 \
-        long: ndr_arg_long_,                     \
-        unsigned long: ndr_arg_ulong_,           \
-        long long: ndr_arg_llong_,               \
-        unsigned long long: ndr_arg_ullong_,     \
-        default: advice)(x)
+#define NDR_TAKE_INTEGER_(x, advice) _Generic((x), NDR_INTEGERS_, default: advice)(x)
 
 #endif
 

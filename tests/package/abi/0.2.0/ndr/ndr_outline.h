@@ -34,6 +34,8 @@ typedef struct ndr_outline_info {
                                     stays in the text; the source builds if no such line is compiled. */
     size_t kernel_count;       /**< Kernels with a body. */
     size_t constant_count;     /**< Constants. */
+    const char *full_text;     /**< For other compilers: the text with the vocabulary, too, in place of its includes, and
+                                    with whole names in `#line` marks. */
     NDR_MAY_GROW
 } ndr_outline_info;
 
