@@ -13,10 +13,10 @@ class LibndrConan(ConanFile):
     description = "SYCL's ND-range kernel model in plain C, on OpenCL"
     license = "Apache-2.0"
     topics = ("opencl", "gpu", "sycl")
-    package_type = "library"
+    package_type = "shared-library"  # and a static one, ndr::ndr_static
     settings = "os", "compiler", "build_type", "arch"
-    options = {"shared": [True, False], "fPIC": [True, False]}
-    default_options = {"shared": True, "fPIC": True}
+    options = {"tools": [True, False]}  # the command ndr, which ndr_add_kernels() needs
+    default_options = {"tools": True}
     languages = "C"
 
     def set_version(self):
@@ -31,7 +31,7 @@ class LibndrConan(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "../..")
         for pattern in ("CMakeLists.txt", "*.md", "LICENSE", "cmake/*", "docs/*", "examples/*", "include/*", "kernels/*",
-                        "src/*"):
+                        "src/*", "tools/*"):
             copy(self, pattern, root, self.export_sources_folder, excludes="build/*")
 
     def validate(self):
@@ -40,19 +40,19 @@ class LibndrConan(ConanFile):
 
     def requirements(self):
         self.requires("opencl-headers/2023.12.14", transitive_headers=True)
-        self.requires("xxhash/0.8.2")
+        self.requires("xxhash/0.8.3", visible=False)
+        if self.options.tools:
+            self.requires("jansson/2.14", visible=False)
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
-        CMakeDeps(self).generate()
+        CMakeDeps(self).generate()  # also tells find_path() and find_library() where the packages are
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "EXAMPLES", "TOOLS"):
-            toolchain.cache_variables["NDR_BUILD_" + part] = False
-        for package, name in (("opencl-headers", "OPENCL"), ("xxhash", "XXHASH")):
-            folder = self.dependencies[package].cpp_info.includedirs[0]
-            toolchain.cache_variables[f"NDR_{name}_HEADERS"] = folder
+        toolchain.cache_variables["NDR_BUILD_TESTS"] = False
+        toolchain.cache_variables["NDR_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["NDR_BUILD_TOOLS"] = bool(self.options.tools)
         toolchain.generate()
 
     def build(self):
@@ -69,5 +69,5 @@ class LibndrConan(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/ndr"]
         self.cpp_info.set_property("pkg_config_name", "ndr")
+        self.cpp_info.set_property("pkg_config_custom_content", "kernelsdir=${prefix}/share/ndr/kernels")
         self.cpp_info.libs = ["ndr"]
-        self.cpp_info.system_libs = ["pthread", "dl"]

@@ -10,6 +10,7 @@ awk '/^<!-- test: (Makefile|saxpy\.cl|saxpy\.c) -->$/ { name = $3; next }
     name != "" && /^```/ { if (inside) name = ""; inside = !inside; next }
     inside && name != "" { print > ("files/" name) }' "$page"
 cd files
+! grep "$(printf '\t')" Makefile || { echo "typed_make.sh: the site shows tabs as spaces, which make refuses"; exit 1; }
 export PKG_CONFIG_PATH="$libdir/pkgconfig" PATH="$prefix/bin:$PATH" LD_RUN_PATH="$libdir"
 
 "$make" CC="$compiler"

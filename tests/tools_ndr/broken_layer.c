@@ -1,9 +1,10 @@
 /* broken_layer.c - an OpenCL layer that crashes or hangs where a program is created, or changes what is read:
  * BROKEN_LAYER_DOES is "crash", "hang" or "wrong". With BROKEN_LAYER_KERNEL it does so where that kernel is launched
- * instead, and "wrong" leaves the launch out. If NDR_DISABLE is BROKEN_LAYER_UNLESS, nothing is broken. Loaded through
- * OPENCL_LAYERS. */
+ * instead, and "wrong" leaves the launch out. If NDR_DISABLE is BROKEN_LAYER_UNLESS, nothing is broken. With
+ * BROKEN_LAYER_ONCE, a file that it makes, it does so once. Loaded through OPENCL_LAYERS. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,10 @@ static bool does(const char *what)
 {
     const char *chosen = getenv("BROKEN_LAYER_DOES");
     const char *const disabled = getenv("NDR_DISABLE"), *const unless = getenv("BROKEN_LAYER_UNLESS");
+    const char *const once = getenv("BROKEN_LAYER_ONCE");
     if (disabled && unless && strcmp(disabled, unless) == 0) return false;
-    return chosen && strcmp(chosen, what) == 0;
+    if (!chosen || strcmp(chosen, what) != 0) return false;
+    return !once || open(once, O_CREAT | O_EXCL, 0600) >= 0;
 }
 
 /* Whether faults belong to the launch of a kernel, and to that of this one; `kernel` may be NULL. */

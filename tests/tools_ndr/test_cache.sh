@@ -45,7 +45,7 @@ lacks out '"fault"'
 # ---- verify and clear ----
 
 run 0 "$ndr" cache verify
-says out '0 files that are never used, 0 bytes'
+says out '0 of 3 files damaged or unfinished, 0 bytes'
 whole=$(ls store | wc -l)
 first=$(ls store/ndr-* | head -1)
 cp "$first" "$first.1.2.3"
@@ -54,7 +54,7 @@ echo mine >store/mine
 run 1 "$ndr" cache verify
 says out 'it is damaged: its checksum is wrong: '"$PWD/$first"
 says out 'a process ended while it wrote it, or is writing it: '
-says out '2 files that are never used'
+says out '2 of 4 files damaged or unfinished, '
 says out '`ndr cache clear --broken` removes the files'
 run 1 "$ndr" cache verify --json
 says out '"fault": "it is damaged'

@@ -25,7 +25,7 @@ lacks out '"level": "fault"'
 lacks err ' ' # drivers may print, but not PoCL here
 
 # The store that the kernel was written to.
-says out 'the store has 1 files, '
+says out 'the store has 1 file, '
 
 # ---- the command line ----
 
@@ -90,7 +90,7 @@ says out '(from TMPDIR)'
 
 for file in store/ndr-*; do echo damage >>"$file"; done
 run 1 "$ndr" doctor
-says out 'FAULT  1 files of the store are never used; the first, "'
+says out 'FAULT  1 of 1 files of the store cannot be used; the first, "'
 says out 'its checksum is wrong'
 says out 'fix: run `ndr cache clear --broken`'
 mkdir store2

@@ -72,6 +72,7 @@ replay 0 'It succeeds with the saved results, in 1 buffer.' -- --compare "$dir"
 # ---- a launch that writes out of bounds ----
 
 save out_of_bounds NDR_CHECK=1 NDR_DUMP=saved/out_of_bounds
+replay 1 'It fails as it did when it was saved.' -- saved/out_of_bounds
 replay 1 'NDR_OUT_OF_BOUNDS' 'past the end of its buffer' 'It fails as it did when it was saved.' -- "$dir"
 replay 1 'there is nothing to compare' -- --compare "$dir"
 replay 0 'smallest range, global (1), offset (900)' -- --shrink "$dir"
@@ -130,7 +131,7 @@ replay 2 'too many arguments' -- "$good" other
 replay 2 '--repeat is "0"; give a number from 1' -- --repeat=0 "$good"
 replay 2 '--tolerance is "x"' -- --tolerance=x "$good"
 replay 3 'NDR_NO_MATCHING_DEVICE' -- --device=nosuchdevice "$good"
-replay 1 'saved/none/launch.json" cannot be read: No such file' -- saved/none
+replay 1 '"saved/none" has no saved launch; name a folder that NDR_DUMP has made' -- saved/none
 
 # ---- damaged folders ----
 

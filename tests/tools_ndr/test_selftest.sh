@@ -59,6 +59,11 @@ only_failed() { # only_failed PART: that part failed, with a fix, and no other
 }
 only_failed range 'it crashed while it ran a kernel: Aborted'
 lacks out 'set NDR_DISABLE'
+rm -f once
+BROKEN_LAYER_ONCE=$PWD/once BROKEN_LAYER_DOES=crash BROKEN_LAYER_KERNEL=selftest_atomics run 1 "$ndr" selftest
+only_failed atomics 'it crashed while it ran a kernel: Aborted'
+says out 'fix: it passes when it runs again: run `ndr selftest` again'
+lacks out 'set NDR_DISABLE'
 BROKEN_LAYER_DOES=hang BROKEN_LAYER_KERNEL=selftest_reducers BROKEN_LAYER_UNLESS=sub_groups \
     run 1 "$ndr" selftest --timeout 20
 only_failed reducers 'it hung while it ran a kernel: --timeout is 20 s'

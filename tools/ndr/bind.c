@@ -449,18 +449,30 @@ static int check_kernel(const binding *b, ndr_context *context, size_t index)
         b->source.file, outline.name, info.arg_count, outline.param_count);
 }
 
+/* A text without a kernel is compiled as a whole; it may be no kernel file. */
+static int check_text(const binding *b, ndr_context *context)
+{
+    const ndr_kernel_desc desc = { .file = b->file, .options = b->options, .include_dirs = b->include_dirs };
+    size_t count = 0;
+    if (ndr_kernel_get_all(context, &desc, 0, NULL, &count) != NDR_OK)
+        return fail_with("%s: %s", b->file, ndr_last_error());
+    fail_with("%s has no kernel whose parameters are written out, so the header has no function", b->file);
+    return DONE;
+}
+
 /* The header does not depend on the device. */
 static int check_kernels(const binding *b)
 {
     ndr_context *context;
     int code = DONE;
-    if (b->is_unchecked || b->info.kernel_count == 0) return DONE;
+    if (b->is_unchecked) return DONE;
     const ndr_status status = ndr_context_create(b->common.device, &context);
     if (status != NDR_OK && b->common.device) return fail(status);
     if (status != NDR_OK) {
         fail_with("%s is not compiled here, only read: %s", b->source.file, ndr_last_error());
         return DONE;
     }
+    if (b->info.kernel_count == 0) code = check_text(b, context);
     for (size_t i = 0; i < b->info.kernel_count && code == DONE; ++i) code = check_kernel(b, context, i);
     ndr_context_destroy(context);
     return code;

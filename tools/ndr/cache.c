@@ -81,6 +81,7 @@ static const struct argp argp = {
 typedef struct visit {
     const options *options;
     json_t *entries; /* of the files that the action is about */
+    size_t count;    /* of all files */
     int64_t now_s;
 } visit;
 
@@ -104,6 +105,7 @@ static bool is_meant(const options *o, const ndr_cache_entry *e, int64_t now_s)
 static bool visit_entry(const ndr_cache_entry *e, void *user)
 {
     visit *const v = user;
+    ++v->count;
     if (!is_meant(v->options, e, v->now_s)) return false;
     json_array_append_new(v->entries, describe(e, v->now_s));
     return v->options->action == CLEAR;
@@ -167,19 +169,21 @@ static uint64_t add_sizes(const json_t *entries)
     return bytes;
 }
 
-static void print_summary(const options *o, const char *folder, const json_t *entries, bool is_whole)
+/* `read` is the number of all files. */
+static void print_summary(const options *o, const char *folder, const json_t *entries, size_t read, bool is_whole)
 {
-    char size[32];
-    static const char *const words[] = { [LS] = "", [VERIFY] = " that are never used", [CLEAR] = " removed" };
-    const size_t count = json_array_size(entries);
-    printf("%zu file%s%s, %s, in %s\n", count, count == 1 ? "" : "s", is_whole ? words[o->action] : " to remove",
-           with_binary_prefix(size, add_sizes(entries)), folder);
+    char size[32], of_all[32] = "";
+    static const char *const words[] = { [LS] = "", [VERIFY] = " damaged or unfinished", [CLEAR] = " removed" };
+    const size_t count = json_array_size(entries), named = o->action == VERIFY ? read : count;
+    if (o->action == VERIFY) snprintf(of_all, sizeof of_all, "%zu of ", count);
+    printf("%s%zu file%s%s, %s, in %s\n", of_all, named, named == 1 ? "" : "s",
+           is_whole ? words[o->action] : " to remove", with_binary_prefix(size, add_sizes(entries)), folder);
     if (o->action == VERIFY && count)
         printf("libndr builds those programs again; `ndr cache clear --broken` removes the files\n");
 }
 
 /* `is_whole` is false if the visit failed; the sentence is printed by the caller. */
-static int show(const options *o, const char *folder, const json_t *entries, bool is_whole)
+static int show(const options *o, const char *folder, const json_t *entries, size_t read, bool is_whole)
 {
     size_t i;
     json_t *e;
@@ -193,7 +197,7 @@ static int show(const options *o, const char *folder, const json_t *entries, boo
                    : FAILED;
     if (o->action != CLEAR)
         json_array_foreach(entries, i, e) print_entry(e);
-    print_summary(o, folder, entries, is_whole);
+    print_summary(o, folder, entries, read, is_whole);
     return is_whole && !has_fault ? DONE : FAILED;
 }
 
@@ -201,10 +205,10 @@ static int look(const options *o)
 {
     char folder[4096];
     if (ndr_cache_get_folder(sizeof folder, folder, NULL) != NDR_OK) return fail_with("%s", ndr_last_error());
-    visit v = { o, json_array(), (int64_t)time(NULL) };
+    visit v = { .options = o, .entries = json_array(), .now_s = (int64_t)time(NULL) };
     const ndr_status status = ndr_cache_visit(visit_entry, &v);
     json_t *const sorted = sort(v.entries);
-    const int code = show(o, folder, sorted, status == NDR_OK);
+    const int code = show(o, folder, sorted, v.count, status == NDR_OK);
     json_decref(sorted);
     json_decref(v.entries);
     return status == NDR_OK ? code : fail_with("%s", ndr_last_error());

@@ -116,7 +116,7 @@ static json_t *watch(pid_t child, int from, double seconds, char why[300])
     else {
         kill(-child, SIGKILL);
         kill(child, SIGKILL);
-        snprintf(limit, sizeof limit, "--timeout is %g s", seconds);
+        snprintf(limit, sizeof limit, "--timeout is %g s; on a busy machine a longer one may do", seconds);
         say_why(why, wait_for_end(child, now_s() + grace_s, &ended) ? "hung" : "hung, and cannot be ended,", limit);
     }
     free(bytes);

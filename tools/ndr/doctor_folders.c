@@ -129,11 +129,12 @@ static void check_contents(report *r)
         add_finding(r, FAULT, "store", NULL, "%s", ndr_last_error());
         return;
     }
-    add_finding(r, OK, "store", NULL, "the store has %zu files, %s; %zu are of other builds of libndr", c.files,
-                with_binary_prefix(size, c.bytes), c.others);
+    add_finding(r, OK, "store", NULL, "the store has %zu file%s, %s; of other builds of libndr: %zu", c.files,
+                c.files == 1 ? "" : "s", with_binary_prefix(size, c.bytes), c.others);
     if (c.faults)
         add_finding(r, FAULT, "store", "run `ndr cache clear --broken`; until then libndr builds those programs again",
-                    "%zu files of the store are never used; the first, \"%s\": %s", c.faults, c.first, c.why);
+                    "%zu of %zu files of the store cannot be used; the first, \"%s\": %s", c.faults, c.files, c.first,
+                    c.why);
 }
 
 static void check_store(report *r)

@@ -85,30 +85,33 @@ static bool has_launch(const char *folder, const char *name)
     return name[0] != '.' && access(path, F_OK) == 0;
 }
 
-/* Of a folder that has no launch.json, but folders with one: USAGE, and a message with their names. */
-static int refuse_many(const char *folder)
+/* Of a folder that has no launch.json: `path` becomes the only folder in it that has one. USAGE or FAILED: there are
+ * several or none, and a message says so. */
+static int look_inside(const char *folder, char path[4096])
 {
     char names[1200] = "";
     size_t count = 0, used = 0;
     DIR *const opened = opendir(folder);
     for (const struct dirent *entry; opened && (entry = readdir(opened));) {
         if (!has_launch(folder, entry->d_name)) continue;
-        ++count;
+        if (++count == 1) snprintf(path, 4096, "%s/%s", folder, entry->d_name);
         if (used + strlen(entry->d_name) + 8 < sizeof names)
             used += (size_t)sprintf(names + used, "%s%s", used ? ", " : "", entry->d_name);
     }
     if (opened) closedir(opened);
-    if (count > 0) fail_with("\"%s\" has %zu launches; name one of them: %s", folder, count, names);
-    return count > 0 ? USAGE : DONE;
+    if (count == 0) return fail_with("\"%s\" has no saved launch; name a folder that NDR_DUMP has made", folder);
+    if (count == 1) return DONE;
+    fail_with("\"%s\" has %zu launches; name one of them: %s", folder, count, names);
+    return USAGE;
 }
 
-static int choose(const char *folder, saved_launch *l)
+/* `path` is the folder of the launch: DIR, or the only one in it. */
+static int choose(const char *folder, char path[4096])
 {
-    char path[4096];
-    *l = (saved_launch){ 0 };
-    snprintf(path, sizeof path, "%s/launch.json", folder);
-    if (access(path, F_OK) != 0 && refuse_many(folder) != DONE) return USAGE;
-    return load_launch(folder, l);
+    char file[4096];
+    snprintf(path, 4096, "%s", folder);
+    snprintf(file, sizeof file, "%s/launch.json", folder);
+    return access(file, F_OK) == 0 ? DONE : look_inside(folder, path);
 }
 
 /* ---- the result ---- */
@@ -318,11 +321,13 @@ static int run(int argc, char **argv)
 {
     enum { SHRINK_TIMEOUT_S = 30 };
     options o = { .run = { .repeats = 1 } };
-    saved_launch l;
+    saved_launch l = { 0 };
+    char folder[4096];
     parse(&argp, argc, argv, &o);
     o.run.device = o.common.device;
     if (o.shrinks && o.run.timeout_s == 0) o.run.timeout_s = SHRINK_TIMEOUT_S;
-    int code = choose(o.folder, &l);
+    int code = choose(o.folder, folder);
+    if (code == DONE) code = load_launch(folder, &l);
     o.run.is_checked = o.run.is_checked || l.is_checked;
     if (code == DONE) code = replay(&o, &l);
     free_launch(&l);
