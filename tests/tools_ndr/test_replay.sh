@@ -130,7 +130,7 @@ replay 2 'too many arguments' -- "$good" other
 replay 2 '--repeat is "0"; give a number from 1' -- --repeat=0 "$good"
 replay 2 '--tolerance is "x"' -- --tolerance=x "$good"
 replay 3 'NDR_NO_MATCHING_DEVICE' -- --device=nosuchdevice "$good"
-replay 1 'saved/none/launch.json" cannot be read: No such file' -- saved/none
+replay 1 'saved/none/launch.json" cannot be read: No such file or directory; name the folder of a launch' -- saved/none
 
 # ---- damaged folders ----
 

@@ -221,12 +221,22 @@ static void write_comment(const binding_kernel *k)
     fprintf(out, "), over %s %s */\n", k->info.takes_groups ? "an nd_range" : "a range", dims[k->info.dims]);
 }
 
+/* Headers of two files may have a kernel of one name. */
+static void write_guard(const binding_kernel *k)
+{
+    fprintf(k->b->out,
+            "#ifdef NDR_BOUND_%s\n#error \"the header of another file has a kernel %s, too: make one of them with a "
+            "prefix, by ndr bind --prefix=, or PREFIX of ndr_add_kernels()\"\n#endif\n#define NDR_BOUND_%s\n\n",
+            k->name, k->name, k->name);
+}
+
 static void write_functions(const binding_kernel *k)
 {
     FILE *out = k->b->out;
     const char *name = k->name, *queue = own_name(k, "ndr_queue"), *event = own_name(k, "ndr_event");
     const char *range = own_name(k, "ndr_range"), *range_type = k->info.takes_groups ? "ndr_nd_range" : "ndr_any_range";
     const bool has_params = k->info.param_count > 0;
+    write_guard(k);
     write_comment(k);
     fprintf(out,
             "static inline ndr_kernel_desc %s_desc(void)\n{\n    return ndr_typed_desc_(\"%s\", %s, \"%s\", \"%s\", ",
@@ -370,11 +380,17 @@ static int write_rule(const binding *b)
     return DONE;
 }
 
+static int fail_to_write(const char *path)
+{
+    return fail_with("\"%s\" cannot be written: %s; check its folder, the permissions and the free space", path,
+                     strerror(errno));
+}
+
 static int close_and_rename(FILE *file, const char *part, const char *path)
 {
     const bool failed = ferror(file) != 0;
     if (fclose(file) == 0 && !failed && rename(part, path) == 0) return DONE;
-    return fail_with("\"%s\" cannot be written: %s", path, strerror(errno));
+    return fail_to_write(path);
 }
 
 /* Write a file under another name first, so that a failure leaves no part of it. */
@@ -385,7 +401,7 @@ static int write_file(const char *path, int (*write)(const binding *b), binding 
     if (!part) return fail_without_memory();
     snprintf(part, length, "%s.%ld.part", path, (long)getpid());
     b->out = fopen(part, "w");
-    int code = b->out ? write(b) : fail_with("\"%s\" cannot be written: %s", part, strerror(errno));
+    int code = b->out ? write(b) : fail_to_write(path);
     if (b->out && code != DONE) fclose(b->out);
     else if (b->out) code = close_and_rename(b->out, part, path);
     if (code != DONE) remove(part);

@@ -117,7 +117,12 @@ static int choose(const char *folder, saved_launch *l)
     char path[4096];
     *l = (saved_launch){ 0 };
     snprintf(path, sizeof path, "%s/launch.json", folder);
-    if (access(path, F_OK) != 0 && refuse_many(folder) != DONE) return USAGE;
+    const int error = access(path, F_OK) == 0 ? 0 : errno;
+    if (error && refuse_many(folder) != DONE) return USAGE;
+    if (error)
+        return fail_with("\"%s\" cannot be read: %s; name the folder of a launch, which a program saves if "
+                         "NDR_DUMP=FOLDER is set",
+                         path, strerror(error));
     return load_launch(folder, l);
 }
 
