@@ -114,6 +114,8 @@ class Errors(Case):
     def test_errors__of_another_object_name_the_one_to_pass(self):
         with self.assertRaisesRegex(TypeError, r"takes a Kernel first, but str .*context\.kernel\(name, source\)"):
             self.queue.launch("add", 8)
+        with self.assertRaisesRegex(TypeError, "argument 0: list is not an argument; pass a Buffer, .* an array"):
+            self.queue.launch(self.kernel("add"), 1, [1.0], None, None)
         for call in self.queue.read, lambda x: self.queue.write(x, x):
             with self.assertRaisesRegex(TypeError, r"takes a Buffer, Shared or Image first, but bytearray"):
                 call(bytearray(8))
