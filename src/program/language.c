@@ -200,6 +200,7 @@ static const struct {
     { { "must reside in", "static" }, CONSTANT },
     { { "function scope", "declared static" }, CONSTANT },
     { { "must reside in", "program scope" }, CONSTANT },
+    { { "cannot be declared static" }, CONSTANT },
     { { "void return type" },
       "a kernel returns nothing: write kernel void, and store the result in a buffer that is a parameter" },
     { { "multiple address spaces" }, "a type has one address space: leave one of global, local and constant out" },

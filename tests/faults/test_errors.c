@@ -1645,6 +1645,7 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
         { "Error(s) while linking:\nCannot find symbol f in kernel library\n", "to desc->linked" },
         { "ptxas fatal   : Unresolved extern function 'f'\n", "to desc->linked" },
         { "(file=input,line=0): Unresolved external reference to \"f\".\n", "to desc->linked" },
+        { "1:1: error: variables in function scope cannot be declared static\n", "write constant" },
         { "1:1: error: type specifier missing, defaults to 'int'\n", "as in NDR_RANGE(1)" },
         { "1:1: error: use of type 'double' requires cl_khr_fp64 support\n", "choose a device" },
         { "1:1: error: kernel parameter cannot be declared as a pointer to a pointer\n", "pass one buffer" },
