@@ -187,8 +187,9 @@ bool ndr_disk_can_put(const ndr_disk *disk)
 {
     const int error = disk->folder.chars ? prepare_folder(disk) : 0;
     if (error)
-        ndr_log(NDR_LOG_WARN, "cache.not_kept", "nothing is kept in \"%s\": %s", disk->folder.chars,
-                ndr_errno_print(error).chars);
+        ndr_log(NDR_LOG_WARN, "cache.not_kept",
+                "nothing is kept in \"%s\": %s; set NDR_CACHE to a folder that this user can write to, or to off",
+                disk->folder.chars, ndr_errno_print(error).chars);
     return disk->folder.chars && !error;
 }
 

@@ -175,9 +175,11 @@ static fault find_fault(ndr_handle_kind kind, const void *handle, bool is_to_be_
                  "is not %s: there is no handle at %p, and none of the last %d destroyed handles was there",
                  kind_name(kind), handle, QUARANTINED);
     else if (is_destroyed(found, is_to_be_destroyed))
-        snprintf(out.chars, sizeof out.chars, "is %s that has been destroyed", kind_name(found->kind));
+        snprintf(out.chars, sizeof out.chars, "is %s that has been destroyed; destroy it %s", kind_name(found->kind),
+                 is_to_be_destroyed ? "only once" : "after its last use");
     else if (found->kind != kind)
-        snprintf(out.chars, sizeof out.chars, "is %s, not %s", kind_name(found->kind), kind_name(kind));
+        snprintf(out.chars, sizeof out.chars, "is %s, not %s; pass %s", kind_name(found->kind), kind_name(kind),
+                 kind_name(kind));
     else if (!is_sealed(handle))
         snprintf(out.chars, sizeof out.chars, "is %s whose handle was overwritten: something wrote to %p",
                  kind_name(kind), handle);

@@ -107,7 +107,8 @@ static int open_file(const char *path, ndr_hash hash, ndr_timeline *made)
 static void stop(ndr_timeline *timeline, const char *why)
 {
     timeline->is_full = true;
-    ndr_log(NDR_LOG_WARN, "trace.cut", "the trace file gets no more records: %s", why);
+    ndr_log(NDR_LOG_WARN, "trace.cut",
+            "the trace file gets no more records: %s; free space there, or name another file", why);
 }
 
 static void write_bytes(ndr_timeline *timeline, const char *bytes, size_t count)

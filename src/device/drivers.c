@@ -130,9 +130,11 @@ ndr_status ndr_fail_without_device(unsigned drivers, const ndr_catalog *catalog)
 {
     const char *are = drivers == 1 ? " is" : "s are";
     if (catalog->skipped.length > 0)
-        return ndr_fail_with_code(NDR_NO_DEVICE, catalog->cl_error,
-                                  "%u OpenCL driver%s installed, but none has a device that could be queried: %s",
-                                  drivers, are, catalog->skipped.chars);
+        return ndr_fail_with_code(
+            NDR_NO_DEVICE, catalog->cl_error,
+            "%u OpenCL driver%s installed, but none has a device that could be queried: %s; run `ndr doctor`, which "
+            "tests each driver, and reinstall the one that fails",
+            drivers, are, catalog->skipped.chars);
     ndr_text causes = { 0 };
     find_broken_drivers(&causes);
     if (causes.length > 0) ndr_text_add(&causes, ": reinstall that driver; or ");

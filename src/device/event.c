@@ -312,6 +312,7 @@ ndr_status ndr_event_get_state(ndr_event *event, ndr_event_state *state)
 /* Pieces run in order: the first one starts first, the last one ends last. */
 static ndr_status read_times(ndr_event *event, const char *call, ndr_event_times *times)
 {
+    NDR_REQUIRE(!event->is_users, "%s: an event of ndr_event_create() has no times; pass the event of a command", call);
     NDR_REQUIRE(event->queue && event->queue->is_profiling,
                 "%s: the queue keeps no times; create it with ndr_queue_desc.is_profiling", call);
     NDR_TRY(ndr_event_wait(event));

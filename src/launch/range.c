@@ -330,9 +330,10 @@ static ndr_status check_edges(const planner *p, bool automatic)
     NDR_REQUIRE_AS(
         NDR_BAD_RANGE, p->range->edge == NDR_EDGE_SPLIT,
         "kernel \"%s\": global size %s is not a multiple of local size %s in dimension %u; make it a multiple, or "
-        "set edge to NDR_EDGE_ROUND_UP and guard with %s%s",
+        "set edge to NDR_EDGE_ROUND_UP and guard with %s%s%s",
         kernel, global.chars, local.chars, d, guard,
-        p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller" : "");
+        p->rules->form == NDR_FORM_ND_RANGE ? ", or to NDR_EDGE_SPLIT, which makes the last groups smaller" : "",
+        p->local[d] > p->range->global.size[d] ? "; global sizes precede local ones in ndr_nd_range_1d()" : "");
     NDR_REQUIRE_AS(NDR_BAD_RANGE, p->rules->form != NDR_FORM_PLAIN,
                    "kernel \"%s\" cannot be split: without NDR_ND_RANGE among its parameters its groups would get "
                    "wrong ids; use a multiple of local size %s, or NDR_EDGE_ROUND_UP and guard with %s",

@@ -101,7 +101,7 @@ ndr_status ndr_convert_local(const ndr_arg_check *p, ndr_bound *out)
     NDR_TRY(check_element(p));
     for (unsigned d = 0; d < 3; ++d)
         NDR_REQUIRE_ARG_AS(NDR_LIMIT_EXCEEDED, p, ndr_mul_fits(bytes, arg->as.extent[d], &bytes),
-                           "asks for local memory of %s elements, which exceeds the address space",
+                           "asks for local memory of %s elements, which exceeds the address space; ask for fewer",
                            ndr_sizes_print(3, arg->as.extent).chars);
     NDR_REQUIRE_ARG(p, bytes > 0, "asks for no local memory; ask for at least one element");
     out->size_bytes = bytes;

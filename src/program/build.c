@@ -299,7 +299,10 @@ static const char *find_hint(const ndr_program *program, const char *names, cons
     const int length = snprintf(renamed, sizeof renamed, "_cl_%s", name);
     if (length < (int)sizeof renamed && strstr(names, renamed))
         return "; the driver has renamed it, because it clashes with a built-in function: choose another name";
-    if (!ndr_word_find(names, name) && ndr_code_has_function(&program->source.code, name))
+    if (ndr_word_find(names, name))
+        return "; the driver cannot make it: define each function that it calls, or add the text that does to "
+               "desc->linked";
+    if (ndr_code_has_function(&program->source.code, name))
         return "; its text has a function of that name: write `kernel` in front of it";
     return "";
 }

@@ -17,10 +17,12 @@ static bool starts_as_spirv(const void *bytes, size_t count)
 
 static ndr_status create_from_spirv(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *program)
 {
-    NDR_REQUIRE(starts_as_spirv(desc->spirv, desc->spirv_bytes),
-                "ndr_kernel_get: the %zu bytes at desc->spirv, for kernel \"%s\", are not a SPIR-V module, which "
-                "consists of words of 4 bytes and begins with 0x07230203",
-                desc->spirv_bytes, desc->name);
+    NDR_REQUIRE(
+        starts_as_spirv(desc->spirv, desc->spirv_bytes),
+        "ndr_kernel_get: the %zu bytes at desc->spirv, for kernel \"%s\", are not a SPIR-V module, which "
+        "consists of words of 4 bytes and begins with 0x07230203; pass the bytes of a .spv file, and OpenCL C as "
+        "desc->source",
+        desc->spirv_bytes, desc->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, context->caps.info.has_spirv,
                    "\"%s\" is a SPIR-V module, which device \"%s\" does not accept (has_spirv of ndr_device_info); "
                    "set source or file to its OpenCL C",
@@ -34,7 +36,9 @@ static ndr_status create_from_spirv(ndr_context *context, const ndr_kernel_desc 
 
 static ndr_status create_from_binary(ndr_context *context, const ndr_kernel_desc *desc, ndr_program *program)
 {
-    NDR_REQUIRE(desc->binary_bytes > 0, "ndr_kernel_get: desc->binary_bytes is 0 for kernel \"%s\"", desc->name);
+    NDR_REQUIRE(desc->binary_bytes > 0,
+                "ndr_kernel_get: desc->binary_bytes is 0 for kernel \"%s\"; set it to the size of desc->binary",
+                desc->name);
     const unsigned char *binary = desc->binary;
     cl_int error, status = CL_SUCCESS;
     cl_program made = ndr_cl.clCreateProgramWithBinary(context->cl, 1, &context->device, &desc->binary_bytes, &binary,

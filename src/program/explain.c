@@ -418,8 +418,8 @@ static bool add_missing_file(line l, ndr_text *out)
                      "#include \"%s\"",
                      name);
     else if (near)
-        ndr_text_add(out, "the vocabulary has no %s: write #include \"%s\", or \"ndr/ndr.clh\" for all of it", name,
-                     near);
+        ndr_text_add(out, "the vocabulary has no %s: write #include \"%s\"%s", name, near,
+                     strcmp(near, "ndr/ndr.clh") == 0 ? "" : ", or \"ndr/ndr.clh\" for all of it");
     else {
         ndr_text_add(out, "the vocabulary has no %s: write #include \"ndr/ndr.clh\" for all of it; in ndr/ it has ",
                      name);
@@ -459,12 +459,27 @@ static bool add_twice(const ndr_source *source, line l, ndr_text *out)
     return true;
 }
 
-/* A rule of the language explains the first error only: in later ones the compiler may have lost its place. */
+/* A rule of the language explains the first error only: in later ones the compiler may have lost its place. It does not
+ * explain an error in the vocabulary, whose text is right. */
 static bool add_rule(const char *log, ndr_text *out)
 {
     line l = line_at(log);
     while (*l.chars && !starts_error(l)) l = line_at(l.next);
-    return *l.chars && ndr_explain_rule(l.chars, l.end, out);
+    return *l.chars && !find_in_line(l, "kernels/ndr/") && ndr_explain_rule(l.chars, l.end, out);
+}
+
+/* A linker has no line of the text, and its message need not begin with "error:". */
+static bool add_undefined(const char *log, ndr_text *out)
+{
+    static const char *const messages[] = { "Cannot find symbol", "Unresolved extern", "undefined reference",
+                                            "undefined symbol", "Symbols not found" };
+    for (size_t i = 0; i < NDR_COUNT_OF(messages); ++i) {
+        if (!strstr(log, messages[i])) continue;
+        ndr_text_add(out, "a function is called that the text declares, but does not define: define it, add the text "
+                          "or file that does to desc->linked, and write static inline in place of inline");
+        return true;
+    }
+    return false;
 }
 
 /* Explains the first error with a known cause, because later ones may follow from it. A linker may report "fatal :
@@ -480,7 +495,7 @@ void ndr_explain_log(const ndr_source *source, const char *options, const char *
             return;
     }
     if (add_form(source, out)) return;
-    if (add_rule(log, out)) return;
+    if (add_rule(log, out) || add_undefined(log, out)) return;
     /* "implicit declaration" may be a warning, followed by another error. */
     for (line l = line_at(log); *l.chars; l = line_at(l.next))
         if (starts_message(l, "warning:") && add_header(source, l, out)) return;

@@ -7,6 +7,7 @@
 
 #define CUDA "is a word of CUDA: write "
 #define NO_FUNCTION "is a function that OpenCL C lacks: "
+#define GLSL "is a word of GLSL: write "
 #define STDINT "is a type of C's stdint.h, which kernels lack: write "
 #define CPP "is a word of C++, and kernels are OpenCL C, which resembles C99: "
 #define ATOMIC(name) CUDA "ndr_atomic_" name "() and #include \"ndr/atomic.clh\""
@@ -81,6 +82,13 @@ static const struct {
     { "sycl", CPP "leave it out; an item is ndr_item it = NDR_ITEM(1) (ndr/item.clh)" },
     { "using", CPP "leave the line out" },
     { "namespace", CPP "leave the line out, and begin the names with a prefix" },
+    { "static_cast", CPP "write (float)n" },
+    { "reinterpret_cast", CPP "write as_float(n) for the same bits, or cast a pointer: (global int *)p" },
+    { "constexpr", CPP "write constant for a variable outside of a function, and const for one inside" },
+    { "vec2", GLSL "float2" },
+    { "vec3", GLSL "float3" },
+    { "vec4", GLSL "float4" },
+    { "gl_GlobalInvocationID", GLSL "get_global_id(0), or ndr_global_id(it, 0), for x" },
     { "PI", "is not a name of OpenCL C: write M_PI_F, or M_PI for a double" },
     { "INT32_MAX", "is not a name of OpenCL C: write INT_MAX" },
 };
@@ -161,6 +169,11 @@ bool ndr_explain_word(const char *line, const char *end, ndr_text *out)
 #define READ_ONLY "this may only be read: leave out const where it is declared, or write to another variable"
 #define NO_POINTERS "OpenCL C has no pointers to functions: choose with if or switch, or with a macro of the options"
 
+#define OPERANDS                                                                                                    \
+    "an operator does not take these types: of floats, write fmod(a, b) for a % b, and pow(a, b) or a * a for a "   \
+    "power, because ^, &, |, << and >> take integers; of a pointer, take an element, as in x[i] * a; of a struct, " \
+    "a member"
+
 /* The cause of an error with these words. */
 static const struct {
     const char *words[2];
@@ -187,6 +200,7 @@ static const struct {
     { { "must reside in", "static" }, CONSTANT },
     { { "function scope", "declared static" }, CONSTANT },
     { { "must reside in", "program scope" }, CONSTANT },
+    { { "cannot be declared static" }, CONSTANT },
     { { "void return type" },
       "a kernel returns nothing: write kernel void, and store the result in a buffer that is a parameter" },
     { { "multiple address spaces" }, "a type has one address space: leave one of global, local and constant out" },
@@ -215,10 +229,23 @@ static const struct {
     { { "must use", "tag" }, "in C a struct's name follows the word struct: write struct point p, or a typedef" },
     { { "cl_khr_fp64" },
       "the device has no double: write float, 1.0f in place of 1.0, or choose a device with ndr_device_info.has_fp64" },
+    { { "type specifier missing" },
+      "a parameter or variable has no type: write it in front of the name; NDR_RANGE, NDR_ND_RANGE and NDR_REDUCTION "
+      "need their dimensions, as in NDR_RANGE(1)" },
+    { { "may not contain pointers" },
+      "a struct that is a parameter has no pointers: pass each buffer as a parameter of its own" },
     { { "kernel parameter" },
       "a kernel cannot take this type: pass numbers, vectors, buffers, or structs of these, with ulong in place of "
       "size_t and int in place of bool" },
     { { "expected ';'", "'for' statement" }, "a for loop has three parts in C: write for (int i = 0; i < n; ++i)" },
+    { { "invalid operands" }, OPERANDS },
+    { { "vector component access exceeds" },
+      "the vector has fewer components: .x, .y, .z and .w are the first four, .s0 to .sf up to 16; use one that it "
+      "has, "
+      "or declare a longer vector" },
+    { { "unterminated /* comment" }, "a comment has no end: add */" },
+    { { "expected ')'" },
+      "a ( is not closed, or a comma or an operator is missing, in front of the place that the log names: add it" },
     { { "expected ';'" }, "a ; is missing in front of the place that the log names: add it" },
     { { "expected '}'" }, "a { is not closed: add the } that belongs to it" },
 };

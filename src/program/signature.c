@@ -137,6 +137,18 @@ static void classify_reducer(ndr_param *param)
 
 /* ---- the launch record ---- */
 
+/* Without parentheses a macro is a parameter's name, and its type is an int. */
+static ndr_status check_record_is_macro(const ndr_kernel *kernel)
+{
+    static const char *const macros[] = { "NDR_RANGE", "NDR_ND_RANGE", "NDR_REDUCTION" };
+    for (unsigned i = 0; i < kernel->arg_count; ++i)
+        for (size_t m = 0; m < NDR_COUNT_OF(macros); ++m)
+            NDR_REQUIRE_AS(NDR_BUILD_FAILED, strcmp(kernel->params[i].name, macros[m]) != 0,
+                           "kernel \"%s\" has %s without its dimensions in parentheses: write, for example, %s(1%s)",
+                           kernel->name, macros[m], macros[m], m == 2 ? ", (SUM, float, sum)" : "");
+    return NDR_OK;
+}
+
 /* If the record is not the last parameter, it would count as a parameter of the caller. */
 static ndr_status check_record_is_last(const ndr_kernel *kernel)
 {
@@ -238,6 +250,7 @@ ndr_status ndr_signature_read(ndr_kernel *kernel)
     kernel->arg_count = count;
     for (cl_uint i = 0; i < count; ++i)
         NDR_TRY((program ? read_param : read_foreign_param)(kernel->cl, i, &kernel->params[i]));
+    NDR_TRY(check_record_is_macro(kernel));
     NDR_TRY(check_record_is_last(kernel));
     ndr_signature_complete(kernel);
     for (unsigned i = 0; program && i < kernel->info.arg_count; ++i)

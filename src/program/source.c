@@ -19,6 +19,17 @@ const ndr_source_file *ndr_source_find(const char *name)
 
 /* ---- reading ---- */
 
+static const char *fix_of_path(const char *path, int reason)
+{
+    switch (reason) {
+    case EISDIR: return "; name a file in it";
+    case EACCES: return "; give this user the permission to read it, and to enter its folders";
+    case EMFILE:
+    case ENFILE: return "; close files, or raise the limit (ulimit -n)";
+    }
+    return strncmp(path, "~/", 2) == 0 ? "; only shells replace ~: write the path of the home folder" : "";
+}
+
 /* A file that exists but cannot be read; or the process lacks memory or descriptors, and a later attempt may
  * succeed. */
 static ndr_status fail_to_read(const char *path, int reason)
@@ -26,8 +37,8 @@ static ndr_status fail_to_read(const char *path, int reason)
     const bool is_lack = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
     char folder[1024];
     const bool is_relative = *path != '/' && ndr_working_directory(folder, sizeof folder);
-    return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s%s%s%s",
-                    path, ndr_errno_print(reason).chars,
+    return ndr_fail(is_lack ? NDR_OUT_OF_HOST_MEMORY : NDR_NOT_FOUND, "kernel file \"%s\" cannot be read: %s%s%s%s%s",
+                    path, ndr_errno_print(reason).chars, fix_of_path(path, reason),
                     is_relative ? "; its path is relative to the working directory, \"" : "", is_relative ? folder : "",
                     is_relative ? "\"" : "");
 }
@@ -43,10 +54,15 @@ static ndr_status read_if_there(const char *path, ndr_text *out, ndr_file_info *
     if (error) return fail_to_read(path, error);
     NDR_REQUIRE(info->is_regular, "kernel file \"%s\" is a device or a pipe; only regular files are read", path);
     NDR_REQUIRE_AS(NDR_OUT_OF_HOST_MEMORY, !out->failed, "no memory for kernel file \"%s\"", path);
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, out->length - before <= NDR_SOURCE_BYTES,
-                   "kernel file \"%s\" has more than %d bytes, the most that libndr reads", path, NDR_SOURCE_BYTES);
-    NDR_REQUIRE(out->length == before || strlen(out->chars + before) == out->length - before,
-                "kernel file \"%s\" contains a 0 byte, so it is not source text", path);
+    NDR_REQUIRE_AS(
+        NDR_LIMIT_EXCEEDED, out->length - before <= NDR_SOURCE_BYTES,
+        "kernel file \"%s\" has more than %d bytes, the most that libndr reads; put tables of data in buffers", path,
+        NDR_SOURCE_BYTES);
+    NDR_REQUIRE(
+        out->length == before || strlen(out->chars + before) == out->length - before,
+        "kernel file \"%s\" contains a 0 byte, so it is not source text; save it as UTF-8, and set desc->binary or "
+        "spirv for a compiled program",
+        path);
     return NDR_OK;
 }
 

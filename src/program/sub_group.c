@@ -91,7 +91,8 @@ static ndr_status check_native_size(const ndr_device_info *device, size_t reques
     }
     const ndr_status status =
         is_there ? NDR_OK
-                 : ndr_fail(NDR_UNSUPPORTED, "a sub-group size of %zu is requested, but device \"%s\" has %s",
+                 : ndr_fail(NDR_UNSUPPORTED,
+                            "a sub-group size of %zu is requested, but device \"%s\" has %s; request 0 for any",
                             requested, device->name, sizes.chars ? sizes.chars : "none");
     ndr_text_free(&sizes);
     return status;
@@ -115,9 +116,11 @@ ndr_status ndr_sub_groups_choose(size_t requested, ndr_program *program, ndr_tex
 {
     ndr_context *context = program->context;
     const ndr_device_info *device = &context->caps.info;
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, requested <= device->max_group_size,
-                   "a sub-group size of %zu is requested, but device \"%s\" has groups of at most %zu", requested,
-                   device->name, device->max_group_size);
+    NDR_REQUIRE_AS(
+        NDR_UNSUPPORTED, requested <= device->max_group_size,
+        "a sub-group size of %zu is requested, but device \"%s\" has groups of at most %zu; request a smaller "
+        "one, or 0 for any",
+        requested, device->name, device->max_group_size);
     ndr_registry *registry;
     NDR_TRY(ndr_registry_get(context, &registry));
     bool supports_ptx = false;

@@ -92,6 +92,34 @@ class Errors(Case):
         self.refused("BAD_ARGUMENT", "is not an element type", self.context.empty, 3, "f31")
         self.refused("BAD_ARGUMENT", "None is not an element type", self.queue.reduce, "sum", self.context.buffer(8))
 
+    @needs_numpy
+    def test_errors__of_numpys_default_types_say_how_to_convert(self):
+        add, whole = self.kernel("add"), self.kernel("whole")
+        doubles, integers, floats = np.ones(8), np.arange(8), np.ones(8, np.float32)
+        for wrong in doubles, self.context.buffer(doubles):
+            with self.assertRaisesRegex(ndr.Error, r'argument 1 "b" points to f32, but elements of f64 are given, .*'
+                                                   r"x\.astype\(numpy\.float32\)"):
+                self.queue.launch(add, 8, floats, wrong, floats)
+        with self.assertRaisesRegex(ndr.Error, r"astype\(numpy\.float32\)"):
+            add.prepare(8, self.context.buffer(doubles), None, None)
+        total = self.context.kernel("total", REDUCING)
+        with self.assertRaisesRegex(ndr.Error, r"points to i32, but elements of i64 .*astype\(numpy\.int32\)"):
+            self.queue.launch(total, 8, integers, ndr.Reducer("sum", 0, self.context.empty(1, np.int32)))
+        c = np.zeros(8, np.float32)
+        self.queue.launch(add, 8, floats, floats.view(np.uint8), c)  # bytes are anything
+        self.assertEqual(c[7], 2)
+        self.queue.launch(whole, 1, integers, 1, 2, 3, 4)
+        self.assertEqual(list(integers[:4]), [1, 2, 3, 4])
+
+    def test_errors__of_another_object_name_the_one_to_pass(self):
+        with self.assertRaisesRegex(TypeError, r"takes a Kernel first, but str .*context\.kernel\(name, source\)"):
+            self.queue.launch("add", 8)
+        with self.assertRaisesRegex(TypeError, "argument 0: list is not an argument; pass a Buffer, .* an array"):
+            self.queue.launch(self.kernel("add"), 1, [1.0], None, None)
+        for call in self.queue.read, lambda x: self.queue.write(x, x):
+            with self.assertRaisesRegex(TypeError, r"takes a Buffer, Shared or Image first, but bytearray"):
+                call(bytearray(8))
+
     def test_errors__of_destroyed_objects_name_them(self):
         x = self.ones()
         kernel = self.kernel("scale")

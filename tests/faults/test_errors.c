@@ -35,10 +35,11 @@ static const char demo[] =
     "kernel void sumpair(global int *x, pair p, NDR_RANGE(1)) { x[0] = p.first + p.second; }\n"
     "kernel void plain(global float *x) { x[get_global_id(0)] = 1; }\n"
     "kernel void colours(global float *x, float3 a, NDR_RANGE(1)) { x[0] = a.y; }\n"
+    "kernel void numbers(global int *x, int n) { x[0] = n; }\n"
     "kernel void cells(global int *x, local struct cell *a, NDR_ND_RANGE(1)) { a[0].d = x[0]; x[0] = a[0].d; }\n";
 
 enum { FLOATS = 1000 };
-static ndr_kernel *scale, *smooth, *fixed, *sumpair, *plain, *colours, *cells;
+static ndr_kernel *scale, *smooth, *fixed, *sumpair, *plain, *colours, *cells, *numbers;
 static ndr_buffer *x;
 
 static int open_demo(void **state)
@@ -47,7 +48,7 @@ static int open_demo(void **state)
         ndr_kernel **kernel;
         const char *name;
     } wanted[] = { { &scale, "scale" }, { &smooth, "smooth" },   { &fixed, "fixed" }, { &sumpair, "sumpair" },
-                   { &plain, "plain" }, { &colours, "colours" }, { &cells, "cells" } };
+                   { &plain, "plain" }, { &colours, "colours" }, { &cells, "cells" }, { &numbers, "numbers" } };
     if (open_device(state) != 0) return -1;
     write_file("demo.cl", demo);
     x = buffer_of(FLOATS * sizeof(float), NULL);
@@ -202,6 +203,8 @@ static ndr_status past_largest_id(void)
     return ndr_launch(queue, smooth, range, x, 3, ndr_local(float, 64));
 }
 
+MISTAKE(swapped_sizes, ndr_launch(queue, smooth, ndr_nd_range_1d(1, 2), x, 3, ndr_local(float, 64)))
+
 /* ---- arguments and local memory ---- */
 
 static ndr_status smooth_with(ndr_arg count, ndr_arg local)
@@ -218,6 +221,8 @@ MISTAKE(float_for_integer, smooth_with(ndr_arg_of(3.0f), ndr_local(float, 64)))
 MISTAKE(does_not_fit, smooth_with(ndr_arg_of(-1), ndr_local(float, 64)))
 MISTAKE(number_for_buffer, ndr_launch(queue, scale, ndr_range_1d(10), 2.0f, 2.0f))
 MISTAKE(buffer_for_local, smooth_with(ndr_arg_of(3), ndr_arg_of(x)))
+MISTAKE(beyond_int, ndr_launch(queue, numbers, ndr_range_1d(10), x, 5000000000))
+MISTAKE(beyond_int_as_double, ndr_launch(queue, numbers, ndr_range_1d(10), x, 5e9))
 MISTAKE(null_buffer, ndr_launch(queue, scale, ndr_range_1d(10), (ndr_buffer *)NULL, 2.0f))
 MISTAKE(no_kernel, ndr_launch(queue, NULL, ndr_range_1d(10), x, 2.0f))
 MISTAKE(no_queue, ndr_launch(NULL, scale, ndr_range_1d(10), x, 2.0f))
@@ -277,8 +282,10 @@ static ndr_status read_foreign(ndr_buffer *foreign)
     char host[8];
     return ndr_buffer_read(queue, foreign, 0, sizeof host, host, NULL);
 }
+static ndr_status copy_foreign(ndr_buffer *foreign) { return ndr_buffer_copy(queue, x, 0, foreign, 0, 8, NULL); }
 /* Under NDR_CHECK=1 libndr knows more. */
 MISTAKE(other_context, context->checker ? SKIPPED : with_foreign(launch_foreign))
+MISTAKE(copy_between_contexts, context->checker ? SKIPPED : with_foreign(copy_foreign))
 MISTAKE(buffer_of_another_context, context->checker ? SKIPPED : with_foreign(read_foreign))
 
 /* As a driver that takes no more than the device promises. */
@@ -312,6 +319,33 @@ static ndr_status too_many_bytes(void)
     const ndr_status status = ndr_launch_v(queue, kernel, &(ndr_nd_range){ .global = ndr_range_1d(1) }, args, 2, NULL);
     ndr_cl.clSetKernelArg = real_set_arg;
     return status;
+}
+
+static ndr_status kernel_of_another_context(void)
+{
+    ndr_context *other;
+    ndr_kernel *foreign;
+    assert_ok(ndr_context_create(NULL, &other));
+    assert_ok(ndr_kernel_get(other, &(ndr_kernel_desc){ .name = "plain", .file = "demo.cl" }, &foreign));
+    const ndr_status status = ndr_launch(queue, foreign, ndr_range_1d(10), x);
+    ndr_context_destroy(other);
+    return status;
+}
+
+/* Some drivers refuse to build it, and where local memory is hardware of its own they refuse the launch. */
+static ndr_status large_local_array(void)
+{
+    if (device.has_dedicated_local_memory || device.local_memory_bytes >= 1u << 28) return SKIPPED;
+    const ndr_kernel_desc desc = { .name = "k",
+                                   .label = "demo.cl",
+                                   .source =
+                                       "kernel void k(global float *x) { local float t[67108864];\n"
+                                       "t[get_local_id(0)] = x[0]; barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[5]; }" };
+    ndr_kernel *large;
+    if (ndr_kernel_get(context, &desc, &large)) return SKIPPED;
+    limit(large->info.local_memory_bytes, "{bytes}");
+    limit(device.local_memory_bytes, "{local memory}");
+    return ndr_launch(queue, large, ndr_range_1d(8), x);
 }
 
 /* ---- buffers ---- */
@@ -531,6 +565,10 @@ static ndr_kernel *built;
 
 MISTAKE(no_such_kernel, GET(.name = "scal", .file = "demo.cl"))
 MISTAKE(missing_file, GET(.name = "scale", .file = "missing.cl"))
+MISTAKE(path_in_home, GET(.name = "scale", .file = "~/demo.cl"))
+MISTAKE(name_with_parentheses, GET(.name = "scale()", .file = "demo.cl"))
+MISTAKE(missing_folder, GET(.name = "k", .label = "demo.cl", .include_dirs = (const char *const[]){ "no_folder", NULL },
+                            .source = "#include \"mine.h\"\nkernel void k(global int *x) { x[0] = 1; }\n"))
 MISTAKE(a_folder, GET(.name = "scale", .file = "."))
 MISTAKE(a_device, GET(.name = "scale", .file = "/dev/zero"))
 MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
@@ -607,6 +645,19 @@ static ndr_status huge_file(void)
     return status;
 }
 
+/* Root may read every file. */
+static ndr_status forbidden_file(void)
+{
+    const uid_t user = geteuid();
+    write_file("forbidden.cl", demo);
+    assert_int_equal(chmod("forbidden.cl", 0), 0);
+    if (user == 0) assert_int_equal(seteuid(65534), 0);
+    const ndr_status status = GET(.name = "scale", .file = "forbidden.cl");
+    if (user == 0) assert_int_equal(seteuid(user), 0);
+    assert_int_equal(unlink("forbidden.cl"), 0);
+    return status;
+}
+
 static ndr_status zero_byte(void)
 {
     write_file("zero.cl", "kernel void k(global int *x) {}\n");
@@ -657,6 +708,17 @@ MISTAKE(inner_sizes, multiply(30, (ndr_matrix){ x, 700, 20, 10, 0 }, 0))
 MISTAKE(outer_sizes, multiply(20, (ndr_matrix){ x, 700, 10, 20, 0 }, 0))
 MISTAKE(c_overlaps_a, multiply(20, (ndr_matrix){ x, 300, 20, 10, 0 }, 0))
 MISTAKE(c_past_end, multiply(20, (ndr_matrix){ x, 900, 20, 10, 0 }, 0))
+static ndr_status batch_without_stride(void)
+{
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { x, 0, 4, 4, 0 },
+                                   .b = { x, 100, 4, 4, 0 },
+                                   .c = { x, 500, 4, 4, 0 },
+                                   .count = 3,
+                                   .a_stride = 16,
+                                   .b_stride = 16 };
+    return ndr_matmul(queue, &desc, NULL);
+}
 MISTAKE(pitch_too_small, multiply(20, (ndr_matrix){ x, 700, 20, 10, 8 }, 0))
 MISTAKE(forgotten_scaling, multiply(20, (ndr_matrix){ x, 700, 20, 10, 0 }, 2))
 
@@ -709,8 +771,21 @@ MISTAKE(unknown_word, with_env("NDR_DISABLE", "fp16"))
 MISTAKE(unknown_switch, with_env("NDR_CHECK", "yes"))
 MISTAKE(relative_store, with_env("NDR_CACHE", "kernels"))
 MISTAKE(unknown_limit, with_env("NDR_CACHE_MIB", "big"))
+MISTAKE(limit_with_unit, with_env("NDR_CACHE_MIB", "512MB"))
 MISTAKE(unknown_level, with_env("NDR_LOG", "loud"))
 MISTAKE(level_past_end, ndr_log_set((ndr_log_level)9, NULL, NULL))
+
+static ndr_status warm_without_store(void)
+{
+    ndr_context *lacking;
+    set_env("NDR_CACHE", "off");
+    assert_ok(ndr_context_create(NULL, &lacking));
+    restore_env();
+    const ndr_kernel_desc kernel = { .name = "scale", .file = "demo.cl" };
+    const ndr_status status = ndr_cache_warm(lacking, &(ndr_warm_desc){ .kernel = &kernel }, 1, NULL, NULL);
+    ndr_context_destroy(lacking);
+    return status;
+}
 
 static ndr_status no_times(void)
 {
@@ -845,6 +920,8 @@ static ndr_status create_sampler(ndr_addressing addressing)
 MISTAKE(repeat_in_elements, create_sampler(NDR_ADDRESSING_REPEAT))
 MISTAKE(no_image, ndr_image_read(queue, NULL, NULL, host, NULL))
 
+static ndr_status ask_time(ndr_event *event) { return ndr_event_elapsed_ns(event, &(uint64_t){ 0 }); }
+MISTAKE(time_of_own_event, with_event(NDR_OK, ask_time))
 static ndr_status fail_with_ok(ndr_event *event) { return ndr_event_fail(event, NDR_OK, "done"); }
 static ndr_status fail_without_why(ndr_event *event) { return ndr_event_fail(event, NDR_NOT_FOUND, NULL); }
 static ndr_status no_callback(ndr_event *event) { return ndr_event_set_callback(event, NULL, NULL); }
@@ -884,6 +961,31 @@ static ndr_status unknown_option(void)
 MISTAKE(struct_of_size_t, refused(GET(.name = "k", .label = "demo.cl",
                                       .source = "typedef struct { size_t n; } s;\n"
                                                 "kernel void k(global int *x, s a) { x[0] = a.n; }\n")))
+
+MISTAKE(power_of_integers, refused(GET(.name = "k", .label = "demo.cl",
+                                       .source = "kernel void k(global float *x, int n) { x[0] = pow(2, n); }\n")))
+MISTAKE(struct_of_pointer, refused(GET(.name = "k", .label = "demo.cl",
+                                       .source = "struct s { global float *p; };\n"
+                                                 "kernel void k(struct s a) { a.p[0] = 1; }\n")))
+/* Some compilers refuse it themselves, as a parameter without a type. */
+static ndr_status range_without_dimensions(void)
+{
+    const ndr_status status = GET(.name = "k", .label = "demo.cl",
+                                  .source = "#include <ndr/item.clh>\n"
+                                            "kernel void k(global float *x, NDR_RANGE) { x[0] = 1; }\n");
+    if (!strstr(ndr_last_error(), "did not build")) return status;
+    assert_non_null(strstr(ndr_last_error(), "need their dimensions, as in NDR_RANGE(1)"));
+    return SKIPPED;
+}
+/* Oclgrind builds it, and then cannot make the kernel. */
+static ndr_status undefined_function(void)
+{
+    const ndr_status status = GET(.name = "k", .label = "demo.cl",
+                                  .source = "float f(float a);\n"
+                                            "kernel void k(global float *x) { x[0] = f(x[0]); }\n");
+    if (status == NDR_NOT_FOUND) assert_non_null(strstr(ndr_last_error(), "the text that does to desc->linked"));
+    return status == NDR_BUILD_FAILED ? status : SKIPPED;
+}
 
 /* ---- with NDR_CHECK=1 ---- */
 
@@ -969,6 +1071,7 @@ static const row rows[] = {
     CALL("a negative number", "use 0 or more", negative),
     CALL("too many groups", "make groups larger", too_many_groups),
     CALL("offset and size past the end", "make one of them smaller", past_largest_id),
+    CALL("global and local size swapped", "global sizes precede local ones", swapped_sizes),
 
     SECTION("Arguments"),
     CALL("missing", "its parameters are x (float", missing),
@@ -987,12 +1090,16 @@ static const row rows[] = {
     CALL("a struct of another size", "declare the same members", struct_of_another_size),
     CALL("a vector of another type", "pass a cl_float3", other_vector),
     CALL("more bytes than the driver passes", "put large arguments in a buffer", too_many_bytes),
+    CALL("a number beyond the parameter's type", "declare the parameter long", beyond_int),
+    CALL("the same as a double", "declare the parameter long", beyond_int_as_double),
+    CALL("a kernel of another context", "get the kernel from the queue's context", kernel_of_another_context),
     CALL("no kernel", "get one with ndr_kernel_get()", no_kernel),
     CALL("no queue", "make one with ndr_queue_create()", no_queue),
 
     SECTION("Local memory"),
     CALL("over the limit", "reduce the ndr_local() arguments or the group size", local_too_large),
-    CALL("more than can be counted", NULL, local_uncountable),
+    CALL("more than can be counted", "ask for fewer", local_uncountable),
+    CALL("too much declared in the kernel", "make its local arrays smaller", large_local_array),
     CALL("none at all", "ask for at least one element", local_of_nothing),
     CALL("of another type", "give ndr_local the kernel's type", local_of_another_type),
     CALL("of another struct", "name the same type on both sides", local_of_another_struct),
@@ -1010,6 +1117,7 @@ static const row rows[] = {
     CALL("nothing to start from", "call ndr_buffer_create()", no_contents),
     CALL("nothing to lie over", "call ndr_buffer_create()", nothing_to_lie_over),
     CALL("another context's queue", "or the buffer has been destroyed", buffer_of_another_context),
+    CALL("copying between contexts", "create both in one", copy_between_contexts),
     CALL("no buffer", "make one with ndr_buffer_create()", no_buffer),
     CALL("nowhere to put the result", "pass the address of a variable", no_output),
     CALL("mapping nothing", "map at least one byte", map_nothing),
@@ -1071,6 +1179,7 @@ static const row rows[] = {
     CALL("a command after work that failed", NULL, after_failed),
     CALL("waiting for one of no events", "pass at least one event", wait_for_any_of_none),
     CALL("a host task without a function", "pass the function to run", task_without_function),
+    CALL("the time of an event of one's own", "pass the event of a command", time_of_own_event),
     CALL("failing an event with NDR_OK", "call ndr_event_complete()", failed_with_ok),
     CALL("failing an event without a reason", "pass a text", failed_without_why),
     CALL("a callback that is NULL", "pass the function to call", callback_of_nothing),
@@ -1082,19 +1191,22 @@ static const row rows[] = {
     CALL("a function without `kernel`", "write `kernel` in front of it", no_kernel_word),
     CALL("a file's name in place of its text", "set desc->file to it", file_as_source),
     CALL("a file that is not there", "relative to the working directory", missing_file),
-    CALL("a folder", NULL, a_folder),
-    CALL("too many open files", NULL, too_many_files),
+    CALL("a path that begins with ~", "write the path of the home folder", path_in_home),
+    CALL("a file that this user may not read", "give this user the permission", forbidden_file),
+    CALL("a name with ()", "it has scale, smooth", name_with_parentheses),
+    CALL("a folder", "name a file in it", a_folder),
+    CALL("too many open files", "raise the limit", too_many_files),
     CALL("a device or a pipe", "only regular files are read", a_device),
-    CALL("more than 16 MiB", NULL, huge_file),
-    CALL("no text", NULL, zero_byte),
+    CALL("more than 16 MiB", "in buffers", huge_file),
+    CALL("no text", "save it as UTF-8", zero_byte),
     CALL("a bundled file that is not there", "set desc->file", missing_bundled),
     CALL("no source", "set just one", no_source),
     CALL("two of them", "set just one", two_sources),
     CALL("no name", "set it to the kernel function's name", no_name),
     CALL("other texts, but no first one", "set one of them", linked_alone),
-    CALL("text as SPIR-V", NULL, no_module),
-    CALL("a binary of 0 bytes", NULL, empty_binary),
-    CALL("sub-groups larger than a group", NULL, no_sub_groups_that_large),
+    CALL("text as SPIR-V", "pass the bytes of a .spv file", no_module),
+    CALL("a binary of 0 bytes", "set it to the size", empty_binary),
+    CALL("sub-groups larger than a group", "request a smaller one", no_sub_groups_that_large),
 
     SECTION("Building"),
     BUILD("NDR_RANGE forgotten", "add that to the kernel",
@@ -1191,6 +1303,11 @@ static const row rows[] = {
           "#define d 0\n" ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = d;")),
     { NULL, "the vocabulary in OpenCL C 1.1", "write -cl-std=CL1.2", NULL,
       ITEMS KERNEL("global float *x, NDR_RANGE(1)", "x[0] = 1;"), "-cl-std=CL1.1" },
+    CALL("`NDR_RANGE` without its dimensions", "write, for example, NDR_RANGE(1)", range_without_dimensions),
+    BUILD("the host's header", "write #include \"ndr/ndr.clh\"",
+          "#include <ndr/ndr.h>\n" KERNEL("global float *x", "x[0] = 1;")),
+    CALL("an include folder that is not there", "correct the name, or add its folder", missing_folder),
+    CALL("a function that no text defines", "add the text or file that does to desc->linked", undefined_function),
     CALL("a folder that the driver cannot write to", "set POCL_CACHE_DIR to another folder", cache_of_driver),
     CALL("the same in the home folder", "set HOME to another folder", cache_in_home),
     CALL("the same for temporary files", "set TMPDIR to another folder", temporary_files),
@@ -1199,75 +1316,53 @@ static const row rows[] = {
     SECTION("Words of C, C++ and CUDA in a kernel"),
     BUILD("`__syncthreads()`", "write ndr_group_barrier(ndr_get_group(it))",
           KERNEL("global float *x", "__syncthreads(); x[0] = 1;")),
-    BUILD("`threadIdx.x`", "write get_local_id(0)",
-          KERNEL("global float *x", "x[threadIdx.x] = 1;")),
-    BUILD("`blockIdx.x`", "write get_group_id(0)",
-          KERNEL("global float *x", "x[blockIdx.x] = 1;")),
-    BUILD("`blockDim.x`", "write get_local_size(0)",
-          KERNEL("global float *x", "x[blockDim.x] = 1;")),
-    BUILD("`atomicAdd()`", "write ndr_atomic_fetch_add()",
-          KERNEL("global int *x", "atomicAdd(&x[0], 1);")),
-    BUILD("`__global__`", "write kernel",
-          "__global__ void k(float *x) { x[0] = 1; }\n"),
+    BUILD("`threadIdx.x`", "write get_local_id(0)", KERNEL("global float *x", "x[threadIdx.x] = 1;")),
+    BUILD("`blockIdx.x`", "write get_group_id(0)", KERNEL("global float *x", "x[blockIdx.x] = 1;")),
+    BUILD("`blockDim.x`", "write get_local_size(0)", KERNEL("global float *x", "x[blockDim.x] = 1;")),
+    BUILD("`atomicAdd()`", "write ndr_atomic_fetch_add()", KERNEL("global int *x", "atomicAdd(&x[0], 1);")),
+    BUILD("`__global__`", "write kernel", "__global__ void k(float *x) { x[0] = 1; }\n"),
     BUILD("`__device__`", "leave it out",
           "__device__ float f(float a) { return a; }\n" KERNEL("global float *x", "x[0] = f(1);")),
     BUILD("`__shared__`", "write local",
           KERNEL("global float *x", "__shared__ float t[64]; t[0] = x[0]; x[1] = t[0];")),
-    BUILD("`warpSize`", "write get_max_sub_group_size()",
-          KERNEL("global float *x", "x[0] = warpSize;")),
+    BUILD("`warpSize`", "write get_max_sub_group_size()", KERNEL("global float *x", "x[0] = warpSize;")),
     BUILD("`__shfl_down_sync()`", "write ndr_shift_group_left()",
           KERNEL("global float *x", "x[0] = __shfl_down_sync(0xff, x[0], 1);")),
     BUILD("`make_float4()`", "write (float4)(a, b, c, d)",
           KERNEL("global float4 *x", "x[0] = make_float4(1.0f, 2.0f, 3.0f, 4.0f);")),
-    BUILD("`__expf()`", "write native_exp",
-          KERNEL("global float *x", "x[0] = __expf(x[1]);")),
-    BUILD("`__ldg()`", "read x[i] itself",
-          KERNEL("global float *x", "x[0] = __ldg(&x[1]);")),
+    BUILD("`__expf()`", "write native_exp", KERNEL("global float *x", "x[0] = __expf(x[1]);")),
+    BUILD("`__ldg()`", "read x[i] itself", KERNEL("global float *x", "x[0] = __ldg(&x[1]);")),
     BUILD("`malloc()`", "take a buffer as a parameter",
           KERNEL("global float *x", "float *p = malloc(4); x[0] = p[0];")),
-    BUILD("`memcpy()`", "in a loop",
-          KERNEL("global float *x", "memcpy(x, x + 4, 4);")),
-    BUILD("`fprintf()`", "write printf()",
-          KERNEL("global float *x", "fprintf(stderr, \"a\"); x[0] = 1;")),
-    BUILD("`assert()`", "store a code in a buffer",
-          KERNEL("global float *x", "assert(x[0] > 0); x[0] = 1;")),
-    BUILD("`exit()`", "end the work-item with return",
-          KERNEL("global float *x", "if (x[0] < 0) exit(1); x[0] = 1;")),
-    BUILD("`clock()`", "measure on the host",
-          KERNEL("global long *x", "x[0] = clock();")),
-    BUILD("`sinf()`", "write sin()",
-          KERNEL("global float *x", "x[0] = sinf(x[0]);")),
-    BUILD("`uint64_t`", "write ulong",
-          KERNEL("global float *x", "uint64_t n = 1; x[0] = n;")),
-    BUILD("`INT32_MAX`", "write INT_MAX",
-          KERNEL("global float *x", "x[0] = INT32_MAX;")),
+    BUILD("`memcpy()`", "in a loop", KERNEL("global float *x", "memcpy(x, x + 4, 4);")),
+    BUILD("`fprintf()`", "write printf()", KERNEL("global float *x", "fprintf(stderr, \"a\"); x[0] = 1;")),
+    BUILD("`assert()`", "store a code in a buffer", KERNEL("global float *x", "assert(x[0] > 0); x[0] = 1;")),
+    BUILD("`exit()`", "end the work-item with return", KERNEL("global float *x", "if (x[0] < 0) exit(1); x[0] = 1;")),
+    BUILD("`clock()`", "measure on the host", KERNEL("global long *x", "x[0] = clock();")),
+    BUILD("`sinf()`", "write sin()", KERNEL("global float *x", "x[0] = sinf(x[0]);")),
+    BUILD("`uint64_t`", "write ulong", KERNEL("global float *x", "uint64_t n = 1; x[0] = n;")),
+    BUILD("`INT32_MAX`", "write INT_MAX", KERNEL("global float *x", "x[0] = INT32_MAX;")),
     BUILD("`template`", "write one function for each type",
           "template <typename T> T f(T a) { return a; }\n" KERNEL("global float *x", "x[0] = f(1.0f);")),
     BUILD("`class`", "write a typedef of a struct",
           "class point { float a; };\n" KERNEL("global float *x", "x[0] = 1;")),
-    BUILD("`new`", "take a buffer as a parameter",
-          KERNEL("global float *x", "float *p = new float[3]; x[0] = p[0];")),
-    BUILD("`nullptr`", "write 0, or NULL",
-          KERNEL("global float *x", "if (x == nullptr) return; x[0] = 1;")),
-    BUILD("`std::min()`", "leave out std::",
-          KERNEL("global float *x", "x[0] = std::min(x[0], x[1]);")),
-    BUILD("`using namespace`", "leave the line out",
-          "using namespace sycl;\n" KERNEL("global float *x", "x[0] = 1;")),
-    BUILD("`throw`", "store a code in a buffer",
-          KERNEL("global float *x", "if (x[0] < 0) throw 1; x[0] = 1;")),
-    BUILD("`auto` for a type", "write the type",
-          KERNEL("global float *x", "auto i = get_global_id(0); x[i] = 1;")),
-    BUILD("`it.get_global_id(0)`", "write ndr_global_id(it, 0)",
-          ITEMS KERNEL("global float *x, NDR_RANGE(1)",
-                       "const ndr_item it = NDR_ITEM(1); x[it.get_global_id(0)] = 1;")),
-    BUILD("`#include <math.h>`", "leave it out",
-          "#include <math.h>\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`new`", "take a buffer as a parameter", KERNEL("global float *x", "float *p = new float[3]; x[0] = p[0];")),
+    BUILD("`nullptr`", "write 0, or NULL", KERNEL("global float *x", "if (x == nullptr) return; x[0] = 1;")),
+    BUILD("`static_cast<float>(n)`", "write (float)n",
+          KERNEL("global float *x, int n", "x[0] = static_cast<float>(n);")),
+    BUILD("`vec4`", "write float4", KERNEL("global float *x", "vec4 v = (vec4)(1); x[0] = v.x;")),
+    BUILD("`std::min()`", "leave out std::", KERNEL("global float *x", "x[0] = std::min(x[0], x[1]);")),
+    BUILD("`using namespace`", "leave the line out", "using namespace sycl;\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`throw`", "store a code in a buffer", KERNEL("global float *x", "if (x[0] < 0) throw 1; x[0] = 1;")),
+    BUILD("`auto` for a type", "write the type", KERNEL("global float *x", "auto i = get_global_id(0); x[i] = 1;")),
+    BUILD(
+        "`it.get_global_id(0)`", "write ndr_global_id(it, 0)",
+        ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_item it = NDR_ITEM(1); x[it.get_global_id(0)] = 1;")),
+    BUILD("`#include <math.h>`", "leave it out", "#include <math.h>\n" KERNEL("global float *x", "x[0] = 1;")),
 
     SECTION("Rules of OpenCL C"),
-    BUILD("a pointer without an address space", "write global in front of its type",
-          KERNEL("float *x", "x[0] = 1;")),
-    BUILD("a pointer to pointers", "pass one buffer",
-          KERNEL("global float **x", "x[0][0] = 1;")),
+    BUILD("a pointer without an address space", "write global in front of its type", KERNEL("float *x", "x[0] = 1;")),
+    BUILD("a pointer to pointers", "pass one buffer", KERNEL("global float **x", "x[0][0] = 1;")),
     BUILD("an array whose size is a variable", "write -DN=64",
           KERNEL("global float *x, int n", "float t[n]; t[0] = x[0]; x[1] = t[0];")),
     BUILD("local memory in a helper function", "declare it there",
@@ -1276,12 +1371,10 @@ static const row rows[] = {
           KERNEL("global float *x", "local float t = 0; x[0] = t;")),
     BUILD("a pointer to a function", "choose with if",
           "float f(float a) { return a; }\n" KERNEL("global float *x", "float (*p)(float) = f; x[0] = p(1);")),
-    BUILD("a kernel that returns a number", "write kernel void",
-          "kernel int k(global int *x) { return x[0]; }\n"),
+    BUILD("a kernel that returns a number", "write kernel void", "kernel int k(global int *x) { return x[0]; }\n"),
     BUILD("a local pointer to global memory", "declare it with the same word",
           KERNEL("global float *x", "local float *p = x; p[0] = 1;")),
-    BUILD("two address spaces", "leave one of",
-          KERNEL("local global float *x", "x[0] = 1;")),
+    BUILD("two address spaces", "leave one of", KERNEL("local global float *x", "x[0] = 1;")),
     BUILD("min() of a float and an int", "cast them to one type",
           KERNEL("global float *x, int n", "x[0] = min(x[0], n);")),
     BUILD("get_global_id() without a dimension", "get_global_id(0)",
@@ -1294,24 +1387,27 @@ static const row rows[] = {
           ITEMS KERNEL("global float *x NDR_RANGE(1)", "x[ndr_global_id(NDR_ITEM(1), 0)] = 1;")),
     BUILD("atomic_add() of a float", "write ndr_atomic_fetch_add",
           KERNEL("global float *x", "atomic_add(&x[0], 1.0f);")),
-    BUILD("writing to what is const", "leave out const",
-          KERNEL("global const float *x", "x[0] = 1;")),
+    BUILD("writing to what is const", "leave out const", KERNEL("global const float *x", "x[0] = 1;")),
     BUILD("restrict in front of the star", "restrict belongs behind the star",
           KERNEL("global float restrict *x", "x[0] = 1;")),
-    BUILD("an image read with [ ]", "read_imagef(",
-          KERNEL("read_only image2d_t a, global float *x", "x[0] = a[0];")),
+    BUILD("an image read with [ ]", "read_imagef(", KERNEL("read_only image2d_t a, global float *x", "x[0] = a[0];")),
     BUILD("float4(a, b, c, d)", "write (float4)(a, b, c, d)",
           KERNEL("global float4 *x", "x[0] = float4(1.0f, 2.0f, 3.0f, 4.0f);")),
     BUILD("a struct's name without struct", "write struct point p",
           "struct point { float a; };\n" KERNEL("global float *x", "point p; p.a = 1; x[0] = p.a;")),
-    BUILD("a bool as a parameter", "write int for the parameter",
-          KERNEL("global float *x, bool a", "x[0] = a;")),
-    BUILD("a missing semicolon", "add it",
-          KERNEL("global float *x", "float a = x[0]\n x[1] = a;")),
-    BUILD("a missing brace", "add the }",
-          "kernel void k(global float *x) { if (x[0] > 1) { x[1] = 1; \n"),
-    BUILD("a misspelt word", "write global",
-          KERNEL("gloabl float *x", "x[0] = 1;")),
+    BUILD("a bool as a parameter", "write int for the parameter", KERNEL("global float *x, bool a", "x[0] = a;")),
+    BUILD("a missing semicolon", "add it", KERNEL("global float *x", "float a = x[0]\n x[1] = a;")),
+    BUILD("a missing brace", "add the }", "kernel void k(global float *x) { if (x[0] > 1) { x[1] = 1; \n"),
+    BUILD("a misspelt word", "write global", KERNEL("gloabl float *x", "x[0] = 1;")),
+    BUILD("`%` of floats", "write fmod(a, b)", KERNEL("global float *x", "x[0] = x[1] % 2.0f;")),
+    BUILD("`^` for a power", "pow(a, b)", KERNEL("global float *x", "x[0] = x[1] ^ 2;")),
+    BUILD("arithmetic with a pointer", "take an element", KERNEL("global float *x", "x[0] = x * 2.0f;")),
+    CALL("pow() of integers", "cast them to one type", power_of_integers),
+    BUILD("a component that the vector lacks", "declare a longer vector",
+          KERNEL("global float *x", "float3 v = (float3)(1, 2, 3); x[0] = v.w;")),
+    BUILD("a missing parenthesis", "a ( is not closed", KERNEL("global float *x", "x[0] = sqrt(x[1];")),
+    BUILD("a comment without an end", "has no end: add", "/* a kernel\n" KERNEL("global float *x", "x[0] = 1;")),
+    CALL("a pointer in a struct that is a parameter", "a parameter of its own", struct_of_pointer),
     CALL("a static variable", "write constant in front", static_variable),
     CALL("a variable outside of a function", "write constant in front", variable_outside),
     CALL("a size_t in a struct that is a parameter", "with ulong in place of size_t", struct_of_size_t),
@@ -1331,6 +1427,7 @@ static const row rows[] = {
     CALL("c overlaps a", "move one of them", c_overlaps_a),
     CALL("c past the end", "make the matrix or its offset smaller", c_past_end),
     CALL("a pitch below the width", "use at least 10", pitch_too_small),
+    CALL("products of a batch in one place", "make c_stride 16 or more", batch_without_stride),
     CALL("factors that are not set", "write .scaling = ndr_scaling_of(2, 0)", forgotten_scaling),
     CALL("f64 where there is none", "use f32", no_f64),
     CALL("64-bit atomics where there are none", "use NDR_REDUCE_TREE", no_int64_atomics),
@@ -1342,7 +1439,7 @@ static const row rows[] = {
     CALL("an .icd file whose library is missing", "reinstall that driver", driver_without_library),
     CALL("a driver without a device", "check that the device is plugged in", driver_without_device),
     CALL("the same for a user without a folder to write to", "set POCL_CACHE_DIR or HOME", driver_without_folder),
-    CALL("a driver that fails when asked for its devices", NULL, driver_that_fails),
+    CALL("a driver that fails when asked for its devices", "run `ndr doctor`", driver_that_fails),
     CALL("a name that no device has", "choose from {devices}", unknown_device),
     CALL("a type that is not there", "choose from {devices}", no_accelerator),
     CALL("an index that is not there", "choose from {devices}", index_past_end),
@@ -1351,6 +1448,8 @@ static const row rows[] = {
     CALL("a word that NDR_CHECK does not know", "set it to 1 or 0", unknown_switch),
     CALL("a relative path as the store", "which begins with /", relative_store),
     CALL("a limit of the store that is no number", "set it to a number of MiB", unknown_limit),
+    CALL("the same with its unit", "set it to a number of MiB", limit_with_unit),
+    CALL("warming a store that is off", "unset NDR_CACHE", warm_without_store),
     CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
     CALL("a fault that NDR_QUIRKS does not know", "use + or -", unknown_quirk),
     CALL("a word that NDR_TRACE does not know", "set it to table", unknown_trace),
@@ -1367,8 +1466,8 @@ static const row rows[] = {
 
     SECTION("With NDR_CHECK=1"),
     CALL("a launch that wrote past the end", "compare the kernel's indices and the range", wrote_past_end),
-    CALL("a destroyed handle", NULL, destroyed_handle),
-    CALL("another kind of handle", NULL, another_handle),
+    CALL("a destroyed handle", "destroy it after its last use", destroyed_handle),
+    CALL("another kind of handle", "pass a queue", another_handle),
 };
 
 /* ---- the page ---- */
@@ -1543,6 +1642,11 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
         { "1:1: warning: implicit declaration of 'malloc'\nptxas fatal   : Unresolved extern function 'malloc'\n",
           "take a buffer" },
         { "1:1: error: redefinition of 'clock'\n", NULL },
+        { "Error(s) while linking:\nCannot find symbol f in kernel library\n", "to desc->linked" },
+        { "ptxas fatal   : Unresolved extern function 'f'\n", "to desc->linked" },
+        { "(file=input,line=0): Unresolved external reference to \"f\".\n", "to desc->linked" },
+        { "1:1: error: variables in function scope cannot be declared static\n", "write constant" },
+        { "1:1: error: type specifier missing, defaults to 'int'\n", "as in NDR_RANGE(1)" },
         { "1:1: error: use of type 'double' requires cl_khr_fp64 support\n", "choose a device" },
         { "1:1: error: kernel parameter cannot be declared as a pointer to a pointer\n", "pass one buffer" },
         { "1:1: error: static local variable must reside in global or constant address space\n", "write constant" },
@@ -1600,7 +1704,7 @@ static void test_explain__names_the_macro_that_changes_the_vocabulary(void **sta
     explain("", "-D n=17", "input.cl:173:35: error: expected ')'\n  NDR_INLINE_ size_t ndr_pick_(uint n, size_t of0\n", &out);
     assert_non_null(strstr(out.chars, "the macro n changes ndr/item.clh,"));
     ndr_text_clear(&out);
-    explain("", "-D n=17", "input.cl:173:35: error: expected ')'\n    return n;\n", &out);
+    explain("", "-D n=17", "input.cl:173:35: error: expected expression\n    return n;\n", &out);
     assert_int_equal(out.length, 0);
     /* places that there are not, and an error of the user's own text */
     explain("", "-D n=17",

@@ -229,6 +229,10 @@ refuses 1 "$((most + 1)) elements of f32 are more than the largest buffer of the
 refuses 1 'the file "none.bin" cannot be opened: No such file or directory; check its path' saxpy -g 8 -a 2 \
     -a x=@none.bin -a y
 printf '1234567890' >ten.bin
+refuses 2 'argument "x=ten.bin": "ten.bin" is not a value; write a number, numbers with commas, @FILE' saxpy -g 8 -a 2 \
+    -a x=ten.bin -a y
+refuses 2 '--global=1e6: it takes 1 to 3 sizes, as in 1024' count -g 1e6 -a x
+refuses 1 'has 8 elements, but the file "y.npy" has 4; compare with a file of as many' saxpy -g 8 -a 2 -a x -a y --compare y=y.npy
 refuses 1 'the file "ten.bin" has 10 bytes, which is not a multiple of the 4 bytes of f32' saxpy -g 8 -a 2 \
     -a x=@ten.bin -a y
 refuses 1 'the file "bytes.bin" has 1 element of f32, but [8] is written, which has 8' saxpy -g 8 -a 2 \

@@ -132,8 +132,10 @@ has err 'the file "wrong.json" is no timeline of libndr'
 # ---- what cannot be done
 run 127 -- ./nowhere
 has err '"./nowhere" cannot be started: No such file'
+run 127 -- nowhere
+has err '"nowhere" cannot be started: no folder of PATH has it; write ./nowhere if it is in this folder'
 run 126 -- .
-has err '"." cannot be started: Permission denied'
+has err '"." cannot be started: Permission denied; name a file that this user may run'
 run 125 -o nowhere/x -- "$traced" well
 has err 'no folder can be made beside "nowhere/x": No such file or directory'
 lacks out 'own output'
@@ -149,7 +151,7 @@ has err 'the timeline cannot be moved from ".*/away\.[A-Za-z0-9]*/[0-9]*\.json" 
 [ -s away.??????/*.json ] || fail "a timeline that cannot be moved is lost"
 rm -r away.??????
 run 125 -- true
-has err '"true" made no trace'
+has err '"true" made no trace: .*: trace a program that uses libndr'
 run 1 -- false
 run 2
 has err 'there is no program; write: ndr trace -- PROGRAM'

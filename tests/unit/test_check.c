@@ -987,8 +987,10 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
     assert_ok(ndr_queue_create(made, NULL, &line));
     ndr_context_destroy(made);
     ndr_context_destroy(made);
-    assert_string_equal(ndr_last_error(),
-                        "ndr_context_destroy: the handle to destroy is a context that has been destroyed");
+    assert_string_equal(
+        ndr_last_error(),
+        "ndr_context_destroy: the handle to destroy is a context that has been destroyed; destroy it only "
+        "once");
     assert_ok(ndr_kernel_get_info(kernel, &info)); /* the queue keeps the kernels alive */
     ndr_queue_destroy(line);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(made, NULL, &line),
@@ -1002,8 +1004,9 @@ static void test_check__destroys_nothing_twice(void **state)
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
-    assert_string_equal(ndr_last_error(),
-                        "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed");
+    assert_string_equal(
+        ndr_last_error(),
+        "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed; destroy it only once");
     assert_non_null(strstr(report(), "could not be destroyed; the first: ndr_"));
     ndr_buffer *other = buffer_of(64, NULL); /* at another address */
     assert_ptr_not_equal(other, buffer);

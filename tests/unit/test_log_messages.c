@@ -253,7 +253,7 @@ static void test_log_messages__tell_of_a_trace(void **state)
     restore_env();
     assert_int_equal(status, NDR_OK);
     assert_logged("info trace.started: NDR_TRACE: logged.json\n");
-    assert_logged("warn trace.cut: the trace file gets no more records: File too large\n");
+    assert_logged("warn trace.cut: the trace file gets no more records: File too large; free space there, or name another file\n");
 }
 
 int main(void)

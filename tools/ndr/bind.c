@@ -252,10 +252,20 @@ static void write_function(const binding_kernel *k, const struct entry *entry)
     fprintf(out, ", %s, %zu, %s_);\n}\n\n", has_params ? "arguments_" : "NULL", k->info.param_count, result);
 }
 
+/* Headers of two files may have a kernel of one name. */
+static void write_guard(const binding_kernel *k)
+{
+    fprintf(k->b->out,
+            "#ifdef NDR_BOUND_%s\n#error \"the header of another file has a kernel %s, too: make one of them with a "
+            "prefix, by ndr bind --prefix=, or PREFIX of ndr_add_kernels()\"\n#endif\n#define NDR_BOUND_%s\n\n",
+            k->name, k->name, k->name);
+}
+
 static void write_functions(const binding_kernel *k)
 {
     FILE *out = k->b->out;
     const char *name = k->name, *queue = own_name(k, "ndr_queue"), *range = own_name(k, "ndr_range");
+    write_guard(k);
     write_comment(k);
     fprintf(out,
             "static inline ndr_kernel_desc %s_desc(void)\n{\n    return ndr_typed_desc_(\"%s\", %s, \"%s\", \"%s\", ",
@@ -401,11 +411,17 @@ static int write_rule(const binding *b)
     return DONE;
 }
 
+static int fail_to_write(const char *path)
+{
+    return fail_with("\"%s\" cannot be written: %s; check its folder, the permissions and the free space", path,
+                     strerror(errno));
+}
+
 static int close_and_rename(FILE *file, const char *part, const char *path)
 {
     const bool failed = ferror(file) != 0;
     if (fclose(file) == 0 && !failed && rename(part, path) == 0) return DONE;
-    return fail_with("\"%s\" cannot be written: %s", path, strerror(errno));
+    return fail_to_write(path);
 }
 
 /* Write a file under another name first, so that a failure leaves no part of it. */
@@ -416,7 +432,7 @@ static int write_file(const char *path, int (*write)(const binding *b), binding 
     if (!part) return fail_without_memory();
     snprintf(part, length, "%s.%ld.part", path, (long)getpid());
     b->out = fopen(part, "w");
-    int code = b->out ? write(b) : fail_with("\"%s\" cannot be written: %s", part, strerror(errno));
+    int code = b->out ? write(b) : fail_to_write(path);
     if (b->out && code != DONE) fclose(b->out);
     else if (b->out) code = close_and_rename(b->out, part, path);
     if (code != DONE) remove(part);
@@ -452,11 +468,13 @@ static int check_kernel(const binding *b, ndr_context *context, size_t index)
 /* A text without a kernel is compiled as a whole; it may be no kernel file. */
 static int check_text(const binding *b, ndr_context *context)
 {
-    const ndr_kernel_desc desc = { .file = b->file, .options = b->options, .include_dirs = b->include_dirs };
+    const ndr_kernel_desc desc = { .file = b->source.file,
+                                   .options = b->source.options,
+                                   .include_dirs = b->source.include_dirs };
     size_t count = 0;
     if (ndr_kernel_get_all(context, &desc, 0, NULL, &count) != NDR_OK)
-        return fail_with("%s: %s", b->file, ndr_last_error());
-    fail_with("%s has no kernel whose parameters are written out, so the header has no function", b->file);
+        return fail_with("%s: %s", b->source.file, ndr_last_error());
+    fail_with("%s has no kernel whose parameters are written out, so the header has no function", b->source.file);
     return DONE;
 }
 

@@ -323,8 +323,10 @@ static int show_all(results *r, const char *folder)
     }
     free(entries);
     if (count == 0)
-        code = fail_with("\"%s\" made no trace: it made no context of libndr, or it started a trace itself",
-                         r->options->program[0]);
+        code = fail_with(
+            "\"%s\" made no trace: it made no context of libndr, or it started a trace itself: trace a program that "
+            "uses libndr, and remove its ndr_trace_start()",
+            r->options->program[0]);
     return code;
 }
 
@@ -351,13 +353,20 @@ static json_t *result_json(const results *r)
     return out;
 }
 
+static int refuse_program(const char *name, int error)
+{
+    if (error == ENOENT && !strchr(name, '/'))
+        return fail_with("\"%s\" cannot be started: no folder of PATH has it; write ./%s if it is in this folder", name,
+                         name);
+    return fail_with("\"%s\" cannot be started: %s; name a file that this user may run", name, strerror(error));
+}
+
 static int trace_program(results *r)
 {
     char *const folder = make_folder(r->options->prefix);
     if (!folder) return TRACE_FAILED;
     const int error = run_program(r->options, folder, &r->status);
-    const int shown = error ? fail_with("\"%s\" cannot be started: %s", r->options->program[0], strerror(error))
-                            : show_all(r, folder);
+    const int shown = error ? refuse_program(r->options->program[0], error) : show_all(r, folder);
     rmdir(folder);
     free(folder);
     if (error) return error == ENOENT ? NOT_FOUND : NOT_STARTED;

@@ -4,9 +4,9 @@ import functools
 
 from ndr import _callbacks
 from ndr._args import At, Reaches, arguments, nd_range, set_argument
-from ndr._base import (DTYPES, FORMATS, Error, Handle, Status, check, choose, dtype_name, dtype_size, element_count,
-                       encode, ffi, host_memory, lib, names_of, new_host_array, new_struct, pending, read_text, refuse,
-                       text_of, to_namespace, to_range, view_of)
+from ndr._base import (DTYPES, FORMATS, Error, Handle, Status, check, choose, dtype_name, dtype_of_format, dtype_size,
+                       element_count, encode, ffi, host_memory, lib, names_of, new_host_array, new_struct, pending,
+                       read_text, refuse, text_of, to_namespace, to_range, view_of)
 from ndr._memory import Buffer, Image, Mapping, Sampler, Shared, array_description
 
 _FOREVER = lib.NDR_FOREVER
@@ -334,6 +334,21 @@ def _image_desc(size, channels, type, options, keep):
 # ---- kernels ---------------------------------------------------------------------------------------
 
 
+_NAMES = {value: name for name, value in DTYPES.items()}
+_SMALLER = {"f64": ("f16", "f32"), "i64": ("i16", "u16", "i32", "u32")}
+
+
+def _element_type(value):
+    """The type of the numbers in a buffer, a shared allocation or an array; None: it is not known, or no such thing."""
+    if isinstance(value, (Buffer, Shared)):
+        return value.dtype if isinstance(value.dtype, str) else None
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return None
+    return dtype_of_format(view) if view.ndim else None
+
+
 class Kernel:
     """A kernel built for a context, which owns it."""
 
@@ -350,6 +365,27 @@ class Kernel:
     def info(self):
         """What it needs and allows, with the members of ndr_kernel_info."""
         return _described("ndr_kernel_info", lib.ndr_kernel_get_info, self.pointer)
+
+    @functools.cached_property
+    def _pointees(self):
+        """Each parameter's name, and the type of the numbers that it points to; None for other parameters."""
+        info, found = ffi.new("ndr_parameter_info *"), []
+        for i in range(self.info.arg_count):
+            check(lib.ndr_kernel_get_parameter(self.pointer, i, info))
+            is_pointer = info.kind in (lib.NDR_PARAMETER_GLOBAL, lib.NDR_PARAMETER_CONSTANT) and info.lanes == 1
+            found.append((text_of(info.name), _NAMES.get(info.dtype) if is_pointer else None))
+        return found
+
+    def check_elements(self, args):
+        """Refuse elements of NumPy's default types, float64 and int64, for a pointer to smaller ones, because the
+        kernel would take each for several."""
+        for i, (arg, (name, wanted)) in enumerate(zip(args, self._pointees)):
+            given = _element_type(arg)
+            if wanted in _SMALLER.get(given, ()):
+                numpy_name = {"f": "float", "i": "int", "u": "uint"}[wanted[0]] + wanted[1:]
+                refuse(f'kernel "{self.name}", argument {i} "{name}" points to {wanted}, but elements of {given} are '
+                       f"given, NumPy's default; convert the array with x.astype(numpy.{numpy_name})",
+                       Status.BAD_KERNEL_ARGUMENT)
 
     @property
     def log(self):
@@ -369,6 +405,7 @@ class Kernel:
 
     def prepare(self, size, *args):
         """A launch that is checked once and run many times, by Queue.run()."""
+        self.check_elements(args)
         keep = []
         given = arguments(args, keep)
         pointer = _made("ndr_prepared", lib.ndr_prepare_v, self.pointer, nd_range(size), given, len(args))
@@ -437,6 +474,12 @@ class _HostArrays:
             buffer.destroy()
 
 
+def _require_memory(memory, verb):
+    if not isinstance(memory, (Buffer, Shared, Image)):
+        raise TypeError(f"{verb} takes a Buffer, Shared or Image first, but {type(memory).__name__} is given; "
+                        "make one with context.buffer(array)")
+
+
 class Queue(Handle):
     """A queue of work. Each command takes after=, an Event or several that it waits for, and returns its Event, if it
     does not say otherwise."""
@@ -492,6 +535,10 @@ class Queue(Handle):
     def launch(self, kernel, size, *args, after=None):
         """Enqueue a kernel over a number of items, a tuple of them or an NdRange, with one argument for each of its
         parameters. An array may be an argument: then the call returns when the launch has ended, and has written it."""
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"launch takes a Kernel first, but {type(kernel).__name__} is given; "
+                            "make one with context.kernel(name, source)")
+        kernel.check_elements(args)
         keep, arrays = [], _HostArrays(self.context)
         given = arguments(args, keep, arrays.use)
         event = self._command(after, lib.ndr_launch_v, kernel.pointer, nd_range(size), given, len(args))
@@ -520,6 +567,7 @@ class Queue(Handle):
     def write(self, memory, data, offset_bytes=0, *, origin=None, extent=None, wait=True, after=None):
         """Copy an array to a buffer, a shared allocation, or a part of an image. wait=False: return the Event at once;
         do not change the array until it has completed."""
+        _require_memory(memory, "write")
         host, size = host_memory(data, False, "the data")
         return self._copy_host("write", memory, host, size, offset_bytes, origin, extent, wait, after)
 
@@ -527,6 +575,7 @@ class Queue(Handle):
         """Copy a buffer, a shared allocation or a part of an image to an array, and return that; without `into` to a
         new one of its dtype and shape. wait=False: return the Event at once; `into` has the data when it has
         completed."""
+        _require_memory(memory, "read")
         if into is None:
             if not wait:
                 refuse("read with wait=False needs an array to read into; pass into=")
