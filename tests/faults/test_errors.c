@@ -134,6 +134,7 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, "something wrote to ", ".", "{address}");
     replace_span(out, "; use + or - with one of ", "", "{ids}");
     replace_span(out, "\" has at most ", " ", "{most}");
+    replace(out, ", those of 64 bits with _Alignas(8)", ""); /* on i386 */
     for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
     replace(out, device.name, "{device}");
     replace(out, "*", "\\*"); /* for Markdown */

@@ -1375,11 +1375,22 @@ static void test_args__refuse_a_struct_of_another_name(void **state)
                    "is given a struct triple; name the same type on both sides");
 }
 
+struct small_and_large {
+    char small;
+    int64_t large;
+};
+
+/* i386's C aligns members of 64 bits to 4 bytes, and the sentence says what to do. */
 static void test_args__refuse_a_struct_of_another_size(void **state)
 {
     (void)state;
     const int64_t large[2] = { 0, 0 };
     const struct triple t = { 1, 2, 3 };
+    launch_refused(NDR_BAD_KERNEL_ARGUMENT,
+                   ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
+                              ndr_arg_struct_(large, 4, "pair"), ndr_struct(struct triple, t)),
+                   "has 8 bytes on the device, but 4 are given; declare the same members on both sides",
+                   sizeof(struct small_and_large) < 16 ? "sides, those of 64 bits with _Alignas(8)" : "sides");
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("structs"), ndr_range_1d(1), victim,
                               ndr_arg_struct_(large, 16, "pair"), ndr_struct(struct triple, t)),
