@@ -1,5 +1,6 @@
 /* os.c - the operating system: POSIX, and Windows with MinGW-w64's POSIX threads, where only the syntax is checked. */
-#define _GNU_SOURCE /* dladdr() */
+#define _GNU_SOURCE /* POSIX, which the other files do without; dladdr() */
+#define _FILE_OFFSET_BITS 64 /* files and disks of any size where long has 32 bits, too */
 #include "base/base.h"
 #include "shared/core.h"
 

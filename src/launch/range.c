@@ -38,8 +38,11 @@ static size_t limit_of(const planner *p, unsigned d)
     return ndr_min_size(p->rules->max_local_size[3 - p->dims + d], p->rules->max_group_size);
 }
 
-/* The largest id of the device. */
-static size_t max_id(const ndr_range_rules *rules) { return rules->address_bits < 64 ? UINT32_MAX : MAX_SIZE; }
+/* The largest id of the device. It is below SIZE_MAX, which item_count() returns for more items than can be counted. */
+static size_t max_id(const ndr_range_rules *rules)
+{
+    return rules->address_bits < 64 ? ndr_min_size(UINT32_MAX, SIZE_MAX - 1) : MAX_SIZE;
+}
 
 static size_t largest_power_of_two(size_t limit)
 {

@@ -73,6 +73,17 @@ static ndr_builtin find_array_element(const ndr_arg *arg)
     return ndr_builtin_named(name);
 }
 
+struct aligned {
+    char first;
+    int64_t second;
+};
+
+/* Behind "declare the same members on both sides": on i386 a C compiler aligns members of 64 bits to 4 bytes. */
+static const char *align_hint(size_t on_device, size_t given)
+{
+    return offsetof(struct aligned, second) < 8 && given < on_device ? ", those of 64 bits with _Alignas(8)" : "";
+}
+
 /* An array also fits a pointer to its elements. */
 static ndr_status check_element(const ndr_arg_check *p)
 {
@@ -86,8 +97,8 @@ static ndr_status check_element(const ndr_arg_check *p)
                     type.lanes ? "give ndr_local the kernel's type" : "name the same type on both sides");
     NDR_REQUIRE_ARG(p, !wanted || (is_flat ? arg->size_bytes % wanted == 0 : arg->size_bytes == wanted),
                     "points to elements of %zu bytes on the device, but those of the %s given to ndr_local have %zu; "
-                    "declare the same members on both sides",
-                    wanted, element_name(arg), arg->size_bytes);
+                    "declare the same members on both sides%s",
+                    wanted, element_name(arg), arg->size_bytes, align_hint(wanted, arg->size_bytes));
     return NDR_OK;
 }
 
@@ -369,7 +380,7 @@ ndr_status ndr_convert_bytes(const ndr_arg_check *p, ndr_bound *out)
                        "is of a type whose size the driver's compiler does not report; declare a struct before the "
                        "kernel, or pass it in a buffer");
     NDR_REQUIRE_ARG(p, param->size_bytes == arg->size_bytes,
-                    "has %zu bytes on the device, but %zu are given; declare the same members on both sides",
-                    param->size_bytes, arg->size_bytes);
+                    "has %zu bytes on the device, but %zu are given; declare the same members on both sides%s",
+                    param->size_bytes, arg->size_bytes, align_hint(param->size_bytes, arg->size_bytes));
     return check_name(p);
 }

@@ -157,8 +157,8 @@ static ndr_status visit_kernels(ndr_program *program, ndr_status (*each)(ndr_pro
     char *names;
     ndr_status status = NDR_OK;
     NDR_TRY(ndr_build_read_names(program->cl, &names));
-    for (char *rest = names, *name; status == NDR_OK && (name = strtok_r(rest, ";", &rest));)
-        if (!ndr_probe_is_kernel(name)) status = each(program, name, out);
+    for (char *rest = names, *name; status == NDR_OK && (name = ndr_build_next_name(&rest));)
+        status = each(program, name, out);
     free(names);
     return status;
 }

@@ -318,6 +318,17 @@ ndr_status ndr_build_read_names(cl_program program, char **names)
     return *names ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the names of kernels");
 }
 
+char *ndr_build_next_name(char **names)
+{
+    while (**names) {
+        char *name = *names, *end = name + strcspn(name, ";");
+        *names = *end ? end + 1 : end;
+        *end = 0;
+        if (*name && !ndr_probe_is_kernel(name)) return name;
+    }
+    return NULL;
+}
+
 static ndr_status fail_with_names(const ndr_program *program, const char *names, const char *name)
 {
     ndr_text list = { 0 };

@@ -235,8 +235,7 @@ ndr_status ndr_kernel_get_all(ndr_context *context, const ndr_kernel_desc *desc,
     one.name = "*";
     NDR_TRY(get_program(context, &one, &program));
     NDR_TRY(ndr_build_read_names(program->cl, &names));
-    for (char *rest = names; status == NDR_OK && (one.name = strtok_r(rest, ";", &rest));) {
-        if (ndr_probe_is_kernel(one.name)) continue;
+    for (char *rest = names; status == NDR_OK && (one.name = ndr_build_next_name(&rest));) {
         if (found < capacity) status = ndr_kernel_get(context, &one, &kernels[found]);
         ++found;
     }

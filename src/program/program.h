@@ -85,6 +85,9 @@ ndr_status ndr_build_get_text(const ndr_program *program, char **text);
 /* The names of a program's kernels with semicolons between them, those of probes included; free() them. */
 ndr_status ndr_build_read_names(cl_program program, char **names);
 
+/* Cut the next of these names off, without those of probes; NULL: there is none. */
+char *ndr_build_next_name(char **names);
+
 /* Create a kernel of a program. The sentence of NDR_NOT_FOUND lists its kernels. */
 ndr_status ndr_build_take_kernel(const ndr_program *program, const char *name, cl_kernel *kernel);
 

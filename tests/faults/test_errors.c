@@ -87,6 +87,10 @@ static size_t limit(size_t number, const char *name)
     return number;
 }
 
+/* On the page SIZE_MAX and half of it are those of 64 bits. */
+static size_t all_ones(void) { return limit(SIZE_MAX, "18446744073709551615"); }
+static size_t half_of_all(void) { return limit(SIZE_MAX / 2, "9223372036854775807"); }
+
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Replace `value` by `name`. A number is replaced only as a whole. */
@@ -131,6 +135,7 @@ static void print_sentence(const char *sentence, ndr_text *out)
     replace_span(out, "something wrote to ", ".", "{address}");
     replace_span(out, "; use + or - with one of ", "", "{ids}");
     replace_span(out, "\" has at most ", " ", "{most}");
+    replace(out, ", those of 64 bits with _Alignas(8)", ""); /* on i386 */
     for (size_t i = 0; i < hidden_count; ++i) replace(out, hidden[i].value, hidden[i].name);
     replace(out, device.name, "{device}");
     replace(out, "*", "\\*"); /* for Markdown */
@@ -159,7 +164,7 @@ MISTAKE(ragged_required, ndr_launch(queue, fixed, ndr_nd_range_2d(62, 64, 4, 8),
 MISTAKE(ragged, ndr_launch(queue, smooth, ndr_nd_range_1d(1000, 16), x, 3, ndr_local(float, 64)))
 MISTAKE(range_for_groups, ndr_launch(queue, smooth, ndr_range_1d(1000), x, 3, ndr_local(float, 64)))
 MISTAKE(groups_for_range, ndr_launch(queue, scale, ndr_nd_range_1d(1000, 10), x, 2.0f))
-MISTAKE(negative, ndr_launch(queue, scale, ndr_range_1d((size_t)-1), x, 2.0f))
+MISTAKE(negative, ndr_launch(queue, scale, ndr_range_1d(all_ones()), x, 2.0f))
 MISTAKE(no_range, ndr_launch_v(queue, scale, NULL, NULL, 0, NULL))
 
 static ndr_status local_too_long(void)
@@ -186,20 +191,21 @@ static ndr_status unknown_edge(void)
 static ndr_status too_many_items(void)
 {
     if (device.address_bits < 64) return SKIPPED;
-    return ndr_launch(queue, fixed, ndr_nd_range_2d((size_t)1 << 40, (size_t)1 << 40, 0, 0), x);
+    return ndr_launch(queue, fixed, ndr_nd_range_2d((size_t)(UINT64_C(1) << 40), (size_t)(UINT64_C(1) << 40), 0, 0), x);
 }
 
 static ndr_status too_many_groups(void)
 {
     if (device.address_bits < 64) return SKIPPED;
-    return ndr_launch(queue, smooth, ndr_nd_range_1d((size_t)1 << 35, 16), x, 3, ndr_local(float, 64));
+    return ndr_launch(queue, smooth, ndr_nd_range_1d((size_t)(UINT64_C(1) << 35), 16), x, 3, ndr_local(float, 64));
 }
 
 static ndr_status past_largest_id(void)
 {
+    if (sizeof(size_t) < 8) return SKIPPED;
     ndr_nd_range range = ndr_nd_range_1d(128, 16);
-    range.offset[0] = limit((SIZE_MAX >> (65 - device.address_bits)) - 10, "{offset}");
-    limit(SIZE_MAX >> (65 - device.address_bits), "{largest}");
+    const size_t largest = limit(device.address_bits < 64 ? UINT32_MAX : SIZE_MAX / 2, "{largest}");
+    range.offset[0] = limit(largest - 10, "{offset}");
     return ndr_launch(queue, smooth, range, x, 3, ndr_local(float, 64));
 }
 
@@ -227,7 +233,7 @@ MISTAKE(null_buffer, ndr_launch(queue, scale, ndr_range_1d(10), (ndr_buffer *)NU
 MISTAKE(no_kernel, ndr_launch(queue, NULL, ndr_range_1d(10), x, 2.0f))
 MISTAKE(no_queue, ndr_launch(NULL, scale, ndr_range_1d(10), x, 2.0f))
 MISTAKE(other_vector, ndr_launch(queue, colours, ndr_range_1d(10), x, ndr_struct(cl_int4, (cl_int4){ .x = 1 })))
-MISTAKE(local_uncountable, smooth_with(ndr_arg_of(3), ndr_local(float, SIZE_MAX / 2, 4)))
+MISTAKE(local_uncountable, smooth_with(ndr_arg_of(3), ndr_local(float, half_of_all(), 4)))
 MISTAKE(local_of_nothing, smooth_with(ndr_arg_of(3), ndr_local(float, 0)))
 MISTAKE(local_of_another_type, smooth_with(ndr_arg_of(3), ndr_local(double, 64)))
 MISTAKE(local_of_another_struct, ndr_launch(queue, cells, ndr_nd_range_1d(64, 16), x, ndr_local(float, 64)))
@@ -354,9 +360,9 @@ static char host[8];
 static ndr_buffer *made;
 
 MISTAKE(read_past_end, ndr_buffer_read(queue, x, 3996, 8, host, NULL))
-MISTAKE(write_past_end, ndr_buffer_write(queue, x, SIZE_MAX, 8, host, NULL))
+MISTAKE(write_past_end, ndr_buffer_write(queue, x, all_ones(), 8, host, NULL))
 MISTAKE(fill_past_end, ndr_buffer_fill(queue, x, 3992, 16, host, 8, NULL))
-MISTAKE(too_large, (limit(device.max_buffer_bytes, "{most}"), ndr_buffer_create(context, SIZE_MAX, &made)))
+MISTAKE(too_large, (limit(device.max_buffer_bytes, "{most}"), ndr_buffer_create(context, all_ones(), &made)))
 MISTAKE(odd_pattern, ndr_buffer_fill(queue, x, 0, 9, host, 3, NULL))
 MISTAKE(ragged_fill, ndr_buffer_fill(queue, x, 4, 8, host, 8, NULL))
 MISTAKE(overlap, ndr_buffer_copy(queue, x, 0, x, 8, 16, NULL))

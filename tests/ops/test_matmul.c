@@ -380,8 +380,9 @@ static size_t batch_elements(const batch_operand *o)
 static batch_operand batch_operand_of(ndr_dtype dtype, size_t count, size_t rows, size_t cols, layout how,
                                       uint64_t *seed)
 {
-    const size_t gap = random_bits(seed) % 4, offset = random_bits(seed) % 5, pitch = cols + gap;
-    batch_operand o = { { dtype, NULL, offset, rows, cols, pitch }, count, rows * pitch + random_bits(seed) % 3 };
+    const size_t gap = (size_t)(random_bits(seed) % 4), offset = (size_t)(random_bits(seed) % 5), pitch = cols + gap;
+    const size_t behind = (size_t)(random_bits(seed) % 3);
+    batch_operand o = { { dtype, NULL, offset, rows, cols, pitch }, count, rows * pitch + behind };
     if (how == SAME) o.stride = 0;
     if (how == BESIDE) {
         o.stride = cols + gap;

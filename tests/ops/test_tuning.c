@@ -39,7 +39,7 @@ static ndr_caps caps_of(const ndr_device_info *info) { return (ndr_caps){ .info 
 
 /* ---- requests ---- */
 
-static const size_t counts[] = { 0, 1, 2, 63, 64, 16383, 16384, 16385, 1000003, (size_t)1 << 28, ((size_t)1 << 34) + 1,
+static const size_t counts[] = { 0, 1, 2, 63, 64, 16383, 16384, 16385, 1000003, (size_t)1 << 28, (size_t)((UINT64_C(1) << 34) + 1),
                                  SIZE_MAX / 16 };
 static const size_t sizes[] = { 1, 7, 8, 9, 64, 1000, 4096 };
 static const size_t batches[] = { 1, 2, 1000, 100000 };
@@ -106,6 +106,7 @@ static void check_everything(check_plan *check)
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];
                 const size_t count = batches[i / COUNT_OF(sizes) / COUNT_OF(sizes)];
+                if (count > SIZE_MAX / sizeof(double) / m / n) continue; /* c does not fit in memory */
                 const ndr_matmul_request product = batch_of(count, m, n, 100, dtype);
                 check_variants(&caps, &ndr_matmul_operation, &product, check);
             }
@@ -168,7 +169,7 @@ static ndr_caps caps_with_warps(void)
 {
     ndr_caps caps = caps_of(&gpu);
     caps.info.warp_size = 32;
-    caps.info.max_buffer_bytes = (size_t)20 << 30;
+    caps.info.max_buffer_bytes = SIZE_MAX / 4;
     caps.info.global_memory_bytes = (uint64_t)80 << 30;
     return caps;
 }
@@ -783,7 +784,7 @@ static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **s
     ndr_caps caps = caps_of(&gpu);
     caps.info.compute_units = 132;
     caps.info.max_buffer_bytes = (size_t)1 << 30;
-    caps.info.global_memory_bytes = (size_t)4 << 30;
+    caps.info.global_memory_bytes = (uint64_t)4 << 30;
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const size_t size = expected[i].size, sums = expected[i].sums;
         const ndr_matmul_request product = product_of(size, size, size, NDR_DTYPE_F32);
@@ -856,16 +857,16 @@ static void test_tuning__of_chunks_covers_each_element_once(void **state)
 }
 
 /* A tile is 16 KiB for groups of 256. docs/appendix/proofs.md needs the limits up to 2^34 elements. */
-static void check_shares(const ndr_caps *caps, size_t count, ndr_reduce_method method, ndr_dtype dtype)
+static void check_shares(const ndr_caps *caps, uint64_t count, ndr_reduce_method method, ndr_dtype dtype)
 {
-    const ndr_reduce_request sum = sum_of(count, method, dtype);
+    const ndr_reduce_request sum = sum_of((size_t)count, method, dtype);
     const ndr_reduce_groups groups = ndr_reduce_groups_for(caps, &sum);
-    const size_t tile = (16 << 10) / ndr_dtype_size(dtype), tiles = count / tile + (count % tile > 0);
+    const size_t tile = (16 << 10) / ndr_dtype_size(dtype), tiles = (size_t)(count / tile) + (count % tile > 0);
     const size_t each = tiles / groups.count + (tiles % groups.count > 0);
     assert_int_equal(groups.size, 256);
     assert_in_range(groups.count, 1, method == NDR_REDUCE_TREE ? 4096 : 2048);
     assert_true(tiles < 2 || (groups.count - 1) * each < tiles);
-    if (count <= ((size_t)1 << 34) + 1) assert_true(each <= 8192);
+    if (count <= (UINT64_C(1) << 34) + 1) assert_true(each <= 8192);
     if (count == 1000003) assert_int_equal(groups.count, tiles);
     if (count == (size_t)1 << 28) assert_true(groups.count > 792);
 }
@@ -932,7 +933,7 @@ static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
     (void)state;
     static const char *const names[] = { "atomic_chunks", "atomic_chunks_two_launches" };
     const ndr_caps caps = caps_of(&cpu);
-    const ndr_reduce_request sum = sum_of((size_t)1 << 34, NDR_REDUCE_ATOMIC, NDR_DTYPE_F32);
+    const ndr_reduce_request sum = sum_of(SIZE_MAX / 16, NDR_REDUCE_ATOMIC, NDR_DTYPE_F32);
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
         ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_reduce_operation, names[i]), &caps, &sum);
         assert_true(plan.range.global.size[0] <= 2048);

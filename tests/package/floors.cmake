@@ -68,7 +68,7 @@ foreach(floor IN LISTS floors)
       string(APPEND wrong "  src/${file} calls clEnqueue*; call a function of ${submitter}: ${lines}\n")
     endif()
     file(STRINGS "${SRC}/${file}" lines REGEX
-      "include *<(pthread|sched|time|dlfcn|dirent|fcntl|unistd|windows|sys/.*)\\.h>|(^|[^a-z_])(secure_)?getenv *\\(|(^|[^a-z_])strerror *\\([^)]")
+      "include *<(pthread|sched|time|dlfcn|dirent|fcntl|unistd|windows|sys/.*)\\.h>|(^|[^a-z_])(secure_)?getenv *\\(|(^|[^a-z_])pthread_|(^|[^a-z_])strerror *\\([^)]")
     if(lines)
       string(APPEND wrong "  src/${file} asks the operating system; base/os.c does that for all: ${lines}\n")
     endif()

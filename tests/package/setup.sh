@@ -51,6 +51,12 @@ step_before 1 'setup: every package is there'
 step_before 2 'ran: cmake --preset release'
 step_before 3 'ran: cmake --build --preset examples'
 
+# setup/narrow makes nothing without a command to run.
+status=0
+PATH=$here/stubs:$PATH "$root/setup/narrow" >said 2>&1 || status=$?
+[ "$status" -eq 2 ] || fail "setup/narrow without a command ends with $status"
+says 'usage: .*narrow COMMAND'
+
 # No test of the suite has a longer limit than setup/check says.
 # In a folder of its own, because a listing empties the log of the tests that run there.
 mkdir -p listing

@@ -6,7 +6,7 @@ string(REPLACE "," ";" flags "${FLAGS}")
 file(GLOB files "${ROOT}/src/*/*.c" "${ROOT}/src/*/*/*.c")
 foreach(file IN LISTS files)
   execute_process(
-    COMMAND ${CLANG} --target=${TARGET} -std=c11 -D_POSIX_C_SOURCE=200809L -DNDR_BUILDING -fsyntax-only -Wall -Wextra -Wpedantic
+    COMMAND ${CLANG} --target=${TARGET} -std=c11 -DNDR_BUILDING -fsyntax-only -Wall -Wextra -Wpedantic
             -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror -I${ROOT}/include -I${ROOT}/src
             -I${ROOT}/kernels
             ${flags} ${file}

@@ -29,13 +29,14 @@ static const char source[] = "typedef struct node { ulong next; int value; } nod
                              "    for (int i = 0; i < b.value; ++i) *x += 1;\n"
                              "}\n";
 
+/* As OpenCL C aligns them; i386's C aligns members of 64 bits to 4 bytes. */
 typedef struct node {
-    uint64_t next;
+    _Alignas(8) uint64_t next;
     int32_t value;
 } node;
 
 typedef struct box {
-    uint64_t x;
+    _Alignas(8) uint64_t x;
     int32_t value;
 } box;
 

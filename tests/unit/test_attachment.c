@@ -80,7 +80,7 @@ static void test_attachment__is_closed_once_and_the_newest_first(void **state)
 static void test_attachment__that_has_no_memory_is_refused(void **state)
 {
     (void)state;
-    static const ndr_attachment_kind huge = { "a mountain", PTRDIFF_MAX, NDR_LOCK_REGISTRY, NULL, NULL };
+    static const ndr_attachment_kind huge = { "a mountain", SIZE_MAX, NDR_LOCK_REGISTRY, NULL, NULL };
     ndr_attachments list = NULL;
     ndr_attachment *found = NULL;
     assert_refused(NDR_OUT_OF_HOST_MEMORY, ndr_attachment_get(&list, &huge, &found), "no memory for a mountain");

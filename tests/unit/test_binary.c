@@ -792,7 +792,8 @@ static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
         ndr_text value = { 0 }, changed = { 0 };
         const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
-        const uint64_t length = strlen(kernels[i]) + 1;
+        const size_t bytes = strlen(kernels[i]) + 1;
+        const uint64_t length = bytes;
         empty_store();
         ndr_context *made = open_context();
         char question[512];
@@ -801,7 +802,7 @@ static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
         made = open_context();
         assert_true(ndr_cache_get(made, question, &value));
         ndr_text_add_chars(&changed, (const char *)&length, sizeof length);
-        ndr_text_add_chars(&changed, kernels[i], length);
+        ndr_text_add_chars(&changed, kernels[i], bytes);
         ndr_text_add_chars(&changed, value.chars + part_end(&value, 0), value.length - part_end(&value, 0));
         assert_true(ndr_cache_put(made, question, changed.chars, changed.length));
         ndr_context_destroy(made);

@@ -94,12 +94,12 @@ static void test_buffer__over_the_device_s_largest_is_refused(void **state)
 {
     (void)state;
     ndr_buffer *buffer = NULL;
-    char largest[64];
+    char largest[64], asked[64];
     snprintf(largest, sizeof largest, "%zu bytes: use several buffers", device.max_buffer_bytes);
+    snprintf(asked, sizeof asked, "%zu bytes", SIZE_MAX);
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, device.max_buffer_bytes + 1, &buffer),
                    largest, device.name);
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, SIZE_MAX, &buffer),
-                   "18446744073709551615 bytes");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create(context, SIZE_MAX, &buffer), asked);
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_buffer_create_from(context, SIZE_MAX, counting, &buffer),
                    largest);
     assert_null(buffer);
@@ -419,7 +419,9 @@ static void test_buffer__refuses_spans_whose_end_overflows(void **state)
     (void)state;
     ndr_buffer *buffer = counting_buffer();
     unsigned char host[8] = { 0 };
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, SIZE_MAX, 8, host, NULL), "18446744073709551615");
+    char most[32];
+    snprintf(most, sizeof most, "from byte %zu", SIZE_MAX);
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, SIZE_MAX, 8, host, NULL), most);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_write(queue, buffer, SIZE_MAX - 3, 8, host, NULL), "past the end");
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_buffer_read(queue, buffer, 8, SIZE_MAX, host, NULL), "past the end");
     assert_holds_and_destroy(buffer, counting, BYTES);

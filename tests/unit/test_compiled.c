@@ -62,7 +62,7 @@ static const char *const linked[] = { second, NULL };
 
 typedef struct two {
     int a;
-    int64_t b;
+    _Alignas(8) int64_t b; /* as in OpenCL C; i386's C aligns it to 4 bytes */
 } two;
 typedef struct three {
     char c[3];

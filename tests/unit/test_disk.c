@@ -1,4 +1,5 @@
 /* test_disk.c - the store on disk: an entry is found whole or not at all, and a damaged store does no harm. */
+#define _FILE_OFFSET_BITS 64 /* as base/os.c */
 #include "support.h"
 
 #include "base/disk.h"
@@ -619,6 +620,10 @@ int __wrap_close(int file)
 
 /* How many blocks of 4 KiB statvfs() tells; -1: what the system tells. */
 static long blocks_left = -1;
+#ifdef __GLIBC__ /* its name for files of 64 bits */
+#define __real_statvfs __real_statvfs64
+#define __wrap_statvfs __wrap_statvfs64
+#endif
 int __real_statvfs(const char *path, struct statvfs *about);
 int __wrap_statvfs(const char *path, struct statvfs *about);
 

@@ -32,8 +32,9 @@ typedef struct node {
     int value;
 } node;
 
+/* As OpenCL C aligns it; i386's C aligns members of 64 bits to 4 bytes. */
 typedef struct box {
-    uint64_t x;
+    _Alignas(8) uint64_t x;
     int value;
 } box;
 

@@ -144,7 +144,7 @@ static void expect(const ndr_nd_range *range, const size_t *local, const uint64_
     memset(row, 0, FIELDS * sizeof *row);
     row[DIMS] = dims;
     for (unsigned d = 0; d < dims; ++d) {
-        const size_t n = range->global.size[d], group = step[d] / local[d], left = n - group * local[d];
+        const size_t n = range->global.size[d], group = (size_t)step[d] / local[d], left = n - group * local[d];
         row[ID + d] = range->offset[d] + step[d];
         row[RANGE + d] = n;
         row[OFFSET + d] = range->offset[d];

@@ -319,9 +319,9 @@ static void test_reducer__runs_generated_ranges(void **state)
         size_t room = quick() ? 40 : 200000, offset[3];
         for (unsigned d = 0; d < 3; ++d) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            range.size[d] = d < range.dims ? 1 + (seed >> 33) % (d + 1 == range.dims ? room : room / 20 + 1) : 0;
+            range.size[d] = d < range.dims ? 1 + (size_t)(seed >> 33) % (d + 1 == range.dims ? room : room / 20 + 1) : 0;
             if (d < range.dims) room = room / range.size[d] + 1;
-            offset[d] = seed >> 50;
+            offset[d] = (size_t)(seed >> 50);
         }
         check_places(range, offset, queue, i & 1);
     }

@@ -275,7 +275,7 @@ static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **stat
     uint64_t seed = first_seed;
     size_t launches = 0;
     for (size_t i = 0; i < count; ++i) {
-        const size_t chosen = is_long ? i : random_bits(&seed) % all;
+        const size_t chosen = is_long ? i : (size_t)(random_bits(&seed) % all);
         launches += run_case(shapes[chosen % shape_count], sizes[chosen / shape_count]);
     }
     print_message("%zu launches\n", launches);

@@ -127,8 +127,10 @@ static int local_size(unsigned rounds)
 static int offset(unsigned rounds)
 {
     (void)rounds;
-    const size_t one = 1, far = ((size_t)1 << 32) + 5;
+    const cl_ulong wanted = ((cl_ulong)1 << 32) + 5;
+    const size_t one = 1, far = (size_t)wanted;
     cl_uint id = 0;
+    if (far != wanted) return NOT_TRIED; /* size_t has 32 bits */
     const cl_command_queue queue = new_queue(0);
     const cl_mem memory = new_buffer(sizeof id);
     const cl_kernel kernel = new_kernel("kernel void k(global uint *x) { *x = get_global_id(0) >> 32; }\n", "k");
