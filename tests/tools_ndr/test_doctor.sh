@@ -86,6 +86,18 @@ says out 'FAULT  the store of built programs, "/dev/null/x": a file is where'
 run 1 env TMPDIR=/dev/null/x "$ndr" doctor
 says out '(from TMPDIR)'
 
+# ---- no /sys, as in a bare chroot ----
+
+without_sys() { unshare -rm sh -c 'mount -t tmpfs none /sys && "$@"' sh "$@"; }
+if without_sys true 2>/dev/null; then
+    run 1 without_sys "$ndr" doctor
+    says out 'FAULT  /sys is not mounted: drivers look there for processors and GPUs'
+    says out 'fix: run `mount -t sysfs sysfs /sys`'
+    lacks out 'there is no GPU'
+else
+    leave_out '/sys: this user can mount nothing'
+fi
+
 # ---- the store ----
 
 for file in store/ndr-*; do echo damage >>"$file"; done

@@ -1,4 +1,4 @@
-/* doctor_nodes.c - the nodes of GPUs in /dev: who may open them. */
+/* doctor_nodes.c - the nodes of GPUs in /dev, and who may open them; /sys, where drivers look for devices. */
 #include "doctor.h"
 
 #include <glob.h>
@@ -87,8 +87,18 @@ static void report_no_node(report *r)
 
 /* ---- all nodes ---- */
 
+/* A bare chroot or container may lack it. PoCL 3.1 then says that it has not enough memory. */
+static bool has_sysfs(report *r)
+{
+    if (access("/sys/devices/system", F_OK) == 0) return true;
+    add_finding(r, FAULT, "node", "run `mount -t sysfs sysfs /sys`, or start the container with it",
+                "/sys is not mounted: drivers look there for processors and GPUs, and PoCL aborts without it");
+    return false;
+}
+
 void check_nodes(report *r)
 {
+    const bool can_look = has_sysfs(r);
     size_t found = 0;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i) {
         glob_t paths;
@@ -97,5 +107,5 @@ void check_nodes(report *r)
         for (size_t k = 0; k < paths.gl_pathc; ++k) check_node(r, paths.gl_pathv[k]);
         globfree(&paths);
     }
-    if (found == 0) report_no_node(r);
+    if (found == 0 && can_look) report_no_node(r);
 }

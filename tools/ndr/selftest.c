@@ -159,8 +159,9 @@ static void find_word(const report *r, const part *p, char word[40])
 
 static void report_fault(report *r, const part *p, const char *why)
 {
-    static const char again[] = "it passes when it runs again: run `ndr selftest` again, with a longer --timeout if the "
-                                "machine is busy; if it fails again, report this with the output of `ndr doctor --json`";
+    static const char again[] =
+        "it passes when it runs again: run `ndr selftest` again, with a longer --timeout if the "
+        "machine is busy; if it fails again, report this with the output of `ndr doctor --json`";
     char word[40], fix[300];
     if (p->run && passes(r, p, NULL)) {
         add_part(r, p->name, FAULTY, why, again);
