@@ -69,11 +69,15 @@ static size_t even_bin(const ndr_histogram_desc *d, double x)
     if (!is_float(d->dtype))
         return (size_t)((uint64_t)(x - d->lower) * (uint64_t)d->bins / (uint64_t)(d->upper - d->lower));
     size_t bin;
-    if (d->dtype == NDR_DTYPE_F32) {
-        const float scale = (float)d->bins / ((float)d->upper - (float)d->lower);
-        const float part = (float)x - (float)d->lower;
-        bin = (size_t)(part * scale);
-    } else bin = (size_t)((x - d->lower) * ((double)d->bins / (d->upper - d->lower)));
+    if (d->dtype == NDR_DTYPE_F32) { /* each step is rounded, on systems with wider registers, too */
+        const float width = (float)d->upper - (float)d->lower, part = (float)x - (float)d->lower;
+        const float scale = (float)d->bins / width, product = part * scale;
+        bin = (size_t)product;
+    } else {
+        const double width = d->upper - d->lower, part = x - d->lower;
+        const double scale = (double)d->bins / width, product = part * scale;
+        bin = (size_t)product;
+    }
     return bin < d->bins ? bin : d->bins - 1;
 }
 

@@ -21,13 +21,14 @@ static size_t workspace_for(const ndr_histogram_request *r, size_t tables)
 /* The three numbers of the bins: ndr_arg_of() of the types that bins.clh gives them. */
 static void print_bins(const ndr_histogram_request *r, ndr_arg numbers[3])
 {
-    const double scale = r->bin_count / (r->upper - r->lower);
     if (r->bins == NDR_BINS_OF_REALS && r->dtype == NDR_DTYPE_F32) {
-        const float lower = (float)r->lower, upper = (float)r->upper;
+        const float lower = (float)r->lower, upper = (float)r->upper, width = upper - lower; /* each step is rounded */
+        const float scale = (float)r->bin_count / width;
         numbers[0] = ndr_arg_of(lower);
         numbers[1] = ndr_arg_of(upper);
-        numbers[2] = ndr_arg_of((float)r->bin_count / (upper - lower));
+        numbers[2] = ndr_arg_of(scale);
     } else if (r->bins == NDR_BINS_OF_REALS) {
+        const double width = r->upper - r->lower, scale = r->bin_count / width;
         numbers[0] = ndr_arg_of(r->lower);
         numbers[1] = ndr_arg_of(r->upper);
         numbers[2] = ndr_arg_of(scale);
