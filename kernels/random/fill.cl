@@ -175,7 +175,8 @@ kernel void random_fill(global T *output, ulong offset, ulong count, ulong seed,
     const ulong begin = first - first % LANES + item * (BLOCKS * LANES), last = min(begin + BLOCKS * LANES, first + count);
     const draw_of d = { ndr_random_of(seed, stream), (WORD)n, (WORD)refused, (WORD)low };
 #if DRAW == PERMUTED
-    const ndr_permutation_ permutation = ndr_permutation_of_(d.random, n), *const p = &permutation;
+    ndr_permutation_ permutation, *const p = &permutation;
+    ndr_permutation_set_(p, d.random, n);
 #else
     const ndr_permutation_ *const p = 0;
 #endif
