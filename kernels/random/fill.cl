@@ -68,9 +68,9 @@ static inline void read_ulong(ndr_random r, ulong block, ulong *words)
 }
 
 #else
-/* Eight blocks, side by side in lanes of 64 bits: compilers would vectorise products of 32 bits with many conversions.
- * The upper half of a lane counts only where it is masked out. */
-static inline ulong16 read_eight(ndr_random r, ulong block)
+/* The 64-bit halves of eight blocks, which are side by side in lanes of 64 bits: products of 32 bits would be vectorised
+ * with many conversions. The upper half of a lane may hold anything. */
+static inline void read_eight(ndr_random r, ulong block, ulong *halves)
 {
     const ulong low = 0xFFFFFFFF;
     const ulong8 b = block + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7);
@@ -83,22 +83,26 @@ static inline ulong16 read_eight(ndr_random r, ulong block)
         z = first >> 32 ^ w ^ key1, w = first;
         key0 += 0x9E3779B9u, key1 += 0xBB67AE85u;
     }
-    const ulong8 l = (x & low) | y << 32, h = (z & low) | w << 32;
-    return (ulong16)(l.s0, h.s0, l.s1, h.s1, l.s2, h.s2, l.s3, h.s3, l.s4, h.s4, l.s5, h.s5, l.s6, h.s6, l.s7, h.s7);
+    ulong lower[8], upper[8]; /* arrays: the fault vector_part_uninitialised */
+    vstore8((x & low) | y << 32, 0, lower);
+    vstore8((z & low) | w << 32, 0, upper);
+#pragma unroll
+    for (uint j = 0; j < 8; ++j) halves[2 * j] = lower[j], halves[2 * j + 1] = upper[j];
 }
 
 static inline void read_uint(ndr_random r, ulong block, uint *words)
 {
     for (uint i = 0; i < RUN; i += 8) {
-        const ulong16 eight = read_eight(r, block + i);
-        vstore16(as_uint16(eight.lo), i / 4, words);
-        vstore16(as_uint16(eight.hi), i / 4 + 1, words);
+        ulong halves[16];
+        read_eight(r, block + i, halves);
+        vstore16(as_uint16(vload8(0, halves)), i / 4, words);
+        vstore16(as_uint16(vload8(1, halves)), i / 4 + 1, words);
     }
 }
 
 static inline void read_ulong(ndr_random r, ulong block, ulong *words)
 {
-    for (uint i = 0; i < RUN; i += 8) vstore16(read_eight(r, block + i), i / 8, words);
+    for (uint i = 0; i < RUN; i += 8) read_eight(r, block + i, words + 2 * i);
 }
 #endif
 #define READ JOIN(read_, WORD)
