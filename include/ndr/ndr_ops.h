@@ -59,22 +59,22 @@ NDR_SIZED ndr_status ndr_histogram_explain(ndr_context *context, const ndr_histo
 /** What the values of ndr_random() are. */
 typedef enum ndr_distribution {
     NDR_RANDOM_NONE = 0,       /**< Not set. */
-    NDR_RANDOM_UNIFORM = 1,    /**< Integers: all values of the type. F32: multiples of 2^-24 in [0, 1). F64: multiples of
-                                    2^-53 in [0, 1). */
+    NDR_RANDOM_UNIFORM = 1,    /**< Integers: all values of the type. F32: multiples of 2^-24 in [0, 1). F64: of
+                                    2^-53. */
     NDR_RANDOM_NORMAL = 2,     /**< F32 and F64, of mean 0 and standard deviation 1; at most 6.7 and 9.5 in size. */
-    NDR_RANDOM_BELOW = 3,      /**< Integers from `low` to `low` + `below` - 1, each with exactly the same probability. */
+    NDR_RANDOM_BELOW = 3,      /**< Integers from `low` to `low` + `below` - 1, all with the same probability. */
     NDR_RANDOM_PERMUTATION = 4 /**< Each of these integers once, in an order that looks random. */
 } ndr_distribution;
 
 /** Random numbers: values `first` to `first` + `count` - 1 of a stream.
  *
  * A value depends on the type, the distribution, `seed`, `stream` and its own index in the stream: two fills, of [0, k)
- * and of [k, n) by `first`, give the same elements as one fill of [0, n), on every device. The bits are the same on every
- * device that rounds correctly as OpenCL demands. Kernels get the same values from ndr/random.clh, one by one
+ * and of [k, n) by `first`, give the same elements as one fill of [0, n). The bits are the same on every device that
+ * rounds correctly as OpenCL demands. Kernels get the same values from ndr/random.clh, one by one
  * (docs/vocabulary/random.md). The generator is Philox 4x32-10: not for secrets.
  *
- * Values of different seeds or streams are independent. Values of one stream in two types or distributions are not: they
- * are made of the same bits. Use another stream for each purpose.
+ * Values of different seeds or streams are independent. Values of one stream in two types or distributions are not:
+ * they are made of the same bits. Use another stream for each purpose.
  *
  * A permutation is determined by `seed`, `stream` and its length `below`. It is computed element by element, by a
  * bijection (a Feistel network in 24 rounds), without a sort: of the `below`! orders only some occur. Those of up to 8

@@ -4,7 +4,7 @@
  *   output        | 2 3 | 4 5 6 7 | 8              `count` values, from value `first` on
  *
  * An item makes BLOCKS blocks, RUN at a time. Where items have vector registers these are many, and the compiler
- * vectorises the loops over the values of a run. Elsewhere an item makes one block, and neighbours store side by side. */
+ * vectorises the loops over the values of a run. Elsewhere an item makes one block; neighbours store side by side. */
 #include "join.clh"
 #include "ndr/nd_item.clh"
 #include "ndr/random.clh"
@@ -68,8 +68,8 @@ static inline void read_ulong(ndr_random r, ulong block, ulong *words)
 }
 
 #else
-/* The 64-bit halves of eight blocks, which are side by side in lanes of 64 bits: products of 32 bits would be vectorised
- * with many conversions. The upper half of a lane may hold anything. */
+/* The 64-bit halves of eight blocks, which are side by side in lanes of 64 bits: products of 32 bits would be
+ * vectorised with many conversions. The upper half of a lane may hold anything. */
 static inline void read_eight(ndr_random r, ulong block, ulong *halves)
 {
     const ulong low = 0xFFFFFFFF;
@@ -176,7 +176,8 @@ kernel void random_fill(global T *output, ulong offset, ulong count, ulong seed,
                         ulong refused, ulong low, NDR_ND_RANGE(1))
 {
     const ulong item = ndr_global_id(NDR_ND_ITEM(1), 0);
-    const ulong begin = first - first % LANES + item * (BLOCKS * LANES), last = min(begin + BLOCKS * LANES, first + count);
+    const ulong begin = first - first % LANES + item * (BLOCKS * LANES);
+    const ulong last = min(begin + BLOCKS * LANES, first + count);
     const draw_of d = { ndr_random_of(seed, stream), (WORD)n, (WORD)refused, (WORD)low };
 #if DRAW == PERMUTED
     ndr_permutation_ permutation, *const p = &permutation;

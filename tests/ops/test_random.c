@@ -81,7 +81,9 @@ static void check(const ndr_random_desc *desc)
 /* ---- against the reference ---- */
 
 /* 0, 1, around a block, a run and a chunk of the implementations, and primes. */
-static const size_t counts[] = { 0, 1, 2, 3, 4, 5, 7, 127, 128, 129, 255, 256, 257, 1009, 4095, 4096, 4097, 8191, 8193 };
+static const size_t counts[] = {
+    0, 1, 2, 3, 4, 5, 7, 127, 128, 129, 255, 256, 257, 1009, 4095, 4096, 4097, 8191, 8193
+};
 static const size_t quick_counts[] = { 0, 1, 3, 5, 257 };
 
 /* First values that begin a block, and that do not; more than 32 bits; the last of a stream. */
@@ -145,10 +147,8 @@ static void test_random__integers_below_a_limit_replace_refused_words(void **sta
         { NDR_DTYPE_I64, UINT64_MAX, INT64_MIN },
     };
     for (size_t k = 0; k < COUNT_OF(cases); ++k)
-        check_counts((ndr_random_desc){ .dtype = cases[k].dtype,
-                                        .distribution = NDR_RANDOM_BELOW,
-                                        .below = cases[k].below,
-                                        .low = cases[k].low });
+        check_counts((ndr_random_desc){
+            .dtype = cases[k].dtype, .distribution = NDR_RANDOM_BELOW, .below = cases[k].below, .low = cases[k].low });
 }
 
 /* ---- permutations ---- */
@@ -157,7 +157,9 @@ static const size_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 1023, 1
 
 static void check_permutation(ndr_dtype dtype, size_t n, int64_t low)
 {
-    const ndr_random_desc desc = { .dtype = dtype, .distribution = NDR_RANDOM_PERMUTATION, .low = low, .seed = n, .count = n };
+    const ndr_random_desc desc = {
+        .dtype = dtype, .distribution = NDR_RANDOM_PERMUTATION, .low = low, .seed = n, .count = n
+    };
     unsigned char *seen = calloc(n + 1, 1);
     void *got = fill(desc);
     for (size_t i = 0; i < n; ++i) {
@@ -240,8 +242,8 @@ static void test_random__normal_values_have_the_moments_of_a_normal_distribution
 {
     (void)state;
     const size_t n = quick() ? 1000 : 1 << 20;
-    float *x = fill((ndr_random_desc){
-        .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .seed = 2026, .count = n });
+    float *x =
+        fill((ndr_random_desc){ .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .seed = 2026, .count = n });
     double sums[5] = { 0 }, lag = 0;
     for (size_t i = 0; i < n; ++i) {
         double power = 1;
@@ -261,15 +263,15 @@ static void test_random__uniform_values_fill_their_range_evenly(void **state)
     enum { BINS = 64 };
     const size_t n = quick() ? 6400 : 1 << 20;
     size_t counts_of[BINS] = { 0 };
-    float *x = fill((ndr_random_desc){
-        .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .seed = 2026, .count = n });
+    float *x =
+        fill((ndr_random_desc){ .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .seed = 2026, .count = n });
     for (size_t i = 0; i < n; ++i) {
         assert_true(x[i] >= 0 && x[i] < 1);
         ++counts_of[(size_t)(x[i] * BINS)];
     }
     double chi_squared = 0;
     for (size_t k = 0; k < BINS; ++k)
-        chi_squared += ((double)counts_of[k] - (double)n / BINS) * ((double)counts_of[k] - (double)n / BINS) / ((double)n / BINS);
+        chi_squared += pow((double)counts_of[k] - (double)n / BINS, 2) / ((double)n / BINS);
     assert_true(fabs(chi_squared - (BINS - 1)) <= 5 * sqrt(2.0 * BINS));
     free(x);
 }
@@ -281,7 +283,9 @@ static void test_random__gives_an_event_also_without_elements(void **state)
     (void)state;
     ndr_buffer *out = buffer_of(400, NULL);
     ndr_event *events[2];
-    ndr_random_desc desc = { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .count = 100, .output = { out, 0 } };
+    ndr_random_desc desc = {
+        .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .count = 100, .output = { out, 0 }
+    };
     assert_ok(ndr_random(queue, &desc, &events[0]));
     desc.count = 0;
     desc.output.buffer = NULL;
@@ -301,7 +305,8 @@ static void test_random__explains_its_choice(void **state)
     char text[256];
     const ndr_random_desc desc = { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .count = 1000 };
     assert_ok(ndr_random_explain(context, &desc, sizeof text, text, NULL));
-    assert_non_null(strstr(text, takes_vectors() && device.type == NDR_DEVICE_TYPE_CPU ? "chunks; not items" : "items"));
+    assert_non_null(
+        strstr(text, takes_vectors() && device.type == NDR_DEVICE_TYPE_CPU ? "chunks; not items" : "items"));
 }
 
 /* ---- refusals ---- */
@@ -313,8 +318,9 @@ static int32_t filled[6];
 static const refusal_suite refusals = {
     .call = "ndr_random",
     .run = run,
-    .descs = (const ndr_random_desc[]){ {
-        .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_UNIFORM, .count = 5, .output.offset = 1 } },
+    .descs =
+        (const ndr_random_desc[]){
+            { .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_UNIFORM, .count = 5, .output.offset = 1 } },
     .desc_bytes = sizeof(ndr_random_desc),
     .desc_count = 1,
     .dtype = offsetof(ndr_random_desc, dtype),
@@ -338,12 +344,16 @@ static void test_random__refuses_values_that_do_not_fit(void **state)
         const char *parts[2];
     } cases[] = {
         { { .dtype = NDR_DTYPE_F32, .count = 5 }, { "distribution is 0", "use NDR_RANDOM_UNIFORM" } },
-        { { .dtype = NDR_DTYPE_F32, .distribution = 5, .count = 5 }, { "distribution is 5", "NDR_RANDOM_PERMUTATION" } },
-        { { .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_NORMAL, .count = 5 }, { "dtype is i32", "use f32 or f64" } },
+        { { .dtype = NDR_DTYPE_F32, .distribution = 5, .count = 5 },
+          { "distribution is 5", "NDR_RANDOM_PERMUTATION" } },
+        { { .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_NORMAL, .count = 5 },
+          { "dtype is i32", "use f32 or f64" } },
         { { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_BELOW, .below = 5, .count = 5 },
           { "dtype is f32", "use i32, u32, i64 or u64" } },
-        { { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_PERMUTATION, .count = 5 }, { "dtype is f32", "use i32" } },
-        { { .dtype = NDR_DTYPE_U32, .distribution = NDR_RANDOM_BELOW, .count = 5 }, { "below is 0", "number of values" } },
+        { { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_PERMUTATION, .count = 5 },
+          { "dtype is f32", "use i32" } },
+        { { .dtype = NDR_DTYPE_U32, .distribution = NDR_RANDOM_BELOW, .count = 5 },
+          { "below is 0", "number of values" } },
         { { .dtype = NDR_DTYPE_U32, .distribution = NDR_RANDOM_UNIFORM, .below = 5, .count = 5 },
           { "below is 5 and low is 0", "distribution to NDR_RANDOM_BELOW" } },
         { { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .low = -1, .count = 5 },
@@ -354,7 +364,11 @@ static void test_random__refuses_values_that_do_not_fit(void **state)
           { "low is 2147483648", "not a value of i32" } },
         { { .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_BELOW, .below = (UINT64_C(1) << 31) + 1, .count = 5 },
           { "2147483649 values from 0 on", "largest value of i32, 2147483647" } },
-        { { .dtype = NDR_DTYPE_U32, .distribution = NDR_RANDOM_BELOW, .below = UINT64_C(1) << 32, .low = 1, .count = 5 },
+        { { .dtype = NDR_DTYPE_U32,
+            .distribution = NDR_RANDOM_BELOW,
+            .below = UINT64_C(1) << 32,
+            .low = 1,
+            .count = 5 },
           { "4294967296 values from 1 on", "largest value of u32" } },
         { { .dtype = NDR_DTYPE_U64, .distribution = NDR_RANDOM_BELOW, .below = UINT64_MAX, .low = 2, .count = 5 },
           { "values from 2 on", "largest value of u64" } },
@@ -383,18 +397,20 @@ static void test_random__refuses_values_that_do_not_fit(void **state)
 
 static bool is_chosen(const ndr_op_variant *variant)
 {
-    const ndr_random_request request = { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .output = { .cols = 9 } };
+    const ndr_random_request request = { .dtype = NDR_DTYPE_F32,
+                                         .distribution = NDR_RANDOM_UNIFORM,
+                                         .output = { .cols = 9 } };
     return ndr_op_select(&ndr_random_operation, &context->caps, 0, NULL, &request) == variant;
 }
 
 /* The tests that each row runs. */
-#define RESULTS \
-    cmocka_unit_test(test_random__uniform_integers_have_the_words_of_the_stream), \
-    cmocka_unit_test(test_random__uniform_floats_have_the_bits_of_the_reference), \
-    cmocka_unit_test(test_random__normal_values_are_within_a_few_ulp), \
-    cmocka_unit_test(test_random__integers_below_a_limit_replace_refused_words), \
-    cmocka_unit_test(test_random__permutations_have_each_element_once), \
-    cmocka_unit_test(test_random__two_fills_give_the_elements_of_one)
+#define RESULTS                                                                       \
+    cmocka_unit_test(test_random__uniform_integers_have_the_words_of_the_stream),     \
+        cmocka_unit_test(test_random__uniform_floats_have_the_bits_of_the_reference), \
+        cmocka_unit_test(test_random__normal_values_are_within_a_few_ulp),            \
+        cmocka_unit_test(test_random__integers_below_a_limit_replace_refused_words),  \
+        cmocka_unit_test(test_random__permutations_have_each_element_once),           \
+        cmocka_unit_test(test_random__two_fills_give_the_elements_of_one)
 
 int main(void)
 {
@@ -418,5 +434,5 @@ int main(void)
     };
     const struct CMUnitTest results[] = { RESULTS };
     return run_variants(&ndr_random_operation,
-                    &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+                        &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
 }

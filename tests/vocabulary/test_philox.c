@@ -1,4 +1,4 @@
-/* test_philox.c - ndr/random.clh: the generator's published answers, and each function against a reference on the host. */
+/* test_philox.c - ndr/random.clh: the generator's published answers, and each function against a reference. */
 #include "support.h"
 
 #include <math.h>
@@ -23,7 +23,8 @@ static const char kernels[] =
     "        out[i] = VALUE_##name; \\\n"
     "    }\n"
     "#define VECTORS(T, lanes, name) \\\n"
-    "    kernel void all_##T##lanes##name(global T *out, ulong seed, ulong stream, ulong first, ulong n, NDR_RANGE(1)) \\\n"
+    "    kernel void all_##T##lanes##name(global T *out, ulong seed, ulong stream, ulong first, ulong n, \\\n"
+    "                                     NDR_RANGE(1)) \\\n"
     "    { \\\n"
     "        const size_t i = ndr_global_id(NDR_ITEM(1), 0); \\\n"
     "        (void)n; \\\n"
@@ -122,7 +123,7 @@ static void draw(const char *name, size_t lanes, uint64_t seed, uint64_t stream,
     ndr_buffer_destroy(to);
 }
 
-/* Seeds, streams and first values whose halves differ; first values of whole blocks, so that vectors can begin there. */
+/* Seeds, streams and first values whose halves differ. The first values begin a block, so that vectors can, too. */
 static const uint64_t places[][3] = {
     { 0, 0, 0 },
     { 1, 0, 4096 },
@@ -165,8 +166,18 @@ static void test_philox__streams_give_doubles_from_0_to_1(void **state)
 
 /* ---- integers below n ---- */
 
-static const uint64_t limits[] = { 1, 2, 3, 6, 1000, UINT64_C(1) << 31, (UINT64_C(1) << 31) + 1, UINT64_C(3) << 30,
-                                   UINT32_MAX, UINT64_C(1) << 32, (UINT64_C(1) << 63) + 1, UINT64_C(3) << 62,
+static const uint64_t limits[] = { 1,
+                                   2,
+                                   3,
+                                   6,
+                                   1000,
+                                   UINT64_C(1) << 31,
+                                   (UINT64_C(1) << 31) + 1,
+                                   UINT64_C(3) << 30,
+                                   UINT32_MAX,
+                                   UINT64_C(1) << 32,
+                                   (UINT64_C(1) << 63) + 1,
+                                   UINT64_C(3) << 62,
                                    UINT64_MAX };
 
 static void test_philox__values_below_n_replace_refused_words(void **state)
@@ -174,8 +185,7 @@ static void test_philox__values_below_n_replace_refused_words(void **state)
     (void)state;
     for (size_t l = 0; l < COUNT_OF(limits); ++l) {
         const uint64_t n = limits[l];
-        if (n <= UINT32_MAX)
-            CHECK_VALUES("uint_below", 1, uint32_t, n, philox_u32_below(p[0], p[1], i, (uint32_t)n))
+        if (n <= UINT32_MAX) CHECK_VALUES("uint_below", 1, uint32_t, n, philox_u32_below(p[0], p[1], i, (uint32_t)n))
         CHECK_VALUES("ulong_below", 1, uint64_t, n, philox_u64_below(p[0], p[1], i, n))
     }
     CHECK_VALUES("uint_below", 1, uint32_t, 0, 0)
@@ -193,20 +203,20 @@ static uint64_t first_word(unsigned width, uint64_t v, uint64_t n)
 }
 
 /* Exactly floor(2^width / n) words become value v: of those that scale to v, the others are refused. */
-#define CHECK_WORDS(T, name, width, n, v)                                                                     \
-    {                                                                                                         \
-        const T first = (T)first_word(width, v, n), per_value = (T)(((T)0 - (n)) / (n) + 1);                  \
-        T x[300], got[600], accepted = 0;                                                                     \
-        const size_t count = (size_t)per_value + 4;                                                           \
-        assert_true(count <= COUNT_OF(x));                                                                    \
-        for (size_t j = 0; j < count; ++j) x[j] = (T)(first - 2 + j);                                         \
-        ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL);                         \
-        assert_ok(ndr_launch(queue, kernel_of(kernels, name), ndr_range_1d(count), from, to, (T)(n)));        \
-        read_buffer(to, got, sizeof got);                                                                     \
-        for (size_t j = 0; j < count; ++j) accepted += (T)(got[2 * j] == 0 && got[2 * j + 1] == (v));         \
-        assert_true(accepted == per_value);                                                                   \
-        ndr_buffer_destroy(from);                                                                             \
-        ndr_buffer_destroy(to);                                                                               \
+#define CHECK_WORDS(T, name, width, n, v)                                                              \
+    {                                                                                                  \
+        const T first = (T)first_word(width, v, n), per_value = (T)(((T)0 - (n)) / (n) + 1);           \
+        T x[300], got[600], accepted = 0;                                                              \
+        const size_t count = (size_t)per_value + 4;                                                    \
+        assert_true(count <= COUNT_OF(x));                                                             \
+        for (size_t j = 0; j < count; ++j) x[j] = (T)(first - 2 + j);                                  \
+        ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL);                  \
+        assert_ok(ndr_launch(queue, kernel_of(kernels, name), ndr_range_1d(count), from, to, (T)(n))); \
+        read_buffer(to, got, sizeof got);                                                              \
+        for (size_t j = 0; j < count; ++j) accepted += (T)(got[2 * j] == 0 && got[2 * j + 1] == (v));  \
+        assert_true(accepted == per_value);                                                            \
+        ndr_buffer_destroy(from);                                                                      \
+        ndr_buffer_destroy(to);                                                                        \
     }
 
 static void test_philox__accepts_as_many_words_for_each_value_below_n(void **state)
@@ -274,9 +284,30 @@ static size_t make_words(unsigned bits, uint64_t *words)
 {
     const uint64_t top = bits == 64 ? UINT64_MAX : UINT32_MAX, half = top / 2 + 1;
     const uint64_t root = bits == 64 ? UINT64_C(0xB504F333F9DE6484) : UINT32_C(0xB504F333);
-    const uint64_t special[SPECIAL] = { 0, 1, 2, 3, half / 4, half / 4 + 2, half / 2 - 1, half / 2, half / 2 + 2, half - 1,
-                                        half, half + 2, half / 2 * 3, half / 2 * 3 - 1, half / 4 * 7, root - 2, root - 1,
-                                        root, root + 1, root + 2, root / 2, root / 2 + 1, top - 2, top };
+    const uint64_t special[SPECIAL] = { 0,
+                                        1,
+                                        2,
+                                        3,
+                                        half / 4,
+                                        half / 4 + 2,
+                                        half / 2 - 1,
+                                        half / 2,
+                                        half / 2 + 2,
+                                        half - 1,
+                                        half,
+                                        half + 2,
+                                        half / 2 * 3,
+                                        half / 2 * 3 - 1,
+                                        half / 4 * 7,
+                                        root - 2,
+                                        root - 1,
+                                        root,
+                                        root + 1,
+                                        root + 2,
+                                        root / 2,
+                                        root / 2 + 1,
+                                        top - 2,
+                                        top };
     const size_t random = quick() ? 256 : RANDOM;
     uint64_t seed = 5, at = 0;
     for (size_t i = 0; i < SPECIAL; ++i)

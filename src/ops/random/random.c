@@ -66,9 +66,14 @@ static ndr_status launch(ndr_op_job *job)
                          r->stream, r->first, r->below, count_refused(r), (uint64_t)r->low);
 }
 
-#define FILL(row, blocks, ...)                                                                             \
-    static const ndr_op_variant row = { .name = #row, .file = "random/fill.cl", .kernel = "random_fill",   \
-                                        .form = (blocks), .plan = plan, .launch = launch, __VA_ARGS__ }
+#define FILL(row, blocks, ...)                                    \
+    static const ndr_op_variant row = { .name = #row,             \
+                                        .file = "random/fill.cl", \
+                                        .kernel = "random_fill",  \
+                                        .form = (blocks),         \
+                                        .plan = plan,             \
+                                        .launch = launch,         \
+                                        __VA_ARGS__ }
 FILL(chunks, CHUNK, .unsuited = ndr_op_lacks_vectors);
 FILL(items, ONE_BLOCK, .unsuited = NULL);
 
