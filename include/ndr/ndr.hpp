@@ -1436,6 +1436,11 @@ template <class Self> class commands
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_histogram(q, &desc, e); });
     }
 
+    result<void> random(const ndr_random_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_random(q, &desc, e); });
+    }
+
   private:
     const Self &self() const noexcept { return static_cast<const Self &>(*this); }
 

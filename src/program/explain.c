@@ -75,9 +75,9 @@ bool ndr_explain_has(const char *chars, const char *end, const char *name)
 
 #define COMBINE \
     "a reducer takes values only by NDR_COMBINE: write NDR_COMBINE(sum, x) in place of sum += x, for every operator"
-#define NO_RAND                                                                                                       \
-    "OpenCL C has no rand(): compute random numbers from the item's id and a seed that the host passes, for example " \
-    "by a hash of both"
+#define NO_RAND                                                                                                   \
+    "OpenCL C has no rand(): #include \"ndr/random.clh\", and call ndr_random_uint(ndr_random_of(seed, id), i) " \
+    "with the item's id and a seed that the host passes"
 
 /* The cause of an error with these identifiers. */
 static const struct {

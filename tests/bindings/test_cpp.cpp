@@ -526,6 +526,15 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     halves.output.buffer = counts.get();
     need(s.queue.histogram(halves));
     assert_int_equal(need(s.queue.read(counts))[0], 2);
+    ndr_random_desc sixes{};
+    sixes.dtype = NDR_DTYPE_U32;
+    sixes.distribution = NDR_RANDOM_BELOW;
+    sixes.below = 1;
+    sixes.low = 6;
+    sixes.count = counts.size();
+    sixes.output.buffer = counts.get();
+    need(s.queue.random(sixes));
+    assert_int_equal(need(s.queue.read(counts))[1], 6);
     ndr_tune_desc wrong{};
     refused(NDR_BAD_ARGUMENT, "dtype", ndr::tune(s.context, wrong));
 }

@@ -21,6 +21,7 @@
 #include "device/shared.h"
 #include "ndr/ndr_ops.h"
 #include "ops/histogram/histogram.h"
+#include "ops/random/random.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
@@ -822,6 +823,31 @@ static ndr_status expect_counts(void)
     return NDR_OK;
 }
 
+static ndr_status draw_dice(void)
+{
+    return ndr_random(w.line,
+                      &(ndr_random_desc){ .dtype = NDR_DTYPE_I32,
+                                          .distribution = NDR_RANDOM_BELOW,
+                                          .below = 1,
+                                          .low = 6,
+                                          .count = 4,
+                                          .output = { w.x, 0 } },
+                      &w.event);
+}
+
+static ndr_status expect_dice(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < 4 ? 6 : 3);
+    return NDR_OK;
+}
+
+static ndr_status explain_dice(void)
+{
+    char text[4000];
+    const ndr_random_desc desc = { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_UNIFORM, .count = 4 };
+    return ndr_random_explain(here(), &desc, sizeof text, text, NULL);
+}
+
 static ndr_status explain_counts(void)
 {
     char text[4000];
@@ -951,7 +977,10 @@ static const scene multiplying = { "multiplying", { create_queue, create_x, mult
 static const scene counting = { "counting",
                                 { create_queue, create_x, write_x, count_threes, wait, read_x, expect_counts } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts } };
+static const scene drawing = { "drawing",
+                               { create_queue, create_x, write_x, draw_dice, wait, read_x, expect_dice } };
+
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_dice } };
 
 /* ---- one run ---- */
 
@@ -1276,6 +1305,7 @@ static void test_failures__of_operations(void **state)
     force(&ndr_reduce_operation, NULL);
     try_variants(&ndr_matmul_operation, &multiplying);
     try_variants(&ndr_histogram_operation, &counting);
+    try_variants(&ndr_random_operation, &drawing);
     try_scene(&tuning);
 }
 

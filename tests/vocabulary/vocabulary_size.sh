@@ -2,7 +2,7 @@
 # vocabulary_size.sh CLANG KERNELS - the vocabulary stays cheap to parse.
 #
 # A kernel with ndr/group.clh and one reduction is at most 100 KB after preprocessing, and all of ndr/ndr.clh at most
-# 480: a compiler's time grows with the size. No macro of kernels/ndr that defines functions has more than ten lines:
+# 500: a compiler's time grows with the size. No macro of kernels/ndr that defines functions has more than ten lines:
 # bodies belong in kernels/ndr/detail.
 set -euo pipefail
 clang=$1 kernels=$2 failed=0
@@ -26,7 +26,7 @@ defining_macros() {
 }
 
 check_size group.clh 100000
-check_size ndr.clh 480000
+check_size ndr.clh 500000
 defining_macros "$kernels"/ndr/*.clh "$kernels"/ndr/detail/*.inc >macros.txt
 [ -s macros.txt ] || { echo "FAILED: found no macro that defines functions"; failed=1; }
 while read -r lines name; do

@@ -2,6 +2,7 @@
  *
  * Compiled only. Each line is one that a user might write, and none may draw a warning. */
 #include <ndr/ndr_image.h>
+#include <ndr/ndr_ops.h>
 #include <ndr/ndr_shared.h>
 
 struct pair {
@@ -97,7 +98,8 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     ndr_status (*const reduce)(ndr_queue *, const ndr_reduce_desc *, ndr_event **) = ndr_reduce;
     ndr_reduce_desc sum;
     ndr_matmul_desc product;
-    rect.element_bytes = product.count = sum.count = 0;
+    ndr_random_desc random;
+    rect.element_bytes = product.count = sum.count = random.count = 0;
     if (create(NULL, NULL, &queue) != NDR_OK || mark(queue, &a) != NDR_OK) return reduce(queue, NULL, NULL);
     BOTH(ndr_queue_mark, NULL);
     BOTH(ndr_queue_barrier, &a);
@@ -114,6 +116,7 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     BOTH(ndr_prepared_run, prepared, NULL);
     BOTH(ndr_reduce, &sum, NULL);
     BOTH(ndr_matmul, &product, NULL);
+    BOTH(ndr_random, &random, NULL);
     BOTH(ndr_image_write, image, NULL, host, NULL);
     BOTH(ndr_image_read, image, NULL, host, NULL);
     BOTH(ndr_image_fill, image, NULL, host, NULL);

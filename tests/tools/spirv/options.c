@@ -4,6 +4,7 @@
  * also with every word of NDR_DISABLE, and with OpenCL C 1.2 and 3.0. The options come from the rows of the
  * operations. A line may appear twice. */
 #include "ops/matmul/matmul.h"
+#include "ops/random/random.h"
 #include "ops/reduce/reduce.h"
 
 #include <stdio.h>
@@ -112,6 +113,20 @@ static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
     }
 }
 
+static void print_fills(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_U32; dtype <= NDR_DTYPE_F64; ++dtype)
+        for (int d = NDR_RANDOM_UNIFORM; d <= NDR_RANDOM_PERMUTATION; ++d) {
+            if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused, as the next are */
+            if (dtype < NDR_DTYPE_F32 ? d == NDR_RANDOM_NORMAL : d >= NDR_RANDOM_BELOW) continue;
+            print_variants(caps, &ndr_random_operation,
+                           &(ndr_random_request){ .dtype = dtype,
+                                                  .distribution = (ndr_distribution)d,
+                                                  .below = 1000,
+                                                  .output = { .cols = 1000 } });
+        }
+}
+
 static void print_device(ndr_device_info info, unsigned c_version, unsigned disabled)
 {
     info.has_f64 = !(disabled & NDR_DISABLE_FP64);
@@ -119,6 +134,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
+    print_fills(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));

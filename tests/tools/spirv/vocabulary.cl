@@ -317,3 +317,23 @@ VALUE(add_for_all, int, ndr_atomic_fetch_add(tile, x, NDR_ACQ_REL, NDR_SCOPE_SYS
 #define REDUCED_DIMS(T) REDUCED(T, 1) REDUCED(T, 2) REDUCED(T, 3)
 TYPES(REDUCED_DIMS)
 INTEGERS(REDUCED_BITS)
+
+/* ---- random.clh ---- */
+
+#define RANDOM ndr_random_of(n, n)
+VALUE(philox, uint, ndr_philox((uint4)(x), (uint2)(y)).x)
+VALUE(random_uint, uint, ndr_random_uint(RANDOM, n))
+VALUE(random_ulong, ulong, ndr_random_ulong(RANDOM, n))
+VALUE(random_uint_below, uint, ndr_random_uint_below(RANDOM, n, x))
+VALUE(random_ulong_below, ulong, ndr_random_ulong_below(RANDOM, n, x))
+VALUE(random_float, float, ndr_random_float(RANDOM, n))
+VALUE(random_float_normal, float, ndr_random_float_normal(RANDOM, n))
+VALUE(random_uint4, uint, ndr_random_uint4(RANDOM, n).x)
+VALUE(random_ulong2, ulong, ndr_random_ulong2(RANDOM, n).x)
+VALUE(random_float4, float, ndr_random_float4(RANDOM, n).x)
+VALUE(random_float4_normal, float, ndr_random_float4_normal(RANDOM, n).x)
+VALUE(random_permuted, ulong, ndr_random_permuted(RANDOM, n, x))
+DOUBLE(VALUE(random_double, double, ndr_random_double(RANDOM, n)))
+DOUBLE(VALUE(random_double_normal, double, ndr_random_double_normal(RANDOM, n)))
+DOUBLE(VALUE(random_double2, double, ndr_random_double2(RANDOM, n).x))
+DOUBLE(VALUE(random_double2_normal, double, ndr_random_double2_normal(RANDOM, n).x))

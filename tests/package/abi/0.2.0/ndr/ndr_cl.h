@@ -65,10 +65,10 @@ NDR_MUST_CHECK ndr_status ndr_sampler_from_cl(ndr_context *context, cl_sampler c
  *
  * An argument whose parameter is not known goes to the driver as it is given: an int as 4 bytes, a double as 8. If the
  * driver refuses it, the launch returns NDR_BAD_KERNEL_ARGUMENT. Drivers compare at most the size, some only that of
- * pointers. So a driver may accept a double for a float parameter, and may crash on 8 bytes of a number for a pointer.
- * libndr recognises NDR_RANGE and NDR_ND_RANGE by their types, so a kernel that has one needs -cl-kernel-arg-info. Some
- * drivers (Intel's) describe no kernel of a binary, whatever its options: then libndr compares the binary with the
- * programs that it has built in this context, and knows only the kernels of those. */
+ * pointers. So a driver may accept a double for a float parameter, and may crash on a number for a pointer that has as
+ * many bytes: 8, on systems of 32 bits 4. libndr recognises NDR_RANGE and NDR_ND_RANGE by their types, so a kernel that
+ * has one needs -cl-kernel-arg-info. Some drivers (Intel's) describe no kernel of a binary, whatever its options: then
+ * libndr compares the binary with the programs that it has built in this context, and knows only the kernels of those. */
 NDR_MUST_CHECK ndr_status ndr_kernel_from_cl(ndr_context *context, cl_kernel cl, ndr_kernel **kernel);
 
 #ifdef __cplusplus

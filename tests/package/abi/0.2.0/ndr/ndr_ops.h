@@ -54,12 +54,61 @@ NDR_SIZED ndr_status ndr_histogram(ndr_queue *queue, const ndr_histogram_desc *d
 NDR_SIZED ndr_status ndr_histogram_explain(ndr_context *context, const ndr_histogram_desc *desc, size_t capacity,
                                            char *text, size_t *length);
 
+/* ---- random numbers ------------------------------------------------------------------------------ */
+
+/** What the values of ndr_random() are. */
+typedef enum ndr_distribution {
+    NDR_RANDOM_NONE = 0,       /**< Not set. */
+    NDR_RANDOM_UNIFORM = 1,    /**< Integers: all values of the type. F32: multiples of 2^-24 in [0, 1). F64: of
+                                    2^-53. */
+    NDR_RANDOM_NORMAL = 2,     /**< F32 and F64, of mean 0 and standard deviation 1; at most 6.7 and 9.5 in size. */
+    NDR_RANDOM_BELOW = 3,      /**< Integers from `low` to `low` + `below` - 1, all with the same probability. */
+    NDR_RANDOM_PERMUTATION = 4 /**< Each of these integers once, in an order that looks random. */
+} ndr_distribution;
+
+/** Random numbers: values `first` to `first` + `count` - 1 of a stream.
+ *
+ * A value depends on the type, the distribution, `seed`, `stream` and its own index in the stream: two fills, of [0, k)
+ * and of [k, n) by `first`, give the same elements as one fill of [0, n). The bits are the same on every device that
+ * rounds correctly as OpenCL demands. Kernels get the same values from ndr/random.clh, one by one
+ * (docs/vocabulary/random.md). The generator is Philox 4x32-10: not for secrets.
+ *
+ * Values of different seeds or streams are independent. Values of one stream in two types or distributions are not:
+ * they are made of the same bits. Use another stream for each purpose.
+ *
+ * A permutation is determined by `seed`, `stream` and its length `below`. It is computed element by element, by a
+ * bijection (a Feistel network in 24 rounds), without a sort: of the `below`! orders only some occur. Those of up to 8
+ * elements occur with about the same probability, within 10 %. */
+typedef struct ndr_random_desc {
+    ndr_dtype dtype;               /**< I32, U32, I64, U64, F32 or F64. */
+    ndr_distribution distribution; /**< What the values are. */
+    uint64_t below;                /**< Of BELOW and PERMUTATION: the number of values. 0: of a permutation, `count`. */
+    int64_t low;                   /**< Of BELOW and PERMUTATION: the smallest value. */
+    uint64_t seed;                 /**< Any number. */
+    uint64_t stream;               /**< One of 2^64 streams of the seed. */
+    uint64_t first;                /**< The index of output[0] in the stream; `first` + `count` is at most 2^48. */
+    size_t count;                  /**< Elements of output; may be 0, and then output.buffer may be NULL. */
+    ndr_span output;               /**< Is overwritten. */
+    NDR_MAY_GROW
+} ndr_random_desc;
+
+/** Enqueue a fill with random numbers. */
+NDR_SIZED ndr_status ndr_random(ndr_queue *queue, const ndr_random_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_random() would run, as ndr_reduce_explain(): the buffer may be NULL. */
+NDR_SIZED ndr_status ndr_random_explain(ndr_context *context, const ndr_random_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
 NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
                                               ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_histogram_explain_sized(ndr_context *context, const ndr_histogram_desc *desc,
                                                       size_t desc_bytes, size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_random_sized(ndr_queue *queue, const ndr_random_desc *desc, size_t desc_bytes,
+                                           ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_random_explain_sized(ndr_context *context, const ndr_random_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
 
@@ -74,6 +123,17 @@ static inline ndr_status ndr_histogram_explain(ndr_context *context_, const ndr_
     return ndr_histogram_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_random(ndr_queue *queue_, const ndr_random_desc *desc_, ndr_event **event_)
+{
+    return ndr_random_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_random_explain(ndr_context *context_, const ndr_random_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_random_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 #endif
 
 #ifdef __cplusplus
@@ -83,6 +143,7 @@ static inline ndr_status ndr_histogram_explain(ndr_context *context_, const ndr_
 /* The commands, which take a queue or ndr_after(). */
 #ifndef NDR_BUILDING
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif
