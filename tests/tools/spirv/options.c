@@ -5,6 +5,8 @@
  * operations. A line may appear twice. */
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
+#include "ops/select/select.h"
 
 #include <stdio.h>
 
@@ -69,6 +71,25 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
+/* Each type with a sum and with an operator of its kind, in all directions and segments. */
+static void print_scans(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
+        for (unsigned form = 0; form < 24; ++form) {
+            if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
+            const ndr_scan_request scan = { .dtype = dtype,
+                                            .op = form < 12                ? NDR_OP_SUM
+                                                  : dtype >= NDR_DTYPE_F32 ? NDR_OP_MIN
+                                                                           : NDR_OP_BIT_AND,
+                                            .is_exclusive = form % 2,
+                                            .is_backward = form / 2 % 2,
+                                            .segments = (ndr_scan_segments)(form / 4 % 3),
+                                            .length = 10,
+                                            .input = { .cols = 1000000, .element_bytes = ndr_dtype_size(dtype) } };
+            print_variants(caps, &ndr_scan_operation, &scan);
+        }
+}
+
 /* Sizes with and without whole vectors, for the largest tiles. */
 static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
@@ -119,6 +140,9 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
+    print_scans(&caps);
+    for (size_t bytes = 1; bytes <= 8; bytes *= 2)
+        print_variants(&caps, &ndr_select_operation, &(ndr_select_request){ .count = 1000000, .element_bytes = bytes });
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
