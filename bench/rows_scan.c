@@ -95,11 +95,11 @@ const work scan_work = { scan_own, begin, end, refill, reset, hand_over, check }
 /* ---- rows ---- */
 
 /* Each element is read and written once; the second pass reads it again. */
-#define SCAN_OF(name_, dtype_, count_)                                                                            \
-    {                                                                                                             \
-        .name = name_, .work = &scan_work, .shape = &(const scan_shape){ dtype_, count_ }, .unit = &gigabytes,    \
-        .amount = 8.0 * (count_), .rivals = { { "OpenMP loops", { RATE_AT_LEAST, 1, 1 } } }, .max_launches = 2,   \
-        .alternates = true,                                                                                       \
+#define SCAN_OF(name_, dtype_, count_)                                                                          \
+    {                                                                                                           \
+        .name = name_, .work = &scan_work, .shape = &(const scan_shape){ dtype_, count_ }, .unit = &gigabytes,  \
+        .amount = 8.0 * (count_), .rivals = { { "OpenMP loops", { RATE_AT_LEAST, 1, 1 } } }, .max_launches = 2, \
+        .alternates = true,                                                                                     \
     }
 
 static const bench_row rows[] = {

@@ -5,8 +5,8 @@
  *   a share   | tile | tile | tile | ...          one after the other; a tile goes through local memory, so that memory
  *                                                 is read by neighbouring items, and each item scans neighbours
  *
- * No group waits for another. Which elements are combined, and in which order, depends on `count` and on the size of the
- * groups alone. Items of a backward scan are ranked from the end. Launch it in groups of GROUP items, 256 at most.
+ * No group waits for another. Which elements are combined, and in which order, depends on `count` and on the size of
+ * the groups alone. Items of a backward scan are ranked from the end. Launch it in groups of GROUP items, 256 at most.
  */
 #include "scan/parts.clh"
 #include "shared/tiles.h"

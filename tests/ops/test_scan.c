@@ -81,7 +81,10 @@ static wide combine_floats(ndr_op op, wide a, long double x)
 
 static wide float_identity(ndr_op op)
 {
-    const long double identity = op == NDR_OP_SUM ? 0 : op == NDR_OP_PRODUCT ? 1 : op == NDR_OP_MIN ? INFINITY : -INFINITY;
+    const long double identity = op == NDR_OP_SUM       ? 0
+                                 : op == NDR_OP_PRODUCT ? 1
+                                 : op == NDR_OP_MIN     ? INFINITY
+                                                        : -INFINITY;
     return (wide){ identity, 0, 0 };
 }
 
@@ -298,8 +301,8 @@ static void check(const scan *c)
 /* ---- results ---- */
 
 /* 0, 1, around vectors, tiles and chunks, and primes; the last ones have several chunks and shares of tiles. */
-static const size_t counts[] = { 0,    1,    2,    15,   16,    17,    63,    64,    65,   1009,  1023,  1024, 1025,
-                                 4095, 4096, 4097, 8209, 16383, 16384, 16385, 32769, 40961, 65537, 100003 };
+static const size_t counts[] = { 0,    1,    2,    15,   16,   17,    63,    64,    65,    1009,  1023,  1024,
+                                 1025, 4095, 4096, 4097, 8209, 16383, 16384, 16385, 32769, 40961, 65537, 100003 };
 static const size_t quick_counts[] = { 0, 1, 17, 65, 257 };
 static const size_t few_counts[] = { 1, 100, 4097, 40009 };
 static const size_t quick_few_counts[] = { 1, 67 };
@@ -536,7 +539,8 @@ static void test_scan__gives_an_event_even_of_no_elements(void **state)
     const size_t list[] = { 0, 1, quick() ? 300 : 100003 };
     for (size_t i = 0; i < COUNT_OF(list); ++i) {
         ndr_buffer *both = buffer_of((list[i] + 1) * sizeof(int32_t), NULL);
-        assert_ok(ndr_buffer_fill(queue, both, 0, (list[i] + 1) * sizeof(int32_t), &(int32_t){ 1 }, sizeof(int32_t), NULL));
+        assert_ok(
+            ndr_buffer_fill(queue, both, 0, (list[i] + 1) * sizeof(int32_t), &(int32_t){ 1 }, sizeof(int32_t), NULL));
         const ndr_scan_desc desc = {
             .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { both, 0 }, .count = list[i], .output = { both, 0 }
         };
@@ -613,12 +617,18 @@ static void test_scan__refuses_an_initial_value_of_another_type(void **state)
         ndr_arg initial;
         bool is_taken;
     } cases[] = {
-        { NDR_DTYPE_I8, ndr_arg_of(-128), true },    { NDR_DTYPE_I8, ndr_arg_of(128), false },
-        { NDR_DTYPE_I8, ndr_arg_of(-129), false },   { NDR_DTYPE_U8, ndr_arg_of(255), true },
-        { NDR_DTYPE_U8, ndr_arg_of(-1), false },     { NDR_DTYPE_U8, ndr_arg_of(256u), false },
-        { NDR_DTYPE_I32, ndr_arg_of(1.0f), false },  { NDR_DTYPE_I64, ndr_arg_of(UINT64_MAX), false },
-        { NDR_DTYPE_U64, ndr_arg_of(UINT64_MAX), true }, { NDR_DTYPE_F32, ndr_arg_of(1), false },
-        { NDR_DTYPE_F32, ndr_arg_of(1.0), false },   { NDR_DTYPE_F32, ndr_arg_of(1.0f), true },
+        { NDR_DTYPE_I8, ndr_arg_of(-128), true },
+        { NDR_DTYPE_I8, ndr_arg_of(128), false },
+        { NDR_DTYPE_I8, ndr_arg_of(-129), false },
+        { NDR_DTYPE_U8, ndr_arg_of(255), true },
+        { NDR_DTYPE_U8, ndr_arg_of(-1), false },
+        { NDR_DTYPE_U8, ndr_arg_of(256u), false },
+        { NDR_DTYPE_I32, ndr_arg_of(1.0f), false },
+        { NDR_DTYPE_I64, ndr_arg_of(UINT64_MAX), false },
+        { NDR_DTYPE_U64, ndr_arg_of(UINT64_MAX), true },
+        { NDR_DTYPE_F32, ndr_arg_of(1), false },
+        { NDR_DTYPE_F32, ndr_arg_of(1.0), false },
+        { NDR_DTYPE_F32, ndr_arg_of(1.0f), true },
         { NDR_DTYPE_I32, ndr_null, false },
     };
     ndr_buffer *both = buffer_of(64, NULL);
@@ -663,7 +673,8 @@ static void test_scan__refuses_flags_that_do_not_fit(void **state)
 
 static bool is_chosen(const ndr_op_variant *variant)
 {
-    const ndr_scan_request request = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM,
+    const ndr_scan_request request = { .dtype = NDR_DTYPE_F32,
+                                       .op = NDR_OP_SUM,
                                        .input = { .cols = 1000, .element_bytes = 4 } };
     return ndr_op_select(&ndr_scan_operation, &context->caps, 0, NULL, &request) == variant;
 }

@@ -144,7 +144,8 @@ static void test_select__explains_itself_without_buffers(void **state)
 {
     (void)state;
     char text[400];
-    assert_ok(ndr_select_explain(context, &(ndr_select_desc){ .dtype = NDR_DTYPE_F16, .count = 9 }, sizeof text, text, NULL));
+    assert_ok(
+        ndr_select_explain(context, &(ndr_select_desc){ .dtype = NDR_DTYPE_F16, .count = 9 }, sizeof text, text, NULL));
     assert_true(strncmp(text, "chunks; ", 8) == 0 || strncmp(text, "tiles; ", 7) == 0);
 }
 
@@ -159,8 +160,11 @@ static bench bench_of(void)
 {
     const unsigned char flags[6] = { 1, 0, 1, 0, 0, 1 };
     const int32_t input[6] = { 1, 2, 3, 4, 5, 6 };
-    bench b = { buffer_of(sizeof input, input), buffer_of(sizeof flags, flags), buffer_of(sizeof input, NULL),
-                buffer_of(sizeof(uint64_t), NULL), { .dtype = NDR_DTYPE_I32 } };
+    bench b = { buffer_of(sizeof input, input),
+                buffer_of(sizeof flags, flags),
+                buffer_of(sizeof input, NULL),
+                buffer_of(sizeof(uint64_t), NULL),
+                { .dtype = NDR_DTYPE_I32 } };
     b.desc = (ndr_select_desc){ .dtype = NDR_DTYPE_I32,
                                 .input = { b.input, 0 },
                                 .flags = { b.flags, 0 },

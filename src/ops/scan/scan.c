@@ -74,9 +74,10 @@ static ndr_status check_types(const ndr_device_info *device, const ndr_scan_desc
                 op_names[desc->op], type->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_scan: device \"%s\" has no f64; use f32", device->name);
-    NDR_REQUIRE(desc->length == 0 || !desc->flags.buffer,
-                "ndr_scan: flags are set, and length is %zu; segments are told apart by one of them: leave out the other",
-                desc->length);
+    NDR_REQUIRE(
+        desc->length == 0 || !desc->flags.buffer,
+        "ndr_scan: flags are set, and length is %zu; segments are told apart by one of them: leave out the other",
+        desc->length);
     return NDR_OK;
 }
 

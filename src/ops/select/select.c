@@ -17,8 +17,8 @@ static ndr_status launch(ndr_op_job *job, shares s)
     const ndr_select_request *r = job->of.request;
     const ndr_arg flags = ndr_operand_arg(&r->flags), workspace = ndr_op_workspace_arg(job);
     if (job->others[0])
-        NDR_TRY(ndr_op_launch(job, job->others[0], job->plan.range, flags, r->flags.offset, r->count, s.size,
-                              workspace));
+        NDR_TRY(
+            ndr_op_launch(job, job->others[0], job->plan.range, flags, r->flags.offset, r->count, s.size, workspace));
     return ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, flags,
                          r->flags.offset, r->count, s.size, workspace, ndr_operand_arg(&r->output), r->output.offset,
                          r->selected.buffer, r->selected.offset);
@@ -26,13 +26,14 @@ static ndr_status launch(ndr_op_job *job, shares s)
 
 static void plan(const ndr_select_request *r, shares s, ndr_op_plan *plan)
 {
-    static const ndr_dtype words[] = { [1] = NDR_DTYPE_U8, [2] = NDR_DTYPE_U16, [4] = NDR_DTYPE_U32, [8] = NDR_DTYPE_U64 };
+    static const ndr_dtype words[] = {
+        [1] = NDR_DTYPE_U8, [2] = NDR_DTYPE_U16, [4] = NDR_DTYPE_U32, [8] = NDR_DTYPE_U64
+    };
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.groups * s.items, s.items),
                            .local_bytes = s.items > 1 ? 2 * s.items * sizeof(uint64_t) : 0,
-                           .workspace_bytes =
-                               s.count > 1 ? NDR_WORKSPACE_HEAD_BYTES + s.count * sizeof(uint64_t) : 0 };
-    snprintf(plan->options, NDR_OPTIONS_SIZE, "-DE=%s -DGROUP=%zu", ndr_dtype_describe(words[r->element_bytes])->cl_name,
-             s.items);
+                           .workspace_bytes = s.count > 1 ? NDR_WORKSPACE_HEAD_BYTES + s.count * sizeof(uint64_t) : 0 };
+    snprintf(plan->options, NDR_OPTIONS_SIZE, "-DE=%s -DGROUP=%zu",
+             ndr_dtype_describe(words[r->element_bytes])->cl_name, s.items);
 }
 
 /* As the chunks of scans. */
