@@ -1,10 +1,13 @@
-/* openmp.c - OpenMP: reductions as loops over all threads, with vectors as wide as the machine's.
+/* openmp.c - OpenMP: reductions and scans as loops over all threads, with vectors as wide as the machine's.
  *
  * Compiled with -O3 -march=native -ffast-math -mprefer-vector-width=512. */
 #include "rival.h"
 #include "rows_reduce.h"
+#include "rows_scan.h"
 
+#include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
@@ -36,10 +39,43 @@ static void run_loop(void *job)
     loops[j->of.dtype][j->of.op](take_host(j), j->of.count, j->output.host);
 }
 
+/* Two passes: each thread sums its part, and then scans it from the sum of the parts before. */
+#define DEFINE_SCAN(name, T)                                                                             \
+    static void name(const void *input, size_t n, void *output)                                          \
+    {                                                                                                    \
+        const T *x = input;                                                                              \
+        T *y = output, *sums = calloc((size_t)omp_get_max_threads(), sizeof *sums);                      \
+        _Pragma("omp parallel")                                                                          \
+        {                                                                                                \
+            const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();     \
+            const size_t begin = n / threads * me, end = me + 1 < threads ? n / threads * (me + 1) : n;  \
+            T sum = 0;                                                                                   \
+            _Pragma("omp simd reduction(+ : sum)") for (size_t i = begin; i < end; ++i) sum += x[i];     \
+            sums[me] = sum;                                                                              \
+            _Pragma("omp barrier") sum = 0;                                                              \
+            for (size_t i = 0; i < me; ++i) sum += sums[i];                                              \
+            _Pragma("omp simd reduction(inscan, + : sum)") for (size_t i = begin; i < end; ++i)          \
+            {                                                                                            \
+                sum += x[i];                                                                             \
+                _Pragma("omp scan inclusive(sum)") y[i] = sum;                                           \
+            }                                                                                            \
+        }                                                                                                \
+        free(sums);                                                                                      \
+    }
+DEFINE_SCAN(scan_f32, float)
+DEFINE_SCAN(scan_i32, uint32_t)
+
+static void run_scan(void *job)
+{
+    scan *j = job;
+    (j->of.dtype == NDR_DTYPE_F32 ? scan_f32 : scan_i32)(j->input.host, j->of.count, j->output.host);
+}
+
 static void describe(void) { printf("of the C compiler"); }
 
 const rival rival_openmp = {
     .name = "OpenMP",
     .describe = describe,
-    .entries = { { &reduce_work, { .name = "OpenMP loop", .run = run_loop } } },
+    .entries = { { &reduce_work, { .name = "OpenMP loop", .run = run_loop } },
+                 { &scan_work, { .name = "OpenMP loops", .run = run_scan } } },
 };

@@ -7,7 +7,7 @@
 #include "ops/variant.h"
 
 /* The most preferences of a context, not counting those for every class, of which each operation has one. */
-enum { NDR_EVERY_CLASS = UINT32_MAX >> 1, NDR_MAX_PREFERENCES = 64, NDR_MAX_OPERATIONS = 8 };
+enum { NDR_EVERY_CLASS = UINT32_MAX >> 1, NDR_MAX_PREFERENCES = 64, NDR_MAX_OPERATIONS = 16 };
 
 typedef struct ndr_preference {
     const ndr_operation *operation;

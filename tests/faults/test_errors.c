@@ -11,11 +11,13 @@
 
 #include "forcing.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_ops.h"
 #include "ndr/ndr_shared.h"
 
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
 
 #include "ndr/ndr_cl.h"
 #include "program/explain.h"
@@ -728,6 +730,27 @@ static ndr_status batch_without_stride(void)
 MISTAKE(pitch_too_small, multiply(20, (ndr_matrix){ x, 700, 20, 10, 8 }, 0))
 MISTAKE(forgotten_scaling, multiply(20, (ndr_matrix){ x, 700, 20, 10, 0 }, 2))
 
+/* Scan the first 100 elements of x into those from `offset` on. */
+static ndr_status scan_with(ndr_dtype dtype, ndr_op op, ndr_arg initial, size_t length, size_t offset)
+{
+    const ndr_scan_desc desc = { .dtype = dtype,
+                                 .op = op,
+                                 .initial = initial,
+                                 .input = { x, 0 },
+                                 .flags = { length ? x : NULL, 0 },
+                                 .length = length,
+                                 .count = 100,
+                                 .output = { x, offset } };
+    return ndr_scan(queue, &desc, NULL);
+}
+
+MISTAKE(scan_no_dtype, scan_with(NDR_DTYPE_NONE, NDR_OP_SUM, (ndr_arg){ 0 }, 0, 100))
+MISTAKE(scan_no_op, scan_with(NDR_DTYPE_F32, NDR_OP_NONE, (ndr_arg){ 0 }, 0, 100))
+MISTAKE(scan_bits_of_floats, scan_with(NDR_DTYPE_F32, NDR_OP_BIT_OR, (ndr_arg){ 0 }, 0, 100))
+MISTAKE(scan_bad_initial, scan_with(NDR_DTYPE_U32, NDR_OP_SUM, ndr_arg_of(-1), 0, 100))
+MISTAKE(scan_two_segments, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 5, 100))
+MISTAKE(scan_into_half, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 0, 50))
+
 /* Make a mistake on a device that lacks what it needs. */
 static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
 {
@@ -1428,6 +1451,12 @@ static const row rows[] = {
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),
+    CALL("no type of a scan", "use i8, u8", scan_no_dtype),
+    CALL("no operator of a scan", "use NDR_OP_SUM", scan_no_op),
+    CALL("bits of floats", "use NDR_OP_SUM, MIN, MAX or PRODUCT", scan_bits_of_floats),
+    CALL("an initial value of another type", "ndr_arg_of() of one", scan_bad_initial),
+    CALL("flags and a length", "leave out the other", scan_two_segments),
+    CALL("a scan into half of its input", "move one of them", scan_into_half),
     CALL("no descriptor", "whose members are set", reduce_no_desc),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
@@ -1936,6 +1965,15 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
         .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .core = ndr_core_of(0), .depth = 512
     };
     build_rows_strictly(&ndr_reduce_operation, &sum);
+    for (unsigned form = 0; form < 3; ++form) {
+        const ndr_scan_request scan = { .dtype = NDR_DTYPE_F32,
+                                        .op = NDR_OP_MIN,
+                                        .is_exclusive = form > 0,
+                                        .is_backward = form == 1,
+                                        .segments = (ndr_scan_segments)form,
+                                        .input = { .cols = 1 << 20, .element_bytes = sizeof(float) } };
+        build_rows_strictly(&ndr_scan_operation, &scan);
+    }
     build_rows_strictly(&ndr_matmul_operation, &product);
 }
 

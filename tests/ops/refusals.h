@@ -24,6 +24,7 @@ typedef struct refusal_suite {
     const char *dtypes;          /* as the sentence lists them */
     refusal_operand operands[4]; /* the last one is the output */
     size_t operand_count;
+    bool takes_in_place; /* the output may be exactly an input */
 } refusal_suite;
 
 void refuses_a_missing_queue_or_desc(void **suite);

@@ -4,6 +4,7 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -103,6 +104,13 @@ static void check_everything(check_plan *check)
                     const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, dtype);
                     check_variants(&caps, &ndr_reduce_operation, &sum, check);
                 }
+            for (size_t i = 0; i < COUNT_OF(counts); ++i) {
+                const ndr_scan_request scan = { .dtype = dtype,
+                                                .op = NDR_OP_PRODUCT,
+                                                .segments = NDR_SCAN_BY_FLAGS,
+                                                .input = sum_of(counts[i], NDR_REDUCE_TREE, dtype).input };
+                check_variants(&caps, &ndr_scan_operation, &scan, check);
+            }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];
                 const size_t count = batches[i / COUNT_OF(sizes) / COUNT_OF(sizes)];

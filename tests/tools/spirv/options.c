@@ -3,9 +3,12 @@
  * The devices are made up: a CPU, a GPU, a device with little local memory and one with groups of one item. Each comes
  * also with every word of NDR_DISABLE, and with OpenCL C 1.2 and 3.0. The options come from the rows of the
  * operations. A line may appear twice. */
+#include "ops/histogram/histogram.h"
 #include "ops/matmul/matmul.h"
 #include "ops/random/random.h"
 #include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
+#include "ops/select/select.h"
 
 #include <stdio.h>
 
@@ -70,6 +73,25 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
+/* Each type with a sum and with an operator of its kind, in all directions and segments. */
+static void print_scans(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
+        for (unsigned form = 0; form < 24; ++form) {
+            if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
+            const ndr_scan_request scan = { .dtype = dtype,
+                                            .op = form < 12                ? NDR_OP_SUM
+                                                  : dtype >= NDR_DTYPE_F32 ? NDR_OP_MIN
+                                                                           : NDR_OP_BIT_AND,
+                                            .is_exclusive = form % 2,
+                                            .is_backward = form / 2 % 2,
+                                            .segments = (ndr_scan_segments)(form / 4 % 3),
+                                            .length = 10,
+                                            .input = { .cols = 1000000, .element_bytes = ndr_dtype_size(dtype) } };
+            print_variants(caps, &ndr_scan_operation, &scan);
+        }
+}
+
 /* Sizes with and without whole vectors, for the largest tiles. */
 static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
@@ -127,6 +149,20 @@ static void print_fills(const ndr_caps *caps)
         }
 }
 
+static void print_histograms(const ndr_caps *caps)
+{
+    for (int bins = NDR_BINS_OF_ALL; bins <= NDR_BINS_OF_EDGES; ++bins) {
+        const ndr_dtype dtype = bins == NDR_BINS_OF_REALS ? NDR_DTYPE_F32 : NDR_DTYPE_I16;
+        print_variants(caps, &ndr_histogram_operation,
+                       &(ndr_histogram_request){ .dtype = dtype,
+                                                 .output_dtype = NDR_DTYPE_U64,
+                                                 .bins = (ndr_bins)bins,
+                                                 .channels = 3,
+                                                 .bin_count = 100,
+                                                 .input = { .cols = 1000, .element_bytes = ndr_dtype_size(dtype) } });
+    }
+}
+
 static void print_device(ndr_device_info info, unsigned c_version, unsigned disabled)
 {
     info.has_f64 = !(disabled & NDR_DISABLE_FP64);
@@ -135,6 +171,10 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
     print_fills(&caps);
+    print_histograms(&caps);
+    print_scans(&caps);
+    for (size_t bytes = 1; bytes <= 8; bytes *= 2)
+        print_variants(&caps, &ndr_select_operation, &(ndr_select_request){ .count = 1000000, .element_bytes = bytes });
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));

@@ -1,0 +1,20 @@
+/* rows_scan.h - the operands of a scan, for its rivals. */
+#ifndef ROWS_SCAN_H
+#define ROWS_SCAN_H
+
+#include "bench.h"
+
+typedef struct scan_shape {
+    ndr_dtype dtype; /* F32 or I32 */
+    size_t count;
+} scan_shape;
+
+/* An inclusive sum of each element and those before it. */
+typedef struct scan {
+    scan_shape of;
+    shared_memory input, output;
+} scan;
+
+extern const work scan_work;
+
+#endif

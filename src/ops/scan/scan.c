@@ -1,0 +1,169 @@
+/* scan.c - ndr_scan(): its checks and the list of its implementations. */
+#include "device/context.h"
+#include "device/queue.h"
+#include "ops/scan/scan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+/* In the order in which they are asked. */
+#define VARIANTS(V) V(chunks) V(tiles)
+#define DECLARE(name) extern const ndr_op_variant ndr_scan_##name;
+#define POINT_TO(name) &ndr_scan_##name,
+VARIANTS(DECLARE)
+static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
+
+static ndr_op_work work_of(const void *request)
+{
+    const ndr_scan_request *r = request;
+    return (ndr_op_work){ 2 * r->input.cols * r->input.element_bytes,
+                          ndr_dtype_describe(r->dtype)->is_float ? r->input.cols : 0 };
+}
+
+/* Never tuned: another variant would change the bits of sums. */
+const ndr_operation ndr_scan_operation = { "scan", variants, NDR_COUNT_OF(variants), NULL, work_of };
+
+/* ---- shared by the implementations ---- */
+
+static const char *const op_names[] = {
+    [NDR_OP_SUM] = "SUM",         [NDR_OP_MIN] = "MIN",       [NDR_OP_MAX] = "MAX",        [NDR_OP_PRODUCT] = "PRODUCT",
+    [NDR_OP_BIT_AND] = "BIT_AND", [NDR_OP_BIT_OR] = "BIT_OR", [NDR_OP_BIT_XOR] = "BIT_XOR"
+};
+
+void ndr_scan_print_options(const ndr_scan_request *r, const char *more, char options[NDR_OPTIONS_SIZE])
+{
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DIS_EXCLUSIVE=%d -DIS_BACKWARD=%d -DSEGMENTS=%d %s",
+             ndr_dtype_describe(r->dtype)->cl_name, op_names[r->op], r->is_exclusive, r->is_backward, (int)r->segments,
+             more);
+}
+
+size_t ndr_scan_workspace_bytes(const ndr_scan_request *r, size_t partials)
+{
+    return partials > 1 ? NDR_WORKSPACE_HEAD_BYTES + partials * (r->input.element_bytes + 1) : 0;
+}
+
+/* ---- checks ---- */
+
+static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
+{
+    return (ndr_operand){ .call = "ndr_scan",
+                          .name = name,
+                          .buffer = span.buffer,
+                          .offset = span.offset,
+                          .rows = 1,
+                          .cols = count,
+                          .pitch = count,
+                          .element_bytes = ndr_dtype_size(dtype) };
+}
+
+static bool is_bit_op(ndr_op op) { return op >= NDR_OP_BIT_AND; }
+
+static ndr_status check_types(const ndr_device_info *device, const ndr_scan_desc *desc)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(desc->dtype);
+    NDR_REQUIRE(type && desc->dtype != NDR_DTYPE_F16,
+                "ndr_scan: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
+                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
+    NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_BIT_XOR,
+                "ndr_scan: op is %d, which is not valid; use NDR_OP_SUM, MIN, MAX, PRODUCT, BIT_AND, BIT_OR or BIT_XOR",
+                (int)desc->op);
+    NDR_REQUIRE(!type->is_float || !is_bit_op(desc->op),
+                "ndr_scan: op is NDR_OP_%s, which takes integers, but dtype is %s; use NDR_OP_SUM, MIN, MAX or PRODUCT",
+                op_names[desc->op], type->name);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
+                   "ndr_scan: device \"%s\" has no f64; use f32", device->name);
+    NDR_REQUIRE(
+        desc->length == 0 || !desc->flags.buffer,
+        "ndr_scan: flags are set, and length is %zu; segments are told apart by one of them: leave out the other",
+        desc->length);
+    return NDR_OK;
+}
+
+static bool is_held(const ndr_arg *arg, const ndr_dtype_info *type)
+{
+    const unsigned unused = 64 - 8 * (unsigned)type->size_bytes + type->is_signed;
+    const uint64_t highest = UINT64_MAX >> unused;
+    if (arg->kind == NDR_ARG_UNSIGNED || arg->as.i >= 0) return arg->as.u <= highest;
+    return type->is_signed && arg->as.i >= -(int64_t)highest - 1;
+}
+
+/* The bits of the initial value; false if it is not a value of the type. */
+static bool read_initial(const ndr_arg *arg, ndr_dtype dtype, uint64_t *bits)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(dtype);
+    const bool is_float = arg->kind == NDR_ARG_FLOAT, is_double = arg->kind == NDR_ARG_DOUBLE;
+    const float narrow = is_float ? arg->as.f : (float)arg->as.d;
+    const double wide = is_float ? (double)arg->as.f : arg->as.d;
+    if (!type->is_float) {
+        *bits = arg->as.u;
+        return (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) && is_held(arg, type);
+    }
+    if (dtype == NDR_DTYPE_F32) memcpy(bits, &narrow, sizeof narrow);
+    else memcpy(bits, &wide, sizeof wide);
+    return is_float || arg->kind == NDR_ARG_REAL || (is_double && dtype == NDR_DTYPE_F64);
+}
+
+/* The unsigned type of the same width, if all but minima and maxima have the same bits there. Signed sums would
+ * overflow. */
+static ndr_dtype kernel_dtype(const ndr_scan_desc *desc)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(desc->dtype);
+    const bool is_ordered = desc->op == NDR_OP_MIN || desc->op == NDR_OP_MAX;
+    return type->is_float || is_ordered || !type->is_signed ? desc->dtype : (ndr_dtype)(desc->dtype + 1);
+}
+
+static ndr_status make_request(const ndr_context *context, const ndr_scan_desc *desc, ndr_scan_request *request)
+{
+    NDR_REQUIRE(desc, "ndr_scan: desc is NULL; pass the address of a descriptor whose members are set");
+    NDR_TRY(check_types(&context->caps.info, desc));
+    *request = (ndr_scan_request){
+        .dtype = kernel_dtype(desc),
+        .op = desc->op,
+        .is_exclusive = desc->is_exclusive,
+        .is_backward = desc->is_backward,
+        .has_initial = desc->initial.kind != NDR_ARG_NONE,
+        .segments = desc->flags.buffer                               ? NDR_SCAN_BY_FLAGS
+                    : desc->length > 0 && desc->length < desc->count ? NDR_SCAN_BY_LENGTH
+                                                                     : NDR_SCAN_WHOLE,
+        .length = desc->length,
+        .input = operand_of("input", desc->input, desc->count, desc->dtype),
+        .flags = operand_of("flags", desc->flags, desc->flags.buffer ? desc->count : 0, NDR_DTYPE_U8),
+        .output = operand_of("output", desc->output, desc->count, desc->dtype),
+    };
+    NDR_REQUIRE(!request->has_initial || read_initial(&desc->initial, desc->dtype, &request->initial),
+                "ndr_scan: initial is not a value of %s; set it to ndr_arg_of() of one, or leave it out",
+                ndr_dtype_name(desc->dtype));
+    return NDR_OK;
+}
+
+static ndr_status check_scan(ndr_queue *queue, const ndr_scan_desc *desc, ndr_scan_request *request)
+{
+    NDR_REQUIRE_SET_IN("ndr_scan", queue);
+    NDR_TRY(make_request(queue->context, desc, request));
+    const ndr_operand *in = &request->input, *out = &request->output;
+    NDR_TRY(ndr_operand_check(in, queue));
+    NDR_TRY(ndr_operand_check(&request->flags, queue));
+    NDR_TRY(ndr_operand_check(out, queue));
+    NDR_TRY(ndr_operand_check_apart(out, &request->flags));
+    const bool is_in_place = in->buffer == out->buffer && in->offset == out->offset;
+    return is_in_place ? NDR_OK : ndr_operand_check_apart(out, in);
+}
+
+ndr_status ndr_scan(ndr_queue *queue, const ndr_scan_desc *desc, ndr_event **event)
+{
+    const ndr_order order = ndr_order_of(queue);
+    ndr_scan_request request;
+    NDR_TRY(check_scan(order.queue, desc, &request));
+    return ndr_op_run(&ndr_scan_operation, &order, &request, event);
+}
+
+ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc *desc, size_t capacity, char *text,
+                            size_t *length)
+{
+    ndr_scan_request request;
+    NDR_REQUIRE_SET(context);
+    NDR_TRY(make_request(context, desc, &request));
+    return ndr_op_explain_in(&ndr_scan_operation, context, &request, capacity, text, length);
+}

@@ -1,0 +1,35 @@
+/* scan.h - shared by the implementations of ndr_scan(). */
+#ifndef NDR_OPS_SCAN_H
+#define NDR_OPS_SCAN_H
+
+#include "ndr/ndr_ops.h"
+#include "ops/operand.h"
+#include "ops/select.h"
+
+/* How segments are told apart; the values of the macro SEGMENTS. */
+typedef enum ndr_scan_segments {
+    NDR_SCAN_WHOLE = 0,
+    NDR_SCAN_BY_FLAGS = 1,
+    NDR_SCAN_BY_LENGTH = 2,
+} ndr_scan_segments;
+
+/* A checked scan. Plans read no buffers. */
+typedef struct ndr_scan_request {
+    ndr_dtype dtype; /* of the kernels: unsigned where the sign does not matter */
+    ndr_op op;
+    bool is_exclusive, is_backward, has_initial;
+    uint64_t initial; /* its bits */
+    ndr_scan_segments segments;
+    size_t length;
+    ndr_operand input, flags, output;
+} ndr_scan_request;
+
+extern const ndr_operation ndr_scan_operation;
+
+/* Pure: the build options of all kernels of kernels/scan/, and `more`. */
+void ndr_scan_print_options(const ndr_scan_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
+
+/* Pure: the workspace of so many partials, each with a byte; 0 for one. */
+size_t ndr_scan_workspace_bytes(const ndr_scan_request *request, size_t partials);
+
+#endif

@@ -1,0 +1,274 @@
+/* test_select_elements.c - ndr_select() against a plain loop, and what it refuses. */
+#include "support.h"
+
+#include <inttypes.h>
+
+#include "device/context.h"
+#include "forcing.h"
+#include "ndr/ndr_ops.h"
+#include "ops/select/select.h"
+#include "reference.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Bytes after the output. */
+enum { GUARDS = 24 };
+
+typedef struct selection {
+    ndr_dtype dtype;
+    size_t count, input_offset, flags_offset, output_offset, selected_offset;
+    unsigned percent; /* of the elements that are selected */
+    uint64_t seed;
+} selection;
+
+static unsigned char *random_bytes(size_t count, uint64_t seed)
+{
+    unsigned char *bytes = malloc(count + 1);
+    for (size_t i = 0; i < count; ++i) bytes[i] = (unsigned char)random_bits(&seed);
+    return bytes;
+}
+
+static unsigned char *random_flags(const selection *c, size_t count)
+{
+    uint64_t seed = c->seed + 9;
+    unsigned char *flags = calloc(count + 1, 1);
+    for (size_t i = 0; i < count; ++i)
+        if (random_bits(&seed) % 100 < c->percent) flags[i] = (unsigned char)(1 + random_bits(&seed) % 255);
+    return flags;
+}
+
+/* What the output holds afterwards, and the number of selected elements. */
+static uint64_t select_on_host(const selection *c, const unsigned char *in, const unsigned char *flags,
+                               unsigned char *out)
+{
+    const size_t size = ndr_dtype_size(c->dtype);
+    uint64_t selected = 0;
+    for (size_t i = 0; i < c->count; ++i)
+        if (flags[c->flags_offset + i])
+            memcpy(out + (c->output_offset + selected++) * size, in + (c->input_offset + i) * size, size);
+    return selected;
+}
+
+static void check(const selection *c)
+{
+    const size_t size = ndr_dtype_size(c->dtype);
+    const size_t in_bytes = (c->input_offset + c->count) * size, flag_bytes = c->flags_offset + c->count;
+    const size_t out_bytes = (c->output_offset + c->count) * size + GUARDS;
+    unsigned char *in = random_bytes(in_bytes, c->seed), *flags = random_flags(c, flag_bytes);
+    unsigned char *wanted = malloc(out_bytes), *got = malloc(out_bytes);
+    uint64_t counts[4] = { 7, 7, 7, 7 };
+    memset(wanted, 0xa5, out_bytes);
+    ndr_buffer *input = buffer_of(in_bytes, in), *marks = buffer_of(flag_bytes, flags);
+    ndr_buffer *output = buffer_of(out_bytes, wanted), *selected = buffer_of(sizeof counts, counts);
+    const ndr_select_desc desc = { .dtype = c->dtype,
+                                   .input = { input, c->input_offset },
+                                   .flags = { marks, c->flags_offset },
+                                   .count = c->count,
+                                   .output = { output, c->output_offset },
+                                   .selected = { selected, c->selected_offset } };
+    assert_ok(ndr_select(queue, &desc, NULL));
+    counts[c->selected_offset] = select_on_host(c, in, flags, wanted);
+    read_buffer(output, got, out_bytes);
+    if (memcmp(got, wanted, out_bytes) != 0) print_error("seed %" PRIu64 ", %zu elements\n", c->seed, c->count);
+    assert_memory_equal(got, wanted, out_bytes);
+    uint64_t got_counts[4];
+    read_buffer(selected, got_counts, sizeof got_counts);
+    assert_memory_equal(got_counts, counts, sizeof counts);
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(marks);
+    ndr_buffer_destroy(output);
+    ndr_buffer_destroy(selected);
+    free(in);
+    free(flags);
+    free(wanted);
+    free(got);
+}
+
+/* ---- results ---- */
+
+static const unsigned percents[] = { 0, 1, 50, 99, 100 };
+
+static void test_select__of_any_count_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    const size_t counts[] = { 0, 1, 2, 15, 16, 17, 257, 4095, 4096, 4097, 16383, 16384, 16385, 40009, 100003 };
+    const size_t quick_counts[] = { 0, 1, 17, 300 };
+    const size_t *list = quick() ? quick_counts : counts;
+    for (size_t i = 0; i < (quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts)); ++i)
+        for (size_t p = 0; p < COUNT_OF(percents); ++p)
+            check(&(selection){ .dtype = NDR_DTYPE_U32,
+                                .count = list[i],
+                                .input_offset = i % 3,
+                                .flags_offset = i % 5,
+                                .output_offset = (i + p) % 4,
+                                .selected_offset = p % 4,
+                                .percent = percents[p],
+                                .seed = i });
+}
+
+static void test_select__takes_every_type(void **state)
+{
+    (void)state;
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
+        check(&(selection){ .dtype = dtype, .count = quick() ? 65 : 20011, .percent = 30, .seed = 3 });
+}
+
+/* Several chunks in each group, and several tiles. */
+static void test_select__of_millions_agrees_with_a_loop(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 1031 : 4300011;
+    check(&(selection){ .dtype = NDR_DTYPE_U16, .count = count, .flags_offset = 3, .percent = 40, .seed = 4 });
+}
+
+static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
+{
+    (void)state;
+    const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
+    const size_t count = quick() ? 3 : 24;
+    print_message("NDR_TEST_SEED=%" PRIu64 ": %zu selections\n", first, count);
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        uint64_t s = seed;
+        check(&(selection){ .dtype = (ndr_dtype)(1 + random_bits(&s) % 11),
+                            .count = random_bits(&s) % (quick() ? 400 : 200000),
+                            .input_offset = random_bits(&s) % 9,
+                            .flags_offset = random_bits(&s) % 9,
+                            .output_offset = random_bits(&s) % 9,
+                            .selected_offset = random_bits(&s) % 4,
+                            .percent = (unsigned)(random_bits(&s) % 101),
+                            .seed = s });
+    }
+}
+
+static void test_select__explains_itself_without_buffers(void **state)
+{
+    (void)state;
+    char text[400];
+    assert_ok(
+        ndr_select_explain(context, &(ndr_select_desc){ .dtype = NDR_DTYPE_F16, .count = 9 }, sizeof text, text, NULL));
+    assert_true(strncmp(text, "chunks; ", 8) == 0 || strncmp(text, "tiles; ", 7) == 0);
+}
+
+/* ---- refusals ---- */
+
+typedef struct bench {
+    ndr_buffer *input, *flags, *output, *selected;
+    ndr_select_desc desc;
+} bench;
+
+static bench bench_of(void)
+{
+    const unsigned char flags[6] = { 1, 0, 1, 0, 0, 1 };
+    const int32_t input[6] = { 1, 2, 3, 4, 5, 6 };
+    bench b = { buffer_of(sizeof input, input),
+                buffer_of(sizeof flags, flags),
+                buffer_of(sizeof input, NULL),
+                buffer_of(sizeof(uint64_t), NULL),
+                { .dtype = NDR_DTYPE_I32 } };
+    b.desc = (ndr_select_desc){ .dtype = NDR_DTYPE_I32,
+                                .input = { b.input, 0 },
+                                .flags = { b.flags, 0 },
+                                .count = 6,
+                                .output = { b.output, 0 },
+                                .selected = { b.selected, 0 } };
+    return b;
+}
+
+/* Check that the same objects still work. */
+static void close_bench(bench *b)
+{
+    int32_t got[6];
+    uint64_t selected;
+    assert_ok(ndr_select(queue, &b->desc, NULL));
+    read_buffer(b->output, got, 3 * sizeof *got);
+    read_buffer(b->selected, &selected, sizeof selected);
+    assert_int_equal(selected, 3);
+    assert_memory_equal(got, ((const int32_t[]){ 1, 3, 6 }), 3 * sizeof *got);
+    ndr_buffer_destroy(b->input);
+    ndr_buffer_destroy(b->flags);
+    ndr_buffer_destroy(b->output);
+    ndr_buffer_destroy(b->selected);
+}
+
+static void test_select__refuses_what_is_missing(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_select_desc desc = b.desc;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(NULL, &desc, NULL), "ndr_select: queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, NULL, NULL), "ndr_select: desc is NULL");
+    desc.dtype = NDR_DTYPE_NONE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "ndr_select: dtype is not set");
+    desc.dtype = (ndr_dtype)99;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "ndr_select: dtype is not valid");
+    desc = b.desc;
+    desc.flags.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "flags has no buffer");
+    desc = b.desc;
+    desc.selected.buffer = NULL;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "selected has no buffer");
+    close_bench(&b);
+}
+
+static void test_select__refuses_elements_past_the_end(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_select_desc desc = b.desc;
+    desc.count = 7;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_select(queue, &desc, NULL), "input is 7 elements from element 0", "holds 6");
+    desc = b.desc;
+    desc.flags.offset = 1;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_select(queue, &desc, NULL), "flags is 6 elements from element 1", "holds 6");
+    desc = b.desc;
+    desc.output.offset = SIZE_MAX;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_select(queue, &desc, NULL), "output is 6 elements");
+    desc = b.desc;
+    desc.selected.offset = 1;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_select(queue, &desc, NULL), "selected is 1 elements from element 1");
+    close_bench(&b);
+}
+
+static void test_select__refuses_outputs_that_overlap_anything(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_select_desc desc = b.desc;
+    desc.output.buffer = b.input;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "output", "overlaps input", "move one of them");
+    desc = b.desc;
+    desc.selected.buffer = b.output;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "selected", "overlaps output");
+    desc.selected.buffer = b.input;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "selected", "overlaps input");
+    close_bench(&b);
+}
+
+/* ---- every variant, whatever this device would choose ---- */
+
+static bool is_chosen(const ndr_op_variant *variant)
+{
+    const ndr_select_request request = { .count = 1000, .element_bytes = 4 };
+    return ndr_op_select(&ndr_select_operation, &context->caps, 0, NULL, &request) == variant;
+}
+
+/* The tests that each row runs. */
+#define RESULTS \
+    cmocka_unit_test(test_select__of_any_count_agrees_with_a_loop), \
+    cmocka_unit_test(test_select__takes_every_type), \
+    cmocka_unit_test(test_select__of_millions_agrees_with_a_loop), \
+    cmocka_unit_test(test_select__agrees_with_a_loop_in_generated_cases)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RESULTS,
+        cmocka_unit_test(test_select__explains_itself_without_buffers),
+        cmocka_unit_test(test_select__refuses_what_is_missing),
+        cmocka_unit_test(test_select__refuses_elements_past_the_end),
+        cmocka_unit_test(test_select__refuses_outputs_that_overlap_anything),
+    };
+    const struct CMUnitTest results[] = { RESULTS };
+    return run_variants(&ndr_select_operation,
+                        &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+}
