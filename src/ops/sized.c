@@ -1,6 +1,7 @@
 /* sized.c - the exported forms of the functions whose structs may grow. The caller's header may be older or newer than
  * the library: each passes the size that its struct has there. */
 #include "launch/launch.h"
+#include "ndr/ndr_ops.h"
 #include "ndr/ndr_outline.h"
 #include "ndr/ndr_shared.h"
 
@@ -33,7 +34,8 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_sampler_create, ndr_context, ndr_sampler_desc, ndr_sampler)   \
     ROW(ndr_kernel_get, ndr_context, ndr_kernel_desc, ndr_kernel)         \
     ROW(ndr_reduce, ndr_queue, ndr_reduce_desc, ndr_event)                \
-    ROW(ndr_matmul, ndr_queue, ndr_matmul_desc, ndr_event)
+    ROW(ndr_matmul, ndr_queue, ndr_matmul_desc, ndr_event)                \
+    ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event)
 
 #define MAKE(function, from, type, object)                                                             \
     ndr_status function##_sized(from *first, const type *desc, size_t desc_bytes, object **made)       \
@@ -122,7 +124,8 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
 /* ROW(function, descriptor) */
 #define EXPLAINERS(ROW)                      \
     ROW(ndr_reduce_explain, ndr_reduce_desc) \
-    ROW(ndr_matmul_explain, ndr_matmul_desc)
+    ROW(ndr_matmul_explain, ndr_matmul_desc) \
+    ROW(ndr_sort_explain, ndr_sort_desc)
 
 #define EXPLAIN(function, type)                                                                             \
     ndr_status function##_sized(ndr_context *context, const type *desc, size_t desc_bytes, size_t capacity, \

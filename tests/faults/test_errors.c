@@ -11,11 +11,13 @@
 
 #include "forcing.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_ops.h"
 #include "ndr/ndr_shared.h"
 
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/sort/sort.h"
 
 #include "ndr/ndr_cl.h"
 #include "program/explain.h"
@@ -659,6 +661,23 @@ MISTAKE(c_overlaps_a, multiply(20, (ndr_matrix){ x, 300, 20, 10, 0 }, 0))
 MISTAKE(c_past_end, multiply(20, (ndr_matrix){ x, 900, 20, 10, 0 }, 0))
 MISTAKE(pitch_too_small, multiply(20, (ndr_matrix){ x, 700, 20, 10, 8 }, 0))
 MISTAKE(forgotten_scaling, multiply(20, (ndr_matrix){ x, 700, 20, 10, 0 }, 2))
+
+/* Sort the first 100 elements of x into those from `offset` on. */
+static ndr_status sort_with(ndr_dtype dtype, unsigned begin_bit, unsigned end_bit, size_t offset)
+{
+    const ndr_sort_desc desc = { .dtype = dtype,
+                                 .begin_bit = begin_bit,
+                                 .end_bit = end_bit,
+                                 .keys = { x, 0 },
+                                 .count = 100,
+                                 .sorted_keys = { x, offset } };
+    return ndr_sort(queue, &desc, NULL);
+}
+
+MISTAKE(sort_into_half, sort_with(NDR_DTYPE_F32, 0, 0, 50))
+MISTAKE(sort_no_dtype, sort_with(NDR_DTYPE_NONE, 0, 0, 100))
+MISTAKE(sort_bits_past_end, sort_with(NDR_DTYPE_U32, 0, 33, 100))
+MISTAKE(sort_no_bits, sort_with(NDR_DTYPE_U32, 8, 8, 100))
 
 /* Make a mistake on a device that lacks what it needs. */
 static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
@@ -1326,6 +1345,10 @@ static const row rows[] = {
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),
     CALL("no descriptor", "whose members are set", reduce_no_desc),
+    CALL("keys sorted into half of themselves", "move one of them", sort_into_half),
+    CALL("no type of the keys", "NDR_DTYPE_I8 to", sort_no_dtype),
+    CALL("bits that the keys do not have", "use at most 32", sort_bits_past_end),
+    CALL("no bits to sort by", "must be lower", sort_no_bits),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
     CALL("c overlaps a", "move one of them", c_overlaps_a),
@@ -1825,7 +1848,9 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
         .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .core = ndr_core_of(0), .depth = 512
     };
     build_rows_strictly(&ndr_reduce_operation, &sum);
+    const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
     build_rows_strictly(&ndr_matmul_operation, &product);
+    build_rows_strictly(&ndr_sort_operation, &sort);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

@@ -5,6 +5,7 @@
  * operations. A line may appear twice. */
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/sort/sort.h"
 
 #include <stdio.h>
 
@@ -69,6 +70,17 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
+/* Keys of each width and kind, without values, and with values of one word and of several. */
+static void print_sorts(const ndr_caps *caps)
+{
+    static const size_t value_bytes[] = { 0, 1, 8, 16, 12 };
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
+        for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
+            for (size_t count = 1000; count <= 1000000; count *= 1000)
+                print_variants(caps, &ndr_sort_operation,
+                               &(ndr_sort_request){ .dtype = dtype, .bits = 8, .count = count, .value_bytes = value_bytes[i] });
+}
+
 /* Sizes with and without whole vectors, for the largest tiles. */
 static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
@@ -119,6 +131,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
+    print_sorts(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
