@@ -17,7 +17,7 @@ endforeach()
 
 # Each function of a queue and more is a command, and so a macro that takes ndr_after(), or one of these.
 set(not_commands ndr_queue_finish_within ndr_queue_finish_timed ndr_reduce_sized ndr_matmul_sized
-  ndr_launch_desc_v_sized)
+  ndr_launch_desc_v_sized ndr_sort_sized)
 foreach(header IN LISTS headers)
   file(READ "${header}" text)
   string(REGEX MATCHALL "ndr_status ndr_[a-z_]+\\(ndr_queue \\*queue," commands "${text}")

@@ -13,7 +13,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
     enum { MIN_CHUNK = 1 << 13, PER_UNIT = 4, MAX_CHUNKS = 256 };
     const size_t most = ndr_clamp_size((size_t)caps->info.compute_units * PER_UNIT, 1, MAX_CHUNKS);
     const size_t chunk = ndr_max_size(ndr_ceil_div(request->count, most), MIN_CHUNK);
-    return (sizes){ chunk, ndr_ceil_div(request->count, chunk) };
+    return (sizes){ chunk, ndr_max_size(ndr_ceil_div(request->count, chunk), 1) };
 }
 
 static size_t counts_for(const ndr_caps *caps, const ndr_sort_request *request)

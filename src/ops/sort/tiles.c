@@ -29,7 +29,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
     sizes s = { .group = PREFERRED_GROUP, .per_item = MAX_PER_ITEM };
     while (s.group > limit || (s.group > 1 && local_bytes(request, s.group, 1) > usable_bytes(caps))) s.group /= 2;
     while (s.per_item > 1 && local_bytes(request, s.group, s.per_item) > usable_bytes(caps)) s.per_item -= 2;
-    s.tiles = ndr_ceil_div(request->count, s.group * s.per_item);
+    s.tiles = ndr_max_size(ndr_ceil_div(request->count, s.group * s.per_item), 1);
     return s;
 }
 
