@@ -7,17 +7,19 @@ typedef struct sizes {
     size_t group, per_item, tiles;
 } sizes;
 
-/* Of a group: keys with their places, counts of a step, and what a pass needs besides. */
+/* Of a group: keys with their places, counts of a step, and what a pass needs besides. Places and counts are ushorts, of
+ * which rusticl gives each 4 bytes. */
 static size_t local_bytes(const ndr_sort_request *request, size_t group, size_t per_item)
 {
-    return group * per_item * (ndr_dtype_size(request->dtype) + sizeof(cl_ushort))
-           + group * NDR_SORT_STEP_DIGITS * sizeof(cl_ushort) + (NDR_SORT_DIGITS + group) * sizeof(cl_ulong);
+    enum { MOST_OF_USHORT = 4 };
+    return group * per_item * (ndr_dtype_size(request->dtype) + MOST_OF_USHORT)
+           + group * NDR_SORT_STEP_DIGITS * MOST_OF_USHORT + (NDR_SORT_DIGITS + group) * sizeof(cl_ulong);
 }
 
 /* More local memory would leave fewer groups on a compute unit. */
 static size_t usable_bytes(const ndr_caps *caps)
 {
-    enum { MAX_BYTES = 32 << 10 };
+    enum { MAX_BYTES = 48 << 10 };
     return ndr_min_size(caps->info.local_memory_bytes, MAX_BYTES);
 }
 
@@ -81,13 +83,15 @@ NDR_OP_VARIANT(sort, tiles, "sort_tiles", 0, .others = { "sort_count_tiles", "so
 
 /* ---- one tile ---- */
 
-/* cannot() reads no caps, so that the tile has a fixed size. */
-enum { ONE_TILE = 1 << 11 };
+/* cannot() reads no caps, so that the tiles have fixed sizes. */
+enum { ONE_TILE = 1 << 10, SMALL_TILE = 1 << 9, SMALL_GROUP = 64 };
 
 static sizes one_tile_for(const ndr_caps *caps, const ndr_sort_request *request)
 {
     sizes s = sizes_for(caps, request);
-    s.per_item = ONE_TILE / s.group;
+    const bool is_small = request->count <= SMALL_TILE && s.group > SMALL_GROUP;
+    if (is_small) s.group = SMALL_GROUP;
+    s.per_item = (is_small ? SMALL_TILE : ONE_TILE) / s.group;
     s.tiles = 1;
     return s;
 }
@@ -100,9 +104,8 @@ static const char *cannot(const ndr_op_case *of)
 
 static const char *unsuited(const ndr_op_case *of)
 {
-    enum { MIN_GROUP = 64 };
     const sizes s = one_tile_for(of->caps, of->request);
-    if (s.group < MIN_GROUP) return "its groups have too few items";
+    if (s.group < SMALL_GROUP) return "its groups have too few items";
     return local_bytes(of->request, s.group, s.per_item) <= of->caps->info.local_memory_bytes
                ? NULL
                : "the device has too little local memory";
