@@ -11,6 +11,7 @@ kernel void sort_one_tile(global const KEY *in, ulong in_offset, global const WO
     local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const uint id = ndr_local_id(it, 0);
+    (void)words;
     load_tile(id, in + in_offset, count, keys, places);
     sort_tile(id, keys, places, step_counts, scratch, count, flip, shift, bits);
     for (uint i = id; i < count; i += GROUP) out[out_offset + i] = keys[i];
