@@ -35,10 +35,11 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_kernel_get, ndr_context, ndr_kernel_desc, ndr_kernel)         \
     ROW(ndr_reduce, ndr_queue, ndr_reduce_desc, ndr_event)                \
     ROW(ndr_matmul, ndr_queue, ndr_matmul_desc, ndr_event)                \
-    ROW(ndr_histogram, ndr_queue, ndr_histogram_desc, ndr_event)          \
+    ROW(ndr_histogram, ndr_queue, ndr_histogram_desc, ndr_event) \
     ROW(ndr_random, ndr_queue, ndr_random_desc, ndr_event) \
     ROW(ndr_scan, ndr_queue, ndr_scan_desc, ndr_event) \
-    ROW(ndr_select, ndr_queue, ndr_select_desc, ndr_event)
+    ROW(ndr_select, ndr_queue, ndr_select_desc, ndr_event) \
+    ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event)
 
 #define MAKE(function, from, type, object)                                                             \
     ndr_status function##_sized(from *first, const type *desc, size_t desc_bytes, object **made)       \
@@ -125,13 +126,14 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
 }
 
 /* ROW(function, descriptor) */
-#define EXPLAINERS(ROW)                            \
-    ROW(ndr_reduce_explain, ndr_reduce_desc)       \
+#define EXPLAINERS(ROW) \
+    ROW(ndr_reduce_explain, ndr_reduce_desc) \
     ROW(ndr_histogram_explain, ndr_histogram_desc) \
     ROW(ndr_matmul_explain, ndr_matmul_desc) \
     ROW(ndr_random_explain, ndr_random_desc) \
     ROW(ndr_scan_explain, ndr_scan_desc) \
-    ROW(ndr_select_explain, ndr_select_desc)
+    ROW(ndr_select_explain, ndr_select_desc) \
+    ROW(ndr_sort_explain, ndr_sort_desc)
 
 #define EXPLAIN(function, type)                                                                             \
     ndr_status function##_sized(ndr_context *context, const type *desc, size_t desc_bytes, size_t capacity, \
