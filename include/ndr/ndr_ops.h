@@ -168,6 +168,12 @@ typedef struct ndr_array {
                              the dimension; an output must not have two indexes for one element. */
 } ndr_array;
 
+#ifdef __cplusplus
+#define NDR_SIGNED_(x) static_cast<int64_t>(x)
+#else
+#define NDR_SIGNED_(x) ((int64_t)(x))
+#endif
+
 /** The array of that shape whose elements follow each other from the first element of the buffer on. */
 static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_range shape)
 {
@@ -176,7 +182,7 @@ static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_ra
     unsigned d = shape.dims < 3 ? shape.dims : 3;
     while (d-- > 0) {
         array.stride[d] = stride;
-        stride *= (int64_t)shape.size[d];
+        stride *= NDR_SIGNED_(shape.size[d]);
     }
     return array;
 }

@@ -22,6 +22,9 @@
 #include "ndr/ndr_ops.h"
 #include "ops/histogram/histogram.h"
 #include "ops/random/random.h"
+#include "ops/scan/scan.h"
+#include "ops/select/select.h"
+#include "ops/sort/sort.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
@@ -855,6 +858,70 @@ static ndr_status explain_counts(void)
     return ndr_histogram_explain(here(), &desc, sizeof text, text, NULL);
 }
 
+/* Of pairs: 3, 6, 3, 6 ... */
+static ndr_status scan_threes(void)
+{
+    return ndr_scan(w.line,
+                    &(ndr_scan_desc){ .dtype = NDR_DTYPE_I32,
+                                      .op = NDR_OP_SUM,
+                                      .input = { threes, 0 },
+                                      .length = 2,
+                                      .count = INTS,
+                                      .output = { w.x, 0 } },
+                    &w.event);
+}
+
+static ndr_status expect_scan(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i % 2 ? 6 : 3);
+    return NDR_OK;
+}
+
+/* Of each 3 in memory one byte is not 0. */
+static ndr_status select_threes(void)
+{
+    return ndr_select(w.line,
+                      &(ndr_select_desc){ .dtype = NDR_DTYPE_I32,
+                                          .input = { threes, 0 },
+                                          .flags = { threes, 0 },
+                                          .count = INTS,
+                                          .output = { w.x, 0 },
+                                          .selected = { w.y, 0 } },
+                      &w.event);
+}
+
+static ndr_status expect_selected(void)
+{
+    assert_int_equal(got[0], (INTS + 3) / 4);
+    assert_int_equal(got[1], 0);
+    return NDR_OK;
+}
+
+static ndr_status sort_ints(void)
+{
+    return ndr_sort(
+        w.line,
+        &(ndr_sort_desc){ .dtype = NDR_DTYPE_I32, .keys = { w.x, 0 }, .count = INTS, .sorted_keys = { w.x, 0 } },
+        &w.event);
+}
+
+static ndr_status expect_sorted(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < INTS / 2 ? 3 : 6);
+    return NDR_OK;
+}
+
+static ndr_status explain_others(void)
+{
+    char text[4000];
+    const ndr_scan_desc scan = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = COUNT };
+    const ndr_select_desc select = { .dtype = NDR_DTYPE_I32, .count = COUNT };
+    const ndr_sort_desc sort = { .dtype = NDR_DTYPE_I32, .count = COUNT };
+    NDR_TRY(ndr_scan_explain(here(), &scan, sizeof text, text, NULL));
+    NDR_TRY(ndr_select_explain(here(), &select, sizeof text, text, NULL));
+    return ndr_sort_explain(here(), &sort, sizeof text, text, NULL);
+}
+
 /* Only the row that the list selects. The others make the same calls and take more time. */
 static ndr_status tune(void)
 {
@@ -974,13 +1041,23 @@ static const scene adding_up = { "adding up",
 
 static const scene multiplying = { "multiplying", { create_queue, create_x, multiply, wait, read_x, expect_product } };
 
+static const scene scanning = { "scanning",
+                                { create_queue, create_x, write_x, scan_threes, wait, read_x, expect_scan } };
+
+static const scene selecting = { "selecting",
+                                 { create_queue, create_x, create_y, select_threes, wait, read_y, expect_selected } };
+
+static const scene sorting = {
+    "sorting", { create_queue, create_x, write_x, scan_threes, wait, sort_ints, wait, read_x, expect_sorted }
+};
+
 static const scene counting = { "counting",
                                 { create_queue, create_x, write_x, count_threes, wait, read_x, expect_counts } };
 
 static const scene drawing = { "drawing",
                                { create_queue, create_x, write_x, draw_dice, wait, read_x, expect_dice } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_dice } };
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_dice } };
 
 /* ---- one run ---- */
 
@@ -1306,6 +1383,9 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_matmul_operation, &multiplying);
     try_variants(&ndr_histogram_operation, &counting);
     try_variants(&ndr_random_operation, &drawing);
+    try_variants(&ndr_scan_operation, &scanning);
+    try_variants(&ndr_select_operation, &selecting);
+    try_variants(&ndr_sort_operation, &sorting);
     try_scene(&tuning);
 }
 
