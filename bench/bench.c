@@ -105,7 +105,8 @@ static const struct {
     bool of_gpu;
 } lists[] = {
     { ceiling_rows, false },    { matmul_rows, false },    { reduce_rows, false },
-    { scan_rows, false },       { launch_rows, false },    { cold_rows, false },      { get_rows, false },
+    { scan_rows, false },       { sort_rows, false },      { launch_rows, false },
+    { cold_rows, false },       { get_rows, false },
     { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
 };
 

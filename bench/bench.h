@@ -7,7 +7,7 @@
  *   memory.c      device, operands, failing calls      rows_cold.c      first calls with an empty cache
  *   first_call.c  first calls, in child processes      rows_get.c       kernels obtained from one source
  *   core.c        code for other CPUs           multiply.c       the ceiling of multiply-add, for each of these CPUs
- *   launches.c    counts all kernel launches            rows_scan.c      prefix sums
+ *   launches.c    counts all kernel launches            rows_scan.c      prefix sums; rows_sort.c: sorts
  *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
  *   gpu.h         works in a GPU's own memory          rows_gpu_*.c     the rows of a GPU
  */
@@ -104,7 +104,7 @@ typedef struct row_list {
 } row_list;
 
 row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
-row_list scan_rows(void);
+row_list scan_rows(void), sort_rows(void);
 row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void);
 
 /* ---- rivals.c ---- */

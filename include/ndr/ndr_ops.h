@@ -155,6 +155,42 @@ NDR_SIZED ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, n
 NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_desc *desc, size_t capacity, char *text,
                                         size_t *length);
 
+/* ---- sort ---------------------------------------------------------------------------------------- */
+
+/** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
+ * their order.
+ *
+ * Floats: -0 and +0 are equal. All NaN are equal to each other and greater than +infinity, whatever their sign: they
+ * come last in ascending order, and first in descending order. Each key keeps its bits. No device needs has_f64.
+ *
+ * With a range of bits only these bits of the keys are compared; bit 0 is the least significant one. The bits of a signed
+ * integer count as if 2^(width - 1) had been added to it. The bits of a float count as those of its order: for a float
+ * that is not negative its bits with the sign bit set, for a negative one its inverted bits, for a NaN all ones.
+ *
+ * The outputs may be the inputs: `sorted_keys` the same span as `keys`, `sorted_values` as `values`. Any other overlap
+ * of an output with an input or with the other output is refused. The queue keeps temporary memory of about the size of
+ * the keys and values. */
+typedef struct ndr_sort_desc {
+    ndr_dtype dtype;        /**< Of the keys: any. */
+    size_t value_bytes;     /**< Bytes of a value, less than 2^32; 0: no values. 1, 2, 4, 8 and 16 are the fastest. */
+    bool is_descending;     /**< Default: the smallest key first. */
+    unsigned begin_bit;     /**< The first bit that is compared. */
+    unsigned end_bit;       /**< The bit behind the last one that is compared; 0: the width of the type. */
+    ndr_span keys;          /**< `count` keys. */
+    ndr_span values;        /**< As many values; the offset counts values. Not read if value_bytes is 0. */
+    size_t count;           /**< May be 0, and then the buffers may be NULL. */
+    ndr_span sorted_keys;   /**< The keys in order; may be `keys`. */
+    ndr_span sorted_values; /**< The value of each of them; may be `values`. Not read if value_bytes is 0. */
+    NDR_MAY_GROW
+} ndr_sort_desc;
+
+/** Enqueue a sort. */
+NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_sort() would run, as ndr_reduce_explain(). Whether a sort is in place is read, too. */
+NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
+                                      size_t *length);
+
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
 NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
@@ -172,6 +208,10 @@ NDR_MUST_CHECK ndr_status ndr_select_explain_sized(ndr_context *context, const n
 NDR_MUST_CHECK ndr_status ndr_scan_sized(ndr_queue *queue, const ndr_scan_desc *desc, size_t desc_bytes,
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_scan_explain_sized(ndr_context *context, const ndr_scan_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
                                                  size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
@@ -220,6 +260,17 @@ static inline ndr_status ndr_select_explain(ndr_context *context_, const ndr_sel
     return ndr_select_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_sort(ndr_queue *queue_, const ndr_sort_desc *desc_, ndr_event **event_)
+{
+    return ndr_sort_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 #endif
 
 #ifdef __cplusplus
@@ -232,6 +283,7 @@ static inline ndr_status ndr_select_explain(ndr_context *context_, const ndr_sel
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_select(queue, ...) ndr_select(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_sort(queue, ...) ndr_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif

@@ -18,6 +18,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
+#include "ops/sort/sort.h"
 
 #include "ndr/ndr_cl.h"
 #include "program/explain.h"
@@ -751,6 +752,23 @@ MISTAKE(scan_bad_initial, scan_with(NDR_DTYPE_U32, NDR_OP_SUM, ndr_arg_of(-1), 0
 MISTAKE(scan_two_segments, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 5, 100))
 MISTAKE(scan_into_half, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 0, 50))
 
+/* Sort the first 100 elements of x into those from `offset` on. */
+static ndr_status sort_with(ndr_dtype dtype, unsigned begin_bit, unsigned end_bit, size_t offset)
+{
+    const ndr_sort_desc desc = { .dtype = dtype,
+                                 .begin_bit = begin_bit,
+                                 .end_bit = end_bit,
+                                 .keys = { x, 0 },
+                                 .count = 100,
+                                 .sorted_keys = { x, offset } };
+    return ndr_sort(queue, &desc, NULL);
+}
+
+MISTAKE(sort_into_half, sort_with(NDR_DTYPE_F32, 0, 0, 50))
+MISTAKE(sort_no_dtype, sort_with(NDR_DTYPE_NONE, 0, 0, 100))
+MISTAKE(sort_bits_past_end, sort_with(NDR_DTYPE_U32, 0, 33, 100))
+MISTAKE(sort_no_bits, sort_with(NDR_DTYPE_U32, 8, 8, 100))
+
 /* Make a mistake on a device that lacks what it needs. */
 static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
 {
@@ -1458,6 +1476,10 @@ static const row rows[] = {
     CALL("flags and a length", "leave out the other", scan_two_segments),
     CALL("a scan into half of its input", "move one of them", scan_into_half),
     CALL("no descriptor", "whose members are set", reduce_no_desc),
+    CALL("keys sorted into half of themselves", "move one of them", sort_into_half),
+    CALL("no type of the keys", "NDR_DTYPE_I8 to", sort_no_dtype),
+    CALL("bits that the keys do not have", "use at most 32", sort_bits_past_end),
+    CALL("no bits to sort by", "must be lower", sort_no_bits),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
     CALL("c overlaps a", "move one of them", c_overlaps_a),
@@ -1974,7 +1996,9 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
                                         .input = { .cols = 1 << 20, .element_bytes = sizeof(float) } };
         build_rows_strictly(&ndr_scan_operation, &scan);
     }
+    const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
     build_rows_strictly(&ndr_matmul_operation, &product);
+    build_rows_strictly(&ndr_sort_operation, &sort);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

@@ -21,6 +21,7 @@
 #include "device/shared.h"
 #include "ndr/ndr_ops.h"
 #include "ops/histogram/histogram.h"
+#include "ops/sort/sort.h"
 #include "ops/random/random.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -823,6 +824,30 @@ static ndr_status expect_counts(void)
     return NDR_OK;
 }
 
+/* In place, so that every row but one_tile has memory for the elements. */
+static ndr_status sort_ints(void)
+{
+    return ndr_sort(w.line,
+                    &(ndr_sort_desc){ .dtype = NDR_DTYPE_I32,
+                                      .end_bit = 8,
+                                      .keys = { w.x, 0 },
+                                      .count = INTS,
+                                      .sorted_keys = { w.x, 0 } },
+                    &w.event);
+}
+
+static ndr_status expect_sorted(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < INTS - 4 ? 3 : 6);
+    return NDR_OK;
+}
+
+static ndr_status explain_sort(void)
+{
+    char text[4000];
+    return ndr_sort_explain(here(), &(ndr_sort_desc){ .dtype = NDR_DTYPE_U8, .count = 4 }, sizeof text, text, NULL);
+}
+
 static ndr_status draw_dice(void)
 {
     return ndr_random(w.line,
@@ -980,7 +1005,11 @@ static const scene counting = { "counting",
 static const scene drawing = { "drawing",
                                { create_queue, create_x, write_x, draw_dice, wait, read_x, expect_dice } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_dice } };
+static const scene sorting = { "sorting",
+                               { create_queue, create_x, write_x, draw_dice, wait, sort_ints, wait, read_x,
+                                 expect_sorted } };
+
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_dice, explain_sort } };
 
 /* ---- one run ---- */
 
@@ -1305,6 +1334,7 @@ static void test_failures__of_operations(void **state)
     force(&ndr_reduce_operation, NULL);
     try_variants(&ndr_matmul_operation, &multiplying);
     try_variants(&ndr_histogram_operation, &counting);
+    try_variants(&ndr_sort_operation, &sorting);
     try_variants(&ndr_random_operation, &drawing);
     try_scene(&tuning);
 }

@@ -5,6 +5,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
+#include "ops/sort/sort.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -80,7 +81,15 @@ static ndr_matmul_request batch_of(size_t count, size_t m, size_t n, size_t k, n
     return product;
 }
 
-/* Call `check` for each device with each variant of both operations that can run each of many requests. */
+/* With values of 12 bytes, in place. */
+static ndr_sort_request sort_of(size_t count, ndr_dtype dtype)
+{
+    return (ndr_sort_request){
+        .dtype = dtype, .is_in_place = true, .bits = 8 * (unsigned)ndr_dtype_size(dtype), .count = count, .value_bytes = 12
+    };
+}
+
+/* Call `check` for each device with each variant of the operations that can run each of many requests. */
 typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                         const void *request, const ndr_op_plan *plan);
 
@@ -110,6 +119,10 @@ static void check_everything(check_plan *check)
                                                 .segments = NDR_SCAN_BY_FLAGS,
                                                 .input = sum_of(counts[i], NDR_REDUCE_TREE, dtype).input };
                 check_variants(&caps, &ndr_scan_operation, &scan, check);
+            }
+            for (size_t i = 0; i < COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* counts of digits need more */
+                const ndr_sort_request sort = sort_of(counts[i], dtype);
+                check_variants(&caps, &ndr_sort_operation, &sort, check);
             }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];

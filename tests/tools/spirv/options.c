@@ -9,6 +9,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
+#include "ops/sort/sort.h"
 
 #include <stdio.h>
 
@@ -90,6 +91,17 @@ static void print_scans(const ndr_caps *caps)
                                             .input = { .cols = 1000000, .element_bytes = ndr_dtype_size(dtype) } };
             print_variants(caps, &ndr_scan_operation, &scan);
         }
+}
+
+/* Keys of each width and kind, without values, and with values of one word and of several. */
+static void print_sorts(const ndr_caps *caps)
+{
+    static const size_t value_bytes[] = { 0, 1, 8, 16, 12 };
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
+        for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
+            for (size_t count = 1000; count <= 1000000; count *= 1000)
+                print_variants(caps, &ndr_sort_operation,
+                               &(ndr_sort_request){ .dtype = dtype, .bits = 8, .count = count, .value_bytes = value_bytes[i] });
 }
 
 /* Sizes with and without whole vectors, for the largest tiles. */
@@ -175,6 +187,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_scans(&caps);
     for (size_t bytes = 1; bytes <= 8; bytes *= 2)
         print_variants(&caps, &ndr_select_operation, &(ndr_select_request){ .count = 1000000, .element_bytes = bytes });
+    print_sorts(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));

@@ -1,0 +1,90 @@
+/* tiles.cl - sorts on GPUs. A pass is three launches, so that no group waits for another:
+ *
+ *   sort_count_tiles   counts the digits of each tile      counts | digit 0: one for each tile | digit 1 ... |
+ *   sort_add_counts    adds up the counts of each digit    totals | one for each digit |
+ *   sort_tiles         sorts each tile by the digit, and moves it to its places, digit by digit
+ *
+ * The totals are behind the counts. */
+#include "sort/tiles.clh"
+
+#define DIGITS NDR_SORT_DIGITS
+
+/* Launch a group of any size for each tile. */
+kernel void sort_count_tiles(global const KEY *in, ulong in_offset, ulong count, KEY flip, uint shift, uint bits,
+                             global ulong *counts, ulong counts_offset, NDR_ND_RANGE(1))
+{
+    local uint histogram[DIGITS];
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const uint id = ndr_local_id(it, 0);
+    const ulong tile = ndr_group_id(it, 0), tiles = ndr_group_range(it, 0);
+    const digit d = digit_at(flip, shift, bits);
+    const uint here = (uint)min((ulong)TILE, count - tile * TILE);
+    in += in_offset + tile * TILE;
+    for (uint i = id; i < DIGITS; i += GROUP) histogram[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = id; i < here; i += GROUP) atomic_inc(histogram + digit_of(in[i], d));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = id; i < DIGITS; i += GROUP) counts[counts_offset + i * tiles + tile] = histogram[i];
+}
+
+/* Launch a group for each digit: turns each count into the sum of those before it, and stores their total. */
+kernel void sort_add_counts(ulong tiles, global ulong *counts, ulong counts_offset, NDR_ND_RANGE(1))
+{
+    local ulong scratch[GROUP];
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const uint id = ndr_local_id(it, 0);
+    const ulong d = ndr_group_id(it, 0);
+    global ulong *const row = counts + counts_offset + d * tiles;
+    const uint width = (uint)min(tiles, (ulong)GROUP);
+    ulong total = 0;
+    for (ulong first = 0; first < tiles; first += GROUP) {
+        const bool is_in = first + id < tiles;
+        const ulong before = scan_block(id, scratch, width, is_in ? row[first + id] : 0, &total);
+        if (is_in) row[first + id] = before;
+    }
+    if (id == 0) counts[counts_offset + DIGITS * tiles + d] = total;
+}
+
+/* bases[d] = the place in the output of the first key of the tile with digit d. */
+static inline __attribute__((always_inline)) void find_bases(const uint id, local ulong *bases, local ulong *scratch,
+                                                             global const ulong *counts, ulong tiles, ulong tile)
+{
+    global const ulong *const totals = counts + DIGITS * tiles;
+    ulong smaller = 0;
+    for (uint first = 0; first < DIGITS; first += GROUP) {
+        const uint d = first + id;
+        const ulong before = scan_block(id, scratch, min(GROUP, DIGITS), d < DIGITS ? totals[d] : 0, &smaller);
+        if (d < DIGITS) bases[d] = before + counts[d * tiles + tile];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+kernel void sort_tiles(global const KEY *in, ulong in_offset, global const WORD *values_in, ulong values_in_offset,
+                       global KEY *out, ulong out_offset, global WORD *values_out, ulong values_out_offset, ulong words,
+                       ulong count, KEY flip, uint shift, uint bits, global const ulong *counts, ulong counts_offset,
+                       NDR_ND_RANGE(1))
+{
+    local KEY keys[TILE];
+    local ushort places[TILE], step_counts[STEP_COUNTS];
+    local ulong bases[DIGITS], scratch[GROUP];
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const uint id = ndr_local_id(it, 0);
+    const ulong tile = ndr_group_id(it, 0), first = tile * TILE;
+    const digit d = digit_at(flip, shift, bits);
+    const uint here = (uint)min((ulong)TILE, count - first);
+    load_tile(id, in + in_offset + first, here, keys, places);
+    sort_tile(id, keys, places, step_counts, scratch, here, flip, shift, bits);
+    find_bases(id, bases, scratch, counts + counts_offset, ndr_group_range(it, 0), tile);
+    /* From the place in the tile to the place in the output. */
+    for (uint i = id; i < here; i += GROUP)
+        if (i == 0 || digit_of(keys[i - 1], d) != digit_of(keys[i], d)) bases[digit_of(keys[i], d)] -= i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out += out_offset;
+    values_in += (values_in_offset + first) * WORDS;
+    values_out += values_out_offset * WORDS;
+    for (uint i = id; i < here; i += GROUP) {
+        const ulong to = bases[digit_of(keys[i], d)] + i;
+        out[to] = keys[i];
+        move_value(values_out, to, values_in, places[i], words);
+    }
+}

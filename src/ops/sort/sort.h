@@ -1,0 +1,62 @@
+/* sort.h - shared by the implementations of ndr_sort(). */
+#ifndef NDR_OPS_SORT_H
+#define NDR_OPS_SORT_H
+
+#include "ops/operand.h"
+#include "ops/select.h"
+
+#include "shared/sort.h"
+
+/* Keys and the values beside them. */
+typedef struct ndr_sort_elements {
+    ndr_operand keys, values; /* values.cols is 0 without values */
+} ndr_sort_elements;
+
+/* A checked sort. Plans read no buffers. */
+typedef struct ndr_sort_request {
+    ndr_dtype dtype;
+    bool is_descending, is_in_place; /* in place: of the keys, the values or both */
+    unsigned begin_bit, bits;
+    size_t count, value_bytes;
+    ndr_sort_elements input, output;
+} ndr_sort_request;
+
+extern const ndr_operation ndr_sort_operation;
+
+/* ---- sort.c ---- */
+
+/* Pure: the passes over the elements. In place their number is even, so that the last one writes to the output. */
+unsigned ndr_sort_passes(const ndr_sort_request *request);
+
+/* Pure: the bytes of a workspace for elements after so many counts. */
+size_t ndr_sort_workspace_bytes(const ndr_sort_request *request, size_t counts);
+
+/* Pure: the build options of all kernels of kernels/sort/, and `more`. */
+void ndr_sort_print_options(const ndr_sort_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
+
+/* The arguments that all kernels take: the words of a value, and what makes ranks of keys. */
+ndr_arg ndr_sort_words_arg(const ndr_sort_request *request);
+ndr_arg ndr_sort_flip_arg(const ndr_sort_request *request);
+
+/* The elements in the workspace, after so many counts. */
+ndr_sort_elements ndr_sort_temp(const ndr_op_job *job, size_t counts);
+
+/* One pass. */
+typedef struct ndr_sort_pass {
+    ndr_sort_elements from, to;
+    unsigned shift, bits;
+} ndr_sort_pass;
+
+/* Run all passes, each by one call of `run`. `counts` is how many the workspace has. */
+ndr_status ndr_sort_run_passes(ndr_op_job *job, size_t counts,
+                               ndr_status (*run)(ndr_op_job *job, const ndr_sort_pass *pass));
+
+/* As arguments: where elements begin. */
+#define NDR_SORT_ARGS(elements)                                                                     \
+    ndr_operand_arg(&(elements).keys), (elements).keys.offset, ndr_operand_arg(&(elements).values), \
+        (elements).values.offset
+
+/* The counts begin behind the head of the workspace. */
+enum { NDR_SORT_COUNTS_OFFSET = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) };
+
+#endif

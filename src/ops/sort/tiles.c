@@ -1,0 +1,127 @@
+/* tiles.c - the sorts on GPUs: groups of many items, which sort a tile each in local memory. */
+#include "ops/sort/sort.h"
+
+#include <stdio.h>
+
+typedef struct sizes {
+    size_t group, per_item, tiles;
+} sizes;
+
+/* Of a group: keys with their places, counts of a step, and what a pass needs besides. Places and counts are ushorts, of
+ * which rusticl gives each 4 bytes. */
+static size_t local_bytes(const ndr_sort_request *request, size_t group, size_t per_item)
+{
+    enum { MOST_OF_USHORT = 4 };
+    return group * per_item * (ndr_dtype_size(request->dtype) + MOST_OF_USHORT)
+           + group * NDR_SORT_STEP_DIGITS * MOST_OF_USHORT + (NDR_SORT_DIGITS + group) * sizeof(cl_ulong);
+}
+
+/* More local memory would leave fewer groups on a compute unit. */
+static size_t usable_bytes(const ndr_caps *caps)
+{
+    enum { MAX_BYTES = 48 << 10 };
+    return ndr_min_size(caps->info.local_memory_bytes, MAX_BYTES);
+}
+
+/* Groups as the device takes them; as many keys for each item as local memory holds. */
+static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
+{
+    enum { PREFERRED_GROUP = 256, MAX_PER_ITEM = 15 };
+    const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
+    sizes s = { .group = PREFERRED_GROUP, .per_item = MAX_PER_ITEM };
+    while (s.group > limit || (s.group > 1 && local_bytes(request, s.group, 1) > usable_bytes(caps))) s.group /= 2;
+    while (s.per_item > 1 && local_bytes(request, s.group, s.per_item) > usable_bytes(caps)) s.per_item -= 2;
+    s.tiles = ndr_max_size(ndr_ceil_div(request->count, s.group * s.per_item), 1);
+    return s;
+}
+
+static void make_plan(const ndr_sort_request *request, sizes s, ndr_op_plan *plan)
+{
+    char more[64];
+    snprintf(more, sizeof more, "-DGROUP=%zu -DPER_ITEM=%zu", s.group, s.per_item);
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.tiles * s.group, s.group),
+                           .local_bytes = local_bytes(request, s.group, s.per_item) };
+    ndr_sort_print_options(request, more, plan->options);
+}
+
+/* ---- many tiles ---- */
+
+/* Of each tile, and of all. */
+static size_t counts_for(const ndr_caps *caps, const ndr_sort_request *request)
+{
+    return (sizes_for(caps, request).tiles + 1) * NDR_SORT_DIGITS;
+}
+
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
+{
+    make_plan(of->request, sizes_for(of->caps, of->request), plan);
+    plan->workspace_bytes = ndr_sort_workspace_bytes(of->request, counts_for(of->caps, of->request));
+}
+
+static ndr_status run_pass(ndr_op_job *job, const ndr_sort_pass *pass)
+{
+    const ndr_sort_request *r = job->of.request;
+    const sizes s = sizes_for(job->of.caps, r);
+    const size_t counts = NDR_SORT_COUNTS_OFFSET;
+    NDR_TRY(ndr_op_launch(job, job->others[0], job->plan.range, ndr_operand_arg(&pass->from.keys),
+                          pass->from.keys.offset, r->count, ndr_sort_flip_arg(r), pass->shift, pass->bits,
+                          ndr_op_workspace_arg(job), counts));
+    NDR_TRY(ndr_op_launch(job, job->others[1], ndr_nd_range_1d(NDR_SORT_DIGITS * s.group, s.group), s.tiles,
+                          ndr_op_workspace_arg(job), counts));
+    return ndr_op_launch(job, job->kernel, job->plan.range, NDR_SORT_ARGS(pass->from), NDR_SORT_ARGS(pass->to),
+                         ndr_sort_words_arg(r), r->count, ndr_sort_flip_arg(r), pass->shift, pass->bits,
+                         ndr_op_workspace_arg(job), counts);
+}
+
+static ndr_status launch(ndr_op_job *job)
+{
+    return ndr_sort_run_passes(job, counts_for(job->of.caps, job->of.request), run_pass);
+}
+
+NDR_OP_VARIANT(sort, tiles, "sort_tiles", 0, .others = { "sort_count_tiles", "sort_add_counts" }, .plan = plan,
+               .launch = launch);
+
+/* ---- one tile ---- */
+
+/* cannot() reads no caps, so that the tiles have fixed sizes. */
+enum { ONE_TILE = 1 << 10, SMALL_TILE = 1 << 9, SMALL_GROUP = 64 };
+
+static sizes one_tile_for(const ndr_caps *caps, const ndr_sort_request *request)
+{
+    sizes s = sizes_for(caps, request);
+    const bool is_small = request->count <= SMALL_TILE && s.group > SMALL_GROUP;
+    if (is_small) s.group = SMALL_GROUP;
+    s.per_item = (is_small ? SMALL_TILE : ONE_TILE) / s.group;
+    s.tiles = 1;
+    return s;
+}
+
+static const char *cannot(const ndr_op_case *of)
+{
+    const ndr_sort_request *r = of->request;
+    return r->count <= ONE_TILE ? NULL : "one tile cannot hold all keys";
+}
+
+static const char *unsuited(const ndr_op_case *of)
+{
+    const sizes s = one_tile_for(of->caps, of->request);
+    if (s.group < SMALL_GROUP) return "its groups have too few items";
+    return local_bytes(of->request, s.group, s.per_item) <= of->caps->info.local_memory_bytes
+               ? NULL
+               : "the device has too little local memory";
+}
+
+static void plan_one(const ndr_op_case *of, ndr_op_plan *plan)
+{
+    make_plan(of->request, one_tile_for(of->caps, of->request), plan);
+}
+
+static ndr_status launch_one(ndr_op_job *job)
+{
+    const ndr_sort_request *r = job->of.request;
+    return ndr_op_launch(job, job->kernel, job->plan.range, NDR_SORT_ARGS(r->input), NDR_SORT_ARGS(r->output),
+                         ndr_sort_words_arg(r), r->count, ndr_sort_flip_arg(r), r->begin_bit, r->bits);
+}
+
+NDR_OP_VARIANT(sort, one_tile, "sort_one_tile", 0, .cannot = cannot, .unsuited = unsuited, .plan = plan_one,
+               .launch = launch_one);

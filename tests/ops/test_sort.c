@@ -1,0 +1,630 @@
+/* test_sort.c - ndr_sort: each type, order, range of bits and size of values against a stable merge sort, and what it
+ * refuses. */
+#include "support.h"
+
+#include <math.h>
+
+#include "forcing.h"
+#include "device/context.h"
+#include "ndr/ndr_ops.h"
+#include "ops/sort/sort.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
+                                    NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_U64,
+                                    NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+
+/* ---- random numbers ---- */
+
+/* NDR_TEST_SEED repeats a run; a failure prints it. */
+static uint64_t seed;
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    return *state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* ---- the reference: a stable merge sort by comparison ---- */
+
+static int compare_numbers(double a, double b)
+{
+    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+/* By value, of bits that a little-endian host has loaded. */
+static double half_value(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double magnitude = exponent == 31 ? fraction ? NAN : INFINITY
+                             : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                            : ldexp(fraction, -24);
+    return bits >> 15 ? -magnitude : magnitude;
+}
+
+#define COMPARE_AS(type)                                  \
+    {                                                     \
+        type x, y;                                        \
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y); \
+        return (x > y) - (x < y);                         \
+    }
+
+static int compare_keys(ndr_dtype dtype, const void *a, const void *b)
+{
+    switch (dtype) {
+    case NDR_DTYPE_I8: COMPARE_AS(int8_t)
+    case NDR_DTYPE_U8: COMPARE_AS(uint8_t)
+    case NDR_DTYPE_I16: COMPARE_AS(int16_t)
+    case NDR_DTYPE_U16: COMPARE_AS(uint16_t)
+    case NDR_DTYPE_I32: COMPARE_AS(int32_t)
+    case NDR_DTYPE_U32: COMPARE_AS(uint32_t)
+    case NDR_DTYPE_I64: COMPARE_AS(int64_t)
+    case NDR_DTYPE_U64: COMPARE_AS(uint64_t)
+    case NDR_DTYPE_F16: {
+        uint16_t x, y;
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+        return compare_numbers(half_value(x), half_value(y));
+    }
+    case NDR_DTYPE_F32: {
+        float x, y;
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+        return compare_numbers((double)x, (double)y);
+    }
+    default: {
+        double x, y;
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+        return compare_numbers(x, y);
+    }
+    }
+}
+
+/* The bits of an integer key as the header counts them. */
+static uint64_t bits_of(ndr_dtype dtype, const void *key, unsigned begin, unsigned end)
+{
+    uint64_t bits = 0;
+    const unsigned width = 8 * (unsigned)ndr_dtype_size(dtype);
+    memcpy(&bits, key, width / 8);
+    const bool is_signed = dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_I32
+                           || dtype == NDR_DTYPE_I64;
+    if (is_signed) bits ^= (uint64_t)1 << (width - 1);
+    return bits >> begin & UINT64_MAX >> (64 - (end - begin));
+}
+
+typedef struct sorting {
+    ndr_dtype dtype;
+    size_t value_bytes, count, offset; /* elements before the keys; of the values one more */
+    bool is_descending, keys_in_place, values_in_place;
+    unsigned begin_bit, end_bit;
+} sorting;
+
+static int compare(const sorting *s, const unsigned char *keys, size_t a, size_t b)
+{
+    const size_t size = ndr_dtype_size(s->dtype);
+    const void *x = keys + a * size, *y = keys + b * size;
+    int order = compare_keys(s->dtype, x, y);
+    if (s->end_bit) {
+        const uint64_t i = bits_of(s->dtype, x, s->begin_bit, s->end_bit);
+        const uint64_t j = bits_of(s->dtype, y, s->begin_bit, s->end_bit);
+        order = (i > j) - (i < j);
+    }
+    return s->is_descending ? -order : order;
+}
+
+/* order[0..count): the indices of the keys in their order. */
+static void sort_indices(const sorting *s, const unsigned char *keys, size_t *order, size_t *scratch, size_t count)
+{
+    if (count < 2) return;
+    const size_t half = count / 2;
+    sort_indices(s, keys, order, scratch, half);
+    sort_indices(s, keys, order + half, scratch, count - half);
+    memcpy(scratch, order, count * sizeof *order);
+    for (size_t i = 0, j = half, k = 0; k < count; ++k)
+        order[k] = j == count || (i < half && compare(s, keys, scratch[i], scratch[j]) <= 0) ? scratch[i++]
+                                                                                             : scratch[j++];
+}
+
+/* ---- one sort, with checks of everything around it ---- */
+
+enum { GUARDS = 3, GUARD = 0xa5 };
+
+/* `count` elements of that size in a buffer after `offset`, between guards. */
+static ndr_buffer *guarded(const unsigned char *elements, size_t size, size_t offset, size_t count)
+{
+    const size_t bytes = (offset + count + GUARDS) * size;
+    unsigned char *host = malloc(bytes);
+    assert_non_null(host);
+    memset(host, GUARD, bytes);
+    if (elements) memcpy(host + offset * size, elements, count * size);
+    ndr_buffer *made = buffer_of(bytes, host);
+    free(host);
+    return made;
+}
+
+static const char *describe(const sorting *s)
+{
+    static char text[200];
+    snprintf(text, sizeof text, "%zu keys of %s from element %zu, bits %u to %u, %s%s, values of %zu bytes%s; "
+             "NDR_TEST_SEED=%llu", s->count, ndr_dtype_name(s->dtype), s->offset, s->begin_bit, s->end_bit,
+             s->is_descending ? "descending" : "ascending", s->keys_in_place ? ", in place" : "", s->value_bytes,
+             s->values_in_place ? ", in place" : "", (unsigned long long)seed);
+    return text;
+}
+
+/* Element k of what the buffer holds must be element order[k] of `elements`; those around are guards. */
+static void check_elements(const sorting *s, ndr_buffer *buffer, const unsigned char *elements, const size_t *order,
+                           size_t size, size_t offset, const char *what)
+{
+    const size_t bytes = (offset + s->count + GUARDS) * size;
+    unsigned char *got = malloc(bytes);
+    assert_non_null(got);
+    read_buffer(buffer, got, bytes);
+    for (size_t k = 0; k < offset + s->count + GUARDS; ++k) {
+        const bool is_element = k >= offset && k < offset + s->count;
+        bool is_right = !is_element || memcmp(got + k * size, elements + order[k - offset] * size, size) == 0;
+        for (size_t b = 0; b < size && !is_element; ++b) is_right = is_right && got[k * size + b] == GUARD;
+        if (is_right) continue;
+        print_error("%s: %s %zu is wrong\n", describe(s), what, k);
+        fail();
+    }
+    free(got);
+}
+
+/* Sort on the device, and compare. `order` is what the reference says. */
+static void check_order(const sorting *s, const unsigned char *keys, const size_t *order)
+{
+    const size_t size = ndr_dtype_size(s->dtype), values_offset = s->offset + 1;
+    unsigned char *values = malloc(s->count * s->value_bytes + 1);
+    uint64_t state = seed ^ s->count;
+    for (size_t i = 0; i < s->count * s->value_bytes; ++i) values[i] = (unsigned char)(next_random(&state) >> 56);
+    for (size_t i = 0; i < s->count && s->value_bytes >= 4; ++i) memcpy(values + i * s->value_bytes, &(uint32_t){ (uint32_t)i }, 4);
+    ndr_buffer *in = guarded(keys, size, s->offset, s->count);
+    ndr_buffer *out = s->keys_in_place ? in : guarded(NULL, size, s->offset + 2, s->count);
+    ndr_buffer *values_in = NULL, *values_out = NULL;
+    if (s->value_bytes) {
+        values_in = guarded(values, s->value_bytes, values_offset, s->count);
+        values_out = s->values_in_place ? values_in : guarded(NULL, s->value_bytes, 0, s->count);
+    }
+    const size_t out_offset = s->keys_in_place ? s->offset : s->offset + 2;
+    const size_t values_out_offset = s->values_in_place ? values_offset : 0;
+    const ndr_sort_desc desc = { .dtype = s->dtype,
+                                 .value_bytes = s->value_bytes,
+                                 .is_descending = s->is_descending,
+                                 .begin_bit = s->begin_bit,
+                                 .end_bit = s->end_bit,
+                                 .keys = { in, s->offset },
+                                 .values = { values_in, values_offset },
+                                 .count = s->count,
+                                 .sorted_keys = { out, out_offset },
+                                 .sorted_values = { values_out, values_out_offset } };
+    assert_ok(ndr_sort(queue, &desc, NULL));
+    check_elements(s, out, keys, order, size, out_offset, "key");
+    if (values_out) check_elements(s, values_out, values, order, s->value_bytes, values_out_offset, "value");
+    size_t *same = malloc((s->count + 1) * sizeof *same);
+    for (size_t i = 0; i < s->count; ++i) same[i] = i;
+    if (!s->keys_in_place) check_elements(s, in, keys, same, size, s->offset, "input key");
+    if (values_in && !s->values_in_place)
+        check_elements(s, values_in, values, same, s->value_bytes, values_offset, "input value");
+    free(same);
+    if (values_out != values_in) ndr_buffer_destroy(values_out);
+    if (out != in) ndr_buffer_destroy(out);
+    ndr_buffer_destroy(values_in);
+    ndr_buffer_destroy(in);
+    free(values);
+}
+
+static void check(const sorting *s, const unsigned char *keys)
+{
+    size_t *order = malloc((2 * s->count + 1) * sizeof *order);
+    assert_non_null(order);
+    for (size_t i = 0; i < s->count; ++i) order[i] = i;
+    sort_indices(s, keys, order, order + s->count, s->count);
+    check_order(s, keys, order);
+    free(order);
+}
+
+/* ---- keys ---- */
+
+typedef enum pattern { RANDOM, FEW, EQUAL, UP, DOWN, HIGH_BITS, PATTERNS } pattern;
+
+static unsigned char *keys_of(ndr_dtype dtype, size_t count, pattern which)
+{
+    const size_t size = ndr_dtype_size(dtype);
+    unsigned char *keys = malloc(count * size + 1);
+    assert_non_null(keys);
+    uint64_t state = seed + 77 * (uint64_t)which + 1;
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t random = next_random(&state);
+        uint64_t bits = random;
+        if (which == FEW) bits = random % 3 * UINT64_C(0x8040201008040201);
+        if (which == EQUAL) bits = UINT64_C(0x3f3f3f3f3f3f3f3f);
+        if (which == UP) bits = i;
+        if (which == DOWN) bits = count - i;
+        if (which == HIGH_BITS) bits = random & UINT64_C(0xf000f000f000f0f0);
+        memcpy(keys + i * size, &bits, size); /* little-endian */
+    }
+    return keys;
+}
+
+/* ---- against the reference ---- */
+
+/* 0, 1, around a tile, a chunk and what one group sorts, and primes. */
+static const size_t counts[] = { 0, 1, 2, 3, 63, 257, 512, 513, 1023, 1024, 1025, 2049, 4097, 8191, 16384, 16385, 32771, 100003 };
+static const size_t quick_counts[] = { 0, 2, 300 };
+
+static const size_t *counts_list(size_t *length)
+{
+    *length = quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts);
+    return quick() ? quick_counts : counts;
+}
+
+/* A forced variant is tested with one type of each width, because the others are the same text; so is a simulator. */
+static bool is_tested(ndr_dtype dtype)
+{
+    const bool is_one = dtype == NDR_DTYPE_U8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_F32
+                        || dtype == NDR_DTYPE_U64;
+    return is_one || (!forced_variant && !quick());
+}
+
+static void check_counts(ndr_dtype dtype)
+{
+    size_t length;
+    if (!is_tested(dtype)) return;
+    const size_t *list = counts_list(&length);
+    for (size_t i = 0; i < length; ++i) {
+        unsigned char *keys = keys_of(dtype, list[i], RANDOM);
+        if (dtype == NDR_DTYPE_U64 || dtype == NDR_DTYPE_I32)
+            check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 4 }, keys);
+        check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 4, .value_bytes = 4 }, keys);
+        check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 3, .is_descending = true, .value_bytes = 4 }, keys);
+        free(keys);
+    }
+}
+
+static void test_sort__agrees_with_a_merge_sort_of_any_count_for_8_and_16_bits(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
+        if (ndr_dtype_size(dtypes[t]) <= 2) check_counts(dtypes[t]);
+}
+
+static void test_sort__agrees_with_a_merge_sort_of_any_count_for_32_bits(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
+        if (ndr_dtype_size(dtypes[t]) == 4) check_counts(dtypes[t]);
+}
+
+static void test_sort__agrees_with_a_merge_sort_of_any_count_for_64_bits(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
+        if (ndr_dtype_size(dtypes[t]) == 8) check_counts(dtypes[t]);
+}
+
+static void test_sort__keeps_the_order_of_equal_keys(void **state)
+{
+    (void)state;
+    const size_t list[] = { 200, 2048, 20011 };
+    for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
+        for (int which = FEW; which < (quick() ? EQUAL : PATTERNS); ++which)
+            for (int descending = 0; descending < 2; ++descending) {
+                unsigned char *keys = keys_of(NDR_DTYPE_U32, list[i], (pattern)which);
+                check(&(sorting){ .dtype = NDR_DTYPE_U32, .value_bytes = 8, .count = list[i],
+                                  .is_descending = descending }, keys);
+                free(keys);
+            }
+}
+
+static void test_sort__moves_values_of_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { 1, 2, 3, 4, 5, 8, 12, 16, 24, 40, 100 };
+    const size_t list[] = { 100, 2049, 17001 };
+    for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i) {
+        unsigned char *keys = keys_of(NDR_DTYPE_I16, list[i], RANDOM);
+        for (size_t v = 0; v < (quick() ? 4 : COUNT_OF(sizes)); ++v)
+            check(&(sorting){ .dtype = NDR_DTYPE_I16, .value_bytes = sizes[v], .count = list[i], .offset = v }, keys);
+        free(keys);
+    }
+}
+
+static void test_sort__in_place_gives_the_same(void **state)
+{
+    (void)state;
+    const ndr_dtype some[] = { NDR_DTYPE_U8, NDR_DTYPE_U16, NDR_DTYPE_F32 };
+    const size_t list[] = { 1, 200, 30011 };
+    for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(list)); ++i)
+        for (size_t t = 0; t < (quick() ? 1 : COUNT_OF(some)); ++t)
+            for (unsigned which = 0; which < 4; ++which) {
+                unsigned char *keys = keys_of(some[t], list[i], RANDOM);
+                check(&(sorting){ .dtype = some[t], .count = list[i], .offset = 1, .value_bytes = which ? 6 : 4,
+                                  .keys_in_place = which != 2, .values_in_place = which >= 2 }, keys);
+                free(keys);
+            }
+}
+
+static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
+{
+    (void)state;
+    const struct {
+        ndr_dtype dtype;
+        unsigned begin, end;
+    } ranges[] = { { NDR_DTYPE_U32, 0, 1 },   { NDR_DTYPE_U32, 31, 32 }, { NDR_DTYPE_U32, 3, 20 }, { NDR_DTYPE_U32, 8, 24 },
+                   { NDR_DTYPE_I32, 24, 32 }, { NDR_DTYPE_I32, 5, 14 },  { NDR_DTYPE_U8, 2, 5 },   { NDR_DTYPE_I8, 7, 8 },
+                   { NDR_DTYPE_U64, 60, 64 }, { NDR_DTYPE_I64, 1, 64 },  { NDR_DTYPE_U16, 4, 13 } };
+    const size_t list[] = { 200, 20011 };
+    for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
+        for (size_t r = 0; r < COUNT_OF(ranges); r += quick() ? 4 : 1) {
+            unsigned char *keys = keys_of(ranges[r].dtype, list[i], RANDOM);
+            sorting s = { .dtype = ranges[r].dtype, .value_bytes = 4, .count = list[i],
+                          .is_descending = r % 2, .begin_bit = ranges[r].begin, .end_bit = ranges[r].end };
+            check(&s, keys);
+            s.keys_in_place = s.values_in_place = true;
+            check(&s, keys);
+            free(keys);
+        }
+}
+
+/* ---- floats ---- */
+
+/* The bits of floats of 16, 32 and 64 bits in their order; those in one row are equal. */
+static const uint64_t float_ranks[][4][3] = {
+    { { 0xfc00, 0xff800000, 0xfff0000000000000 } },                                                    /* -infinity */
+    { { 0xfbff, 0xff7fffff, 0xffefffffffffffff } },                                                    /* the least */
+    { { 0xbc00, 0xbf800000, 0xbff0000000000000 } },                                                    /* -1 */
+    { { 0x8400, 0x80800000, 0x8010000000000000 } },                                                    /* normal */
+    { { 0x8001, 0x80000001, 0x8000000000000001 } },                                                    /* denormal */
+    { { 0x0000, 0x00000000, 0x0000000000000000 }, { 0x8000, 0x80000000, 0x8000000000000000 } },        /* 0, -0 */
+    { { 0x0001, 0x00000001, 0x0000000000000001 } },
+    { { 0x0400, 0x00800000, 0x0010000000000000 } },
+    { { 0x3c00, 0x3f800000, 0x3ff0000000000000 } },
+    { { 0x7bff, 0x7f7fffff, 0x7fefffffffffffff } },
+    { { 0x7c00, 0x7f800000, 0x7ff0000000000000 } },                                                    /* infinity */
+    { { 0x7e00, 0x7fc00000, 0x7ff8000000000000 }, { 0xfe00, 0xffc00000, 0xfff8000000000000 },          /* NaN */
+      { 0x7c01, 0x7f800001, 0x7ff0000000000001 }, { 0xffff, 0xffffffff, 0xffffffffffffffff } },
+};
+
+static unsigned equal_to(size_t rank) { return rank == 5 ? 2 : rank == COUNT_OF(float_ranks) - 1 ? 4 : 1; }
+
+/* Known answers, without the reference: the keys have ranks, and elements of one rank keep their order. */
+static void check_floats(ndr_dtype dtype, unsigned type, size_t count, bool is_descending)
+{
+    const size_t size = ndr_dtype_size(dtype), ranks = COUNT_OF(float_ranks);
+    unsigned char *keys = malloc(count * size), *rank = malloc(count);
+    size_t *order = malloc(count * sizeof *order), filled = 0;
+    uint64_t state = seed;
+    for (size_t i = 0; i < count; ++i) {
+        rank[i] = (unsigned char)(next_random(&state) % ranks);
+        memcpy(keys + i * size, &float_ranks[rank[i]][next_random(&state) % equal_to(rank[i])][type], size);
+    }
+    for (size_t r = 0; r < ranks; ++r)
+        for (size_t i = 0; i < count; ++i)
+            if (rank[i] == (is_descending ? ranks - 1 - r : r)) order[filled++] = i;
+    check_order(&(sorting){ .dtype = dtype, .value_bytes = 4, .count = count, .is_descending = is_descending }, keys,
+                order);
+    free(keys), free(rank), free(order);
+}
+
+static void test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits(void **state)
+{
+    (void)state;
+    const ndr_dtype floats[] = { NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+    const size_t list[] = { 200, 20011 };
+    for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
+        for (unsigned type = quick(); type < COUNT_OF(floats) - quick(); ++type)
+            for (int descending = 0; descending < 2; ++descending)
+                check_floats(floats[type], type, list[i], descending);
+}
+
+/* ---- any request ---- */
+
+static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **state)
+{
+    (void)state;
+    uint64_t random = seed;
+    for (unsigned turn = 0; turn < (quick() ? 2 : forced_variant ? 15 : 40); ++turn) {
+        sorting s = { .dtype = dtypes[next_random(&random) % COUNT_OF(dtypes)] };
+        const unsigned width = 8 * (unsigned)ndr_dtype_size(s.dtype);
+        s.count = next_random(&random) % ((size_t)1 << next_random(&random) % (quick() ? 9 : 17));
+        s.offset = next_random(&random) % 9;
+        s.value_bytes = next_random(&random) % 3 ? next_random(&random) % 20 : 0;
+        s.is_descending = next_random(&random) % 2;
+        s.keys_in_place = next_random(&random) % 2;
+        s.values_in_place = next_random(&random) % 2;
+        if (next_random(&random) % 2 && s.dtype < NDR_DTYPE_F32) {
+            s.begin_bit = (unsigned)(next_random(&random) % width);
+            s.end_bit = s.begin_bit + 1 + (unsigned)(next_random(&random) % (width - s.begin_bit));
+        }
+        unsigned char *keys = keys_of(s.dtype, s.count, (pattern)(next_random(&random) % PATTERNS));
+        check(&s, keys);
+        free(keys);
+    }
+}
+
+/* ---- on the queue ---- */
+
+static void test_sort__gives_an_event_and_sees_what_the_queue_did_before(void **state)
+{
+    (void)state;
+    const size_t count = quick() ? 300 : 20000;
+    uint32_t *host = malloc(count * sizeof *host);
+    for (size_t i = 0; i < count; ++i) host[i] = (uint32_t)(count - i);
+    ndr_buffer *keys = buffer_of(count * sizeof *host, NULL);
+    ndr_event *event = NULL;
+    assert_ok(ndr_buffer_write(queue, keys, 0, count * sizeof *host, host, NULL));
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .keys = { keys, 0 }, .count = count, .sorted_keys = { keys, 0 } };
+    assert_ok(ndr_sort(queue, &desc, &event));
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+    read_buffer(keys, host, count * sizeof *host);
+    for (size_t i = 0; i < count; ++i) assert_int_equal(host[i], i + 1);
+    ndr_buffer_destroy(keys);
+    free(host);
+}
+
+static void test_sort__of_nothing_needs_no_buffers(void **state)
+{
+    (void)state;
+    ndr_event *event = NULL;
+    assert_ok(ndr_sort(queue, &(ndr_sort_desc){ .dtype = NDR_DTYPE_F32, .value_bytes = 4 }, &event));
+    assert_ok(ndr_event_wait(event));
+    ndr_event_destroy(event);
+}
+
+/* ---- refusals ---- */
+
+enum { HELD = 8 };
+
+typedef struct bench {
+    ndr_buffer *keys, *values, *sorted_keys, *sorted_values;
+    ndr_sort_desc desc; /* of five elements from element 1 on */
+} bench;
+
+static bench bench_of(void)
+{
+    static const uint32_t host[HELD] = { 90, 5, 4, 3, 2, 1, 91, 92 };
+    bench b = { buffer_of(sizeof host, host), buffer_of(sizeof host, host), buffer_of(sizeof host, host),
+                buffer_of(sizeof host, host), { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = 5 } };
+    b.desc.keys = (ndr_span){ b.keys, 1 };
+    b.desc.values = (ndr_span){ b.values, 1 };
+    b.desc.sorted_keys = (ndr_span){ b.sorted_keys, 1 };
+    b.desc.sorted_values = (ndr_span){ b.sorted_values, 1 };
+    return b;
+}
+
+/* Nothing was written so far, and the same objects still work. */
+static void close_bench(bench *b)
+{
+    uint32_t got[HELD];
+    read_buffer(b->sorted_keys, got, sizeof got);
+    assert_memory_equal(got, ((const uint32_t[]){ 90, 5, 4, 3, 2, 1, 91, 92 }), sizeof got);
+    assert_ok(ndr_sort(queue, &b->desc, NULL));
+    read_buffer(b->sorted_keys, got, sizeof got);
+    assert_memory_equal(got, ((const uint32_t[]){ 90, 1, 2, 3, 4, 5, 91, 92 }), sizeof got);
+    read_buffer(b->sorted_values, got, sizeof got);
+    assert_memory_equal(got, ((const uint32_t[]){ 90, 1, 2, 3, 4, 5, 91, 92 }), sizeof got);
+    ndr_buffer_destroy(b->keys), ndr_buffer_destroy(b->values);
+    ndr_buffer_destroy(b->sorted_keys), ndr_buffer_destroy(b->sorted_values);
+}
+
+#define assert_sort_refused(status, desc, ...) assert_refused(status, ndr_sort(queue, desc, NULL), "ndr_sort: ", __VA_ARGS__)
+
+static void test_sort__refuses_what_is_missing(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_sort_desc desc = b.desc;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_sort((ndr_queue *)NULL, &desc, NULL), "ndr_sort: queue is NULL");
+    assert_sort_refused(NDR_BAD_ARGUMENT, NULL, "desc is NULL");
+    desc.dtype = NDR_DTYPE_NONE;
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "dtype is not set");
+    desc.dtype = (ndr_dtype)(NDR_DTYPE_F16 + 1);
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "dtype is not valid");
+    desc = b.desc;
+    ndr_span *const spans[] = { &desc.keys, &desc.values, &desc.sorted_keys, &desc.sorted_values };
+    const char *const names[] = { "keys", "values", "sorted_keys", "sorted_values" };
+    for (size_t i = 0; i < 4; ++i) {
+        desc = b.desc;
+        spans[i]->buffer = NULL;
+        assert_sort_refused(NDR_BAD_ARGUMENT, &desc, names[i], "has no buffer");
+        desc = b.desc;
+        spans[i]->offset = 4;
+        assert_sort_refused(NDR_OUT_OF_BOUNDS, &desc, names[i], "is 5 elements from element 4", "holds 8");
+        spans[i]->offset = SIZE_MAX - 1;
+        assert_sort_refused(NDR_OUT_OF_BOUNDS, &desc, names[i], "holds 8");
+    }
+    desc = b.desc;
+    desc.count = SIZE_MAX;
+    assert_sort_refused(NDR_OUT_OF_BOUNDS, &desc, "keys is", "holds 8");
+    desc = b.desc;
+    desc.value_bytes = SIZE_MAX;
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "value_bytes is", "use at most 4294967295");
+    close_bench(&b);
+}
+
+static void test_sort__refuses_bits_that_keys_do_not_have(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_sort_desc desc = b.desc;
+    desc.end_bit = 33;
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "end_bit is 33", "u32 has 32 bits; use at most 32");
+    desc.end_bit = 7, desc.begin_bit = 7;
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "begin_bit is 7, and end_bit 7; begin_bit must be lower");
+    desc.end_bit = 0, desc.begin_bit = 32;
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "begin_bit is 32, and end_bit 32");
+    close_bench(&b);
+}
+
+static void test_sort__refuses_outputs_that_overlap(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_sort_desc desc = b.desc;
+    desc.sorted_keys = (ndr_span){ b.keys, 2 };
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "sorted_keys, elements 2 to 6, overlaps keys, elements 1 to 5");
+    desc.sorted_keys = (ndr_span){ b.values, 1 };
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "sorted_keys", "overlaps values");
+    desc = b.desc;
+    desc.sorted_values = (ndr_span){ b.values, 0 };
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "sorted_values", "overlaps values");
+    desc.sorted_values = (ndr_span){ b.keys, 1 };
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "sorted_values", "overlaps keys");
+    desc.sorted_values = (ndr_span){ b.sorted_keys, 3 };
+    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "sorted_values", "overlaps sorted_keys");
+    close_bench(&b);
+}
+
+static void test_sort__says_what_it_would_run(void **state)
+{
+    (void)state;
+    char text[512];
+    assert_ok(ndr_sort_explain(context, &(ndr_sort_desc){ .dtype = NDR_DTYPE_U32, .count = 1 << 20 }, sizeof text, text,
+                               NULL));
+    assert_non_null(strstr(text, "; not "));
+    assert_refused(NDR_BAD_ARGUMENT, ndr_sort_explain(context, &(ndr_sort_desc){ 0 }, 0, NULL, NULL), "dtype is not set");
+}
+
+/* ---- every variant, whatever this device would choose ---- */
+
+static bool is_chosen(const ndr_op_variant *variant)
+{
+    const size_t list[] = { 100, 1 << 20 };
+    for (size_t i = 0; i < COUNT_OF(list); ++i) {
+        const ndr_sort_request request = { .dtype = NDR_DTYPE_U32, .bits = 32, .count = list[i] };
+        if (ndr_op_select(&ndr_sort_operation, &context->caps, 0, NULL, &request) == variant) return true;
+    }
+    return false;
+}
+
+/* The tests that each variant runs. */
+#define RESULTS \
+    cmocka_unit_test(test_sort__agrees_with_a_merge_sort_of_any_count_for_8_and_16_bits), \
+    cmocka_unit_test(test_sort__agrees_with_a_merge_sort_of_any_count_for_32_bits), \
+    cmocka_unit_test(test_sort__agrees_with_a_merge_sort_of_any_count_for_64_bits), \
+    cmocka_unit_test(test_sort__keeps_the_order_of_equal_keys), \
+    cmocka_unit_test(test_sort__moves_values_of_any_size), \
+    cmocka_unit_test(test_sort__in_place_gives_the_same), \
+    cmocka_unit_test(test_sort__compares_only_the_bits_that_are_asked_for), \
+    cmocka_unit_test(test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits), \
+    cmocka_unit_test(test_sort__of_generated_requests_agrees_with_a_merge_sort)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RESULTS,
+        cmocka_unit_test(test_sort__gives_an_event_and_sees_what_the_queue_did_before),
+        cmocka_unit_test(test_sort__of_nothing_needs_no_buffers),
+        cmocka_unit_test(test_sort__refuses_what_is_missing),
+        cmocka_unit_test(test_sort__refuses_bits_that_keys_do_not_have),
+        cmocka_unit_test(test_sort__refuses_outputs_that_overlap),
+        cmocka_unit_test(test_sort__says_what_it_would_run),
+    };
+    const struct CMUnitTest results[] = { RESULTS };
+    seed = number_from_env("NDR_TEST_SEED", 20261123);
+    print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return run_variants(&ndr_sort_operation,
+                        &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });
+}
