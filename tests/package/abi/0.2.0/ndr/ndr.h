@@ -198,7 +198,7 @@ typedef enum ndr_dtype {
     NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
     NDR_DTYPE_F32 = 9,  /**< float. */
     NDR_DTYPE_F64 = 10, /**< double. */
-    NDR_DTYPE_F16 = 11  /**< `half`; a uint16_t holds its bits on the host. No operation takes it. */
+    NDR_DTYPE_F16 = 11  /**< `half`; a uint16_t holds its bits on the host. Of the operations, ndr_sort() takes it. */
 } ndr_dtype;
 
 /** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */

@@ -99,6 +99,98 @@ NDR_SIZED ndr_status ndr_random(ndr_queue *queue, const ndr_random_desc *desc, n
 NDR_SIZED ndr_status ndr_random_explain(ndr_context *context, const ndr_random_desc *desc, size_t capacity, char *text,
                                         size_t *length);
 
+/* ---- scan ---------------------------------------------------------------------------------------- */
+
+/** Prefix sums and the like: output[i] is input[0..i] combined, with input[i] if the scan is inclusive, and without it
+ * if it is exclusive. A backward scan combines input[i..count).
+ *
+ * The initial value comes first. Without one, the result of no elements is the identity of the operator, as the first
+ * one of an exclusive scan. Segments are scanned each by itself, from the initial value on.
+ *
+ * Results have the same bits on every run: the order of combination depends on `count`, the options and the device's
+ * largest group alone. Integers wrap modulo 2^width. A float minimum or maximum leaves out NaN, and is NaN if all
+ * elements so far are. A float sum s of at most 2^34 elements satisfies |s - exact| <= 256 * eps * sum|x|, over the
+ * initial value and the elements that s combines, on devices with groups of 256 items; docs/numerics.md has more. */
+typedef struct ndr_scan_desc {
+    ndr_dtype dtype;   /**< Any but F16. */
+    ndr_op op;         /**< Any; the bit operators for integers only. */
+    bool is_exclusive; /**< Leave out the element itself. Default: inclusive. */
+    bool is_backward;  /**< From the last element to the first one. */
+    ndr_arg initial;   /**< ndr_arg_of() of a value of the dtype; not set: none. */
+    ndr_span input;    /**< Read only. */
+    ndr_span flags;    /**< `count` elements of U8: a segment begins at each that is not 0, and at element 0. A backward
+                            scan has the same segments. Buffer NULL: none. */
+    size_t length;     /**< Elements of each segment, such as the columns of a matrix; the last one may be shorter. 0: all
+                            elements are one segment. Only without flags. */
+    size_t count;      /**< Elements of input and output; may be 0, and then the buffers may be NULL. */
+    ndr_span output;   /**< The same elements as input (a scan in place), or none of them; none of flags. */
+    NDR_MAY_GROW
+} ndr_scan_desc;
+
+/** Enqueue a scan. */
+NDR_SIZED ndr_status ndr_scan(ndr_queue *queue, const ndr_scan_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_scan() would run, as ndr_reduce_explain(). Whether flags.buffer is NULL is read, too. */
+NDR_SIZED ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc *desc, size_t capacity, char *text,
+                                      size_t *length);
+
+/* ---- select -------------------------------------------------------------------------------------- */
+
+/** Copy the elements whose flags are not 0 to the start of the output, in their order (compaction). The number of these
+ * elements stays on the device, for later commands, or to be read. */
+typedef struct ndr_select_desc {
+    ndr_dtype dtype;   /**< Of the elements: any, because their bits are copied. */
+    ndr_span input;    /**< Read only. */
+    ndr_span flags;    /**< An element of U8 for each of the input. */
+    size_t count;      /**< Elements of the input; may be 0, and then buffers but that of `selected` may be NULL. */
+    ndr_span output;   /**< Room for `count` elements. Those behind the selected ones are not written. */
+    ndr_span selected; /**< An element of U64: how many elements were selected. No output may overlap anything else. */
+    NDR_MAY_GROW
+} ndr_select_desc;
+
+/** Enqueue a selection. */
+NDR_SIZED ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_select() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
+/* ---- sort ---------------------------------------------------------------------------------------- */
+
+/** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
+ * their order.
+ *
+ * Floats: -0 and +0 are equal. All NaN are equal to each other and greater than +infinity, whatever their sign: they
+ * come last in ascending order, and first in descending order. Each key keeps its bits. No device needs has_f64.
+ *
+ * With a range of bits only these bits of the keys are compared; bit 0 is the least significant one. The bits of a signed
+ * integer count as if 2^(width - 1) had been added to it. The bits of a float count as those of its order: for a float
+ * that is not negative its bits with the sign bit set, for a negative one its inverted bits, for a NaN all ones.
+ *
+ * The outputs may be the inputs: `sorted_keys` the same span as `keys`, `sorted_values` as `values`. Any other overlap
+ * of an output with an input or with the other output is refused. The queue keeps temporary memory of about the size of
+ * the keys and values. */
+typedef struct ndr_sort_desc {
+    ndr_dtype dtype;        /**< Of the keys: any. */
+    size_t value_bytes;     /**< Bytes of a value, less than 2^32; 0: no values. 1, 2, 4, 8 and 16 are the fastest. */
+    bool is_descending;     /**< Default: the smallest key first. */
+    unsigned begin_bit;     /**< The first bit that is compared. */
+    unsigned end_bit;       /**< The bit behind the last one that is compared; 0: the width of the type. */
+    ndr_span keys;          /**< `count` keys. */
+    ndr_span values;        /**< As many values; the offset counts values. Not read if value_bytes is 0. */
+    size_t count;           /**< May be 0, and then the buffers may be NULL. */
+    ndr_span sorted_keys;   /**< The keys in order; may be `keys`. */
+    ndr_span sorted_values; /**< The value of each of them; may be `values`. Not read if value_bytes is 0. */
+    NDR_MAY_GROW
+} ndr_sort_desc;
+
+/** Enqueue a sort. */
+NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_sort() would run, as ndr_reduce_explain(). Whether a sort is in place is read, too. */
+NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
+                                      size_t *length);
+
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
 NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
@@ -109,6 +201,18 @@ NDR_MUST_CHECK ndr_status ndr_random_sized(ndr_queue *queue, const ndr_random_de
                                            ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_random_explain_sized(ndr_context *context, const ndr_random_desc *desc, size_t desc_bytes,
                                                    size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_select_sized(ndr_queue *queue, const ndr_select_desc *desc, size_t desc_bytes,
+                                           ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_select_explain_sized(ndr_context *context, const ndr_select_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_scan_sized(ndr_queue *queue, const ndr_scan_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_scan_explain_sized(ndr_context *context, const ndr_scan_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
 
@@ -134,6 +238,39 @@ static inline ndr_status ndr_random_explain(ndr_context *context_, const ndr_ran
     return ndr_random_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_scan(ndr_queue *queue_, const ndr_scan_desc *desc_, ndr_event **event_)
+{
+    return ndr_scan_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_scan_explain(ndr_context *context_, const ndr_scan_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_scan_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_select(ndr_queue *queue_, const ndr_select_desc *desc_, ndr_event **event_)
+{
+    return ndr_select_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_select_explain(ndr_context *context_, const ndr_select_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_select_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_sort(ndr_queue *queue_, const ndr_sort_desc *desc_, ndr_event **event_)
+{
+    return ndr_sort_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 #endif
 
 #ifdef __cplusplus
@@ -144,6 +281,9 @@ static inline ndr_status ndr_random_explain(ndr_context *context_, const ndr_ran
 #ifndef NDR_BUILDING
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_select(queue, ...) ndr_select(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_sort(queue, ...) ndr_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif
