@@ -1,5 +1,6 @@
 /** @file ndr_ops.h
- * Operations on arrays in buffers, beside ndr_reduce() and ndr_matmul() of ndr.h.
+ * Operations on arrays in buffers, beside ndr_reduce() and ndr_matmul() of ndr.h. Contiguous elements are an ndr_span and
+ * a count, others an ndr_array.
  *
  * Each has a descriptor, whose members are in this order: element types, operator, options, inputs, sizes, outputs. Members
  * that are not set have a documented default. A call checks everything that the host can know before anything is
@@ -14,6 +15,127 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- arrays -------------------------------------------------------------------------------------- */
+
+/** Elements of a buffer in 1 to 3 dimensions. Element (i0, i1, i2) is element offset + i0 * stride[0] + i1 * stride[1]
+ * + i2 * stride[2] of the buffer. The struct is fixed. */
+typedef struct ndr_array {
+    ndr_buffer *buffer; /**< The buffer; may be NULL when the array has no elements. */
+    ndr_dtype dtype;    /**< The type of its elements. */
+    size_t offset;      /**< The offset of element (0, 0, 0), in elements. */
+    ndr_range shape;    /**< Elements of each dimension; may be 0. */
+    int64_t stride[3];  /**< Elements from one index of a dimension to the next; may be negative. 0 repeats an input
+                             along the dimension; of an output no two indexes may have one element. */
+} ndr_array;
+
+/** The array of that shape whose elements follow each other from the first element of the buffer on. */
+static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_range shape)
+{
+    ndr_array array = { buffer, dtype, 0, shape, { 0, 0, 0 } };
+    int64_t stride = 1;
+    unsigned d = shape.dims < 3 ? shape.dims : 3;
+    while (d-- > 0) {
+        array.stride[d] = stride;
+        stride *= (int64_t)shape.size[d];
+    }
+    return array;
+}
+
+/* ---- map ----------------------------------------------------------------------------------------- */
+
+/** An array with its name in an expression. The struct is fixed. */
+typedef struct ndr_map_array {
+    const char *name; /**< A name of C. Not i, i0, i1 or i2, and not one that begins with ndr_. */
+    ndr_array array;  /**< The array. Elements of F16 are floats in the expression. */
+} ndr_map_array;
+
+/** A value with its name in an expression. The struct is fixed. */
+typedef struct ndr_map_scalar {
+    const char *name; /**< As of an array. */
+    ndr_arg value;    /**< A number, ndr_arg_of(2.0f); a vector, ndr_vector(float, 1, 2); or a struct that the
+                           declarations declare, ndr_struct(struct pair, value). */
+} ndr_map_scalar;
+
+/** For each index of the outputs' shape, run a statement: "y = a * x + y" is axpy.
+ *
+ * In `statement`, OpenCL C, each name stands for the element of that index, or for the scalar. Inputs and scalars are
+ * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the same
+ * name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are its dimensions;
+ * all are ulong. The statement may be several, with variables of their own, and return ends it without storing.
+ *
+ * All arrays have the same shape; an input with stride 0 in a dimension has the same elements for all its indexes. An
+ * output may be an input: the same buffer, offset and strides (in place). It must not overlap one in any other way, nor
+ * another output. Without elements nothing runs.
+ *
+ * The statement is compiled once for each text, types and number of dimensions, and again if the elements do not follow
+ * each other; then it is found again, also on disk. If it does not compile, NDR_BUILD_FAILED, and the sentence shows its
+ * lines as lines of "expression". */
+typedef struct ndr_map_desc {
+    const char *statement;         /**< "y = a * x + y". */
+    const char *declarations;      /**< OpenCL C before the kernel: functions, structs, macros. NULL: none. */
+    const ndr_map_scalar *scalars; /**< `scalar_count` values. */
+    size_t scalar_count;           /**< May be 0. */
+    const ndr_map_array *inputs;   /**< `input_count` arrays, which are read. */
+    size_t input_count;            /**< May be 0. */
+    const ndr_map_array *outputs;  /**< `output_count` arrays, which are written. */
+    size_t output_count;           /**< 1 or more; with scalars and inputs at most 24. */
+    NDR_MAY_GROW
+} ndr_map_desc;
+
+/** Enqueue a map. */
+NDR_SIZED ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event);
+
+/** Which implementation the call ndr_map() with `desc` would run in this context, as ndr_reduce_explain(). The buffers
+ * may be NULL; nothing is compiled. */
+NDR_SIZED ndr_status ndr_map_explain(ndr_context *context, const ndr_map_desc *desc, size_t capacity, char *text,
+                                     size_t *length);
+
+/* ---- map and reduce -------------------------------------------------------------------------------- */
+
+/** Combine the values of an expression over all indexes of a shape: "x * y" with NDR_OP_SUM is a dot product.
+ *
+ * Names and indexes in `expression`, OpenCL C, are those of ndr_map(). Its value is converted to `dtype`, in which it is
+ * combined: a sum of products of floats in F64 is "(double)x * y". The operator is `op`, or `combine`, an expression of
+ * two values `a` and `b`, with `identity`, which changes no value. It must be associative and commutative, as far as the
+ * result is to be independent of the order.
+ *
+ * Values of a type of your own, such as a struct, have its name in `element` and its size in `element_bytes`;
+ * `declarations` declare it. Then `combine` and `identity` are needed. Each text may be an initializer, "{ 0, 0 }".
+ *
+ * `finish` is an expression of the combined value `r`, which is stored in its place, as `result_dtype`: "sqrt(r)". Over
+ * no elements, r is the identity.
+ *
+ * The order of combination depends on the number of elements and limits of the device alone, so every run gives the same
+ * bits. Minima and maxima of floats leave NaN out, as ndr_reduce(). Float sums of n <= 2^34 values have the bound of
+ * ndr_reduce_desc, with |values| in place of |x|. */
+typedef struct ndr_map_reduce_desc {
+    ndr_dtype dtype;        /**< In which values are combined: I8 to U64, F32 or F64; NONE with `element`. */
+    const char *element;    /**< A type of your own: "struct moments"; NULL: `dtype`. */
+    size_t element_bytes;   /**< Its size, at most 256. */
+    ndr_op op;              /**< Any; NONE with `combine`. */
+    const char *combine;    /**< "a + b"; NULL: `op`. */
+    const char *identity;   /**< "0"; NULL only without `combine`. */
+    const char *expression; /**< The value of an index: "x * y". */
+    const char *finish;     /**< "sqrt(r)"; NULL: the combined value is stored. */
+    ndr_dtype result_dtype; /**< What `finish` gives; NONE: `dtype`. */
+    const char *declarations;      /**< OpenCL C before the kernel: functions, structs, macros. NULL: none. */
+    const ndr_map_scalar *scalars; /**< `scalar_count` values; not in `combine`, `identity` and `finish`. */
+    size_t scalar_count;           /**< May be 0. */
+    const ndr_map_array *inputs;   /**< `input_count` arrays. */
+    size_t input_count;            /**< May be 0; with scalars at most 24. */
+    ndr_range shape;               /**< The indexes; without dimensions: those of the first input. */
+    ndr_span output; /**< One element; must not lie within an input. Its buffer may be NULL if `host` is set. */
+    void *host;      /**< If set, the call waits for the result and copies it here. */
+    NDR_MAY_GROW
+} ndr_map_reduce_desc;
+
+/** Enqueue a reduction of an expression. The first call with a text compiles it, as ndr_map(). */
+NDR_SIZED ndr_status ndr_map_reduce(ndr_queue *queue, const ndr_map_reduce_desc *desc, ndr_event **event);
+
+/** Which implementation the call ndr_map_reduce() with `desc` would run in this context: as ndr_map_explain(). */
+NDR_SIZED ndr_status ndr_map_reduce_explain(ndr_context *context, const ndr_map_reduce_desc *desc, size_t capacity,
+                                            char *text, size_t *length);
 
 /* ---- histogram ----------------------------------------------------------------------------------- */
 
@@ -99,6 +221,98 @@ NDR_SIZED ndr_status ndr_random(ndr_queue *queue, const ndr_random_desc *desc, n
 NDR_SIZED ndr_status ndr_random_explain(ndr_context *context, const ndr_random_desc *desc, size_t capacity, char *text,
                                         size_t *length);
 
+/* ---- scan ---------------------------------------------------------------------------------------- */
+
+/** Prefix sums and the like: output[i] is input[0..i] combined, with input[i] if the scan is inclusive, and without it
+ * if it is exclusive. A backward scan combines input[i..count).
+ *
+ * The initial value comes first. Without one, the result of no elements is the identity of the operator, as the first
+ * one of an exclusive scan. Segments are scanned each by itself, from the initial value on.
+ *
+ * Results have the same bits on every run: the order of combination depends on `count`, the options and the device's
+ * largest group alone. Integers wrap modulo 2^width. A float minimum or maximum leaves out NaN, and is NaN if all
+ * elements so far are. A float sum s of at most 2^34 elements satisfies |s - exact| <= 256 * eps * sum|x|, over the
+ * initial value and the elements that s combines, on devices with groups of 256 items; docs/numerics.md has more. */
+typedef struct ndr_scan_desc {
+    ndr_dtype dtype;   /**< Any but F16. */
+    ndr_op op;         /**< Any; the bit operators for integers only. */
+    bool is_exclusive; /**< Leave out the element itself. Default: inclusive. */
+    bool is_backward;  /**< From the last element to the first one. */
+    ndr_arg initial;   /**< ndr_arg_of() of a value of the dtype; not set: none. */
+    ndr_span input;    /**< Read only. */
+    ndr_span flags;    /**< `count` elements of U8: a segment begins at each that is not 0, and at element 0. A backward
+                            scan has the same segments. Buffer NULL: none. */
+    size_t length;     /**< Elements of each segment, such as the columns of a matrix; the last one may be shorter. 0: all
+                            elements are one segment. Only without flags. */
+    size_t count;      /**< Elements of input and output; may be 0, and then the buffers may be NULL. */
+    ndr_span output;   /**< The same elements as input (a scan in place), or none of them; none of flags. */
+    NDR_MAY_GROW
+} ndr_scan_desc;
+
+/** Enqueue a scan. */
+NDR_SIZED ndr_status ndr_scan(ndr_queue *queue, const ndr_scan_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_scan() would run, as ndr_reduce_explain(). Whether flags.buffer is NULL is read, too. */
+NDR_SIZED ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc *desc, size_t capacity, char *text,
+                                      size_t *length);
+
+/* ---- select -------------------------------------------------------------------------------------- */
+
+/** Copy the elements whose flags are not 0 to the start of the output, in their order (compaction). The number of these
+ * elements stays on the device, for later commands, or to be read. */
+typedef struct ndr_select_desc {
+    ndr_dtype dtype;   /**< Of the elements: any, because their bits are copied. */
+    ndr_span input;    /**< Read only. */
+    ndr_span flags;    /**< An element of U8 for each of the input. */
+    size_t count;      /**< Elements of the input; may be 0, and then buffers but that of `selected` may be NULL. */
+    ndr_span output;   /**< Room for `count` elements. Those behind the selected ones are not written. */
+    ndr_span selected; /**< An element of U64: how many elements were selected. No output may overlap anything else. */
+    NDR_MAY_GROW
+} ndr_select_desc;
+
+/** Enqueue a selection. */
+NDR_SIZED ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_select() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
+/* ---- sort ---------------------------------------------------------------------------------------- */
+
+/** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
+ * their order.
+ *
+ * Floats: -0 and +0 are equal. All NaN are equal to each other and greater than +infinity, whatever their sign: they
+ * come last in ascending order, and first in descending order. Each key keeps its bits. No device needs has_f64.
+ *
+ * With a range of bits only these bits of the keys are compared; bit 0 is the least significant one. The bits of a signed
+ * integer count as if 2^(width - 1) had been added to it. The bits of a float count as those of its order: for a float
+ * that is not negative its bits with the sign bit set, for a negative one its inverted bits, for a NaN all ones.
+ *
+ * The outputs may be the inputs: `sorted_keys` the same span as `keys`, `sorted_values` as `values`. Any other overlap
+ * of an output with an input or with the other output is refused. The queue keeps temporary memory of about the size of
+ * the keys and values. */
+typedef struct ndr_sort_desc {
+    ndr_dtype dtype;        /**< Of the keys: any. */
+    size_t value_bytes;     /**< Bytes of a value, less than 2^32; 0: no values. 1, 2, 4, 8 and 16 are the fastest. */
+    bool is_descending;     /**< Default: the smallest key first. */
+    unsigned begin_bit;     /**< The first bit that is compared. */
+    unsigned end_bit;       /**< The bit behind the last one that is compared; 0: the width of the type. */
+    ndr_span keys;          /**< `count` keys. */
+    ndr_span values;        /**< As many values; the offset counts values. Not read if value_bytes is 0. */
+    size_t count;           /**< May be 0, and then the buffers may be NULL. */
+    ndr_span sorted_keys;   /**< The keys in order; may be `keys`. */
+    ndr_span sorted_values; /**< The value of each of them; may be `values`. Not read if value_bytes is 0. */
+    NDR_MAY_GROW
+} ndr_sort_desc;
+
+/** Enqueue a sort. */
+NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_sort() would run, as ndr_reduce_explain(). Whether a sort is in place is read, too. */
+NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
+                                      size_t *length);
+
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
 NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
@@ -109,6 +323,26 @@ NDR_MUST_CHECK ndr_status ndr_random_sized(ndr_queue *queue, const ndr_random_de
                                            ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_random_explain_sized(ndr_context *context, const ndr_random_desc *desc, size_t desc_bytes,
                                                    size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_select_sized(ndr_queue *queue, const ndr_select_desc *desc, size_t desc_bytes,
+                                           ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_select_explain_sized(ndr_context *context, const ndr_select_desc *desc, size_t desc_bytes,
+                                                   size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_scan_sized(ndr_queue *queue, const ndr_scan_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_scan_explain_sized(ndr_context *context, const ndr_scan_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_map_sized(ndr_queue *queue, const ndr_map_desc *desc, size_t desc_bytes,
+                                        ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_map_explain_sized(ndr_context *context, const ndr_map_desc *desc, size_t desc_bytes,
+                                                size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_map_reduce_sized(ndr_queue *queue, const ndr_map_reduce_desc *desc, size_t desc_bytes,
+                                               ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_map_reduce_explain_sized(ndr_context *context, const ndr_map_reduce_desc *desc,
+                                                       size_t desc_bytes, size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
 
@@ -134,6 +368,61 @@ static inline ndr_status ndr_random_explain(ndr_context *context_, const ndr_ran
     return ndr_random_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_scan(ndr_queue *queue_, const ndr_scan_desc *desc_, ndr_event **event_)
+{
+    return ndr_scan_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_scan_explain(ndr_context *context_, const ndr_scan_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_scan_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_select(ndr_queue *queue_, const ndr_select_desc *desc_, ndr_event **event_)
+{
+    return ndr_select_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_select_explain(ndr_context *context_, const ndr_select_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_select_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_sort(ndr_queue *queue_, const ndr_sort_desc *desc_, ndr_event **event_)
+{
+    return ndr_sort_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_map(ndr_queue *queue_, const ndr_map_desc *desc_, ndr_event **event_)
+{
+    return ndr_map_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_map_explain(ndr_context *context_, const ndr_map_desc *desc_, size_t capacity_,
+                                         char *text_, size_t *length_)
+{
+    return ndr_map_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_map_reduce(ndr_queue *queue_, const ndr_map_reduce_desc *desc_, ndr_event **event_)
+{
+    return ndr_map_reduce_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr_map_reduce_desc *desc_,
+                                                size_t capacity_, char *text_, size_t *length_)
+{
+    return ndr_map_reduce_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 #endif
 
 #ifdef __cplusplus
@@ -142,8 +431,13 @@ static inline ndr_status ndr_random_explain(ndr_context *context_, const ndr_ran
 
 /* The commands, which take a queue or ndr_after(). */
 #ifndef NDR_BUILDING
+#define ndr_map(queue, ...) ndr_map(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_map_reduce(queue, ...) ndr_map_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_select(queue, ...) ndr_select(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_sort(queue, ...) ndr_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif
