@@ -1,5 +1,6 @@
 /** @file ndr_ops.h
- * Operations on arrays in buffers, beside ndr_reduce() and ndr_matmul() of ndr.h.
+ * Operations on arrays in buffers, beside ndr_reduce() and ndr_matmul() of ndr.h. Contiguous elements are an ndr_span and
+ * a count, others an ndr_array.
  *
  * Each has a descriptor, whose members are in this order: element types, operator, options, inputs, sizes, outputs. Members
  * that are not set have a documented default. A call checks everything that the host can know before anything is
@@ -14,6 +15,133 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- arrays -------------------------------------------------------------------------------------- */
+
+/** Elements of a buffer in 1 to 3 dimensions. Element (i0, i1, i2) is element offset + i0 * stride[0] + i1 * stride[1]
+ * + i2 * stride[2] of the buffer. The struct is fixed. */
+typedef struct ndr_array {
+    ndr_buffer *buffer; /**< The buffer; may be NULL when the array has no elements. */
+    ndr_dtype dtype;    /**< The type of its elements. */
+    size_t offset;      /**< The offset of element (0, 0, 0), in elements. */
+    ndr_range shape;    /**< Elements of each dimension; may be 0. */
+    int64_t stride[3];  /**< Elements from one index of a dimension to the next; may be negative. 0 repeats an input
+                             along the dimension; of an output no two indexes may have one element. */
+} ndr_array;
+
+#ifdef __cplusplus
+#define NDR_SIGNED_(x) static_cast<int64_t>(x)
+#else
+#define NDR_SIGNED_(x) ((int64_t)(x))
+#endif
+
+/** The array of that shape whose elements follow each other from the first element of the buffer on. */
+static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_range shape)
+{
+    ndr_array array = { buffer, dtype, 0, shape, { 0, 0, 0 } };
+    int64_t stride = 1;
+    unsigned d = shape.dims < 3 ? shape.dims : 3;
+    while (d-- > 0) {
+        array.stride[d] = stride;
+        stride *= NDR_SIGNED_(shape.size[d]);
+    }
+    return array;
+}
+
+/* ---- map ----------------------------------------------------------------------------------------- */
+
+/** An array with its name in an expression. The struct is fixed. */
+typedef struct ndr_map_array {
+    const char *name; /**< A name of C. Not i, i0, i1 or i2, and not one that begins with ndr_. */
+    ndr_array array;  /**< The array. Elements of F16 are floats in the expression. */
+} ndr_map_array;
+
+/** A value with its name in an expression. The struct is fixed. */
+typedef struct ndr_map_scalar {
+    const char *name; /**< As of an array. */
+    ndr_arg value;    /**< A number, ndr_arg_of(2.0f); a vector, ndr_vector(float, 1, 2); or a struct that the
+                           declarations declare, ndr_struct(struct pair, value). */
+} ndr_map_scalar;
+
+/** For each index of the outputs' shape, run a statement: "y = a * x + y" is axpy.
+ *
+ * In `statement`, OpenCL C, each name stands for the element of that index, or for the scalar. Inputs and scalars are
+ * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the same
+ * name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are its dimensions;
+ * all are ulong. The statement may be several, with variables of their own, and return ends it without storing.
+ *
+ * All arrays have the same shape; an input with stride 0 in a dimension has the same elements for all its indexes. An
+ * output may be an input: the same buffer, offset and strides (in place). It must not overlap one in any other way, nor
+ * another output. Without elements nothing runs.
+ *
+ * The statement is compiled once for each text, types and number of dimensions, and again if the elements do not follow
+ * each other; then it is found again, also on disk. If it does not compile, NDR_BUILD_FAILED, and the sentence shows its
+ * lines as lines of "expression". */
+typedef struct ndr_map_desc {
+    const char *statement;         /**< "y = a * x + y". */
+    const char *declarations;      /**< OpenCL C before the kernel: functions, structs, macros. NULL: none. */
+    const ndr_map_scalar *scalars; /**< `scalar_count` values. */
+    size_t scalar_count;           /**< May be 0. */
+    const ndr_map_array *inputs;   /**< `input_count` arrays, which are read. */
+    size_t input_count;            /**< May be 0. */
+    const ndr_map_array *outputs;  /**< `output_count` arrays, which are written. */
+    size_t output_count;           /**< 1 or more; with scalars and inputs at most 24. */
+    NDR_MAY_GROW
+} ndr_map_desc;
+
+/** Enqueue a map. */
+NDR_SIZED ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event);
+
+/** Which implementation the call ndr_map() with `desc` would run in this context, as ndr_reduce_explain(). The buffers
+ * may be NULL; nothing is compiled. */
+NDR_SIZED ndr_status ndr_map_explain(ndr_context *context, const ndr_map_desc *desc, size_t capacity, char *text,
+                                     size_t *length);
+
+/* ---- map and reduce -------------------------------------------------------------------------------- */
+
+/** Combine the values of an expression over all indexes of a shape: "x * y" with NDR_OP_SUM is a dot product.
+ *
+ * Names and indexes in `expression`, OpenCL C, are those of ndr_map(). Its value is converted to `dtype`, in which it is
+ * combined: a sum of products of floats in F64 is "(double)x * y". The operator is `op`, or `combine`, an expression of
+ * two values `a` and `b`, with `identity`, which changes no value. It must be associative and commutative, as far as the
+ * result is to be independent of the order.
+ *
+ * Values of a type of your own, such as a struct, have its name in `element` and its size in `element_bytes`;
+ * `declarations` declare it. Then `combine` and `identity` are needed. Each text may be an initializer, "{ 0, 0 }".
+ *
+ * `finish` is an expression of the combined value `r`, which is stored in its place, as `result_dtype`: "sqrt(r)". Over
+ * no elements, r is the identity.
+ *
+ * The order of combination depends on the number of elements and limits of the device alone, so every run gives the same
+ * bits. Minima and maxima of floats leave NaN out, as ndr_reduce(). Float sums of n <= 2^34 values have the bound of
+ * ndr_reduce_desc, with |values| in place of |x|. */
+typedef struct ndr_map_reduce_desc {
+    ndr_dtype dtype;        /**< In which values are combined: I8 to U64, F32 or F64; NONE with `element`. */
+    const char *element;    /**< A type of your own: "struct moments"; NULL: `dtype`. */
+    size_t element_bytes;   /**< Its size, at most 256. */
+    ndr_op op;              /**< Any; NONE with `combine`. */
+    const char *combine;    /**< "a + b"; NULL: `op`. */
+    const char *identity;   /**< "0"; NULL only without `combine`. */
+    const char *expression; /**< The value of an index: "x * y". */
+    const char *finish;     /**< "sqrt(r)"; NULL: the combined value is stored. */
+    ndr_dtype result_dtype; /**< What `finish` gives; NONE: `dtype`. */
+    const char *declarations;      /**< OpenCL C before the kernel: functions, structs, macros. NULL: none. */
+    const ndr_map_scalar *scalars; /**< `scalar_count` values; not in `combine`, `identity` and `finish`. */
+    size_t scalar_count;           /**< May be 0. */
+    const ndr_map_array *inputs;   /**< `input_count` arrays. */
+    size_t input_count;            /**< May be 0; with scalars at most 24. */
+    ndr_range shape;               /**< The indexes; without dimensions: those of the first input. */
+    ndr_span output; /**< One element; must not lie within an input. Its buffer may be NULL if `host` is set. */
+    void *host;      /**< If set, the call waits for the result and copies it here. */
+    NDR_MAY_GROW
+} ndr_map_reduce_desc;
+
+/** Enqueue a reduction of an expression. The first call with a text compiles it, as ndr_map(). */
+NDR_SIZED ndr_status ndr_map_reduce(ndr_queue *queue, const ndr_map_reduce_desc *desc, ndr_event **event);
+
+/** Which implementation the call ndr_map_reduce() with `desc` would run in this context: as ndr_map_explain(). */
+NDR_SIZED ndr_status ndr_map_reduce_explain(ndr_context *context, const ndr_map_reduce_desc *desc, size_t capacity,
+                                            char *text, size_t *length);
 
 /* ---- histogram ----------------------------------------------------------------------------------- */
 
@@ -155,38 +283,6 @@ NDR_SIZED ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, n
 NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_desc *desc, size_t capacity, char *text,
                                         size_t *length);
 
-/* ---- arrays -------------------------------------------------------------------------------------- */
-
-/** Elements of a buffer in 1 to 3 dimensions. Element (i0, i1, i2) is element offset + i0 * stride[0] + i1 * stride[1]
- * + i2 * stride[2] of the buffer. The struct is fixed. */
-typedef struct ndr_array {
-    ndr_buffer *buffer; /**< The buffer; may be NULL when the array has no elements. */
-    ndr_dtype dtype;    /**< The type of its elements. */
-    size_t offset;      /**< The offset of element (0, 0, 0), in elements. */
-    ndr_range shape;    /**< Elements of each dimension; may be 0. */
-    int64_t stride[3];  /**< Elements from one index of a dimension to the next; may be negative. 0 repeats an input along
-                             the dimension; an output must not have two indexes for one element. */
-} ndr_array;
-
-#ifdef __cplusplus
-#define NDR_SIGNED_(x) static_cast<int64_t>(x)
-#else
-#define NDR_SIGNED_(x) ((int64_t)(x))
-#endif
-
-/** The array of that shape whose elements follow each other from the first element of the buffer on. */
-static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_range shape)
-{
-    ndr_array array = { buffer, dtype, 0, shape, { 0, 0, 0 } };
-    int64_t stride = 1;
-    unsigned d = shape.dims < 3 ? shape.dims : 3;
-    while (d-- > 0) {
-        array.stride[d] = stride;
-        stride *= NDR_SIGNED_(shape.size[d]);
-    }
-    return array;
-}
-
 /* ---- sort ---------------------------------------------------------------------------------------- */
 
 /** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
@@ -245,6 +341,14 @@ NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
                                                  size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_map_sized(ndr_queue *queue, const ndr_map_desc *desc, size_t desc_bytes,
+                                        ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_map_explain_sized(ndr_context *context, const ndr_map_desc *desc, size_t desc_bytes,
+                                                size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_map_reduce_sized(ndr_queue *queue, const ndr_map_reduce_desc *desc, size_t desc_bytes,
+                                               ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_map_reduce_explain_sized(ndr_context *context, const ndr_map_reduce_desc *desc,
+                                                       size_t desc_bytes, size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
 
@@ -303,6 +407,28 @@ static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_
     return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_map(ndr_queue *queue_, const ndr_map_desc *desc_, ndr_event **event_)
+{
+    return ndr_map_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_map_explain(ndr_context *context_, const ndr_map_desc *desc_, size_t capacity_,
+                                         char *text_, size_t *length_)
+{
+    return ndr_map_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_map_reduce(ndr_queue *queue_, const ndr_map_reduce_desc *desc_, ndr_event **event_)
+{
+    return ndr_map_reduce_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr_map_reduce_desc *desc_,
+                                                size_t capacity_, char *text_, size_t *length_)
+{
+    return ndr_map_reduce_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 #endif
 
 #ifdef __cplusplus
@@ -311,6 +437,8 @@ static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_
 
 /* The commands, which take a queue or ndr_after(). */
 #ifndef NDR_BUILDING
+#define ndr_map(queue, ...) ndr_map(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_map_reduce(queue, ...) ndr_map_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)

@@ -7,13 +7,13 @@
 #include "reduce/tiles.clh"
 
 /* With one group there is no workspace. */
-kernel void reduce_groups_atomic(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
+kernel void reduce_groups_atomic(INPUT, ulong count, global uint *workspace, uint slot,
                                  global T *output, ulong output_offset, NDR_ND_RANGE(1))
 {
     local T scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const T own = reduce_own_tiles(g, scratch, input + offset, count);
+    const T own = reduce_own_tiles(g, scratch, INPUT_VALUES, count);
     if (!ndr_leader(g)) return;
     if (store_if_only(g, own, count, output + output_offset)) return;
     global uint *const mine = open_slot(g, workspace, slot);

@@ -9,7 +9,11 @@
  *     w0 */
 #include "reduce/share.clh"
 
-kernel void reduce_recursive(global const T *input, ulong offset, ulong count, global T *partials,
+#ifndef ELEMENT
+#define ELEMENT(i) input[offset + (i)]
+#endif
+
+kernel void reduce_recursive(INPUT, ulong count, global T *partials,
                              ulong partials_offset, local T *tile, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
@@ -17,12 +21,12 @@ kernel void reduce_recursive(global const T *input, ulong offset, ulong count, g
     const size_t id = ndr_local_id(it, 0), element = ndr_global_id(it, 0);
 
     /* Items past the end contribute the neutral element. */
-    tile[id] = element < count ? input[offset + element] : NDR_NEUTRAL(T, OP);
+    tile[id] = element < count ? ELEMENT(element) : NEUTRAL;
     for (size_t size = ndr_local_range(it, 0); size > 1;) {
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
         const size_t lower = (size + 1) / 2;
-        if (id + lower < size) tile[id] = ndr_combine(tile[id], tile[id + lower], OP);
+        if (id + lower < size) tile[id] = COMBINE_ELEMENTS(tile[id], tile[id + lower]);
         size = lower;
     }
-    if (id == 0) partials[partials_offset + ndr_group_id(g, 0)] = count > 0 ? tile[0] : NDR_IDENTITY(T, OP);
+    if (id == 0) partials[partials_offset + ndr_group_id(g, 0)] = count > 0 ? tile[0] : IDENTITY;
 }

@@ -6,13 +6,16 @@
 
 /* The partials are behind the workspace's head. With one group there is no workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-reduce_chunks(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
-              global T *output, ulong output_offset, NDR_ND_RANGE(1))
+reduce_chunks(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global RESULT *output,
+              ulong output_offset, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     global uint *const mine = open_slot(g, workspace, slot);
-    global T *const results = mine ? (global T *)(workspace + NDR_WORKSPACE_HEAD) : output + output_offset;
-    reduce_chunks_to(results, input + offset, count, chunk, mine);
-    if (mine && is_last_group(g, mine)) output[output_offset] = reduce_partials(results, count_chunks(count, chunk));
+    global T *const results = (global T *)(workspace + NDR_WORKSPACE_HEAD);
+    if (store_only_chunk(output + output_offset, INPUT_VALUES, count, chunk, mine)) return;
+    reduce_chunks_to(results, INPUT_VALUES, count, chunk, mine);
+    if (!is_last_group(g, mine)) return;
+    const T all = reduce_partials(results, count_chunks(count, chunk));
+    output[output_offset] = FINISH(all);
 }

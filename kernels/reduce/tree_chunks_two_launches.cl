@@ -6,19 +6,19 @@
 /* Stores the result of each chunk behind the workspace's head; with one group, stores it in `output`, and there is no
  * workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-reduce_each_chunk(global const T *input, ulong offset, ulong count, ulong chunk, global uint *workspace, uint slot,
-                  global T *output, ulong output_offset, NDR_ND_RANGE(1))
+reduce_each_chunk(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global RESULT *output,
+                  ulong output_offset, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ndr_group g = ndr_get_group(it);
-    global uint *const mine = open_slot(g, workspace, slot);
-    global T *const results = mine ? (global T *)(workspace + NDR_WORKSPACE_HEAD) : output + output_offset;
-    reduce_chunks_to(results, input + offset, count, chunk, mine);
+    global uint *const mine = open_slot(ndr_get_group(it), workspace, slot);
+    if (store_only_chunk(output + output_offset, INPUT_VALUES, count, chunk, mine)) return;
+    reduce_chunks_to((global T *)(workspace + NDR_WORKSPACE_HEAD), INPUT_VALUES, count, chunk, mine);
 }
 
-kernel void reduce_all_partials(global uint *workspace, uint slot, ulong chunks, global T *output, ulong output_offset,
-                                NDR_RANGE(1))
+kernel void reduce_all_partials(global uint *workspace, uint slot, ulong chunks, global RESULT *output,
+                                ulong output_offset, NDR_RANGE(1))
 {
     slot_at(workspace, slot)[NDR_SLOT_TAKEN] = 0;
-    output[output_offset] = reduce_partials((global const T *)(workspace + NDR_WORKSPACE_HEAD), chunks);
+    const T all = reduce_partials((global const T *)(workspace + NDR_WORKSPACE_HEAD), chunks);
+    output[output_offset] = FINISH(all);
 }

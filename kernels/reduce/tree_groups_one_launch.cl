@@ -5,25 +5,23 @@
 #include "reduce/tiles.clh"
 
 /* The partials follow the workspace's head. All groups call all barriers: the fault return_before_barrier. */
-kernel void reduce_groups(global const T *input, ulong offset, ulong count, global uint *workspace, uint slot,
-                          global T *output, ulong output_offset, NDR_ND_RANGE(1))
+kernel void reduce_groups(INPUT, ulong count, global uint *workspace, uint slot, global RESULT *output,
+                          ulong output_offset, NDR_ND_RANGE(1))
 {
     local T scratch[GROUP];
     local uint is_last[1]; /* an array: clang reports a variable as uninitialised */
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const ulong group = ndr_group_id(g, 0), groups = ndr_group_range(g, 0);
     global T *const partials = (global T *)(workspace + NDR_WORKSPACE_HEAD);
-    const T own = reduce_own_tiles(g, scratch, input + offset, count);
+    const T own = reduce_own_tiles(g, scratch, INPUT_VALUES, count);
     if (ndr_leader(g)) {
-        partials[group] = own;
+        partials[ndr_group_id(g, 0)] = own;
         is_last[0] = is_last_group(g, open_slot(g, workspace, slot));
     }
     ndr_group_barrier(g);
 
-    T share = NDR_NEUTRAL(T, OP);
-    if (is_last[0])
-        for (ulong i = ndr_local_id(g, 0); i < groups; i += GROUP) share = ndr_combine(share, partials[i], OP);
-    const T all = reduce_shares(ndr_local_id(g, 0), scratch, share);
-    if (ndr_leader(g) && is_last[0]) output[output_offset] = count > 0 ? all : NDR_IDENTITY(T, OP);
+    const T share = share_of_partials(g, partials, is_last[0] ? ndr_group_range(g, 0) : 0);
+    T all = reduce_shares(ndr_local_id(g, 0), scratch, share);
+    if (count == 0) all = IDENTITY;
+    if (ndr_leader(g) && is_last[0]) output[output_offset] = FINISH(all);
 }

@@ -29,6 +29,11 @@ void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count)
     text->chars[text->length] = '\0';
 }
 
+void ndr_text_add_strings(ndr_text *text, const char *const *strings)
+{
+    for (size_t i = 0; strings[i]; ++i) ndr_text_add_chars(text, strings[i], strlen(strings[i]));
+}
+
 void ndr_text_add_v(ndr_text *text, const char *format, va_list args)
 {
     va_list again;

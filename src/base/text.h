@@ -16,6 +16,8 @@ typedef struct ndr_text {
 
 void ndr_text_add(ndr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ndr_text_add_v(ndr_text *text, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+#define ndr_text_add_all(text, ...) ndr_text_add_strings((text), (const char *const[]){ __VA_ARGS__, NULL })
+void ndr_text_add_strings(ndr_text *text, const char *const *strings); /* ended by NULL: faster than a format */
 void ndr_text_add_chars(ndr_text *text, const char *chars, size_t count);
 void ndr_text_clear(ndr_text *text); /* set to empty; keep the memory */
 void ndr_text_free(ndr_text *text);

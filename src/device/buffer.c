@@ -296,7 +296,8 @@ ndr_status ndr_buffer_map_bytes(const char *call, const ndr_order *order, ndr_by
                                 void **host)
 {
     const ndr_transfer map = ndr_buffer_transfer(NDR_WORK_MAP, &bytes, NULL);
-    return ndr_map(order, &(ndr_map_request){ call, &bytes.buffer->whole->mappings, &map, bytes, access, NULL }, host);
+    return ndr_mapping_begin(
+        order, &(ndr_mapping_request){ call, &bytes.buffer->whole->mappings, &map, bytes, access, NULL }, host);
 }
 
 ndr_status ndr_buffer_map(ndr_queue *queue, ndr_buffer *buffer, ndr_map_access access, size_t offset_bytes,

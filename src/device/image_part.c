@@ -211,9 +211,9 @@ ndr_status ndr_image_map(ndr_queue *queue, ndr_image *image, ndr_map_access acce
     void *host;
     ndr_transfer map = transfer_of(NDR_WORK_MAP_IMAGE, image, &p);
     map.mapped_pitch = pitch;
-    const ndr_map_request request = { __func__, &image->mappings, &map, { 0 }, access, NULL };
+    const ndr_mapping_request request = { __func__, &image->mappings, &map, { 0 }, access, NULL };
     NDR_TRY(image->buffer ? ndr_buffer_map_bytes(__func__, &order, bytes_of(image, &p), access, &host)
-                          : ndr_map(&order, &request, &host));
+                          : ndr_mapping_begin(&order, &request, &host));
     *mapped = (ndr_mapped_part){ .host = host };
     if (image->dims > 1) mapped->row_pitch_bytes = pitch[image->is_row_array ? 1 : 0];
     if (image->dims > 2) mapped->plane_pitch_bytes = pitch[1];

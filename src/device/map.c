@@ -87,7 +87,7 @@ static ndr_work unmap_of(ndr_work map)
                                         : NDR_WORK_UNMAP;
 }
 
-static ndr_status make_mapping(const ndr_queue *queue, const ndr_map_request *request, ndr_mapping **mapping)
+static ndr_status make_mapping(const ndr_queue *queue, const ndr_mapping_request *request, ndr_mapping **mapping)
 {
     ndr_mapping *made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a mapping");
@@ -115,7 +115,7 @@ static ndr_status run(const ndr_order *order, const ndr_transfer *transfer, ndr_
 
 /* With the lock held. Mappings that overlap, one of them for writing: OpenCL leaves that undefined, and Intel's runtime
  * loses one of them. Parts of images may overlap. */
-static ndr_status check_overlap(const ndr_map_request *request, const ndr_mapping *first)
+static ndr_status check_overlap(const ndr_mapping_request *request, const ndr_mapping *first)
 {
     const ndr_bytes bytes = request->bytes;
     for (const ndr_mapping *m = first; m && bytes.buffer; m = m->next)
@@ -128,7 +128,7 @@ static ndr_status check_overlap(const ndr_map_request *request, const ndr_mappin
 }
 
 /* With the lock held. */
-static ndr_status check_others(const ndr_map_request *request)
+static ndr_status check_others(const ndr_mapping_request *request)
 {
     const ndr_mappings *others = request->mappings;
     const bool is_only = !request->map->from.cl;
@@ -159,7 +159,7 @@ static ndr_status wait_for_nothing(const ndr_order *order)
 }
 
 /* With the lock held. */
-static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+static ndr_status enqueue_locked(const ndr_order *order, const ndr_mapping_request *request, ndr_mapping *mapping,
                                  ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
@@ -175,7 +175,7 @@ static ndr_status enqueue_locked(const ndr_order *order, const ndr_map_request *
 
 /* With the fault remap_is_old the host first waits for all that the mapping waits for, and again if a thread has
  * unmapped meanwhile. */
-static ndr_status enqueue(const ndr_order *order, const ndr_map_request *request, ndr_mapping *mapping,
+static ndr_status enqueue(const ndr_order *order, const ndr_mapping_request *request, ndr_mapping *mapping,
                           ndr_event **done)
 {
     ndr_mappings *const mappings = request->mappings;
@@ -252,7 +252,7 @@ static ndr_status finish(const ndr_order *order, ndr_mappings *mappings, ndr_map
     return status;
 }
 
-ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host)
+ndr_status ndr_mapping_begin(const ndr_order *order, const ndr_mapping_request *request, void **host)
 {
     ndr_mapping *mapping = NULL;
     NDR_TRY(make_mapping(order->queue, request, &mapping));

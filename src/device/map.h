@@ -45,14 +45,14 @@ static inline bool ndr_mappings_allow(const ndr_mappings *mappings, bool device_
 }
 
 /* What to map. */
-typedef struct ndr_map_request {
+typedef struct ndr_mapping_request {
     const char *call; /* for sentences */
     ndr_mappings *mappings;
     const ndr_transfer *map; /* without flags and `mapped`; NDR_WORK_MARKER if the host may access the memory anyway */
     ndr_bytes bytes; /* as in ndr_mapping; none: of an image, or of shared memory, which has one mapping at a time */
     ndr_map_access access;
     void *host; /* what the caller gets; NULL: the address that the driver gives */
-} ndr_map_request;
+} ndr_mapping_request;
 
 /* What to unmap. */
 typedef struct ndr_unmap_request {
@@ -67,7 +67,7 @@ typedef struct ndr_unmap_request {
 ndr_status ndr_map_check(const char *call, ndr_map_access access);
 
 /* Map and wait for it; unmap what is mapped at `host`; unmap all mappings of `cl`, which shared memory does not have. */
-ndr_status ndr_map(const ndr_order *order, const ndr_map_request *request, void **host);
+ndr_status ndr_mapping_begin(const ndr_order *order, const ndr_mapping_request *request, void **host);
 ndr_status ndr_unmap(const ndr_order *order, const ndr_unmap_request *request, ndr_event **event);
 void ndr_unmap_all(const ndr_context *context, ndr_mappings *mappings, cl_mem cl);
 

@@ -382,11 +382,11 @@ static ndr_status map(const char *call, const ndr_order *order, const span *s, n
                              .extent = { has_zones ? zone + shared->size_bytes + zone : s->size_bytes, 1, 1 },
                              .target = has_zones ? shared->base : start_of(s) };
     const bool adds_reading = has_zones && access == NDR_MAP_WRITE;
-    const ndr_map_request request = {
+    const ndr_mapping_request request = {
         call, &shared->mappings, &t, { 0 }, adds_reading ? NDR_MAP_READ_WRITE : access, start_of(s)
     };
     NDR_TRY(ndr_shared_add_user(shared, order->queue));
-    return ndr_map(order, &request, host);
+    return ndr_mapping_begin(order, &request, host);
 }
 
 ndr_status ndr_shared_map(ndr_queue *queue, ndr_shared *shared, ndr_map_access access, size_t offset_bytes,

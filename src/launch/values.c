@@ -285,7 +285,8 @@ static ndr_arg initial_of(const ndr_arg *arg)
 static const char *op_name(ndr_op op)
 {
     static const char *const names[] = { "NDR_OP_NONE",    "NDR_OP_SUM",     "NDR_OP_MIN",    "NDR_OP_MAX",
-                                         "NDR_OP_PRODUCT", "NDR_OP_BIT_AND", "NDR_OP_BIT_OR", "NDR_OP_BIT_XOR" };
+                                         "NDR_OP_PRODUCT", "NDR_OP_BIT_AND", "NDR_OP_BIT_OR", "NDR_OP_BIT_XOR",
+                                         "NDR_OP_LOGICAL_AND", "NDR_OP_LOGICAL_OR" };
     return (unsigned)op < NDR_COUNT_OF(names) ? names[op] : "a number that is not an ndr_op";
 }
 

@@ -3,13 +3,20 @@
 #include "device/queue.h"
 #include "device/turns.h"
 #include "ops/job.h"
+#include "ops/written.h"
 
 /* ---- kernels ---- */
 
 static ndr_status get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
-    const ndr_kernel_desc desc = { .name = name, .bundled = job->of.variant->file, .options = job->plan.options };
-    return ndr_kernel_get(job->context, &desc, kernel);
+    const ndr_op_variant *variant = job->of.variant;
+    const ndr_kernel_desc desc = { .name = name, .bundled = variant->file, .options = job->plan.options };
+    ndr_text text = { 0 };
+    if (variant->write) variant->write(&job->of, &text);
+    const ndr_status status = text.length || text.failed ? ndr_written_get(job->context, &desc, &text, kernel)
+                                                         : ndr_kernel_get(job->context, &desc, kernel);
+    ndr_text_free(&text);
+    return status;
 }
 
 static void plan_for_groups_of(ndr_op_job *job, size_t items)

@@ -107,11 +107,12 @@ static void log_choice(const ndr_operation *operation, const ndr_caps *caps, uns
     ndr_text_free(&text);
 }
 
-/* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now. */
+/* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now.
+ * None with the needs `left_out` is selected. */
 static ndr_status select_variant(const ndr_operation *operation, ndr_context *context, const void *request,
-                                 const ndr_op_variant **variant)
+                                 unsigned left_out, const ndr_op_variant **variant)
 {
-    unsigned lacks, left_out = 0;
+    unsigned lacks;
     const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
     const ndr_op_variant *preferred;
     bool is_right;
@@ -137,7 +138,7 @@ ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *contex
                 "ndr_%s_explain: text is NULL, but capacity is %zu; pass memory of that size, "
                 "or 0",
                 operation->name, capacity);
-    NDR_TRY(select_variant(operation, context, request, &variant));
+    NDR_TRY(select_variant(operation, context, request, 0, &variant));
     NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
     ndr_op_explain(operation, &context->caps, lacks, preferred, request, &whole);
     const bool failed = whole.failed;
@@ -163,12 +164,25 @@ static ndr_status run_traced(const ndr_operation *operation, const ndr_op_varian
     return status;
 }
 
-/* If a variant's kernel does not build although the device reports its needs, record that; the next one is tried. */
+/* Whether the caller wrote a part of the kernel's text. */
+static bool has_own_text(const ndr_op_variant *variant, const ndr_caps *caps, const void *request)
+{
+    ndr_text text = { 0 };
+    if (variant->write) variant->write(&(ndr_op_case){ variant, caps, request }, &text);
+    const bool has = text.length > 0;
+    ndr_text_free(&text);
+    return has;
+}
+
+/* If a variant's kernel does not build although the device reports its needs, record that; the next one is tried. If the
+ * reason may be the caller's text, only this call leaves the needs out. */
 static bool is_to_try_again(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
-                            ndr_status status)
+                            const void *request, ndr_status status, unsigned *left_out)
 {
     ndr_choices *choices;
     if (status != NDR_BUILD_FAILED || !variant->needs || ndr_choices_get(context, &choices) != NDR_OK) return false;
+    *left_out |= variant->needs;
+    if (has_own_text(variant, &context->caps, request)) return true;
     ndr_log(NDR_LOG_WARN, "op.lacks", "%s: %s did not build, although device \"%s\" reports what it needs: %s",
             operation->name, variant->name, context->caps.info.name, ndr_last_error());
     atomic_fetch_or(&choices->lacks, variant->needs);
@@ -180,11 +194,12 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     ndr_context *const context = order->queue->context;
     const ndr_op_variant *variant;
     ndr_status status;
+    unsigned left_out = 0;
     do {
-        NDR_TRY(select_variant(operation, context, request, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
                                  : ndr_op_run_variant(variant, order, request, event);
-    } while (is_to_try_again(operation, context, variant, status));
+    } while (is_to_try_again(operation, context, variant, request, status, &left_out));
     return status;
 }
 
@@ -192,9 +207,10 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
 {
     const ndr_op_variant *variant;
     ndr_status status;
+    unsigned left_out = 0;
     do {
-        NDR_TRY(select_variant(operation, context, request, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
         status = ndr_op_build_variant(variant, context, request, kernel);
-    } while (is_to_try_again(operation, context, variant, status));
+    } while (is_to_try_again(operation, context, variant, request, status, &left_out));
     return status;
 }

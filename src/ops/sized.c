@@ -39,7 +39,9 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_random, ndr_queue, ndr_random_desc, ndr_event) \
     ROW(ndr_scan, ndr_queue, ndr_scan_desc, ndr_event) \
     ROW(ndr_select, ndr_queue, ndr_select_desc, ndr_event) \
-    ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event)
+    ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event) \
+    ROW(ndr_map, ndr_queue, ndr_map_desc, ndr_event)                      \
+    ROW(ndr_map_reduce, ndr_queue, ndr_map_reduce_desc, ndr_event)
 
 #define MAKE(function, from, type, object)                                                             \
     ndr_status function##_sized(from *first, const type *desc, size_t desc_bytes, object **made)       \
@@ -133,7 +135,9 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     ROW(ndr_random_explain, ndr_random_desc) \
     ROW(ndr_scan_explain, ndr_scan_desc) \
     ROW(ndr_select_explain, ndr_select_desc) \
-    ROW(ndr_sort_explain, ndr_sort_desc)
+    ROW(ndr_sort_explain, ndr_sort_desc) \
+    ROW(ndr_map_explain, ndr_map_desc) \
+    ROW(ndr_map_reduce_explain, ndr_map_reduce_desc)
 
 #define EXPLAIN(function, type)                                                                             \
     ndr_status function##_sized(ndr_context *context, const type *desc, size_t desc_bytes, size_t capacity, \

@@ -37,17 +37,19 @@ typedef struct ndr_op_case {
     const void *request;  /* the operation's struct */
 } ndr_op_case;
 
-/* One implementation. cannot() and unsuited() return the reason, or NULL; a NULL function never has a reason. These and
- * plan() are pure. */
+/* One implementation. cannot() and unsuited() return the reason, or NULL; a NULL function never has a reason. These,
+ * write() and plan() are pure. */
 struct ndr_op_variant {
     const char *name;
-    const char *file;                      /* under kernels/ */
+    const char *file;                      /* under kernels/; NULL: the text of write() is all */
     const char *kernel;                    /* the main one; NULL: launch() needs none */
     const char *others[NDR_OTHER_KERNELS]; /* that are launched, too, if the plan has a workspace; NULL: none */
     unsigned needs;
     unsigned form;                                  /* tells variants apart that share functions */
     const char *(*cannot)(const ndr_op_case *of);   /* why it cannot run the request */
     const char *(*unsuited)(const ndr_op_case *of); /* why a later variant is better */
+    /* Appends a text for the request, behind which the file is included; or nothing. NULL: never. */
+    void (*write)(const ndr_op_case *of, ndr_text *out);
     void (*plan)(const ndr_op_case *of, ndr_op_plan *plan);
     ndr_status (*launch)(ndr_op_job *job);
     /* Of a variant that uses more than OpenCL C: whether its results on this device are right. NULL: it uses no more. */

@@ -178,7 +178,8 @@ static const struct {
 } operators[] = { { "NDR_OP_SUM", "NDR_PLUS" },        { "NDR_OP_PRODUCT", "NDR_MULTIPLIES" },
                   { "NDR_OP_MIN", "NDR_MINIMUM" },     { "NDR_OP_MAX", "NDR_MAXIMUM" },
                   { "NDR_OP_BIT_AND", "NDR_BIT_AND" }, { "NDR_OP_BIT_OR", "NDR_BIT_OR" },
-                  { "NDR_OP_BIT_XOR", "NDR_BIT_XOR" } };
+                  { "NDR_OP_BIT_XOR", "NDR_BIT_XOR" }, { "NDR_OP_LOGICAL_AND", "NDR_LOGICAL_AND" },
+                  { "NDR_OP_LOGICAL_OR", "NDR_LOGICAL_OR" } };
 
 static bool add_operator(line l, ndr_text *out)
 {

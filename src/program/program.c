@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char ndr_written_label[] = "expression";
+
 static ndr_status fail_without_memory(void) { return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a program"); }
 
 const char *ndr_program_title(const ndr_kernel_desc *desc)
@@ -56,7 +58,7 @@ static ndr_status find_text(const ndr_kernel_desc *desc, ndr_source_desc *found,
                                 .text = desc->source,
                                 .options = desc->options,
                                 .is_file = desc->file != NULL,
-                                .is_bundled = file != NULL,
+                                .is_bundled = file != NULL || desc->label == ndr_written_label,
                                 .include_dirs = desc->include_dirs };
     NDR_REQUIRE_AS(NDR_NOT_FOUND, file || !desc->bundled,
                    "there is no bundled kernel file \"%s\"; for a file of your own set desc->file", desc->bundled);

@@ -41,6 +41,9 @@ ndr_status ndr_program_read(const ndr_kernel_desc *desc, bool is_outline, ndr_so
 /* The name in sentences of a program that `desc` describes. */
 const char *ndr_program_title(const ndr_kernel_desc *desc);
 
+/* The label of texts that operations write: one with this address may include all files of kernels/. */
+extern const char ndr_written_label[];
+
 /* Fill in a kernel whose context is set. The caller holds the build lock, or is alone. */
 ndr_status ndr_program_fill_kernel(ndr_program *program, const char *name, ndr_kernel *kernel);
 

@@ -697,7 +697,7 @@ static ndr_status reduce_with(ndr_dtype dtype, ndr_op op, ndr_reduce_method meth
 MISTAKE(reduce_past_end, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 1, x))
 MISTAKE(reduce_into_itself, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_no_dtype, reduce_with(NDR_DTYPE_NONE, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
-MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_I8, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_no_op, reduce_with(NDR_DTYPE_F32, NDR_OP_NONE, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_bad_method, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_reduce_method)7, 0, x))
 MISTAKE(reduce_no_output, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, NULL))
@@ -1463,8 +1463,8 @@ static const row rows[] = {
     SECTION("Operations"),
     CALL("more elements than the buffer holds", "lower the count or the offset", reduce_past_end),
     CALL("output inside the input", "move one of them", reduce_into_itself),
-    CALL("no element type", "use i32, u32", reduce_no_dtype),
-    CALL("a type it does not take", "use i32, u32", reduce_bad_dtype),
+    CALL("no element type", "use i8, u8", reduce_no_dtype),
+    CALL("a type it does not take", "use i8, u8", reduce_bad_dtype),
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),

@@ -13,13 +13,13 @@
 
 #include "ndr/ndr_cl.h"
 #include "ndr/ndr_image.h"
+#include "ndr/ndr_ops.h"
 #include "ndr/ndr_outline.h"
 #include "ndr/ndr_shared.h"
 #include "driver_faults.h"
 #include "forcing.h"
 #include "device/context.h"
 #include "device/shared.h"
-#include "ndr/ndr_ops.h"
 #include "ops/histogram/histogram.h"
 #include "ops/random/random.h"
 #include "ops/scan/scan.h"
@@ -943,6 +943,55 @@ static ndr_status explain_product(void)
     return ndr_matmul_explain(here(), &desc, sizeof text, text, NULL);
 }
 
+/* Leaves 4 in each int of x. */
+static ndr_status map_text(void)
+{
+    const ndr_map_array input = { "t", ndr_array_of(threes, NDR_DTYPE_I32, ndr_range_1d(INTS)) },
+                        output = { "x", ndr_array_of(w.x, NDR_DTYPE_I32, ndr_range_1d(INTS)) };
+    const ndr_map_desc desc = {
+        .statement = "x = t + 1", .inputs = &input, .input_count = 1, .outputs = &output, .output_count = 1
+    };
+    return ndr_map(w.line, &desc, &w.event);
+}
+
+static ndr_status expect_mapped(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 4);
+    return NDR_OK;
+}
+
+static ndr_map_reduce_desc sum_of_text(const ndr_map_array *input)
+{
+    return (ndr_map_reduce_desc){ .dtype = NDR_DTYPE_I32,
+                                  .op = NDR_OP_SUM,
+                                  .expression = "t",
+                                  .inputs = input,
+                                  .input_count = 1,
+                                  .output = { w.x, 0 } };
+}
+
+static ndr_map_array all_threes(void)
+{
+    return (ndr_map_array){ "t", ndr_array_of(threes, NDR_DTYPE_I32, ndr_range_1d(COUNT)) };
+}
+
+static ndr_status sum_text(void)
+{
+    const ndr_map_array input = all_threes();
+    const ndr_map_reduce_desc desc = sum_of_text(&input);
+    return ndr_map_reduce(w.line, &desc, &w.event);
+}
+
+static ndr_status explain_texts(void)
+{
+    char text[4000];
+    const ndr_map_array input = all_threes();
+    const ndr_map_reduce_desc sum_desc = sum_of_text(&input);
+    const ndr_map_desc desc = { .statement = "t = 1", .outputs = &input, .output_count = 1 };
+    const ndr_status status = ndr_map_explain(here(), &desc, sizeof text, text, NULL);
+    return status == NDR_OK ? ndr_map_reduce_explain(here(), &sum_desc, sizeof text, text, NULL) : status;
+}
+
 /* ---- scenes ---- */
 
 typedef struct scene {
@@ -1057,7 +1106,11 @@ static const scene counting = { "counting",
 static const scene drawing = { "drawing",
                                { create_queue, create_x, write_x, draw_dice, wait, read_x, expect_dice } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_dice } };
+static const scene mapping = { "mapping", { create_queue, create_x, map_text, wait, read_x, expect_mapped } };
+static const scene reducing_texts = { "reducing texts",
+                                      { create_queue, create_x, write_x, sum_text, wait, read_x, expect_sum } };
+
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice } };
 
 /* ---- one run ---- */
 
@@ -1387,6 +1440,8 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);
     try_scene(&tuning);
+    try_scene(&mapping);
+    try_scene(&reducing_texts);
 }
 
 /* ---- what they share ---- */

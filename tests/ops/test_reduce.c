@@ -439,6 +439,126 @@ static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
     ndr_buffer_destroy(workspace);
 }
 
+/* ---- further operators, and integers of 8 and 16 bits ---- */
+
+/* Element i of any integer type, as the low bits of the result. */
+static uint64_t bits_at(ndr_dtype dtype, const unsigned char *array, size_t i)
+{
+    const size_t bytes = ndr_dtype_size(dtype);
+    uint64_t bits = 0;
+    memcpy(&bits, array + i * bytes, bytes);
+    return bits;
+}
+
+/* With the sign's bit in every higher one, so that they are ordered as int64_t. */
+static int64_t value_at(ndr_dtype dtype, const unsigned char *array, size_t i)
+{
+    const unsigned shift = 64 - 8 * (unsigned)ndr_dtype_size(dtype);
+    const bool is_signed = dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_I32;
+    const uint64_t bits = bits_at(dtype, array, i);
+    return is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
+}
+
+static uint64_t combine_bits(ndr_op op, uint64_t a, uint64_t b)
+{
+    switch (op) {
+    case NDR_OP_SUM: return a + b;
+    case NDR_OP_PRODUCT: return a * b;
+    case NDR_OP_MIN: return (int64_t)b < (int64_t)a ? b : a;
+    case NDR_OP_MAX: return (int64_t)a < (int64_t)b ? b : a;
+    case NDR_OP_BIT_AND: return a & b;
+    case NDR_OP_BIT_OR: return a | b;
+    case NDR_OP_BIT_XOR: return a ^ b;
+    case NDR_OP_LOGICAL_AND: return a && b;
+    default: return a || b;
+    }
+}
+
+static void check_operator(ndr_op op, ndr_dtype dtype, const unsigned char *host, ndr_buffer *input, size_t offset,
+                           size_t count)
+{
+    static const ndr_reduce_method some[] = { NDR_REDUCE_TREE, NDR_REDUCE_RECURSIVE };
+    const bool is_logical = op >= NDR_OP_LOGICAL_AND;
+    uint64_t wanted = is_logical ? op == NDR_OP_LOGICAL_AND : (uint64_t)value_at(dtype, host, offset);
+    for (size_t i = is_logical ? 0 : 1; i < count; ++i)
+        wanted = combine_bits(op, wanted, (uint64_t)value_at(dtype, host, offset + i));
+    for (size_t m = 0; m < COUNT_OF(some); ++m) {
+        unsigned char got[8] = { 0 };
+        if (forced_variant && !is_for(forced_variant, some[m])) continue;
+        ndr_buffer *output = buffer_of(8, got);
+        assert_ok(ndr_reduce(queue,
+                             &(const ndr_reduce_desc){ .dtype = dtype,
+                                                       .op = op,
+                                                       .method = some[m],
+                                                       .input = { input, offset },
+                                                       .count = count,
+                                                       .output = { output, 0 } },
+                             NULL));
+        read_buffer(output, got, sizeof got);
+        if (bits_at(dtype, got, 0) != bits_at(dtype, (const unsigned char *)&wanted, 0))
+            fail_msg("op %d of %zu %s gave %llx, not %llx", (int)op, count, ndr_dtype_name(dtype),
+                     (unsigned long long)bits_at(dtype, got, 0), (unsigned long long)wanted);
+        ndr_buffer_destroy(output);
+    }
+}
+
+/* Odd factors, so that products do not vanish; for the bit and logical operators one element that decides. */
+static void test_reduce__has_every_operator_for_every_integer(void **state)
+{
+    (void)state;
+    enum { MOST = 40000 };
+    static unsigned char host[8 * MOST];
+    static const size_t sizes[] = { 1, 2, 63, 1009, 4097, 16384, 16385, 39989 };
+    static const ndr_dtype all[] = { NDR_DTYPE_I8, NDR_DTYPE_U8, NDR_DTYPE_I16, NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_U64 };
+    for (size_t t = 0; t < COUNT_OF(all); ++t)
+        for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_OR; ++op) {
+            if (forced_variant && t % 3 != (size_t)op % 3) continue;
+            if (all[t] >= NDR_DTYPE_I32 && op <= NDR_OP_MAX) continue; /* tested above */
+            uint64_t seed = 7 + (uint64_t)op;
+            for (size_t i = 0; i < sizeof host; ++i) host[i] = (unsigned char)(random_bits(&seed) | 1);
+            if (op == NDR_OP_LOGICAL_OR) memset(host, 0, sizeof host);
+            if (op == NDR_OP_LOGICAL_OR) host[ndr_dtype_size(all[t]) * 39000] = 2;
+            if (op == NDR_OP_LOGICAL_AND) memset(host + ndr_dtype_size(all[t]) * 39000, 0, 8);
+            ndr_buffer *input = buffer_of(sizeof host, host);
+            for (size_t i = 0; i < (quick() ? 4 : COUNT_OF(sizes)); ++i)
+                check_operator(op, all[t], host, input, i % 4, sizes[i]);
+            ndr_buffer_destroy(input);
+        }
+}
+
+static void check_float_operator(ndr_op op, const float *host, size_t count, float wanted)
+{
+    float got = -1;
+    ndr_buffer *input = buffer_of((count + 1) * sizeof *host, host), *output = buffer_of(sizeof got, &got);
+    const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = op, .input = { input, 0 }, .count = count, .output = { output, 0 } };
+    assert_ok(ndr_reduce(queue, &desc, NULL));
+    read_buffer(output, &got, sizeof got);
+    assert_true(got == wanted);
+    ndr_buffer_destroy(input), ndr_buffer_destroy(output);
+}
+
+/* Powers of two multiply exactly. NaN is not 0; -0 is. */
+static void test_reduce__multiplies_floats_and_asks_whether_they_are_zero(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    static float host[COUNT + 1];
+    if (forced_variant && !is_for(forced_variant, NDR_REDUCE_TREE)) return;
+    for (size_t i = 0; i < COUNT; ++i) host[i] = i % 3 ? 1 : -1; /* 1667 times -1 */
+    host[1] = 0.5f, host[1000] = 16;
+    check_float_operator(NDR_OP_PRODUCT, host, COUNT, -8);
+    check_float_operator(NDR_OP_PRODUCT, host, 0, 1);
+    host[3] = NAN;
+    check_float_operator(NDR_OP_LOGICAL_AND, host, COUNT, 1);
+    check_float_operator(NDR_OP_LOGICAL_AND, host, 0, 1);
+    host[4999] = -0.0f;
+    check_float_operator(NDR_OP_LOGICAL_AND, host, COUNT, 0);
+    for (size_t i = 0; i < COUNT; ++i) host[i] = -0.0f;
+    check_float_operator(NDR_OP_LOGICAL_OR, host, COUNT, 0);
+    host[4999] = NAN;
+    check_float_operator(NDR_OP_LOGICAL_OR, host, COUNT, 1);
+}
+
 /* ---- the same bits ---- */
 
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
@@ -635,7 +755,7 @@ static const refusal_suite refusals = {
     .desc_bytes = sizeof(ndr_reduce_desc),
     .desc_count = 3,
     .dtype = offsetof(ndr_reduce_desc, dtype),
-    .first_dtype = NDR_DTYPE_I32,
+    .first_dtype = NDR_DTYPE_I8,
     .dtypes = "i32, u32, i64, u64, f32 or f64",
     .operands = { { .name = "input",
                     .buffer = offsetof(ndr_reduce_desc, input.buffer),
@@ -658,12 +778,30 @@ static void test_reduce__refuses_operators_and_methods_that_are_none(void **stat
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.op = NDR_OP_NONE;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 0", "NDR_OP_SUM, NDR_OP_MIN or NDR_OP_MAX");
-    desc.op = (ndr_op)4;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 4");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 0", "NDR_OP_SUM, NDR_OP_MIN");
+    desc.op = (ndr_op)10;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "op is 10");
+    desc.op = NDR_OP_BIT_OR;
+    desc.dtype = NDR_DTYPE_F32;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_OP_BIT_OR", "for integers", "f32");
     desc = b.desc;
     desc.method = (ndr_reduce_method)3;
     assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "3 is not an ndr_reduce_method");
+    close_bench(&b);
+}
+
+/* The atomic method's cell has 32 or 64 bits. */
+static void test_reduce__refuses_other_operators_and_small_integers_by_the_atomic_method(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.method = NDR_REDUCE_ATOMIC;
+    desc.op = NDR_OP_PRODUCT;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "atomic method", "NDR_OP_PRODUCT of i32", "NDR_REDUCE_TREE");
+    desc.op = NDR_OP_SUM;
+    desc.dtype = NDR_DTYPE_U8;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "atomic method", "NDR_OP_SUM of u8");
     close_bench(&b);
 }
 
@@ -808,6 +946,8 @@ static bool is_chosen(const ndr_op_variant *variant)
     cmocka_unit_test(test_reduce__of_nothing_but_nan_is_nan), \
     cmocka_unit_test(test_reduce__counts_infinities_as_numbers), \
     cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal), \
+    cmocka_unit_test(test_reduce__has_every_operator_for_every_integer), \
+    cmocka_unit_test(test_reduce__multiplies_floats_and_asks_whether_they_are_zero), \
     cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset)
 
 int main(void)
@@ -823,6 +963,7 @@ int main(void)
         cmocka_unit_test(test_reduce__lets_its_buffers_be_destroyed_while_queued),
         REFUSALS(reduce, refusals),
         cmocka_unit_test(test_reduce__refuses_operators_and_methods_that_are_none),
+        cmocka_unit_test(test_reduce__refuses_other_operators_and_small_integers_by_the_atomic_method),
         cmocka_unit_test(test_reduce__refuses_more_elements_than_there_are),
         cmocka_unit_test(test_reduce__counts_whole_elements_of_a_buffer),
         cmocka_unit_test(test_reduce__of_nothing_needs_a_place_for_its_answer),

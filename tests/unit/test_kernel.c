@@ -138,7 +138,7 @@ static void test_kernel__is_got_from_the_library(void **state)
     ndr_kernel_info info;
     ndr_kernel *kernel = get((ndr_kernel_desc){ .name = "reduce_tree", .bundled = "reduce/tree_groups.cl" });
     assert_ok(ndr_kernel_get_info(kernel, &info));
-    assert_int_equal(info.arg_count, 5); /* without scratch and record */
+    assert_int_equal(info.arg_count, 6); /* without scratch and record */
 }
 
 static void test_kernel__file_is_read_once_for_each_context(void **state)

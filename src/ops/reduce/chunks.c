@@ -30,8 +30,8 @@ static ndr_status launch(ndr_op_job *job)
     const ndr_reduce_request *r = job->of.request;
     const ndr_reduce_chunks chunks = ndr_reduce_chunks_for(r);
     const unsigned slot = ndr_op_take_slot(job);
-    NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                          chunks.elements, ndr_op_workspace_arg(job), slot, r->output.buffer, r->output.offset));
+    NDR_TRY(ndr_reduce_launch(job, r->input.cols, chunks.elements, ndr_op_workspace_arg(job), slot, r->output.buffer,
+                              r->output.offset));
     if (r->method == NDR_REDUCE_ATOMIC || !job->others[0]) return ndr_reduce_take_cell(job, slot);
     return ndr_op_launch(job, job->others[0], ndr_range_1d(1), ndr_op_workspace_arg(job), slot, chunks.count,
                          r->output.buffer, r->output.offset);

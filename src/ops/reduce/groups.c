@@ -3,6 +3,20 @@
 
 #include <stdio.h>
 
+/* Elements of a vector, or as many computed ones: those are kept in registers. */
+static size_t count_lanes(const ndr_reduce_request *request)
+{
+    enum { MAX_MAPPED = 4 };
+    const size_t lanes = NDR_TILE_VECTOR_BYTES / ndr_reduce_element_bytes(request);
+    return request->mapped ? ndr_clamp_size(lanes, 1, MAX_MAPPED) : lanes;
+}
+
+/* Elements of the caller's type may be large. */
+static size_t fitting_local_memory(const ndr_caps *caps, const ndr_reduce_request *request)
+{
+    return (caps->info.local_memory_bytes - sizeof(cl_uint)) / (2 * ndr_reduce_element_bytes(request));
+}
+
 /* One wave of groups keeps the memory of the largest GPUs busy. All groups take about the same number of tiles. Where
  * those are many, there are more waves: a group that is slower than others then delays the end less. */
 ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_request *request)
@@ -10,8 +24,8 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
     enum { PREFERRED_GROUP = 256, ITEMS_OF_A_WAVE = 792 * PREFERRED_GROUP, MAX_PARTIALS = 1 << 12 };
     const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
     size_t size = PREFERRED_GROUP;
-    while (size > limit) size /= 2;
-    const size_t tile = size * NDR_TILE_VECTORS * (NDR_TILE_VECTOR_BYTES / ndr_dtype_size(request->dtype));
+    while (size > limit || (request->mapped && size > 1 && size > fitting_local_memory(caps, request))) size /= 2;
+    const size_t tile = size * NDR_TILE_VECTORS * count_lanes(request);
     const size_t tiles = ndr_max_size(ndr_ceil_div(request->input.cols, tile), 1);
     const size_t most = ndr_reduce_most(request, MAX_PARTIALS), wave = ndr_min_size(ITEMS_OF_A_WAVE / size, most);
     const size_t waves = ndr_clamp_size(ndr_ceil_div(tiles, wave * NDR_TILE_ROW), 1, most / wave);
@@ -21,13 +35,13 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_reduce_request *r = of->request;
-    const size_t bytes = ndr_dtype_size(r->dtype);
+    const size_t bytes = ndr_reduce_element_bytes(r);
     const ndr_reduce_groups groups = ndr_reduce_groups_for(of->caps, r);
     char sizes[64];
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups.count * groups.size, groups.size),
                            .local_bytes = 2 * groups.size * bytes + sizeof(cl_uint),
                            .workspace_bytes = groups.count > 1 ? ndr_reduce_partials_bytes(r, groups.count) : 0 };
-    snprintf(sizes, sizeof sizes, "-DGROUP=%zu -DLANES=%zu", groups.size, NDR_TILE_VECTOR_BYTES / bytes);
+    snprintf(sizes, sizeof sizes, "-DGROUP=%zu -DLANES=%zu", groups.size, count_lanes(r));
     ndr_reduce_print_options(r, sizes, plan->options);
 }
 
@@ -35,8 +49,7 @@ static ndr_status launch(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;
     const unsigned slot = ndr_op_take_slot(job);
-    NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                          ndr_op_workspace_arg(job), slot, r->output.buffer, r->output.offset));
+    NDR_TRY(ndr_reduce_launch(job, r->input.cols, ndr_op_workspace_arg(job), slot, r->output.buffer, r->output.offset));
     return ndr_reduce_take_cell(job, slot);
 }
 
@@ -62,23 +75,15 @@ NDR_REDUCE_VARIANT(atomic_groups, NDR_REDUCE_ATOMIC, "reduce_atomic", "reduce_ta
 
 /* ---- the tree in two launches: each stores one element for each of its groups ---- */
 
-static ndr_status fold(ndr_op_job *job, const ndr_operand *input, const ndr_operand *output, size_t groups)
-{
-    const size_t group_size = job->plan.range.local.size[0];
-    return ndr_op_launch(job, job->kernel, ndr_nd_range_1d(groups * group_size, group_size), ndr_operand_arg(input),
-                         input->offset, input->cols, output->buffer, output->offset);
-}
-
 static ndr_status launch_twice(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;
-    const size_t groups = job->plan.range.global.size[0] / job->plan.range.local.size[0];
-    if (groups == 1) return fold(job, &r->input, &r->output, 1);
-    const ndr_operand partials =
-        ndr_reduce_operand("partials", ndr_workspace_buffer(job->workspace),
-                           NDR_WORKSPACE_HEAD_BYTES / r->input.element_bytes, groups, r->dtype);
-    NDR_TRY(fold(job, &r->input, &partials, groups));
-    return fold(job, &partials, &r->output, 1);
+    const ndr_reduce_groups groups = ndr_reduce_groups_for(job->of.caps, r);
+    NDR_TRY(ndr_reduce_launch(job, r->input.cols, ndr_op_workspace_arg(job), r->output.buffer, r->output.offset));
+    if (groups.count == 1) return NDR_OK;
+    return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(groups.size, groups.size), ndr_op_workspace_arg(job),
+                         groups.count, r->output.buffer, r->output.offset);
 }
 
-NDR_REDUCE_VARIANT(tree_groups, NDR_REDUCE_TREE, "reduce_tree", NULL, 0, .plan = plan, .launch = launch_twice);
+NDR_REDUCE_VARIANT(tree_groups, NDR_REDUCE_TREE, "reduce_tree", "reduce_group_partials", 0, .plan = plan,
+                   .launch = launch_twice);

@@ -9,10 +9,10 @@
 /* ---- the list ---- */
 
 /* In the order in which they are asked. */
-#define VARIANTS(V)                                                                     \
-    V(tree_chunks) V(tree_chunks_two_launches) V(tree_groups_one_launch) V(tree_groups) \
-    V(atomic_chunks) V(atomic_chunks_two_launches) V(atomic_groups_one_launch)          \
-    V(atomic_groups) V(recursive)
+#define VARIANTS(V)                                                                       \
+    V(tree_chunks)                                                                        \
+    V(tree_chunks_two_launches) V(tree_groups_one_launch) V(tree_groups) V(atomic_chunks) \
+        V(atomic_chunks_two_launches) V(atomic_groups_one_launch) V(atomic_groups) V(recursive)
 #define DECLARE(name) extern const ndr_op_variant ndr_reduce_##name;
 #define POINT_TO(name) &ndr_reduce_##name,
 VARIANTS(DECLARE)
@@ -22,8 +22,10 @@ static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 static ndr_op_work work_of(const void *request)
 {
     const ndr_reduce_request *r = request;
-    const bool counts = ndr_dtype_describe(r->dtype)->is_float && r->input.cols > 0;
-    return (ndr_op_work){ (r->input.cols + 1) * ndr_dtype_size(r->dtype), counts ? r->input.cols - 1 : 0 };
+    const ndr_dtype_info *type = ndr_dtype_describe(r->dtype); /* NULL: a type of the caller's */
+    const bool counts = type && type->is_float && r->input.cols > 0;
+    const uint64_t each = r->mapped ? r->mapped->read_bytes : ndr_dtype_size(r->dtype);
+    return (ndr_op_work){ r->input.cols * each + ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
 }
 
 /* Never tuned: another variant would change the bits of a sum. */
@@ -54,9 +56,32 @@ size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise)
     return request->method == NDR_REDUCE_ATOMIC ? NDR_MAX_ATOMICS : otherwise;
 }
 
+size_t ndr_reduce_element_bytes(const ndr_reduce_request *request)
+{
+    return request->mapped ? request->mapped->element_bytes : ndr_dtype_size(request->dtype);
+}
+
+void ndr_reduce_write(const ndr_op_case *of, ndr_text *out)
+{
+    const ndr_reduce_mapped *mapped = ((const ndr_reduce_request *)of->request)->mapped;
+    if (mapped) mapped->write(mapped, out);
+}
+
+ndr_status ndr_reduce_launch_v(ndr_op_job *job, const ndr_arg *args, size_t arg_count)
+{
+    enum { MAX_ARGS = 64 };
+    const ndr_reduce_request *r = job->of.request;
+    const ndr_arg loaded[] = { ndr_operand_arg(&r->input), ndr_arg_of(r->input.offset) };
+    const size_t count = r->mapped ? r->mapped->arg_count : NDR_COUNT_OF(loaded);
+    ndr_arg all[MAX_ARGS];
+    memcpy(all, r->mapped ? r->mapped->args : loaded, count * sizeof *all);
+    memcpy(all + count, args, arg_count * sizeof *all);
+    return ndr_op_launch_v(job, job->kernel, &job->plan.range, all, count + arg_count);
+}
+
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
 {
-    return NDR_WORKSPACE_HEAD_BYTES + elements * ndr_dtype_size(request->dtype);
+    return NDR_WORKSPACE_HEAD_BYTES + elements * ndr_reduce_element_bytes(request);
 }
 
 size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count)
@@ -64,11 +89,30 @@ size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count
     return ndr_reduce_workspace_bytes(request, request->method == NDR_REDUCE_ATOMIC ? 0 : count);
 }
 
+const char *ndr_reduce_op_name(ndr_op op)
+{
+    static const char *const names[] = {
+        [NDR_OP_SUM] = "SUM",
+        [NDR_OP_MIN] = "MIN",
+        [NDR_OP_MAX] = "MAX",
+        [NDR_OP_PRODUCT] = "PRODUCT",
+        [NDR_OP_BIT_AND] = "BIT_AND",
+        [NDR_OP_BIT_OR] = "BIT_OR",
+        [NDR_OP_BIT_XOR] = "BIT_XOR",
+        [NDR_OP_LOGICAL_AND] = "LOGICAL_AND",
+        [NDR_OP_LOGICAL_OR] = "LOGICAL_OR",
+    };
+    return (unsigned)op < NDR_COUNT_OF(names) ? names[op] : NULL;
+}
+
+static bool is_logical(ndr_op op) { return op == NDR_OP_LOGICAL_AND || op == NDR_OP_LOGICAL_OR; }
+
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
-    static const char *const names[] = { [NDR_OP_SUM] = "SUM", [NDR_OP_MIN] = "MIN", [NDR_OP_MAX] = "MAX" };
-    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s", ndr_dtype_describe(request->dtype)->cl_name,
-             names[request->op], more);
+    if (request->mapped) snprintf(options, NDR_OPTIONS_SIZE, "%s", more); /* its text has the macros */
+    else
+        snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
+                 ndr_reduce_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
 }
 
 ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
@@ -81,19 +125,39 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 
 /* ---- checks ---- */
 
+ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
+{
+    const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
+    NDR_REQUIRE(op > NDR_OP_NONE && ndr_reduce_op_name(op),
+                "%s: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX or another ndr_op", call,
+                (int)op);
+    NDR_REQUIRE(!is_bits || !ndr_dtype_describe(dtype)->is_float,
+                "%s: op is NDR_OP_%s, which is for integers, but dtype is %s; use a dtype of integers, or another "
+                "operator",
+                call, ndr_reduce_op_name(op), ndr_dtype_name(dtype));
+    return NDR_OK;
+}
+
+/* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
+static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
+
 static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc *desc, ndr_reduce_request *request)
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE(desc, "ndr_reduce: desc is NULL; pass the address of a descriptor whose members are set");
-    NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64,
-                "ndr_reduce: dtype is %s; use i32, u32, i64, u64, f32 or f64",
+    NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I8 && desc->dtype <= NDR_DTYPE_F64,
+                "ndr_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_MAX,
-                "ndr_reduce: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN or NDR_OP_MAX", (int)desc->op);
+    NDR_TRY(ndr_reduce_check_op("ndr_reduce", desc->op, desc->dtype));
     NDR_REQUIRE(
         (unsigned)desc->method <= NDR_REDUCE_RECURSIVE,
         "ndr_reduce: %d is not an ndr_reduce_method; use NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC or NDR_REDUCE_RECURSIVE",
         (int)desc->method);
+    NDR_REQUIRE(
+        desc->method != NDR_REDUCE_ATOMIC || has_cell(desc),
+        "ndr_reduce: the atomic method has sums, minima and maxima of 32 and 64 bits, and not NDR_OP_%s of %s; use "
+        "NDR_REDUCE_TREE",
+        ndr_reduce_op_name(desc->op), ndr_dtype_name(desc->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,

@@ -99,7 +99,9 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     ndr_reduce_desc sum;
     ndr_matmul_desc product;
     ndr_random_desc random;
-    rect.element_bytes = product.count = sum.count = random.count = 0;
+    ndr_map_desc map;
+    ndr_map_reduce_desc mapped_sum;
+    rect.element_bytes = product.count = sum.count = random.count = map.input_count = mapped_sum.input_count = 0;
     if (create(NULL, NULL, &queue) != NDR_OK || mark(queue, &a) != NDR_OK) return reduce(queue, NULL, NULL);
     BOTH(ndr_queue_mark, NULL);
     BOTH(ndr_queue_barrier, &a);
@@ -117,6 +119,8 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     BOTH(ndr_reduce, &sum, NULL);
     BOTH(ndr_matmul, &product, NULL);
     BOTH(ndr_random, &random, NULL);
+    BOTH(ndr_map, &map, NULL);
+    BOTH(ndr_map_reduce, &mapped_sum, NULL);
     BOTH(ndr_image_write, image, NULL, host, NULL);
     BOTH(ndr_image_read, image, NULL, host, NULL);
     BOTH(ndr_image_fill, image, NULL, host, NULL);

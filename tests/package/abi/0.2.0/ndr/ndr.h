@@ -2,7 +2,8 @@
  * Launch OpenCL kernels over ND-ranges, and call the bundled ones.
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
- * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_image.h has images and samplers,
+ * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_ops.h has operations on arrays and
+ * with expressions of your own, ndr_image.h images and samplers,
  * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges,
  * ndr_outline.h what the text of a source shows. These rules hold for every function; the comments below do not repeat
  * them:
@@ -32,7 +33,7 @@
  *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
  *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
  *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
- *   ndr_mapped_part. docs/abi.md has the details, for bindings of other languages, too.
+ *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar. docs/abi.md has the details, for bindings of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -965,8 +966,8 @@ typedef struct ndr_sampler ndr_sampler;
 /** Memory at the same address on the host and the device: ndr_shared.h. */
 typedef struct ndr_shared ndr_shared;
 
-/** The operator that combines two elements. ndr_reduce() has sum, minimum and maximum; ndr_reducer() has all, the bit
- * operators for integers only. Integers wrap modulo 2^width. */
+/** The operator that combines two elements. ndr_reduce() has all; ndr_reducer() has all but the logical ones. The bit
+ * operators are for integers only. Integers wrap modulo 2^width. */
 typedef enum ndr_op {
     NDR_OP_NONE = 0,    /**< Not set. */
     NDR_OP_SUM = 1,     /**< Identity 0. */
@@ -975,7 +976,9 @@ typedef enum ndr_op {
     NDR_OP_PRODUCT = 4, /**< Identity 1. */
     NDR_OP_BIT_AND = 5, /**< Identity all bits set. */
     NDR_OP_BIT_OR = 6,  /**< Identity 0. */
-    NDR_OP_BIT_XOR = 7  /**< Identity 0. */
+    NDR_OP_BIT_XOR = 7, /**< Identity 0. */
+    NDR_OP_LOGICAL_AND = 8, /**< Whether all elements differ from 0: 0 or 1. Identity 1. */
+    NDR_OP_LOGICAL_OR = 9   /**< Whether any element differs from 0: 0 or 1. Identity 0. */
 } ndr_op;
 
 /** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */
@@ -1166,8 +1169,8 @@ typedef struct ndr_span {
  * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
  * sum overflows; docs/numerics.md has more. */
 typedef struct ndr_reduce_desc {
-    ndr_dtype dtype;          /**< I32, U32, I64, U64, F32 or F64. */
-    ndr_op op;                /**< SUM, MIN or MAX. */
+    ndr_dtype dtype;          /**< I8 to U64, F32 or F64. */
+    ndr_op op;                /**< Any; the atomic method has only SUM, MIN and MAX, of 32 and 64 bits. */
     ndr_reduce_method method; /**< Default: the tree. */
     ndr_span input;           /**< Read only. */
     size_t count;             /**< Elements of input; may be 0, and then input.buffer may be NULL. */

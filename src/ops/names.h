@@ -1,0 +1,54 @@
+/* names.h - the names in a caller's expression, and the text of a kernel that defines them. */
+#ifndef NDR_OPS_NAMES_H
+#define NDR_OPS_NAMES_H
+
+#include "ops/array.h"
+
+enum { NDR_MAX_NAMES = 24, NDR_NAMES_ARGS = 2 * NDR_MAX_NAMES + 3 };
+
+/* What an expression names. */
+typedef struct ndr_names {
+    const char *call; /* for sentences: "ndr_map" */
+    const char *declarations;
+    const ndr_map_scalar *scalars;
+    const ndr_map_array *inputs, *outputs;
+    size_t scalar_count, input_count, output_count;
+    ndr_range shape;
+    bool is_flat; /* all arrays are packed: their elements are numbered alike */
+} ndr_names;
+
+/* Refuse what is wrong with names, types and shapes, and set `is_flat`. Buffers are not read. */
+ndr_status ndr_names_check(ndr_names *names, const ndr_device_info *device);
+
+/* Refuse what is wrong with the buffers. */
+ndr_status ndr_names_check_buffers(const ndr_names *names, const ndr_context *context);
+
+/* Pure: the elements, and the bytes that are read and written. */
+size_t ndr_names_count(const ndr_names *names);
+uint64_t ndr_names_bytes(const ndr_names *names);
+
+/* Arguments, and the offsets and strides to which some of them point. */
+typedef struct ndr_names_args {
+    ndr_arg list[NDR_NAMES_ARGS];
+    int64_t places[NDR_MAX_NAMES][4];
+} ndr_names_args;
+
+/* Pure: the arguments of the parameters below; how many. */
+size_t ndr_names_fill_args(const ndr_names *names, ndr_names_args *args);
+
+/* Pure: append parts of a kernel's text:
+ * - the caller's declarations;
+ * - the parameters, "global const float *ndr_in_x, const ulong ndr_in_x_at, ..."; or only their names;
+ * - prefetches of inputs from element i on, by kernels/reduce/chunks.clh;
+ * - definitions of i0, i1 and i2, of which i is one or more;
+ * - the definition of each name, as a variable, and at the end what stores the outputs;
+ * - a text of the caller, between marks that make errors point into it as `title`. */
+void ndr_names_add_declarations(const ndr_names *names, ndr_text *out);
+void ndr_names_add_parameters(const ndr_names *names, bool with_types, ndr_text *out);
+void ndr_names_add_prefetches(const ndr_names *names, ndr_text *out);
+void ndr_names_add_dimensions(const ndr_names *names, ndr_text *out);
+void ndr_names_add_values(const ndr_names *names, ndr_text *out);
+void ndr_names_add_stores(const ndr_names *names, ndr_text *out);
+void ndr_names_add_own(const char *text, const char *title, ndr_text *out);
+
+#endif
