@@ -1441,6 +1441,31 @@ template <class Self> class commands
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_random(q, &desc, e); });
     }
 
+    result<void> scan(const ndr_scan_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_scan(q, &desc, e); });
+    }
+
+    result<void> select(const ndr_select_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_select(q, &desc, e); });
+    }
+
+    result<void> sort(const ndr_sort_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_sort(q, &desc, e); });
+    }
+
+    result<void> map(const ndr_map_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_map(q, &desc, e); });
+    }
+
+    result<void> map_reduce(const ndr_map_reduce_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_map_reduce(q, &desc, e); });
+    }
+
   private:
     const Self &self() const noexcept { return static_cast<const Self &>(*this); }
 
