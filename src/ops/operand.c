@@ -4,6 +4,18 @@
 #include "device/queue.h"
 #include "ops/operand.h"
 
+ndr_operand ndr_operand_of(const char *call, const char *name, ndr_span span, size_t count, size_t element_bytes)
+{
+    return (ndr_operand){ .call = call,
+                          .name = name,
+                          .buffer = span.buffer,
+                          .offset = span.offset,
+                          .rows = 1,
+                          .cols = count,
+                          .pitch = count,
+                          .element_bytes = element_bytes };
+}
+
 static bool is_empty(const ndr_operand *operand) { return operand->rows == 0 || operand->cols == 0; }
 
 /* The index behind the last element; false if it exceeds SIZE_MAX. */

@@ -14,6 +14,9 @@ typedef struct ndr_operand {
     size_t element_bytes;
 } ndr_operand;
 
+/* Pure: `count` elements of a buffer. */
+ndr_operand ndr_operand_of(const char *call, const char *name, ndr_span span, size_t count, size_t element_bytes);
+
 /* Refuse a buffer that is NULL, of another context, or too small. Nothing is checked for 0 elements. */
 ndr_status ndr_operand_check(const ndr_operand *operand, const ndr_queue *queue);
 

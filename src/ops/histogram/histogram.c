@@ -32,14 +32,7 @@ size_t ndr_histogram_table(const ndr_histogram_request *request)
 
 static ndr_operand operand_of(const char *name, const ndr_span *span, size_t count, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_histogram",
-                          .name = name,
-                          .buffer = span->buffer,
-                          .offset = span->offset,
-                          .rows = 1,
-                          .cols = count,
-                          .pitch = count,
-                          .element_bytes = ndr_dtype_size(dtype) };
+    return ndr_operand_of("ndr_histogram", name, *span, count, ndr_dtype_size(dtype));
 }
 
 static const char *shown(ndr_dtype dtype) { return dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype); }

@@ -177,14 +177,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_random_desc
         .first = desc->first,
         .below = below,
         .low = desc->low,
-        .output = { .call = "ndr_random",
-                    .name = "output",
-                    .buffer = desc->output.buffer,
-                    .offset = desc->output.offset,
-                    .rows = 1,
-                    .cols = desc->count,
-                    .pitch = desc->count,
-                    .element_bytes = ndr_dtype_size(desc->dtype) },
+        .output = ndr_operand_of("ndr_random", "output", desc->output, desc->count, ndr_dtype_size(desc->dtype)),
     };
     return NDR_OK;
 }

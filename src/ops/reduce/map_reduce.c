@@ -168,14 +168,7 @@ static ndr_status make_call(const ndr_context *context, const ndr_map_reduce_des
         .dtype = desc->dtype,
         .op = desc->op,
         .input = { .rows = 1, .cols = count },
-        .output = { .call = "ndr_map_reduce",
-                    .name = "output",
-                    .buffer = desc->output.buffer,
-                    .offset = desc->output.offset,
-                    .rows = 1,
-                    .cols = 1,
-                    .pitch = 1,
-                    .element_bytes = r->result_bytes },
+        .output = ndr_operand_of("ndr_map_reduce", "output", desc->output, 1, r->result_bytes),
         .mapped = &r->mapped,
     };
     return NDR_OK;

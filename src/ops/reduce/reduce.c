@@ -35,14 +35,7 @@ const ndr_operation ndr_reduce_operation = { "reduce", variants, NDR_COUNT_OF(va
 
 ndr_operand ndr_reduce_operand(const char *name, ndr_buffer *buffer, size_t offset, size_t count, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_reduce",
-                          .name = name,
-                          .buffer = buffer,
-                          .offset = offset,
-                          .rows = 1,
-                          .cols = count,
-                          .pitch = count,
-                          .element_bytes = ndr_dtype_size(dtype) };
+    return ndr_operand_of("ndr_reduce", name, (ndr_span){ buffer, offset }, count, ndr_dtype_size(dtype));
 }
 
 const char *ndr_reduce_cannot(const ndr_op_case *of)

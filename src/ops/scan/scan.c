@@ -48,14 +48,7 @@ size_t ndr_scan_workspace_bytes(const ndr_scan_request *r, size_t partials)
 
 static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_scan",
-                          .name = name,
-                          .buffer = span.buffer,
-                          .offset = span.offset,
-                          .rows = 1,
-                          .cols = count,
-                          .pitch = count,
-                          .element_bytes = ndr_dtype_size(dtype) };
+    return ndr_operand_of("ndr_scan", name, span, count, ndr_dtype_size(dtype));
 }
 
 static bool is_bit_op(ndr_op op) { return op >= NDR_OP_BIT_AND; }

@@ -90,14 +90,7 @@ const ndr_operation ndr_select_operation = { "select", variants, NDR_COUNT_OF(va
 
 static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
 {
-    return (ndr_operand){ .call = "ndr_select",
-                          .name = name,
-                          .buffer = span.buffer,
-                          .offset = span.offset,
-                          .rows = 1,
-                          .cols = count,
-                          .pitch = count,
-                          .element_bytes = ndr_dtype_size(dtype) };
+    return ndr_operand_of("ndr_select", name, span, count, ndr_dtype_size(dtype));
 }
 
 static ndr_status make_request(const ndr_select_desc *desc, ndr_select_request *request)

@@ -121,16 +121,12 @@ ndr_status ndr_sort_run_passes(ndr_op_job *job, size_t counts,
 
 /* ---- checks ---- */
 
+/* Without bytes there are no elements. */
 static ndr_operand operand_of(const char *name, const ndr_span *span, size_t count, size_t element_bytes)
 {
-    return (ndr_operand){ .call = "ndr_sort",
-                          .name = name,
-                          .buffer = span->buffer,
-                          .offset = element_bytes ? span->offset : 0,
-                          .rows = 1,
-                          .cols = element_bytes ? count : 0,
-                          .pitch = count,
-                          .element_bytes = element_bytes };
+    const ndr_span none = { NULL, 0 };
+    return element_bytes ? ndr_operand_of("ndr_sort", name, *span, count, element_bytes)
+                         : ndr_operand_of("ndr_sort", name, none, 0, 0);
 }
 
 static bool is_same(const ndr_operand *a, const ndr_operand *b)
