@@ -112,6 +112,9 @@ typedef struct ndr_dtype_info {
 /* NULL for a value that is no dtype. */
 const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype);
 
+/* "SUM"; NULL for a value that is no operator. */
+const char *ndr_op_name(ndr_op op);
+
 /* The bits of the half nearest to `value`, of two equally near ones the even one. */
 uint16_t ndr_half_bits(float value);
 

@@ -1,4 +1,4 @@
-/* dtype.c - the element types: their names for users and in OpenCL C, and their sizes; half in bits. */
+/* dtype.c - the element types: their names for users and in OpenCL C, and their sizes; half in bits; the operators' names. */
 #include "base/base.h"
 
 #include <string.h>
@@ -32,6 +32,22 @@ size_t ndr_dtype_size(ndr_dtype dtype)
 {
     const ndr_dtype_info *info = ndr_dtype_describe(dtype);
     return info ? info->size_bytes : 0;
+}
+
+const char *ndr_op_name(ndr_op op)
+{
+    static const char *const names[] = {
+        [NDR_OP_SUM] = "SUM",
+        [NDR_OP_MIN] = "MIN",
+        [NDR_OP_MAX] = "MAX",
+        [NDR_OP_PRODUCT] = "PRODUCT",
+        [NDR_OP_BIT_AND] = "BIT_AND",
+        [NDR_OP_BIT_OR] = "BIT_OR",
+        [NDR_OP_BIT_XOR] = "BIT_XOR",
+        [NDR_OP_LOGICAL_AND] = "LOGICAL_AND",
+        [NDR_OP_LOGICAL_OR] = "LOGICAL_OR",
+    };
+    return (unsigned)op < NDR_COUNT_OF(names) ? names[op] : NULL;
 }
 
 /* bits / 2^count, rounded to the nearest integer, or to the even one of two. */

@@ -24,11 +24,17 @@ ndr_arg ndr_array_arg(const ndr_array *array) { return ndr_array_count(array) ? 
 
 /* ---- bounds ---- */
 
-/* Elements between the first and the last index of a dimension, of the absolute stride; false if that overflows. */
-static bool find_reach(const ndr_array *array, unsigned d, size_t *reach)
+/* The absolute stride of a dimension. */
+static uint64_t distance_of(const ndr_array *array, unsigned d)
 {
     const int64_t stride = array->stride[d];
-    const uint64_t distance = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Elements between the first and the last index of a dimension; false if that overflows. */
+static bool find_reach(const ndr_array *array, unsigned d, size_t *reach)
+{
+    const uint64_t distance = distance_of(array, d);
     const size_t steps = array->shape.size[d] - 1;
     *reach = 0;
     return steps == 0 || (distance <= SIZE_MAX && ndr_mul_fits((size_t)distance, steps, reach));
@@ -98,12 +104,10 @@ ndr_status ndr_array_check_output(const char *call, const char *name, const ndr_
     const unsigned dims = array->shape.dims;
     for (unsigned d = 0; d < dims; ++d) {
         size_t below = 0, reach, mine;
-        const int64_t stride = array->stride[d];
-        const uint64_t distance = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+        const uint64_t distance = distance_of(array, d);
         if (array->shape.size[d] <= 1 || !find_reach(array, d, &mine)) continue;
         for (unsigned other = 0; other < dims; ++other) {
-            const int64_t s = array->stride[other];
-            const uint64_t its = s < 0 ? 0 - (uint64_t)s : (uint64_t)s;
+            const uint64_t its = distance_of(array, other);
             const bool is_smaller = its < distance || (its == distance && other > d);
             if (other != d && is_smaller && array->shape.size[other] > 1 && find_reach(array, other, &reach))
                 below += reach;
@@ -112,7 +116,7 @@ ndr_status ndr_array_check_output(const char *call, const char *name, const ndr_
             distance > below,
             "%s: output \"%s\" of shape %s has several indexes for one element, because stride[%u] is %lld; use "
             "the strides of ndr_array_of()",
-            call, name, ndr_sizes_print(dims, array->shape.size).chars, d, (long long)stride);
+            call, name, ndr_sizes_print(dims, array->shape.size).chars, d, (long long)array->stride[d]);
     }
     return NDR_OK;
 }

@@ -30,9 +30,9 @@ size_t ndr_histogram_table(const ndr_histogram_request *request)
 
 /* ---- checks ---- */
 
-static ndr_operand operand_of(const char *name, const ndr_span *span, size_t count, ndr_dtype dtype)
+static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
 {
-    return ndr_operand_of("ndr_histogram", name, *span, count, ndr_dtype_size(dtype));
+    return ndr_operand_of("ndr_histogram", name, span, count, ndr_dtype_size(dtype));
 }
 
 static const char *shown(ndr_dtype dtype) { return dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype); }
@@ -131,10 +131,10 @@ static ndr_status make_request(const ndr_context *context, const ndr_histogram_d
         .adds = desc->adds,
         .channels = channels,
         .bin_count = (uint32_t)desc->bins,
-        .input = operand_of("input", &desc->input, desc->count, desc->dtype),
-        .weights = operand_of("weights", &desc->weights, desc->weights.buffer ? desc->count : 0, weight),
-        .edges = operand_of("edges", &desc->edges, desc->edges.buffer ? desc->bins + 1 : 0, desc->dtype),
-        .output = operand_of("output", &desc->output, desc->bins * channels, desc->output_dtype),
+        .input = operand_of("input", desc->input, desc->count, desc->dtype),
+        .weights = operand_of("weights", desc->weights, desc->weights.buffer ? desc->count : 0, weight),
+        .edges = operand_of("edges", desc->edges, desc->edges.buffer ? desc->bins + 1 : 0, desc->dtype),
+        .output = operand_of("output", desc->output, desc->bins * channels, desc->output_dtype),
     };
     return set_bins(desc, r);
 }

@@ -52,7 +52,7 @@ static void add_element(const mapped_reduction *r, ndr_text *out)
 static void add_operator(const ndr_map_reduce_desc *desc, ndr_text *out)
 {
     if (!desc->combine) {
-        ndr_text_add_all(out, "#define OP_NAME ", ndr_reduce_op_name(desc->op), "\n");
+        ndr_text_add_all(out, "#define OP_NAME ", ndr_op_name(desc->op), "\n");
         return;
     }
     add_function("ndr_element", "ndr_own_combine", "const ndr_element a, const ndr_element b", desc->combine, "combine",

@@ -82,22 +82,6 @@ size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count
     return ndr_reduce_workspace_bytes(request, request->method == NDR_REDUCE_ATOMIC ? 0 : count);
 }
 
-const char *ndr_reduce_op_name(ndr_op op)
-{
-    static const char *const names[] = {
-        [NDR_OP_SUM] = "SUM",
-        [NDR_OP_MIN] = "MIN",
-        [NDR_OP_MAX] = "MAX",
-        [NDR_OP_PRODUCT] = "PRODUCT",
-        [NDR_OP_BIT_AND] = "BIT_AND",
-        [NDR_OP_BIT_OR] = "BIT_OR",
-        [NDR_OP_BIT_XOR] = "BIT_XOR",
-        [NDR_OP_LOGICAL_AND] = "LOGICAL_AND",
-        [NDR_OP_LOGICAL_OR] = "LOGICAL_OR",
-    };
-    return (unsigned)op < NDR_COUNT_OF(names) ? names[op] : NULL;
-}
-
 static bool is_logical(ndr_op op) { return op == NDR_OP_LOGICAL_AND || op == NDR_OP_LOGICAL_OR; }
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
@@ -105,7 +89,7 @@ void ndr_reduce_print_options(const ndr_reduce_request *request, const char *mor
     if (request->mapped) snprintf(options, NDR_OPTIONS_SIZE, "%s", more); /* its text has the macros */
     else
         snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
-                 ndr_reduce_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
+                 ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
 }
 
 ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
@@ -121,13 +105,13 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
 {
     const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
-    NDR_REQUIRE(op > NDR_OP_NONE && ndr_reduce_op_name(op),
+    NDR_REQUIRE(op > NDR_OP_NONE && ndr_op_name(op),
                 "%s: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX or another ndr_op", call,
                 (int)op);
     NDR_REQUIRE(!is_bits || !ndr_dtype_describe(dtype)->is_float,
                 "%s: op is NDR_OP_%s, which is for integers, but dtype is %s; use a dtype of integers, or another "
                 "operator",
-                call, ndr_reduce_op_name(op), ndr_dtype_name(dtype));
+                call, ndr_op_name(op), ndr_dtype_name(dtype));
     return NDR_OK;
 }
 
@@ -150,7 +134,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
         desc->method != NDR_REDUCE_ATOMIC || has_cell(desc),
         "ndr_reduce: the atomic method has sums, minima and maxima of 32 and 64 bits, and not NDR_OP_%s of %s; use "
         "NDR_REDUCE_TREE",
-        ndr_reduce_op_name(desc->op), ndr_dtype_name(desc->dtype));
+        ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,

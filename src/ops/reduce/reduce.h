@@ -57,9 +57,6 @@ size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count
 enum { NDR_MAX_ATOMICS = 1 << 11 };
 size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise);
 
-/* Pure: an operator in kernels, "SUM"; NULL if there is none of that value. */
-const char *ndr_reduce_op_name(ndr_op op);
-
 /* Refuse an operator that is none, or that the dtype does not have. */
 ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype);
 

@@ -27,15 +27,10 @@ const ndr_operation ndr_scan_operation = { "scan", variants, NDR_COUNT_OF(varian
 
 /* ---- shared by the implementations ---- */
 
-static const char *const op_names[] = {
-    [NDR_OP_SUM] = "SUM",         [NDR_OP_MIN] = "MIN",       [NDR_OP_MAX] = "MAX",        [NDR_OP_PRODUCT] = "PRODUCT",
-    [NDR_OP_BIT_AND] = "BIT_AND", [NDR_OP_BIT_OR] = "BIT_OR", [NDR_OP_BIT_XOR] = "BIT_XOR"
-};
-
 void ndr_scan_print_options(const ndr_scan_request *r, const char *more, char options[NDR_OPTIONS_SIZE])
 {
     snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s -DIS_EXCLUSIVE=%d -DIS_BACKWARD=%d -DSEGMENTS=%d %s",
-             ndr_dtype_describe(r->dtype)->cl_name, op_names[r->op], r->is_exclusive, r->is_backward, (int)r->segments,
+             ndr_dtype_describe(r->dtype)->cl_name, ndr_op_name(r->op), r->is_exclusive, r->is_backward, (int)r->segments,
              more);
 }
 
@@ -64,7 +59,7 @@ static ndr_status check_types(const ndr_device_info *device, const ndr_scan_desc
                 (int)desc->op);
     NDR_REQUIRE(!type->is_float || !is_bit_op(desc->op),
                 "ndr_scan: op is NDR_OP_%s, which takes integers, but dtype is %s; use NDR_OP_SUM, MIN, MAX or PRODUCT",
-                op_names[desc->op], type->name);
+                ndr_op_name(desc->op), type->name);
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_scan: device \"%s\" has no f64; use f32", device->name);
     NDR_REQUIRE(
