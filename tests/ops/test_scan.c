@@ -438,12 +438,12 @@ static scan random_scan(uint64_t seed)
     c.is_backward = random_bits(&seed) % 2;
     c.has_initial = random_bits(&seed) % 2;
     c.is_in_place = random_bits(&seed) % 2;
-    c.count = random_bits(&seed) % (quick() ? 300 : most[random_bits(&seed) % COUNT_OF(most)]);
+    c.count = random_below(&seed, quick() ? 300 : most[random_below(&seed, COUNT_OF(most))]);
     c.has_flags = random_bits(&seed) % 3 == 0;
-    if (!c.has_flags && random_bits(&seed) % 2) c.length = 1 + random_bits(&seed) % (c.count + 1);
-    c.input_offset = random_bits(&seed) % 9;
-    c.output_offset = random_bits(&seed) % 9;
-    c.flags_offset = random_bits(&seed) % 9;
+    if (!c.has_flags && random_bits(&seed) % 2) c.length = 1 + random_below(&seed, c.count + 1);
+    c.input_offset = random_below(&seed, 9);
+    c.output_offset = random_below(&seed, 9);
+    c.flags_offset = random_below(&seed, 9);
     c.seed = seed;
     return c;
 }

@@ -130,11 +130,11 @@ static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
     for (uint64_t seed = first; seed < first + count; ++seed) {
         uint64_t s = seed;
         check(&(selection){ .dtype = (ndr_dtype)(1 + random_bits(&s) % 11),
-                            .count = random_bits(&s) % (quick() ? 400 : 200000),
-                            .input_offset = random_bits(&s) % 9,
-                            .flags_offset = random_bits(&s) % 9,
-                            .output_offset = random_bits(&s) % 9,
-                            .selected_offset = random_bits(&s) % 4,
+                            .count = random_below(&s, quick() ? 400 : 200000),
+                            .input_offset = random_below(&s, 9),
+                            .flags_offset = random_below(&s, 9),
+                            .output_offset = random_below(&s, 9),
+                            .selected_offset = random_below(&s, 4),
                             .percent = (unsigned)(random_bits(&s) % 101),
                             .seed = s });
     }

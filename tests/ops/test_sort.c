@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "forcing.h"
+#include "reference.h"
 #include "device/context.h"
 #include "ndr/ndr_ops.h"
 #include "ops/sort/sort.h"
@@ -19,12 +20,6 @@ static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16,
 
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
-    return *state * UINT64_C(0x2545F4914F6CDD1D);
-}
 
 /* ---- the reference: a stable merge sort by comparison ---- */
 
@@ -177,7 +172,7 @@ static void check_order(const sorting *s, const unsigned char *keys, const size_
     const size_t size = ndr_dtype_size(s->dtype), values_offset = s->offset + 1;
     unsigned char *values = malloc(s->count * s->value_bytes + 1);
     uint64_t state = seed ^ s->count;
-    for (size_t i = 0; i < s->count * s->value_bytes; ++i) values[i] = (unsigned char)(next_random(&state) >> 56);
+    for (size_t i = 0; i < s->count * s->value_bytes; ++i) values[i] = (unsigned char)(random_bits(&state) >> 56);
     for (size_t i = 0; i < s->count && s->value_bytes >= 4; ++i) memcpy(values + i * s->value_bytes, &(uint32_t){ (uint32_t)i }, 4);
     ndr_buffer *in = guarded(keys, size, s->offset, s->count);
     ndr_buffer *out = s->keys_in_place ? in : guarded(NULL, size, s->offset + 2, s->count);
@@ -235,7 +230,7 @@ static unsigned char *keys_of(ndr_dtype dtype, size_t count, pattern which)
     assert_non_null(keys);
     uint64_t state = seed + 77 * (uint64_t)which + 1;
     for (size_t i = 0; i < count; ++i) {
-        const uint64_t random = next_random(&state);
+        const uint64_t random = random_bits(&state);
         uint64_t bits = random;
         if (which == FEW) bits = random % 3 * UINT64_C(0x8040201008040201);
         if (which == EQUAL) bits = UINT64_C(0x3f3f3f3f3f3f3f3f);
@@ -396,8 +391,8 @@ static void check_floats(ndr_dtype dtype, unsigned type, size_t count, bool is_d
     size_t *order = malloc(count * sizeof *order), filled = 0;
     uint64_t state = seed;
     for (size_t i = 0; i < count; ++i) {
-        rank[i] = (unsigned char)(next_random(&state) % ranks);
-        memcpy(keys + i * size, &float_ranks[rank[i]][next_random(&state) % equal_to(rank[i])][type], size);
+        rank[i] = (unsigned char)(random_bits(&state) % ranks);
+        memcpy(keys + i * size, &float_ranks[rank[i]][random_bits(&state) % equal_to(rank[i])][type], size);
     }
     for (size_t r = 0; r < ranks; ++r)
         for (size_t i = 0; i < count; ++i)
@@ -425,19 +420,19 @@ static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **sta
     (void)state;
     uint64_t random = seed;
     for (unsigned turn = 0; turn < (quick() ? 2 : forced_variant ? 15 : 40); ++turn) {
-        sorting s = { .dtype = dtypes[next_random(&random) % COUNT_OF(dtypes)] };
+        sorting s = { .dtype = dtypes[random_bits(&random) % COUNT_OF(dtypes)] };
         const unsigned width = 8 * (unsigned)ndr_dtype_size(s.dtype);
-        s.count = next_random(&random) % ((size_t)1 << next_random(&random) % (quick() ? 9 : 17));
-        s.offset = next_random(&random) % 9;
-        s.value_bytes = next_random(&random) % 3 ? next_random(&random) % 20 : 0;
-        s.is_descending = next_random(&random) % 2;
-        s.keys_in_place = next_random(&random) % 2;
-        s.values_in_place = next_random(&random) % 2;
-        if (next_random(&random) % 2 && s.dtype < NDR_DTYPE_F32) {
-            s.begin_bit = (unsigned)(next_random(&random) % width);
-            s.end_bit = s.begin_bit + 1 + (unsigned)(next_random(&random) % (width - s.begin_bit));
+        s.count = random_below(&random, (size_t)1 << random_below(&random, quick() ? 9 : 17));
+        s.offset = random_below(&random, 9);
+        s.value_bytes = random_bits(&random) % 3 ? random_below(&random, 20) : 0;
+        s.is_descending = random_bits(&random) % 2;
+        s.keys_in_place = random_bits(&random) % 2;
+        s.values_in_place = random_bits(&random) % 2;
+        if (random_bits(&random) % 2 && s.dtype < NDR_DTYPE_F32) {
+            s.begin_bit = (unsigned)(random_bits(&random) % width);
+            s.end_bit = s.begin_bit + 1 + (unsigned)(random_bits(&random) % (width - s.begin_bit));
         }
-        unsigned char *keys = keys_of(s.dtype, s.count, (pattern)(next_random(&random) % PATTERNS));
+        unsigned char *keys = keys_of(s.dtype, s.count, (pattern)(random_bits(&random) % PATTERNS));
         check(&s, keys);
         free(keys);
     }

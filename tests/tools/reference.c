@@ -79,6 +79,8 @@ uint64_t random_bits(uint64_t *seed)
     return z ^ z >> 31;
 }
 
+size_t random_below(uint64_t *seed, size_t limit) { return (size_t)(random_bits(seed) % limit); }
+
 number random_number(ndr_dtype dtype, uint64_t *seed)
 {
     number value = { .u64 = random_bits(seed) };

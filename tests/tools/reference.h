@@ -45,6 +45,9 @@ const char *number_text(ndr_dtype dtype, number value);
 /* The next of a sequence of 64 random bits. */
 uint64_t random_bits(uint64_t *seed);
 
+/* One of 0, ..., limit - 1. */
+size_t random_below(uint64_t *seed, size_t limit);
+
 /* Integers of all bits; floats in [-1, 1). */
 number random_number(ndr_dtype dtype, uint64_t *seed);
 
