@@ -58,6 +58,7 @@ static const char kernels[] =
     "    const ndr_normal_floats_ two = ndr_random_normal_floats_(x[2 * i], x[2 * i + 1]);\n"
     "    out[2 * i] = two.x, out[2 * i + 1] = two.y;\n"
     "}\n"
+    "kernel void add_twice(float x, float y, float z, global float *out, NDR_RANGE(1)) { out[0] = (x + y) + z; }\n"
     "kernel void orders(global uint *out, uint n, NDR_RANGE(1))\n"
     "{\n"
     "    const size_t seed = ndr_global_id(NDR_ITEM(1), 0);\n"
@@ -251,6 +252,17 @@ static uint64_t hash_of(const void *values, size_t bytes)
     return hash;
 }
 
+/* Each sum is rounded to a float, as OpenCL requires. PoCL for i386 keeps more bits in the x87's registers. */
+static bool rounds_each_sum(void)
+{
+    float sum;
+    ndr_buffer *out = buffer_of(sizeof sum, NULL);
+    assert_ok(ndr_launch(queue, kernel_of(kernels, "add_twice"), ndr_range_1d(1), 0x1p24f, 1.5f, -0x1p24f, out));
+    read_buffer(out, &sum, sizeof sum);
+    ndr_buffer_destroy(out);
+    return sum == 2;
+}
+
 static void check_normals(ndr_dtype dtype, const void *words, size_t pairs, uint64_t hash)
 {
     const bool is_wide = dtype == NDR_DTYPE_F64;
@@ -273,7 +285,8 @@ static void check_normals(ndr_dtype dtype, const void *words, size_t pairs, uint
     }
     print_message("%s: at most %.2f ulp\n", ndr_dtype_name(dtype), (double)worst);
     assert_true(worst <= most_ulps);
-    assert_true(hash_of(got, 2 * HASHED * ndr_dtype_size(dtype)) == hash);
+    if (rounds_each_sum()) assert_true(hash_of(got, 2 * HASHED * ndr_dtype_size(dtype)) == hash);
+    else print_message("not compared by bits: this device does not round each sum\n");
     free(got);
     ndr_buffer_destroy(from);
     ndr_buffer_destroy(to);
