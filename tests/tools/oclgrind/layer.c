@@ -5,7 +5,8 @@
  * layer fills buffers by writing them, and writing always waits.
  *
  * If clEnqueueWriteBuffer writes a part of a buffer, Oclgrind treats the rest as uninitialised. So the layer writes the
- * whole buffer: its contents, with the part replaced. This hides uninitialised bytes in buffers written in part.
+ * whole buffer, of a sub-buffer the one it is a part of: its contents, with the part replaced. This hides uninitialised
+ * bytes in buffers written in part.
  *
  * A new buffer gets the number of a released one. If that one was smaller, Oclgrind treats what kernels write past its
  * end as uninitialised. So the layer keeps every buffer, and no number is used twice. */
@@ -18,30 +19,43 @@
 static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
 static const struct _cl_icd_dispatch *below;
 
-/* NULL if the layer must pass the call on for the driver to refuse it. */
-static char *whole_of(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size, size_t *whole)
+/* The contents of a buffer, and where the bytes to write begin in them; of a sub-buffer those of its parent. */
+typedef struct {
+    cl_mem buffer;
+    size_t size, offset;
+    char *bytes; /* NULL if the layer must pass the call on for the driver to refuse it */
+} contents;
+
+static contents contents_of(cl_command_queue queue, cl_mem buffer, size_t offset, size_t size)
 {
-    if (below->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *whole, whole, NULL) != CL_SUCCESS) return NULL;
-    if (size == 0 || offset > *whole || size > *whole - offset) return NULL;
-    char *bytes = malloc(*whole);
-    if (bytes && below->clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, *whole, bytes, 0, NULL, NULL) == CL_SUCCESS)
-        return bytes;
-    free(bytes);
-    return NULL;
+    contents all = { .buffer = buffer, .offset = offset };
+    cl_mem parent = NULL;
+    size_t own, origin = 0;
+    if (below->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof own, &own, NULL) != CL_SUCCESS) return all;
+    if (size == 0 || offset > own || size > own - offset) return all;
+    (void)below->clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
+    (void)below->clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof origin, &origin, NULL);
+    if (parent) all.buffer = parent, all.offset += origin;
+    if (below->clGetMemObjectInfo(all.buffer, CL_MEM_SIZE, sizeof all.size, &all.size, NULL) != CL_SUCCESS) return all;
+    all.bytes = malloc(all.size);
+    if (all.bytes && below->clEnqueueReadBuffer(queue, all.buffer, CL_TRUE, 0, all.size, all.bytes, 0, NULL, NULL)) {
+        free(all.bytes);
+        all.bytes = NULL;
+    }
+    return all;
 }
 
 static cl_int CL_API_CALL write(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                                 const void *from, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    size_t whole;
     if (wait_count) (void)below->clWaitForEvents(wait_count, wait);
-    char *bytes = from ? whole_of(queue, buffer, offset, size, &whole) : NULL;
-    if (!bytes)
+    const contents all = from ? contents_of(queue, buffer, offset, size) : (contents){ .bytes = NULL };
+    if (!all.bytes)
         return below->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, wait_count, wait, event);
-    memcpy(bytes + offset, from, size);
+    memcpy(all.bytes + all.offset, from, size);
     const cl_int error =
-        below->clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, whole, bytes, wait_count, wait, event);
-    free(bytes);
+        below->clEnqueueWriteBuffer(queue, all.buffer, CL_TRUE, 0, all.size, all.bytes, wait_count, wait, event);
+    free(all.bytes);
     return error;
 }
 
