@@ -1,7 +1,8 @@
-/* openmp.c - OpenMP: reductions and scans as loops over all threads, with vectors as wide as the machine's.
+/* openmp.c - OpenMP: reductions, scans, transposing and gathering as loops over all threads, with vectors as wide as the machine's.
  *
  * Compiled with -O3 -march=native -ffast-math -mprefer-vector-width=512. */
 #include "rival.h"
+#include "rows_move.h"
 #include "rows_reduce.h"
 #include "rows_scan.h"
 
@@ -71,11 +72,39 @@ static void run_scan(void *job)
     (j->of.dtype == NDR_DTYPE_F32 ? scan_f32 : scan_i32)(j->input.host, j->of.count, j->output.host);
 }
 
+/* By tiles of 32 x 32. */
+static void run_transpose(void *job)
+{
+    enum { TILE = 32 };
+    move *j = job;
+    const int32_t *x = j->input.host;
+    int32_t *y = j->output.host;
+    const size_t rows = j->of.rows, cols = j->of.cols;
+#pragma omp parallel for collapse(2) schedule(static)
+    for (size_t top = 0; top < rows; top += TILE)
+        for (size_t left = 0; left < cols; left += TILE)
+            for (size_t col = left; col < SMALLER(left + TILE, cols); ++col)
+                for (size_t row = top; row < SMALLER(top + TILE, rows); ++row) y[col * rows + row] = x[row * cols + col];
+}
+
+static void run_gather(void *job)
+{
+    move *j = job;
+    const int32_t *x = j->input.host;
+    const uint32_t *indexes = j->indexes.host;
+    int32_t *y = j->output.host;
+    const size_t n = j->of.cols;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; ++i) y[i] = x[indexes[i]];
+}
+
 static void describe(void) { printf("of the C compiler"); }
 
 const rival rival_openmp = {
     .name = "OpenMP",
     .describe = describe,
     .entries = { { &reduce_work, { .name = "OpenMP loop", .run = run_loop } },
-                 { &scan_work, { .name = "OpenMP loops", .run = run_scan } } },
+                 { &scan_work, { .name = "OpenMP loops", .run = run_scan } },
+                 { &transpose_work, { .name = "OpenMP loops", .run = run_transpose } },
+                 { &gather_work, { .name = "OpenMP loops", .run = run_gather } } },
 };

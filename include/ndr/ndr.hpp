@@ -1431,6 +1431,21 @@ template <class Self> class commands
         return matmul(desc, done);
     }
 
+    result<void> array_copy(const ndr_array_copy_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_array_copy(q, &desc, e); });
+    }
+
+    result<void> gather(const ndr_gather_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_gather(q, &desc, e); });
+    }
+
+    result<void> scatter(const ndr_scatter_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_scatter(q, &desc, e); });
+    }
+
     result<void> histogram(const ndr_histogram_desc &desc, event *done = nullptr) const
     {
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_histogram(q, &desc, e); });

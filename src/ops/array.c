@@ -70,7 +70,7 @@ ndr_status ndr_array_check(const char *call, const char *name, const ndr_array *
                 array->shape.dims);
     NDR_REQUIRE(ndr_dtype_describe(array->dtype), "%s: array \"%s\" has %s; set it to its elements' type", call, name,
                 array->dtype == NDR_DTYPE_NONE ? "no dtype" : "a dtype that is not valid");
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, array->dtype != NDR_DTYPE_F64 || device->has_f64,
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, !device || array->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "%s: array \"%s\" is f64, which device \"%s\" does not have; use f32", call, name, device->name);
     NDR_REQUIRE(ndr_array_count(array) < SIZE_MAX,
                 "%s: array \"%s\" of shape %s has more elements than a size_t counts", call, name,
@@ -102,6 +102,7 @@ ndr_status ndr_array_check_buffer(const char *call, const char *name, const ndr_
 ndr_status ndr_array_check_output(const char *call, const char *name, const ndr_array *array)
 {
     const unsigned dims = array->shape.dims;
+    if (ndr_array_count(array) == 0) return NDR_OK;
     for (unsigned d = 0; d < dims; ++d) {
         size_t below = 0, reach, mine;
         const uint64_t distance = distance_of(array, d);

@@ -5,7 +5,8 @@
 #include "device/buffer.h"
 #include "ndr/ndr_ops.h"
 
-/* Refuse dimensions, a dtype or a stride that is not valid, and f64 on a device without it. Buffers are not read. */
+/* Refuse dimensions, a dtype or a stride that is not valid, and f64 on a device without it; NULL: elements are
+ * only copied, and no device matters. Buffers are not read. */
 ndr_status ndr_array_check(const char *call, const char *name, const ndr_array *array, const ndr_device_info *device);
 
 /* Refuse a buffer that is NULL, of another context or too small. For arrays that passed ndr_array_check(). */

@@ -35,6 +35,9 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_kernel_get, ndr_context, ndr_kernel_desc, ndr_kernel)         \
     ROW(ndr_reduce, ndr_queue, ndr_reduce_desc, ndr_event)                \
     ROW(ndr_matmul, ndr_queue, ndr_matmul_desc, ndr_event)                \
+    ROW(ndr_array_copy, ndr_queue, ndr_array_copy_desc, ndr_event) \
+    ROW(ndr_gather, ndr_queue, ndr_gather_desc, ndr_event) \
+    ROW(ndr_scatter, ndr_queue, ndr_scatter_desc, ndr_event) \
     ROW(ndr_histogram, ndr_queue, ndr_histogram_desc, ndr_event) \
     ROW(ndr_random, ndr_queue, ndr_random_desc, ndr_event) \
     ROW(ndr_scan, ndr_queue, ndr_scan_desc, ndr_event) \
@@ -130,6 +133,9 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
 /* ROW(function, descriptor) */
 #define EXPLAINERS(ROW) \
     ROW(ndr_reduce_explain, ndr_reduce_desc) \
+    ROW(ndr_array_copy_explain, ndr_array_copy_desc) \
+    ROW(ndr_gather_explain, ndr_gather_desc) \
+    ROW(ndr_scatter_explain, ndr_scatter_desc) \
     ROW(ndr_histogram_explain, ndr_histogram_desc) \
     ROW(ndr_matmul_explain, ndr_matmul_desc) \
     ROW(ndr_random_explain, ndr_random_desc) \

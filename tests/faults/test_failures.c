@@ -21,6 +21,7 @@
 #include "device/context.h"
 #include "device/shared.h"
 #include "ops/histogram/histogram.h"
+#include "ops/move/move.h"
 #include "ops/random/random.h"
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
@@ -826,6 +827,83 @@ static ndr_status expect_counts(void)
     return NDR_OK;
 }
 
+/* The first bytes of 4 threes, transposed as rows of 2. */
+static ndr_array_copy_desc bytes_of_threes(void)
+{
+    ndr_array_copy_desc desc = { .input = ndr_array_of(threes, NDR_DTYPE_U8, ndr_range_2d(2, 2)),
+                                 .output = ndr_array_of(w.x, NDR_DTYPE_U8, ndr_range_2d(2, 2)) };
+    desc.input.stride[0] = 4, desc.input.stride[1] = 8;
+    return desc;
+}
+
+static ndr_status transpose_threes(void)
+{
+    const ndr_array_copy_desc desc = bytes_of_threes();
+    return ndr_array_copy(w.line, &desc, &w.event);
+}
+
+static ndr_status explain_transpose(void)
+{
+    char text[4000];
+    const ndr_array_copy_desc desc = bytes_of_threes();
+    return ndr_array_copy_explain(here(), &desc, sizeof text, text, NULL);
+}
+
+static ndr_status expect_bytes(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i == 0 ? 0x03030303 : 3);
+    return NDR_OK;
+}
+
+/* All indexes are 3, one too many: 0. */
+static ndr_status gather_zeros(void)
+{
+    return ndr_gather(w.line,
+                      &(ndr_gather_desc){ .dtype = NDR_DTYPE_I32,
+                                          .index_dtype = NDR_DTYPE_U32,
+                                          .input = { threes, 0 },
+                                          .indexes = { threes, 0 },
+                                          .input_count = 3,
+                                          .count = 4,
+                                          .output = { w.x, 0 } },
+                      &w.event);
+}
+
+static ndr_status expect_zeros(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < 4 ? 0 : 3);
+    return NDR_OK;
+}
+
+/* The first byte to byte 3. */
+static ndr_status scatter_a_byte(void)
+{
+    return ndr_scatter(w.line,
+                       &(ndr_scatter_desc){ .dtype = NDR_DTYPE_U8,
+                                            .index_dtype = NDR_DTYPE_U32,
+                                            .input = { threes, 0 },
+                                            .indexes = { threes, 0 },
+                                            .count = 1,
+                                            .output_count = 4,
+                                            .output = { w.x, 0 } },
+                       &w.event);
+}
+
+static ndr_status expect_a_byte(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i == 0 ? 0x03000003 : 3);
+    return NDR_OK;
+}
+
+static ndr_status explain_gathers(void)
+{
+    char text[4000];
+    const ndr_gather_desc from = { .dtype = NDR_DTYPE_I32, .index_dtype = NDR_DTYPE_U32, .count = 4 };
+    const ndr_scatter_desc to = { .dtype = NDR_DTYPE_I32, .index_dtype = NDR_DTYPE_U32, .count = 4 };
+    const ndr_status status = ndr_gather_explain(here(), &from, sizeof text, text, NULL);
+    return status != NDR_OK ? status : ndr_scatter_explain(here(), &to, sizeof text, text, NULL);
+}
+
 static ndr_status draw_dice(void)
 {
     return ndr_random(w.line,
@@ -1106,11 +1184,18 @@ static const scene counting = { "counting",
 static const scene drawing = { "drawing",
                                { create_queue, create_x, write_x, draw_dice, wait, read_x, expect_dice } };
 
+static const scene transposing = { "transposing",
+                                   { create_queue, create_x, write_x, transpose_threes, wait, read_x, expect_bytes } };
+static const scene gathering = { "gathering",
+                                 { create_queue, create_x, write_x, gather_zeros, wait, read_x, expect_zeros } };
+static const scene scattering = { "scattering",
+                                  { create_queue, create_x, write_x, scatter_a_byte, wait, read_x, expect_a_byte } };
+
 static const scene mapping = { "mapping", { create_queue, create_x, map_text, wait, read_x, expect_mapped } };
 static const scene reducing_texts = { "reducing texts",
                                       { create_queue, create_x, write_x, sum_text, wait, read_x, expect_sum } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice } };
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice, explain_transpose, explain_gathers } };
 
 /* ---- one run ---- */
 
@@ -1436,6 +1521,9 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_matmul_operation, &multiplying);
     try_variants(&ndr_histogram_operation, &counting);
     try_variants(&ndr_random_operation, &drawing);
+    try_variants(&ndr_array_copy_operation, &transposing);
+    try_variants(&ndr_gather_operation, &gathering);
+    try_variants(&ndr_scatter_operation, &scattering);
     try_variants(&ndr_scan_operation, &scanning);
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);

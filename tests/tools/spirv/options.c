@@ -5,6 +5,7 @@
  * operations. A line may appear twice. */
 #include "ops/histogram/histogram.h"
 #include "ops/matmul/matmul.h"
+#include "ops/move/move.h"
 #include "ops/random/random.h"
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
@@ -161,6 +162,23 @@ static void print_fills(const ndr_caps *caps)
         }
 }
 
+static void print_moves(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_U8; dtype <= NDR_DTYPE_U64; dtype += 2) {
+        const size_t bytes = ndr_dtype_size(dtype);
+        const ndr_array rows = ndr_array_of(NULL, dtype, ndr_range_2d(100, 200));
+        ndr_array cols = rows;
+        cols.stride[0] = 1, cols.stride[1] = 100;
+        const ndr_copy_request transposing = ndr_copy_request_of(&rows, &cols);
+        const ndr_gather_request gathering = { .index_dtype = NDR_DTYPE_I32,
+                                               .table = { .element_bytes = bytes },
+                                               .list = { .cols = 1000 } };
+        print_variants(caps, &ndr_array_copy_operation, &transposing);
+        print_variants(caps, &ndr_gather_operation, &gathering);
+        print_variants(caps, &ndr_scatter_operation, &gathering);
+    }
+}
+
 static void print_histograms(const ndr_caps *caps)
 {
     for (int bins = NDR_BINS_OF_ALL; bins <= NDR_BINS_OF_EDGES; ++bins) {
@@ -183,6 +201,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
     print_fills(&caps);
+    print_moves(&caps);
     print_histograms(&caps);
     print_scans(&caps);
     for (size_t bytes = 1; bytes <= 8; bytes *= 2)
