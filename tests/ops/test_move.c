@@ -177,6 +177,34 @@ static void test_move__permutes_three_dimensions(void **state)
     }
 }
 
+static void assert_dimensions(const ndr_copy_request *r, size_t planes, size_t rows, size_t cols, bool transposes)
+{
+    assert_int_equal(r->size[0], planes);
+    assert_int_equal(r->size[1], rows);
+    assert_int_equal(r->size[2], cols);
+    assert_int_equal(r->transposes, transposes);
+}
+
+/* Neighbours of the output are along dimension 2, of the input along 1 or 2, and steps that are alike are one. */
+static void test_move__orders_and_merges_dimensions(void **state)
+{
+    (void)state;
+    const ndr_array packed = ndr_array_of(NULL, NDR_DTYPE_I32, ndr_range_3d(3, 4, 5));
+    ndr_array output = packed;
+    ndr_copy_request r = ndr_copy_request_of(&packed, &output);
+    assert_dimensions(&r, 1, 1, 60, false);
+    output.stride[0] = 1, output.stride[1] = 15, output.stride[2] = 3; /* in memory: rows, columns, planes */
+    r = ndr_copy_request_of(&packed, &output);
+    assert_dimensions(&r, 1, 20, 3, true);
+    output.stride[0] = 1, output.stride[1] = 3, output.stride[2] = 12; /* columns, rows, planes */
+    r = ndr_copy_request_of(&packed, &output);
+    assert_dimensions(&r, 4, 5, 3, true);
+    assert_int_equal(r.from[1], 1);
+    output = packed, output.stride[0] = 40; /* every second plane */
+    r = ndr_copy_request_of(&packed, &output);
+    assert_dimensions(&r, 1, 3, 20, false);
+}
+
 static void test_move__runs_nothing_without_elements(void **state)
 {
     (void)state;
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_move__transposes_any_size),
         cmocka_unit_test(test_move__permutes_three_dimensions),
         cmocka_unit_test(test_move__runs_nothing_without_elements),
+        cmocka_unit_test(test_move__orders_and_merges_dimensions),
         cmocka_unit_test(test_move__refuses_arrays_that_do_not_fit),
         cmocka_unit_test(test_move__explains_its_choice),
     };

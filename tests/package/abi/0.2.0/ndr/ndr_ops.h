@@ -143,6 +143,62 @@ NDR_SIZED ndr_status ndr_map_reduce(ndr_queue *queue, const ndr_map_reduce_desc 
 NDR_SIZED ndr_status ndr_map_reduce_explain(ndr_context *context, const ndr_map_reduce_desc *desc, size_t capacity,
                                             char *text, size_t *length);
 
+/* ---- copy, gather, scatter ----------------------------------------------------------------------- */
+
+/** Copy an array into one of the same shape and dtype, whose strides may be others: to transpose, to reverse, to take
+ * every second element, to repeat. ndr_map() copies with a conversion. */
+typedef struct ndr_array_copy_desc {
+    ndr_array input;  /**< Read only; stride 0 repeats its elements along a dimension. */
+    ndr_array output; /**< Must not overlap the input; no two indexes may have one element. */
+    NDR_MAY_GROW
+} ndr_array_copy_desc;
+
+/** Enqueue a copy of an array. */
+NDR_SIZED ndr_status ndr_array_copy(ndr_queue *queue, const ndr_array_copy_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_array_copy() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_array_copy_explain(ndr_context *context, const ndr_array_copy_desc *desc, size_t capacity,
+                                            char *text, size_t *length);
+
+/** output[i] = input[indexes[i]]. An index that is negative, or not below `input_count`, gives 0. */
+typedef struct ndr_gather_desc {
+    ndr_dtype dtype;       /**< Of the elements: any, because their bits are copied. */
+    ndr_dtype index_dtype; /**< Of the indexes: I32, U32, I64 or U64. */
+    ndr_span input;        /**< `input_count` elements, which are read. */
+    ndr_span indexes;      /**< `count` indexes. */
+    size_t input_count;    /**< May be 0. */
+    size_t count;          /**< May be 0, and then the buffers may be NULL. */
+    ndr_span output;       /**< `count` elements; must not overlap the others. */
+    NDR_MAY_GROW
+} ndr_gather_desc;
+
+/** Enqueue a gathering. */
+NDR_SIZED ndr_status ndr_gather(ndr_queue *queue, const ndr_gather_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_gather() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_gather_explain(ndr_context *context, const ndr_gather_desc *desc, size_t capacity, char *text,
+                                        size_t *length);
+
+/** output[indexes[i]] = input[i]. An index that is negative, or not below `output_count`, writes nothing. Of elements with
+ * one index it is not said which one stays. */
+typedef struct ndr_scatter_desc {
+    ndr_dtype dtype;       /**< Of the elements: any, because their bits are copied. */
+    ndr_dtype index_dtype; /**< Of the indexes: I32, U32, I64 or U64. */
+    ndr_span input;        /**< `count` elements, which are read. */
+    ndr_span indexes;      /**< `count` indexes. */
+    size_t count;          /**< May be 0, and then the buffers may be NULL. */
+    size_t output_count;   /**< May be 0. */
+    ndr_span output;       /**< `output_count` elements, of which others keep their values; must not overlap the rest. */
+    NDR_MAY_GROW
+} ndr_scatter_desc;
+
+/** Enqueue a scattering. */
+NDR_SIZED ndr_status ndr_scatter(ndr_queue *queue, const ndr_scatter_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_scatter() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_scatter_explain(ndr_context *context, const ndr_scatter_desc *desc, size_t capacity, char *text,
+                                         size_t *length);
+
 /* ---- histogram ----------------------------------------------------------------------------------- */
 
 /** Count the elements in each bin, or add up their weights.
@@ -321,6 +377,18 @@ NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc 
 
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
+NDR_MUST_CHECK ndr_status ndr_array_copy_sized(ndr_queue *queue, const ndr_array_copy_desc *desc, size_t desc_bytes,
+                                               ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_array_copy_explain_sized(ndr_context *context, const ndr_array_copy_desc *desc,
+                                                       size_t desc_bytes, size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_gather_sized(ndr_queue *queue, const ndr_gather_desc *desc, size_t desc_bytes,
+                                           ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_gather_explain_sized(ndr_context *context, const ndr_gather_desc *desc,
+                                                   size_t desc_bytes, size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_scatter_sized(ndr_queue *queue, const ndr_scatter_desc *desc, size_t desc_bytes,
+                                            ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_scatter_explain_sized(ndr_context *context, const ndr_scatter_desc *desc,
+                                                    size_t desc_bytes, size_t capacity, char *text, size_t *length);
 NDR_MUST_CHECK ndr_status ndr_histogram_sized(ndr_queue *queue, const ndr_histogram_desc *desc, size_t desc_bytes,
                                               ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_histogram_explain_sized(ndr_context *context, const ndr_histogram_desc *desc,
@@ -351,6 +419,39 @@ NDR_MUST_CHECK ndr_status ndr_map_reduce_explain_sized(ndr_context *context, con
                                                        size_t desc_bytes, size_t capacity, char *text, size_t *length);
 
 #ifndef NDR_BUILDING
+
+static inline ndr_status ndr_array_copy(ndr_queue *queue_, const ndr_array_copy_desc *desc_, ndr_event **event_)
+{
+    return ndr_array_copy_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_array_copy_explain(ndr_context *context_, const ndr_array_copy_desc *desc_, size_t capacity_,
+                                                char *text_, size_t *length_)
+{
+    return ndr_array_copy_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_gather(ndr_queue *queue_, const ndr_gather_desc *desc_, ndr_event **event_)
+{
+    return ndr_gather_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_gather_explain(ndr_context *context_, const ndr_gather_desc *desc_, size_t capacity_,
+                                            char *text_, size_t *length_)
+{
+    return ndr_gather_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_scatter(ndr_queue *queue_, const ndr_scatter_desc *desc_, ndr_event **event_)
+{
+    return ndr_scatter_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_scatter_explain(ndr_context *context_, const ndr_scatter_desc *desc_, size_t capacity_,
+                                             char *text_, size_t *length_)
+{
+    return ndr_scatter_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
 
 static inline ndr_status ndr_histogram(ndr_queue *queue_, const ndr_histogram_desc *desc_, ndr_event **event_)
 {
@@ -439,6 +540,9 @@ static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr
 #ifndef NDR_BUILDING
 #define ndr_map(queue, ...) ndr_map(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_map_reduce(queue, ...) ndr_map_reduce(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_array_copy(queue, ...) ndr_array_copy(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_gather(queue, ...) ndr_gather(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_scatter(queue, ...) ndr_scatter(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
