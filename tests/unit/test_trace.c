@@ -499,7 +499,7 @@ static void test_trace__is_started_by_the_environment(void **state)
 
 /* ---- many ---- */
 
-enum { THREADS = 64, EACH = 300 };
+enum { THREADS = 64, EACH = 100 };
 
 static void *mark_many(void *nothing)
 {
@@ -511,7 +511,7 @@ static void *mark_many(void *nothing)
         if (ndr_queue_mark(own, &mark) != NDR_OK) return NULL;
         ndr_event_destroy(mark);
         ndr_trace_end();
-        if (i % 100 == 99 && ndr_queue_finish(own) != NDR_OK) return NULL;
+        if (i % 50 == 49 && ndr_queue_finish(own) != NDR_OK) return NULL;
     }
     ndr_queue_destroy(own);
     return (void)nothing, &traced;
