@@ -535,7 +535,7 @@ static void test_sort__refuses_what_is_missing(void **state)
     assert_sort_refused(NDR_OUT_OF_BOUNDS, &desc, "keys is", "holds 8");
     desc = b.desc;
     desc.value_bytes = SIZE_MAX;
-    assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "value_bytes is", "use at most 4294967295");
+    if (SIZE_MAX > UINT32_MAX) assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "value_bytes is", "use at most 4294967295");
     close_bench(&b);
 }
 
