@@ -1,4 +1,4 @@
-/* quirks.c - the table of drivers' faults. docs/devices.md is made from it; other files name a row by its id.
+/* quirks.c - the table of drivers' faults. docs/appendix/drivers.md is made from it; other files name a row by its id.
  *
  * A row without a switch is avoided by how the code is written, at no cost where the fault is absent, or not at all. */
 #include "device/context.h"
@@ -197,7 +197,7 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     /* compilers: barriers and local memory */
     { "return_before_barrier", "PoCL 3.1, 7.0",
       "After a `return` of some items, or on 7.0 of whole groups, one item may decide a branch after a barrier for "
-      "all: [wrong-results.md](wrong-results.md#a-return-before-a-barrier).", &not_avoided,
+      "all: docs/wrong-results.md.", &not_avoided,
       "Kernels that libndr runs there have no `return` and no `if` around a barrier; `blocked`, for GPUs, has. "
       "`POCL_WORK_GROUP_METHOD=cbs` also avoids it on 7.0.", "compilers early_return" },
     { "barrier_in_loop", "PoCL 3.1, 5.0, 7.0",
@@ -261,7 +261,7 @@ static ndr_status refuse(const char *word, size_t length)
     ndr_text ids = { 0 };
     for (size_t i = 0; i < NDR_QUIRK_COUNT; ++i) ndr_text_add(&ids, "%s%s", i ? ", " : "", ndr_quirk_rows[i].id);
     const ndr_status status = ndr_fail(NDR_BAD_ARGUMENT, "NDR_QUIRKS names \"%.*s\"; use + or - with one of %s",
-                                       (int)length, word, ids.chars ? ids.chars : "the ids of docs/devices.md");
+                                       (int)length, word, ids.chars ? ids.chars : "the ids of docs/appendix/drivers.md");
     ndr_text_free(&ids);
     return status;
 }

@@ -32,7 +32,7 @@ typedef struct ndr_quirk_sign {
     bool (*is_there)(const ndr_caps *caps);
 } ndr_quirk_sign;
 
-/* The texts are those of docs/devices.md. */
+/* The texts are those of docs/appendix/drivers.md. */
 typedef struct ndr_quirk_row {
     const char *id;
     const char *seen; /* drivers and versions */

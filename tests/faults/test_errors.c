@@ -1,4 +1,5 @@
-/* test_errors.c - docs/errors.md: each mistake of its tables is made here, and the call's sentence must be the page's.
+/* test_errors.c - docs/appendix/errors.md: each mistake of its tables is made here, and the call's sentence must be the
+ * page's. docs/errors.md has some of them.
  *
  * NDR_TEST_WRITE=1 writes the tables instead. Names like {device} replace what differs from machine to machine. */
 #include "support.h"
@@ -1530,6 +1531,7 @@ static const row rows[] = {
 /* ---- the page ---- */
 
 static const char begins[] = "<!-- errors: written by test_errors, see above -->\n", ends[] = "<!-- errors: end -->\n";
+static const char all_mistakes[] = "appendix/errors.md";
 
 /* NVIDIA's compiler knows CUDA's words. */
 static bool may_be_accepted(const char *mistake)
@@ -1563,12 +1565,15 @@ static size_t count_mistakes(bool with_fix)
     return count;
 }
 
-static void page_path(char path[1024]) { snprintf(path, 1024, "%s/../docs/errors.md", getenv("NDR_TEST_DIR")); }
+static void page_path(const char *name, char path[1024])
+{
+    snprintf(path, 1024, "%s/../docs/%s", getenv("NDR_TEST_DIR"), name);
+}
 
-static void read_page(ndr_text *page)
+static void read_page(const char *name, ndr_text *page)
 {
     char path[1024];
-    page_path(path);
+    page_path(name, path);
     assert_ok(ndr_source_read(path, page));
 }
 
@@ -1578,7 +1583,7 @@ static void write_page(const char *page, const char *begin, const char *tables, 
     ndr_text out = { 0 };
     ndr_text_add_chars(&out, page, (size_t)(begin - page));
     ndr_text_add(&out, "%s%s", tables, end);
-    page_path(path);
+    page_path(all_mistakes, path);
     write_file(path, out.chars);
     ndr_text_free(&out);
 }
@@ -1617,7 +1622,7 @@ static void test_errors__are_as_the_page_says(void **state)
 {
     (void)state;
     ndr_text page = { 0 }, tables = { 0 };
-    read_page(&page);
+    read_page(all_mistakes, &page);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) print_piece(&rows[i], page.chars, &tables);
     ndr_text_add(&tables, "\n%zu mistakes; %zu of these sentences name the fix.\n\n", count_mistakes(false),
                  count_mistakes(true));
@@ -1632,6 +1637,25 @@ static void test_errors__are_as_the_page_says(void **state)
     ndr_text_free(&page);
     ndr_text_free(&tables);
     assert_true(same);
+}
+
+static void test_errors__frequent_mistakes_have_the_same_sentences(void **state)
+{
+    (void)state;
+    ndr_text guide = { 0 }, page = { 0 };
+    read_page("errors.md", &guide);
+    read_page(all_mistakes, &page);
+    char *line = strstr(guide.chars, "\n## Ten frequent mistakes\n");
+    assert_true(line && (line = strstr(line, "|---|---|---|\n")));
+    size_t count = 0;
+    for (line = strtok(line, "\n"); (line = strtok(NULL, "\n")) && *line == '|'; ++count) {
+        const bool is_there = strstr(page.chars, line) != NULL;
+        if (!is_there) print_error("docs/%s does not have the row of docs/errors.md\n%s\n", all_mistakes, line);
+        assert_true(is_there);
+    }
+    assert_int_equal(count, 10);
+    ndr_text_free(&guide);
+    ndr_text_free(&page);
 }
 
 static void test_errors__name_an_empty_variable_as_the_cause(void **state)
@@ -2059,6 +2083,7 @@ int main(void)
     ask_machines();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors__are_as_the_page_says),
+        cmocka_unit_test(test_errors__frequent_mistakes_have_the_same_sentences),
         cmocka_unit_test(test_errors__mostly_tell_the_fix),
         cmocka_unit_test(test_errors__name_an_empty_variable_as_the_cause),
         cmocka_unit_test(test_explain__knows_an_error_by_its_names_in_any_compiler_s_words),

@@ -1,6 +1,6 @@
 /* test_quirks.c - the table of drivers' faults: its switches, its page, and what the driver does without them.
  *
- * NDR_TEST_WRITE=1 writes the tables of docs/devices.md. */
+ * NDR_TEST_WRITE=1 writes the tables of docs/appendix/drivers.md. */
 #include "support.h"
 
 #include <sys/wait.h>
@@ -141,7 +141,10 @@ static void print_tables(ndr_text *out)
     ndr_text_add(out, "\n");
 }
 
-static void page_path(char path[1024]) { snprintf(path, 1024, "%s/../docs/devices.md", getenv("NDR_TEST_DIR")); }
+static void page_path(char path[1024])
+{
+    snprintf(path, 1024, "%s/../docs/appendix/drivers.md", getenv("NDR_TEST_DIR"));
+}
 
 static void write_page(const char *page, const char *begin, const char *tables, const char *end)
 {
@@ -169,7 +172,7 @@ static void test_quirks__are_those_of_the_page(void **state)
     const bool is_same =
         (size_t)(end - begin) == tables.length && memcmp(begin, tables.chars, tables.length) == 0;
     if (getenv("NDR_TEST_WRITE")) write_page(page.chars, begin, tables.chars, end);
-    else if (!is_same) print_error("write the tables of docs/devices.md with NDR_TEST_WRITE=1\n");
+    else if (!is_same) print_error("write the tables of docs/appendix/drivers.md with NDR_TEST_WRITE=1\n");
     ndr_text_free(&page);
     ndr_text_free(&tables);
     assert_true(is_same || getenv("NDR_TEST_WRITE"));

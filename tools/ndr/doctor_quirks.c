@@ -103,9 +103,9 @@ void report_quirks(report *r, const json_t *device)
         if (s == ON_ANOTHER_VERSION && is_open) add_id(&elsewhere, row);
     }
     if (*avoided.text)
-        add_finding(r, OK, "quirks", NULL, "libndr avoids these known faults of %s here: %s (docs/devices.md)", name,
-                    avoided.text);
+        add_finding(r, OK, "quirks", NULL, "libndr avoids these known faults of %s here: %s (docs/appendix/drivers.md)",
+                    name, avoided.text);
     if (*elsewhere.text)
-        add_finding(r, OK, "quirks", NULL, "these faults were seen on other versions of %s: %s (docs/devices.md)", name,
-                    elsewhere.text);
+        add_finding(r, OK, "quirks", NULL, "these faults were seen on other versions of %s: %s (docs/appendix/drivers.md)",
+                    name, elsewhere.text);
 }

@@ -334,7 +334,8 @@ typedef struct ndr_cache_info {
 /** Counts of programs since the context was created. A program is one source with its options. */
 NDR_SIZED ndr_status ndr_context_get_cache(const ndr_context *context, ndr_cache_info *info);
 
-/** A fault of drivers that libndr knows: a row of the tables in docs/devices.md. The texts last as long as the library.
+/** A fault of drivers that libndr knows: a row of the tables in docs/appendix/drivers.md. The texts last as long
+ * as the library.
  * Later versions may add rows. */
 typedef struct ndr_quirk_info {
     const char *id;      /**< As in NDR_QUIRKS: "finish_locks". */
