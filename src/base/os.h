@@ -13,7 +13,7 @@ struct ndr_hash;
 
 /* ---- threads ---- */
 
-/* The kinds of locks. A thread that holds one takes only kinds behind it; docs/architecture.md has the table. */
+/* The kinds of locks. A thread that holds one takes only kinds behind it: docs/appendix/architecture.md. */
 #define NDR_LOCKS(LOCK)                                                                                               \
     LOCK(CHOICES) LOCK(WARM) LOCK(BUILD) LOCK(REGISTRY) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) LOCK(TURNS) \
     LOCK(CHECKER) LOCK(MAPPINGS) LOCK(TASK) LOCK(QUEUE) LOCK(FAIL) LOCK(ENQUEUE) LOCK(ORDER) LOCK(LIST)                 \

@@ -1,4 +1,4 @@
-/* variant.h - an operation and its implementations, the variants. docs/architecture.md describes how to add one.
+/* variant.h - an operation and its implementations, the variants. docs/appendix/architecture.md says how to add one.
  *
  * An operation is a folder: its contract and a list of variants. A call chooses the first variant that can run its
  * request and suits it, plans, gets kernels and workspace, and launches. */

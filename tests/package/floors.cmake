@@ -139,5 +139,5 @@ foreach(floor IN LISTS floors)
 endforeach()
 
 if(wrong)
-  message(FATAL_ERROR "The floors are not kept (see docs/architecture.md):\n${wrong}")
+  message(FATAL_ERROR "The floors are not kept (see docs/appendix/architecture.md):\n${wrong}")
 endif()
