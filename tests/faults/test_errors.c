@@ -1649,8 +1649,9 @@ static void test_errors__frequent_mistakes_have_the_same_sentences(void **state)
     assert_true(line && (line = strstr(line, "|---|---|---|\n")));
     size_t count = 0;
     for (line = strtok(line, "\n"); (line = strtok(NULL, "\n")) && *line == '|'; ++count) {
-        const bool is_there = strstr(page.chars, line) != NULL;
-        if (!is_there) print_error("docs/%s does not have the row of docs/errors.md\n%s\n", all_mistakes, line);
+        const char *const said = strstr(line, "| `NDR_");
+        const bool is_there = said && strstr(page.chars, said);
+        if (!is_there) print_error("docs/%s does not have the sentence of docs/errors.md\n%s\n", all_mistakes, line);
         assert_true(is_there);
     }
     assert_int_equal(count, 10);
