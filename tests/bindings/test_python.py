@@ -564,6 +564,55 @@ class Operations(Case):
         self.refused("BAD_ARGUMENT", "f32, f64, f32", self.queue.matmul, matrices[0], doubles, matrices[2])
         self.refused("BAD_ARGUMENT", "m", self.context.tune, 0, 1, 1)
 
+    def ints(self, *values):
+        return self.context.buffer(array.array("i", values))
+
+    def read_ints(self, buffer):
+        return list(self.queue.read(buffer, array.array("i", bytes(buffer.size))))
+
+    def test_operations__scan_select_and_sort(self):
+        x, to, flags = self.ints(4, 1, 3, 2), self.context.empty(4, "i32"), self.context.buffer(bytes([1, 0, 0, 1]))
+        self.queue.scan(op="sum", input=x, output=to, is_exclusive=True)
+        self.assertEqual(self.read_ints(to), [0, 4, 5, 8])
+        self.queue.scan(op="max", input=(x, 1), count=3, output=(to, 1))
+        self.assertEqual(self.read_ints(to), [0, 1, 3, 3])
+        count = self.context.empty(1, "u64")
+        self.queue.select(input=x, flags=flags, output=to, selected=count)
+        self.assertEqual(self.read_ints(to)[:2], [4, 2])
+        self.assertEqual(self.queue.read(count, array.array("Q", bytes(8)))[0], 2)
+        places = self.ints(0, 1, 2, 3)
+        self.queue.sort(keys=x, sorted_keys=x, values=places, sorted_values=places, value_bytes=4, is_descending=True)
+        self.assertEqual((self.read_ints(x), self.read_ints(places)), ([4, 3, 2, 1], [0, 2, 3, 1]))
+        self.refused("BAD_ARGUMENT", "no member 'descending'", self.queue.sort, keys=x, descending=True)
+        self.refused("OUT_OF_BOUNDS", "output", self.queue.scan, op="sum", input=x, output=(to, 1))
+
+    def test_operations__count_draw_and_move(self):
+        x, to = self.ints(4, 1, 3, 2, 3), self.context.empty(4, "u32")
+        self.queue.histogram(input=x, output_dtype="u32", bins=4, lower=1, upper=5, output=to)
+        self.assertEqual(self.read_ints(to), [1, 1, 2, 1])
+        self.queue.random(distribution="below", below=1, low=6, output=(to, 3))
+        self.assertEqual(self.read_ints(to), [1, 1, 2, 6])
+        matrix, turned = self.context.buffer(array.array("i", range(6))), self.context.empty(6, "i32")
+        self.queue.array_copy(input=ndr.Array(matrix, (2, 3)), output=ndr.Array(turned, (2, 3), (1, 2)))
+        self.assertEqual(self.read_ints(turned), [0, 3, 1, 4, 2, 5])
+        got = self.context.empty(3, "i32")
+        self.queue.gather(matrix, self.ints(5, -1, 2), got)
+        self.assertEqual(self.read_ints(got), [5, 0, 2])
+        self.queue.scatter(got, (self.ints(9, 2, 0, 6), 1), turned)
+        self.assertEqual(self.read_ints(turned), [0, 3, 5, 4, 2, 5])
+        self.refused("BAD_ARGUMENT", "1 strides", ndr.Array, matrix, (2, 3), (1,))
+        with self.assertRaisesRegex(TypeError, "indexes is a Buffer"):
+            self.queue.gather(matrix, ndr.Array(matrix, 3), got)
+
+    def test_operations__map(self):
+        x, y = self.context.buffer(array.array("f", [1, 2, 3])), self.context.buffer(array.array("f", [10, 20, 30]))
+        self.queue.map_elements(statement="y = a * x + y", scalars={"a": 2.0}, inputs={"x": x, "y": y}, outputs={"y": y})
+        self.assertEqual(list(self.queue.read(y, array.array("f", bytes(12)))), [12, 24, 36])
+        total = self.context.empty(1, "f64")
+        self.queue.map_reduce(dtype="f64", op="sum", expression="(double)x * y", inputs={"x": x, "y": y}, output=total)
+        self.assertEqual(self.queue.read(total, array.array("d", bytes(8)))[0], 12 + 48 + 108)
+        self.refused("BUILD_FAILED", "expression", self.queue.map_elements, statement="y = z", outputs={"y": y})
+
     def test_operations__warm(self):
         os.environ["NDR_CACHE"] = os.path.join(os.environ["NDR_TEST_SCRATCH"], "store")
         try:

@@ -7,6 +7,7 @@ from ndr._args import At, Reaches, arguments, nd_range, set_argument
 from ndr._base import (DTYPES, FORMATS, Error, Handle, Status, check, choose, dtype_name, dtype_of_format, dtype_size,
                        element_count, encode, ffi, host_memory, lib, names_of, new_host_array, new_struct, pending,
                        read_text, refuse, text_of, to_namespace, to_range, view_of)
+from ndr._operations import Operations
 from ndr._memory import Buffer, Image, Mapping, Sampler, Shared, array_description
 
 _FOREVER = lib.NDR_FOREVER
@@ -480,7 +481,7 @@ def _require_memory(memory, verb):
                         "make one with context.buffer(array)")
 
 
-class Queue(Handle):
+class Queue(Operations, Handle):
     """A queue of work. Each command takes after=, an Event or several that it waits for, and returns its Event, if it
     does not say otherwise."""
 
