@@ -184,6 +184,13 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
     return status;
 }
 
+static ndr_status parse_selftest(const char *word, bool *skips)
+{
+    *skips = word && strcmp(word, "off") == 0;
+    NDR_REQUIRE(!word || !*word || *skips, "NDR_SELFTEST is \"%s\"; use off, or unset it", word);
+    return NDR_OK;
+}
+
 ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps)
 {
     ndr_caps read = { .c_version = 120 };
@@ -204,6 +211,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     if (read.disabled & NDR_DISABLE_MEMORY_ORDER) read.orders_device = false;
     if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
     NDR_TRY(ndr_quirks_choose(&read, ndr_environment("NDR_QUIRKS"), &read.quirks));
+    NDR_TRY(parse_selftest(ndr_environment("NDR_SELFTEST"), &read.skips_selftest));
     *caps = read;
     return NDR_OK;
 }

@@ -17,6 +17,7 @@ typedef struct ndr_caps {
     unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */
     unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
     uint64_t quirks;     /* faults that are avoided: bits of ndr_quirk */
+    bool skips_selftest; /* NDR_SELFTEST=off: what self-tests found is ignored */
 } ndr_caps;
 
 typedef enum ndr_disable {

@@ -128,14 +128,31 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
 
 /* ---- what the operations read ---- */
 
-ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
-                                const ndr_op_variant **variant, unsigned *lacks)
+static ndr_status get_every_class(ndr_context *context, ndr_choices *c, const ndr_operation *operation,
+                                  ndr_preference **out)
+{
+    *out = find(c, count_of(c), operation, NDR_EVERY_CLASS);
+    if (*out) return NDR_OK;
+    NDR_TRY(load(context, c, operation));
+    *out = find(c, count_of(c), operation, NDR_EVERY_CLASS);
+    return NDR_OK;
+}
+
+ndr_status ndr_op_get_every_class(ndr_context *context, const ndr_operation *operation, ndr_preference **out)
 {
     ndr_choices *c;
     NDR_TRY(ndr_choices_get(context, &c));
-    const ndr_preference *forced = find(c, count_of(c), operation, NDR_EVERY_CLASS);
-    if (!forced) NDR_TRY(load(context, c, operation));
-    *lacks = atomic_load(&c->lacks);
+    return get_every_class(context, c, operation, out);
+}
+
+ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
+                                const ndr_op_variant **variant, ndr_lacks *lacks)
+{
+    ndr_choices *c;
+    ndr_preference *forced;
+    NDR_TRY(ndr_choices_get(context, &c));
+    NDR_TRY(get_every_class(context, c, operation, &forced));
+    *lacks = atomic_load(&c->lacks) | atomic_load(&forced->wrong);
     *variant = variant_of(forced);
     if (!*variant) *variant = variant_of(find(c, count_of(c), operation, request_class));
     return NDR_OK;

@@ -13,12 +13,13 @@ typedef struct ndr_preference {
     const ndr_operation *operation;
     uint32_t request_class;                /* NDR_EVERY_CLASS, or one that was tuned */
     const ndr_op_variant *_Atomic variant; /* NULL: no preference now */
+    _Atomic(ndr_lacks) wrong, judged; /* of every class: the variants that are, and that are known to be or not to be */
 } ndr_preference;
 
 typedef struct ndr_choices {
     ndr_attachment base; /* of the context; its lock is held to add preferences and to set the core, not to read them */
     atomic_uint lacks;   /* needs that the device reports, but of which a kernel did not build or gave wrong results */
-    atomic_uint proved;  /* needs of which a variant gave right results */
+    atomic_bool trusts;  /* no variant is tried before it is used, nor left out for what is on disk: in a self-test */
     atomic_bool has_core;
     ndr_core core;
     ndr_preference preferences[NDR_MAX_PREFERENCES + NDR_MAX_OPERATIONS];
@@ -36,8 +37,11 @@ ndr_status ndr_op_prefer(ndr_context *context, const ndr_operation *operation, u
 ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operation);
 
 /* The variant to prefer for requests of that class: the one preferred for every class, which tests set, else the tuned
- * one, else NULL; and the needs that the device reports but does not meet, as far as is known. */
+ * one, else NULL; and what is to be left out, as far as is known. */
 ndr_status ndr_op_get_preferred(ndr_context *context, const ndr_operation *operation, uint32_t request_class,
-                                const ndr_op_variant **variant, unsigned *lacks);
+                                const ndr_op_variant **variant, ndr_lacks *lacks);
+
+/* The preference for every class, which has what is known about the variants. */
+ndr_status ndr_op_get_every_class(ndr_context *context, const ndr_operation *operation, ndr_preference **out);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct tuning {
     const ndr_operation *operation;
     ndr_queue *queue;
     const ndr_op_sample *sample;
-    unsigned lacks;
+    ndr_lacks lacks;
     int64_t end_ns;
     candidate candidates[MAX_VARIANTS]; /* the list's variant first */
     size_t count;
@@ -81,7 +81,7 @@ static bool may_take_minutes(const tuning *t, const ndr_op_variant *v)
     return reason && reason == ndr_op_lacks_vectors(&of);
 }
 
-/* Variants that use more than OpenCL C must be right first: a sample is not as hard as their proof. */
+/* Variants must be right first: a sample is not as hard as their proof. */
 static ndr_status prove_variants(const tuning *t)
 {
     for (size_t i = 0; i < t->operation->variant_count; ++i) {
@@ -160,12 +160,11 @@ ndr_status ndr_op_measure(const ndr_operation *operation, ndr_queue *queue, cons
 {
     const int64_t end_ns = sample->clock_ns() + (int64_t)(max_seconds * 1e9);
     tuning t = { .operation = operation, .queue = queue, .sample = sample, .end_ns = end_ns };
-    ndr_choices *choices;
+    const ndr_op_variant *preferred;
     double seconds;
-    NDR_TRY(ndr_choices_get(queue->context, &choices));
-    t.lacks = atomic_load(&choices->lacks);
+    NDR_TRY(ndr_op_get_preferred(queue->context, operation, NDR_EVERY_CLASS, &preferred, &t.lacks));
     NDR_TRY(prove_variants(&t));
-    t.lacks = atomic_load(&choices->lacks);
+    NDR_TRY(ndr_op_get_preferred(queue->context, operation, NDR_EVERY_CLASS, &preferred, &t.lacks));
     NDR_TRY(add_candidate(&t, select_variant(&t, NULL), HUGE_VAL, &seconds));
     add_others(&t, seconds);
     NDR_TRY(measure(&t, runs_for(seconds)));

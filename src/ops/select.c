@@ -38,11 +38,19 @@ static const struct {
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
 };
 
-const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, unsigned lacks)
+const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)
 {
     for (size_t i = 0; i < NDR_COUNT_OF(needs); ++i)
         if ((variant->needs & needs[i].bit) && ((lacks & needs[i].bit) || !needs[i].is_met(caps))) return needs[i].what;
     return NULL;
+}
+
+ndr_lacks ndr_op_leave_out(const ndr_operation *operation, const ndr_op_variant *variant)
+{
+    enum { FIRST = 32 };
+    for (size_t i = 0; i < operation->variant_count; ++i)
+        if (operation->variants[i] == variant) return (ndr_lacks)1 << (FIRST + i);
+    return 0;
 }
 
 const char *ndr_op_lacks_vectors(const ndr_op_case *of)
@@ -69,36 +77,50 @@ ndr_op_plan ndr_op_make_plan(const ndr_op_variant *variant, const ndr_caps *caps
     return plan;
 }
 
-static bool can_run(const ndr_op_variant *variant, const ndr_caps *caps, unsigned lacks, const void *request)
+static bool is_left_out(const ndr_operation *operation, const ndr_op_variant *variant, ndr_lacks lacks)
 {
-    return !ndr_op_find_unmet(variant, caps, lacks) && !ndr_op_cannot(variant, request);
+    return lacks & ndr_op_leave_out(operation, variant);
 }
 
-const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+static bool can_run(const ndr_operation *operation, const ndr_op_variant *variant, const ndr_caps *caps,
+                    ndr_lacks lacks, const void *request)
+{
+    return !ndr_op_find_unmet(variant, caps, lacks) && !is_left_out(operation, variant, lacks)
+           && !ndr_op_cannot(variant, request);
+}
+
+/* If those that suit the request are left out, the last one that can run it: the later ones have fewer needs. */
+const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                                     const ndr_op_variant *preferred, const void *request)
 {
-    if (preferred && can_run(preferred, caps, lacks, request)) return preferred;
-    const ndr_op_variant *const *v = operation->variants, *const *last = v + operation->variant_count - 1;
-    while (v < last && (!can_run(*v, caps, lacks, request) || ndr_op_unsuited(*v, caps, request))) ++v;
-    return *v;
+    const ndr_op_variant *last = NULL;
+    if (preferred && can_run(operation, preferred, caps, lacks, request)) return preferred;
+    for (size_t i = 0; i < operation->variant_count; ++i) {
+        const ndr_op_variant *v = operation->variants[i];
+        if (!can_run(operation, v, caps, lacks, request)) continue;
+        if (!ndr_op_unsuited(v, caps, request)) return v;
+        last = v;
+    }
+    return last;
 }
 
-void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                     const ndr_op_variant *preferred, const void *request, ndr_text *out)
 {
     const ndr_op_variant *taken = ndr_op_select(operation, caps, lacks, preferred, request);
-    ndr_text_add(out, "%s: %s", operation->name, taken->name);
+    ndr_text_add(out, "%s: %s", operation->name, taken ? taken->name : "none");
     for (size_t i = 0; i < operation->variant_count; ++i) {
         const ndr_op_variant *v = operation->variants[i];
         const char *unmet = ndr_op_find_unmet(v, caps, lacks), *why = unmet ? unmet : ndr_op_cannot(v, request);
         if (v == taken) continue;
+        if (!why && is_left_out(operation, v, lacks)) why = "its results are wrong on this device";
         if (!why) why = ndr_op_unsuited(v, caps, request);
         if (!why) why = taken == preferred ? "another is preferred" : "it comes later in the list";
         ndr_text_add(out, "; not %s: %s%s", v->name, unmet ? "the device lacks " : "", why);
     }
 }
 
-static void log_choice(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+static void log_choice(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                        const ndr_op_variant *preferred, const void *request)
 {
     ndr_text text = { 0 };
@@ -107,12 +129,20 @@ static void log_choice(const ndr_operation *operation, const ndr_caps *caps, uns
     ndr_text_free(&text);
 }
 
-/* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now.
- * None with the needs `left_out` is selected. */
-static ndr_status select_variant(const ndr_operation *operation, ndr_context *context, const void *request,
-                                 unsigned left_out, const ndr_op_variant **variant)
+static ndr_status refuse_all(const ndr_operation *operation, const ndr_context *context)
 {
-    unsigned lacks;
+    return ndr_fail(NDR_UNSUPPORTED,
+                    "ndr_%s: no implementation gives right results on device \"%s\" (driver %s); `ndr selftest` shows "
+                    "why. Update the driver, or set NDR_SELFTEST=off to use it nevertheless",
+                    operation->name, context->caps.info.name, context->caps.info.driver);
+}
+
+/* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now.
+ * Nothing of `left_out` is selected. */
+static ndr_status select_variant(const ndr_operation *operation, ndr_context *context, const void *request,
+                                 ndr_lacks left_out, const ndr_op_variant **variant)
+{
+    ndr_lacks lacks;
     const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
     const ndr_op_variant *preferred;
     bool is_right;
@@ -120,8 +150,9 @@ static ndr_status select_variant(const ndr_operation *operation, ndr_context *co
         NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
         lacks |= left_out;
         *variant = ndr_op_select(operation, &context->caps, lacks, preferred, request);
+        if (!*variant) return refuse_all(operation, context);
         NDR_TRY(ndr_op_prove(operation, context, *variant, &is_right));
-        if (!is_right) left_out |= (*variant)->needs;
+        if (!is_right) left_out |= ndr_op_leave_out(operation, *variant);
     } while (!is_right);
     if (ndr_logs(NDR_LOG_DEBUG)) log_choice(operation, &context->caps, lacks, preferred, request);
     return NDR_OK;
@@ -132,7 +163,7 @@ ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *contex
 {
     const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
     const ndr_op_variant *variant, *preferred;
-    unsigned lacks;
+    ndr_lacks lacks;
     ndr_text whole = { 0 };
     NDR_REQUIRE(text || capacity == 0,
                 "ndr_%s_explain: text is NULL, but capacity is %zu; pass memory of that size, "
@@ -177,7 +208,7 @@ static bool has_own_text(const ndr_op_variant *variant, const ndr_caps *caps, co
 /* If a variant's kernel does not build although the device reports its needs, record that; the next one is tried. If the
  * reason may be the caller's text, only this call leaves the needs out. */
 static bool is_to_try_again(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
-                            const void *request, ndr_status status, unsigned *left_out)
+                            const void *request, ndr_status status, ndr_lacks *left_out)
 {
     ndr_choices *choices;
     if (status != NDR_BUILD_FAILED || !variant->needs || ndr_choices_get(context, &choices) != NDR_OK) return false;
@@ -194,7 +225,7 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     ndr_context *const context = order->queue->context;
     const ndr_op_variant *variant;
     ndr_status status;
-    unsigned left_out = 0;
+    ndr_lacks left_out = 0;
     do {
         NDR_TRY(select_variant(operation, context, request, left_out, &variant));
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
@@ -207,7 +238,7 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
 {
     const ndr_op_variant *variant;
     ndr_status status;
-    unsigned left_out = 0;
+    ndr_lacks left_out = 0;
     do {
         NDR_TRY(select_variant(operation, context, request, left_out, &variant));
         status = ndr_op_build_variant(variant, context, request, kernel);

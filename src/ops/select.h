@@ -2,23 +2,28 @@
 #ifndef NDR_OPS_SELECT_H
 #define NDR_OPS_SELECT_H
 
+#include "ndr/ndr_ops.h"
 #include "ops/job.h"
 
 /* Pure: the first need that the device does not meet, in words; NULL: it meets all. `lacks` are needs that the device
  * reports but does not meet. */
-const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, unsigned lacks);
+const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks);
+
+/* Pure: the variant as something that is left out. */
+ndr_lacks ndr_op_leave_out(const ndr_operation *operation, const ndr_op_variant *variant);
 
 /* Pure: cannot() and unsuited() of a variant, and its plan. */
 const char *ndr_op_cannot(const ndr_op_variant *variant, const void *request);
 const char *ndr_op_unsuited(const ndr_op_variant *variant, const ndr_caps *caps, const void *request);
 ndr_op_plan ndr_op_make_plan(const ndr_op_variant *variant, const ndr_caps *caps, const void *request);
 
-/* Pure: select the variant for a request. `preferred` is taken if it can run the request; NULL: none. */
-const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+/* Pure: select the variant for a request. `preferred` is taken if it can run the request; NULL: none. NULL: all that
+ * can run it are left out. */
+const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                                     const ndr_op_variant *preferred, const void *request);
 
 /* Pure: "reduce: tree_groups; not tree_chunks: ...": the selected variant, and the reason against each other one. */
-void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, unsigned lacks,
+void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                     const ndr_op_variant *preferred, const void *request, ndr_text *out);
 
 /* The same for ndr_reduce_explain() and ndr_matmul_explain(), without the operation's name. */
@@ -34,10 +39,26 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
 /* Get the kernel of the variant that ndr_op_run() would run, with the largest groups that it takes. */
 ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel);
 
-/* prove.c: whether the variant computes what it should on the context's device. A variant that uses more than OpenCL C
- * is tried once on each driver, and the answer is kept on disk; if it fails, its needs count as lacking, unless the
- * device had no memory for the trial: then it is tried again by the next call. */
+/* ---- prove.c ---- */
+
+/* Whether the variant computes what it should on the context's device: as ndr_selftest() has found, and the store on
+ * disk says. A variant that uses more than OpenCL C is tried once on each driver; if it fails, its needs count as
+ * lacking, unless the device had no memory for the trial: then it is tried again by the next call. Others count as right
+ * until a self-test. */
 ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                         bool *is_right);
+
+/* What the store has, and appends to `why` the reason against the variant. */
+ndr_verdict ndr_op_recall(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
+                          ndr_text *why);
+
+/* Use the variant in this context, or, if it is wrong, not. */
+ndr_status ndr_op_note(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
+                       bool is_wrong);
+
+/* The same with a line in the log if there is a `fault`. `is_kept`: also on disk, and then it returns whether it is
+ * there. */
+bool ndr_op_judge(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
+                  const char *fault, bool is_kept);
 
 #endif

@@ -27,6 +27,10 @@ typedef enum ndr_need {
     NDR_NEEDS_ROUNDED_MMA = 1u << 5,  /* the same, of kernels with one half for each element */
 } ndr_need;
 
+/* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high
+ * half. */
+typedef uint64_t ndr_lacks;
+
 typedef struct ndr_op_job ndr_op_job;
 typedef struct ndr_op_variant ndr_op_variant;
 
@@ -52,7 +56,8 @@ struct ndr_op_variant {
     void (*write)(const ndr_op_case *of, ndr_text *out);
     void (*plan)(const ndr_op_case *of, ndr_op_plan *plan);
     ndr_status (*launch)(ndr_op_job *job);
-    /* Of a variant that uses more than OpenCL C: whether its results on this device are right. NULL: it uses no more. */
+    /* Of a variant that uses more than OpenCL C, which is tried before its first use: whether its results on this device
+     * are right. NULL: it uses no more. */
     ndr_status (*prove)(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
     const ndr_op_variant *instead; /* runs if there is no memory for the workspace; NULL: the call fails */
 };

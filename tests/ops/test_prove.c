@@ -151,7 +151,7 @@ static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **s
     assert_non_null(strstr(logged, "op.refused counting: variant special is not used on device \""));
     assert_non_null(strstr(logged, "\": its results are wrong\n"));
     check_two_runs(folder, 0, (counts){ .plain = 2 });
-    assert_non_null(strstr(logged, "\": it was refused before\n"));
+    assert_non_null(strstr(logged, "\": it was refused before: its results are wrong\n"));
 }
 
 static void test_prove__replaces_a_variant_that_does_not_build_and_keeps_that(void **state)

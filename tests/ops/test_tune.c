@@ -132,7 +132,7 @@ static ndr_context *context_with_folder(const char *folder)
 static const char *preferred_in(ndr_context *in, const ndr_matmul_request *request)
 {
     const ndr_op_variant *variant;
-    unsigned lacks;
+    ndr_lacks lacks;
     assert_ok(ndr_op_get_preferred(in, &ndr_matmul_operation, ndr_matmul_class_of(request), &variant, &lacks));
     return variant ? variant->name : "none";
 }
@@ -173,7 +173,7 @@ static void *read_preferred(void *reader_)
 {
     reader *r = reader_;
     const ndr_op_variant *variant = NULL;
-    unsigned lacks;
+    ndr_lacks lacks;
     atomic_fetch_add(r->ready, 1);
     while (atomic_load(r->ready) < 2) {}
     return ndr_op_get_preferred(r->context, &ndr_matmul_operation, ndr_matmul_class_of(r->request), &variant, &lacks) == NDR_OK && variant ? r : NULL;
@@ -226,7 +226,7 @@ static void test_tune__a_full_context_still_runs_every_operation(void **state)
     (void)state;
     ndr_context *own;
     const ndr_op_variant *variant;
-    unsigned lacks;
+    ndr_lacks lacks;
     assert_ok(ndr_context_create(NULL, &own));
     for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
     assert_ok(ndr_op_get_preferred(own, &ndr_reduce_operation, 0, &variant, &lacks));

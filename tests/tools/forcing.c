@@ -38,7 +38,7 @@ ndr_status force_in(ndr_context *in, const ndr_operation *operation, const char 
 const char *forced_in(ndr_context *in, const ndr_operation *operation)
 {
     const ndr_op_variant *variant;
-    unsigned lacks;
+    ndr_lacks lacks;
     assert_ok(ndr_op_get_preferred(in, operation, NDR_EVERY_CLASS, &variant, &lacks));
     return variant ? variant->name : NULL;
 }

@@ -1,9 +1,13 @@
-/* prove.c - tries a variant of ndr_matmul() on hard products, for which it must keep the bound of docs/numerics.md. */
+/* prove.c - hard products, for which a variant of ndr_matmul() must keep the bound of docs/numerics.md: for variants that
+ * use more than OpenCL C, and for self-tests. */
+#include "device/context.h"
 #include "device/queue.h"
+#include "ops/answers.h"
 #include "ops/matmul/matmul.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type, or the 11 to which `rounded` may round them,
@@ -109,8 +113,8 @@ static bool is_right_at(const product *p, size_t row, size_t col)
 /* Of large products some rows, the last one among them. What lies between the rows must be as before: NaN. */
 static bool is_right_everywhere(const product *p)
 {
-    enum { ROWS = 8 };
-    const size_t step = p->h->m > 1000 ? p->h->m / ROWS : 1, pitch = p->h->n + p->h->gap;
+    enum { ELEMENTS = 1 << 22 };
+    const size_t step = 1 + p->h->m * p->h->n * p->h->k / ELEMENTS, pitch = p->h->n + p->h->gap;
     for (size_t row = p->h->m; row-- > 0; row = row < step ? 0 : row + 1 - step) {
         for (size_t col = 0; col < p->h->n; ++col)
             if (!is_right_at(p, row, col)) return false;
@@ -130,6 +134,7 @@ static ndr_status create(ndr_context *context, product *p, unsigned which, ndr_o
                              host);
 }
 
+/* By what the context would take if `variant` is NULL. */
 static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, product *p, bool *is_right)
 {
     const hard_case *h = p->h;
@@ -139,10 +144,25 @@ static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, prod
     const size_t bytes = ndr_buffer_size(p->request.c.buffer);
     p->got = malloc(bytes);
     if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
-    NDR_TRY(ndr_op_run_variant(variant, &(ndr_order){ .queue = queue }, &p->request, NULL));
+    const ndr_order order = { .queue = queue };
+    NDR_TRY(variant ? ndr_op_run_variant(variant, &order, &p->request, NULL)
+                    : ndr_op_run(&ndr_matmul_operation, &order, &p->request, NULL));
     NDR_TRY(ndr_buffer_read(queue, p->request.c.buffer, 0, bytes, p->got, NULL));
     *is_right = is_right_everywhere(p);
     return NDR_OK;
+}
+
+static ndr_status multiply_and_free(ndr_queue *queue, const ndr_op_variant *variant, product *p, bool *is_right)
+{
+    const ndr_status status = multiply(queue, variant, p, is_right);
+    ndr_buffer_destroy(p->request.a.buffer);
+    ndr_buffer_destroy(p->request.b.buffer);
+    ndr_buffer_destroy(p->request.c.buffer);
+    free(p->a);
+    free(p->b);
+    free(p->c);
+    free(p->got);
+    return status;
 }
 
 static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, ndr_dtype dtype, const hard_case *h,
@@ -151,15 +171,7 @@ static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, ndr_
     product p = { .h = h, .request = { .dtype = dtype, .alpha = h->alpha, .beta = h->beta, .depth = h->k } };
     p.request.accuracy = variant->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
     if (ndr_op_cannot(variant, &p.request)) return NDR_OK;
-    const ndr_status status = multiply(queue, variant, &p, is_right);
-    ndr_buffer_destroy(p.request.a.buffer);
-    ndr_buffer_destroy(p.request.b.buffer);
-    ndr_buffer_destroy(p.request.c.buffer);
-    free(p.a);
-    free(p.b);
-    free(p.c);
-    free(p.got);
-    return status;
+    return multiply_and_free(queue, variant, &p, is_right);
 }
 
 ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right)
@@ -168,5 +180,60 @@ ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_variant *variant, boo
     const ndr_dtype dtype = variant->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     for (size_t i = 0; i < NDR_COUNT_OF(cases) && *is_right; ++i)
         NDR_TRY(try_case(queue, variant, dtype, &cases[i], is_right));
+    return NDR_OK;
+}
+
+/* ---- for self-tests ---- */
+
+/* Shapes for each variant: for all devices, and for GPUs. Each has pitches, offsets and factors, or none. */
+static const struct {
+    size_t m, n, k;
+    ndr_dtype dtype;
+    ndr_accuracy accuracy;
+    bool is_padded;
+} shapes[NDR_MATMUL_ANSWERS] = {
+    { 3, 1031, 1033, NDR_DTYPE_F32, 0, false },
+    { 127, 131, 137, NDR_DTYPE_F32, 0, true },
+    { 67, 1033, 257, NDR_DTYPE_F32, 0, false },
+    { 1, 1, 1, NDR_DTYPE_F32, 0, true },
+    { 31, 1, 4097, NDR_DTYPE_F32, 0, false },
+    { 7, 8209, 1031, NDR_DTYPE_F32, 0, true },
+    { 8209, 7, 1031, NDR_DTYPE_F32, 0, false },
+    { 1031, 1033, 1039, NDR_DTYPE_F32, 0, true },
+    { 2053, 2063, 1031, NDR_DTYPE_F32, 0, false },
+    { 1031, 1033, 1039, NDR_DTYPE_F32, NDR_ACCURACY_TF32, false },
+    { 7, 8209, 1031, NDR_DTYPE_F64, 0, false },
+    { 1031, 1033, 1039, NDR_DTYPE_F64, 0, true },
+};
+
+enum { FOR_ALL = 3 };
+
+static bool applies(const ndr_device_info *device, size_t i)
+{
+    if (i >= FOR_ALL && device->type != NDR_DEVICE_TYPE_GPU) return false;
+    return shapes[i].dtype != NDR_DTYPE_F64 || device->has_f64;
+}
+
+ndr_status ndr_matmul_ask(ndr_trial *t, size_t i)
+{
+    ndr_context *const context = t->queue->context;
+    hard_case h = { .m = shapes[i].m, .n = shapes[i].n, .k = shapes[i].k, .alpha = 1, .spread = 3, .has_signs = true };
+    bool is_right = true;
+    if (!applies(&context->caps.info, i)) return NDR_OK;
+    if (shapes[i].is_padded) h.gap = h.offset = 3, h.alpha = 2, h.beta = -1;
+    const ndr_matmul_desc desc = { .dtype = shapes[i].dtype,
+                                   .accuracy = shapes[i].accuracy,
+                                   .scaling = ndr_scaling_of(h.alpha, h.beta),
+                                   .a = { NULL, h.offset, h.m, h.k, h.k + h.gap },
+                                   .b = { NULL, h.offset, h.k, h.n, h.n + h.gap },
+                                   .c = { NULL, h.offset, h.m, h.n, h.n + h.gap } };
+    if (t->explains) return ndr_matmul_explain(context, &desc, sizeof t->taken, t->taken, NULL);
+    product p = { .h = &h };
+    NDR_TRY(ndr_matmul_make_request("ndr_selftest", context, &desc, &p.request));
+    NDR_TRY(ndr_core_get(context, &p.request.core));
+    NDR_TRY(multiply_and_free(t->queue, NULL, &p, &is_right));
+    if (!is_right)
+        snprintf(t->fault, sizeof t->fault, "a product of %zu x %zu x %zu of %s is wrong", h.m, h.n, h.k,
+                 ndr_dtype_name(shapes[i].dtype));
     return NDR_OK;
 }

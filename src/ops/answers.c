@@ -1,0 +1,358 @@
+/* answers.c - the requests of self-tests, of sizes around the parts into which implementations divide the work, and their
+ * results by plain loops. All are exact. */
+#include "device/context.h"
+#include "device/queue.h"
+#include "ops/answers.h"
+#include "ops/histogram/histogram.h"
+#include "ops/map/map.h"
+#include "ops/matmul/matmul.h"
+#include "ops/random/random.h"
+#include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
+#include "ops/select/select.h"
+#include "ops/sort/sort.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- arrays, with elements before and after them that would change results ---- */
+
+enum { BEFORE = 3, AFTER = 5, POISON = 0x5A };
+
+typedef struct array {
+    size_t count, element_bytes, all_bytes;
+    uint8_t *all; /* on the host */
+    ndr_buffer *buffer;
+} array;
+
+/* Elements of 4 bytes. */
+static uint32_t *words_of(const array *a) { return (uint32_t *)(void *)a->all + BEFORE; }
+
+static ndr_span span_of(const array *a) { return (ndr_span){ a->buffer, BEFORE }; }
+
+static ndr_status allocate(ndr_trial *t, size_t bytes, uint8_t **out)
+{
+    *out = malloc(bytes);
+    if (!*out) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_selftest: no memory for %zu bytes", bytes);
+    t->hosts[t->host_count++] = *out;
+    return NDR_OK;
+}
+
+static ndr_status make(ndr_trial *t, size_t count, size_t element_bytes, array *a)
+{
+    *a = (array){ .count = count, .element_bytes = element_bytes, .all_bytes = (BEFORE + count + AFTER) * element_bytes };
+    NDR_TRY(allocate(t, a->all_bytes, &a->all));
+    memset(a->all, POISON, a->all_bytes);
+    return NDR_OK;
+}
+
+static ndr_status upload(ndr_trial *t, array *a)
+{
+    NDR_TRY(ndr_buffer_create_from(t->queue->context, a->all_bytes, a->all, &a->buffer));
+    t->buffers[t->buffer_count++] = a->buffer;
+    return NDR_OK;
+}
+
+/* An output, and memory for what it should hold. */
+static ndr_status make_output(ndr_trial *t, size_t count, size_t element_bytes, array *a)
+{
+    NDR_TRY(make(t, count, element_bytes, a));
+    return upload(t, a);
+}
+
+/* For messages. */
+static uint64_t read_element(const array *a, const uint8_t *all, size_t i)
+{
+    uint64_t bits = 0;
+    for (size_t b = a->element_bytes; b-- > 0;) bits = bits << 8 | all[i * a->element_bytes + b];
+    return bits;
+}
+
+/* The whole buffer, so that nothing is written beside the output. */
+static ndr_status check(ndr_trial *t, const array *a, const char *what)
+{
+    uint8_t *got;
+    size_t i = 0;
+    NDR_TRY(allocate(t, a->all_bytes, &got));
+    NDR_TRY(ndr_buffer_read(t->queue, a->buffer, 0, a->all_bytes, got, NULL));
+    if (memcmp(got, a->all, a->all_bytes) == 0 || *t->fault) return NDR_OK;
+    while (read_element(a, got, i) == read_element(a, a->all, i)) ++i;
+    snprintf(t->fault, sizeof t->fault, "%s: element %td of %zu is 0x%" PRIx64 " instead of 0x%" PRIx64, what,
+             (ptrdiff_t)i - BEFORE, a->count, read_element(a, got, i), read_element(a, a->all, i));
+    return NDR_OK;
+}
+
+static uint32_t mix(size_t i)
+{
+    uint64_t x = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+    return (uint32_t)(x >> 32);
+}
+
+/* From -8 to 7. Sums of a million are exact in f32, in any order. */
+static int small(size_t i) { return (int)(mix(i) % 16) - 8; }
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+#define EXPLAIN(t, function, desc) \
+    if ((t)->explains) return function((t)->queue->context, &(desc), sizeof (t)->taken, (t)->taken, NULL)
+
+/* ---- reduce: sums ---- */
+
+static const size_t sizes[] = { 1, 255, 4097, 70001, 1000003 };
+
+enum { SIZES = NDR_COUNT_OF(sizes) };
+
+static const struct {
+    ndr_dtype dtype;
+    ndr_reduce_method method;
+} reductions[] = { { NDR_DTYPE_F32, NDR_REDUCE_TREE },
+                   { NDR_DTYPE_I32, NDR_REDUCE_ATOMIC },
+                   { NDR_DTYPE_F32, NDR_REDUCE_RECURSIVE } };
+
+static ndr_status ask_reduce(ndr_trial *t, size_t i)
+{
+    array in, out;
+    int sum = 0;
+    ndr_reduce_desc desc = { .dtype = reductions[i / SIZES].dtype,
+                             .op = NDR_OP_SUM,
+                             .method = reductions[i / SIZES].method,
+                             .count = sizes[i % SIZES] };
+    const bool is_float = desc.dtype == NDR_DTYPE_F32;
+    EXPLAIN(t, ndr_reduce_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &in));
+    for (size_t j = 0; j < desc.count; ++j) {
+        sum += small(j);
+        words_of(&in)[j] = is_float ? bits_of((float)small(j)) : (uint32_t)small(j);
+    }
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, 1, 4, &out));
+    *words_of(&out) = is_float ? bits_of((float)sum) : (uint32_t)sum;
+    desc.input = span_of(&in);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_reduce(t->queue, &desc, NULL));
+    return check(t, &out, is_float ? "the sum of f32" : "the sum of i32");
+}
+
+/* ---- scan: sums ---- */
+
+static ndr_status ask_scan(ndr_trial *t, size_t i)
+{
+    array in, out;
+    uint32_t sum = 0;
+    ndr_scan_desc desc = { .dtype = NDR_DTYPE_U32, .op = NDR_OP_SUM, .count = sizes[i] };
+    EXPLAIN(t, ndr_scan_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &in));
+    for (size_t j = 0; j < desc.count; ++j) words_of(&in)[j] = mix(j);
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, desc.count, 4, &out));
+    for (size_t j = 0; j < desc.count; ++j) words_of(&out)[j] = sum += mix(j);
+    desc.input = span_of(&in);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_scan(t->queue, &desc, NULL));
+    return check(t, &out, "the scan of u32");
+}
+
+/* ---- select ---- */
+
+static ndr_status ask_select(ndr_trial *t, size_t i)
+{
+    array in, flags, out, selected;
+    uint64_t count = 0;
+    ndr_select_desc desc = { .dtype = NDR_DTYPE_U32, .count = sizes[i] };
+    EXPLAIN(t, ndr_select_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &in));
+    NDR_TRY(make(t, desc.count, 1, &flags));
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&in)[j] = mix(j);
+        flags.all[BEFORE + j] = mix(j) >> 20 & 2;
+    }
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(upload(t, &flags));
+    NDR_TRY(make_output(t, desc.count, 4, &out));
+    NDR_TRY(make_output(t, 1, 8, &selected));
+    for (size_t j = 0; j < desc.count; ++j)
+        if (flags.all[BEFORE + j]) words_of(&out)[count++] = words_of(&in)[j];
+    memcpy(selected.all + BEFORE * sizeof count, &count, sizeof count);
+    desc.input = span_of(&in);
+    desc.flags = span_of(&flags);
+    desc.output = span_of(&out);
+    desc.selected = span_of(&selected);
+    NDR_TRY(ndr_select(t->queue, &desc, NULL));
+    NDR_TRY(check(t, &selected, "the number of selected elements"));
+    return check(t, &out, "the selected elements");
+}
+
+/* ---- sort: keys of which many are equal, and where each was ---- */
+
+static const size_t sorted_sizes[] = { 1, 255, 4097, 16385, 70001 };
+
+static uint32_t key_of(size_t i) { return mix(i) & 0xF00FF0F0; }
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static ndr_status ask_sort(ndr_trial *t, size_t i)
+{
+    array keys, values, sorted_keys, sorted_values, pairs;
+    ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = sorted_sizes[i] };
+    EXPLAIN(t, ndr_sort_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &keys));
+    NDR_TRY(make(t, desc.count, 4, &values));
+    NDR_TRY(make(t, desc.count, 8, &pairs));
+    uint64_t *const all = (uint64_t *)(void *)pairs.all;
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&keys)[j] = key_of(j);
+        words_of(&values)[j] = (uint32_t)j;
+        all[j] = (uint64_t)key_of(j) << 32 | j;
+    }
+    qsort(all, desc.count, sizeof *all, compare);
+    NDR_TRY(upload(t, &keys));
+    NDR_TRY(upload(t, &values));
+    NDR_TRY(make_output(t, desc.count, 4, &sorted_keys));
+    NDR_TRY(make_output(t, desc.count, 4, &sorted_values));
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&sorted_keys)[j] = (uint32_t)(all[j] >> 32);
+        words_of(&sorted_values)[j] = (uint32_t)all[j];
+    }
+    desc.keys = span_of(&keys);
+    desc.values = span_of(&values);
+    desc.sorted_keys = span_of(&sorted_keys);
+    desc.sorted_values = span_of(&sorted_values);
+    NDR_TRY(ndr_sort(t->queue, &desc, NULL));
+    NDR_TRY(check(t, &sorted_keys, "the sorted keys of u32"));
+    return check(t, &sorted_values, "the values of sorted keys");
+}
+
+/* ---- histogram: few bins, and more than local memory holds ---- */
+
+static uint32_t bin_of(size_t i, bool is_large)
+{
+    return mix(i) % (is_large ? 1 << 16 : i % 2 ? 256 : 2);
+}
+
+static ndr_status ask_histogram(ndr_trial *t, size_t i)
+{
+    enum { MANY = 1 << 16 };
+    array in, out;
+    const bool is_large = i == SIZES;
+    ndr_histogram_desc desc = { .dtype = is_large ? NDR_DTYPE_U16 : NDR_DTYPE_U8,
+                                .output_dtype = NDR_DTYPE_U32,
+                                .bins = is_large ? MANY : 256,
+                                .upper = is_large ? MANY : 256,
+                                .count = is_large ? 70001 : sizes[i] };
+    if (is_large && t->queue->context->caps.info.type == NDR_DEVICE_TYPE_CPU) return NDR_OK; /* as with few bins */
+    EXPLAIN(t, ndr_histogram_explain, desc);
+    NDR_TRY(make(t, desc.count, is_large ? 2 : 1, &in));
+    for (size_t j = 0; j < desc.count; ++j) {
+        const uint16_t wide = (uint16_t)bin_of(j, is_large);
+        if (is_large) memcpy(in.all + 2 * (BEFORE + j), &wide, sizeof wide);
+        else in.all[BEFORE + j] = (uint8_t)wide;
+    }
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, desc.bins, 4, &out));
+    memset(words_of(&out), 0, 4 * desc.bins);
+    for (size_t j = 0; j < desc.count; ++j)
+        ++words_of(&out)[bin_of(j, is_large)];
+    desc.input = span_of(&in);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_histogram(t->queue, &desc, NULL));
+    return check(t, &out, is_large ? "the histogram of u16" : "the histogram of u8");
+}
+
+/* ---- random numbers ---- */
+
+/* Philox 4x32-10 as published. */
+static void philox(uint32_t words[4], uint64_t seed)
+{
+    uint32_t low = (uint32_t)seed, high = (uint32_t)(seed >> 32);
+    for (int round = 0; round < 10; ++round, low += 0x9E3779B9, high += 0xBB67AE85) {
+        const uint64_t a = UINT64_C(0xD2511F53) * words[0], b = UINT64_C(0xCD9E8D57) * words[2];
+        words[0] = (uint32_t)(b >> 32) ^ words[1] ^ low;
+        words[2] = (uint32_t)(a >> 32) ^ words[3] ^ high;
+        words[1] = (uint32_t)b;
+        words[3] = (uint32_t)a;
+    }
+}
+
+static ndr_status ask_random(ndr_trial *t, size_t i)
+{
+    array out;
+    ndr_random_desc desc = { .dtype = NDR_DTYPE_U32,
+                             .distribution = NDR_RANDOM_UNIFORM,
+                             .seed = UINT64_C(0x123456789ABCDEF),
+                             .stream = UINT64_C(0xFEDCBA9876543210),
+                             .first = UINT64_C(0x3FFFFFFF1), /* whose blocks pass 32 bits, and begin within one */
+                             .count = sizes[i] };
+    EXPLAIN(t, ndr_random_explain, desc);
+    NDR_TRY(make_output(t, desc.count, 4, &out));
+    for (size_t j = 0; j < desc.count; ++j) {
+        const uint64_t at = desc.first + j, block = at / 4;
+        uint32_t words[] = { (uint32_t)block, (uint32_t)(block >> 32), (uint32_t)desc.stream,
+                             (uint32_t)(desc.stream >> 32) };
+        philox(words, desc.seed);
+        words_of(&out)[j] = words[at % 4];
+    }
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_random(t->queue, &desc, NULL));
+    return check(t, &out, "random numbers of u32");
+}
+
+/* ---- map: of elements that follow each other, and of a transposed matrix ---- */
+
+static ndr_status ask_map(ndr_trial *t, size_t i)
+{
+    enum { ROWS = 67 };
+    array in, out;
+    const bool is_flat = i < SIZES;
+    const size_t cols = is_flat ? 1 : sizes[i % SIZES] % 1000 + 1, rows = is_flat ? sizes[i] : ROWS;
+    const ndr_range shape = is_flat ? ndr_range_1d(rows) : ndr_range_2d(rows, cols);
+    const ndr_map_scalar scalar = { "a", ndr_arg_of(3.0f) };
+    ndr_map_array x = { "x", ndr_array_of(NULL, NDR_DTYPE_F32, shape) };
+    ndr_map_array y = { "y", ndr_array_of(NULL, NDR_DTYPE_F32, shape) };
+    ndr_map_desc desc = { .statement = "y = a * x + (float)(i % 100)",
+                          .scalars = &scalar, .scalar_count = 1,
+                          .inputs = &x, .input_count = 1,
+                          .outputs = &y, .output_count = 1 };
+    x.array.offset = y.array.offset = BEFORE;
+    if (!is_flat) {
+        x.array.stride[0] = 1;
+        x.array.stride[1] = ROWS;
+    }
+    EXPLAIN(t, ndr_map_explain, desc);
+    NDR_TRY(make(t, rows * cols, 4, &in));
+    for (size_t j = 0; j < rows * cols; ++j) words_of(&in)[j] = bits_of((float)small(j));
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, rows * cols, 4, &out));
+    for (size_t j = 0; j < rows * cols; ++j) {
+        const size_t from = is_flat ? j : j % cols * ROWS + j / cols;
+        words_of(&out)[j] = bits_of((float)(3 * small(from) + (int)(j % 100)));
+    }
+    x.array.buffer = in.buffer;
+    y.array.buffer = out.buffer;
+    NDR_TRY(ndr_map(t->queue, &desc, NULL));
+    return check(t, &out, is_flat ? "a map of f32" : "a map of a transposed matrix");
+}
+
+/* ---- all ---- */
+
+const ndr_answers ndr_all_answers[] = {
+    { &ndr_reduce_operation, NDR_COUNT_OF(reductions) * SIZES, ask_reduce },
+    { &ndr_matmul_operation, NDR_MATMUL_ANSWERS, ndr_matmul_ask },
+    { &ndr_map_operation, 2 * SIZES, ask_map },
+    { &ndr_scan_operation, SIZES, ask_scan },
+    { &ndr_select_operation, SIZES, ask_select },
+    { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
+    { &ndr_histogram_operation, SIZES + 1, ask_histogram },
+    { &ndr_random_operation, SIZES, ask_random },
+};
+const size_t ndr_all_answers_count = NDR_COUNT_OF(ndr_all_answers);
