@@ -910,6 +910,7 @@ static ndr_status old_loader(void)
 }
 
 MISTAKE(unknown_quirk, with_env("NDR_QUIRKS", "finish_lock"))
+MISTAKE(unknown_selftest, with_env("NDR_SELFTEST", "no"))
 MISTAKE(unknown_trace, with_env("NDR_TRACE", "on"))
 MISTAKE(trace_without_folder, with_env("NDR_TRACE", "/no-such-folder/trace.json"))
 MISTAKE(unknown_dump, with_env("NDR_DUMP", "dumps,slower=1"))
@@ -1510,6 +1511,7 @@ static const row rows[] = {
     CALL("warming a store that is off", "unset NDR_CACHE", warm_without_store),
     CALL("a word that NDR_LOG does not know", "set it to error", unknown_level),
     CALL("a fault that NDR_QUIRKS does not know", "use + or -", unknown_quirk),
+    CALL("a word that NDR_SELFTEST does not know", "use off", unknown_selftest),
     CALL("a word that NDR_TRACE does not know", "set it to table", unknown_trace),
     CALL("a trace in a folder that is not there", "choose a folder", trace_without_folder),
     CALL("a trace of nothing", "set one or both", trace_of_nothing),

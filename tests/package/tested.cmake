@@ -25,6 +25,7 @@ set(covered
   "launch/values: launch errors"
   "ops/job: workspace reduce"
   "ops/choices: select tune"
+  "ops/answers: selftest"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
   "ops/array: map"
   "ops/names: map"

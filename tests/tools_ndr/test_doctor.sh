@@ -40,7 +40,7 @@ run 1 sh -c "'$ndr' doctor --json >/dev/full"
 
 # ---- variables ----
 
-for bad in NDR_LOG=loud NDR_DEVICE=no-such-device NDR_DISABLE=x NDR_QUIRKS=+x NDR_CHECK=x NDR_TRACE=x NDR_CACHE=here \
+for bad in NDR_LOG=loud NDR_DEVICE=no-such-device NDR_DISABLE=x NDR_QUIRKS=+x NDR_SELFTEST=x NDR_CHECK=x NDR_TRACE=x NDR_CACHE=here \
     NDR_CACHE_MIB=0; do
     run 1 env "$bad" "$ndr" doctor
     says out "FAULT  ${bad%%=*} "

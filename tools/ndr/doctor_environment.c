@@ -14,7 +14,7 @@ static const struct variable {
     { "NDR_TRACE", OF_LIBNDR },       { "NDR_DUMP", OF_LIBNDR },          { "NDR_CACHE", OF_LIBNDR },
     { "NDR_CACHE_MIB", OF_LIBNDR },   { "XDG_CACHE_HOME", OF_OTHERS },    { "HOME", OF_OTHERS },
     { "OCL_ICD_VENDORS", OF_OTHERS }, { "OCL_ICD_FILENAMES", OF_OTHERS }, { "POCL_CACHE_DIR", OF_OTHERS },
-    { "TMPDIR", OF_OTHERS },
+    { "TMPDIR", OF_OTHERS },          { "NDR_SELFTEST", OF_LIBNDR },
 };
 
 enum { VARIABLES = sizeof variables / sizeof variables[0] };

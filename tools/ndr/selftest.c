@@ -30,15 +30,16 @@ static const struct argp argp = {
     .parser = parse_option,
     .doc =
         "Runs on a device what libndr relies on, and compares the results with those of plain C: transfers, samples "
-        "of the kernel vocabulary, and each implementation of ndr_reduce() and ndr_matmul() that the device takes. A "
-        "driver that crashes or hangs fails one part only.",
+        "of the kernel vocabulary, and each implementation of operations that the device takes. A driver that crashes or "
+        "hangs fails one part only. An implementation that fails is not used on this driver any more: the store "
+        "(NDR_CACHE) keeps that.",
     .children = (const struct argp_child[]){ { .argp = &common_argp }, { 0 } },
 };
 
 /* ---- in a child ---- */
 
 typedef struct input {
-    const part *part; /* NULL: open the device, and list the implementations */
+    const part *part; /* NULL: only open the device */
     const char *device;
     const char *disabled; /* a word for NDR_DISABLE; NULL: as it is */
 } input;
@@ -84,18 +85,6 @@ static json_t *look_at_device(const void *given)
     return out;
 }
 
-static json_t *look_for_implementations(const void *given)
-{
-    const input *const in = given;
-    trial t = { 0 };
-    json_t *out = NULL;
-    ndr_status status = open_device(&t, in->device);
-    if (status == NDR_OK) status = list_implementations(&t, &out);
-    if (status != NDR_OK) return error_json(status);
-    close_device(&t);
-    return out;
-}
-
 static json_t *try_part(const void *given)
 {
     const input *const in = given;
@@ -136,6 +125,12 @@ static void add_part(report *r, const char *name, outcome o, const char *text, c
     print_verdict(outcomes[o].style, 7, outcomes[o].name, name, text, fix);
 }
 
+const char fix_of_chance[] =
+    "it passes when it runs again: run `ndr selftest` again, with a longer --timeout if the machine is busy; if it fails "
+    "again, report this with the output of `ndr doctor --json`";
+
+static const char fix_of_drivers[] = "update the driver, and report this with the output of `ndr doctor --json`";
+
 /* Whether the part passes with a word of NDR_DISABLE, or when it runs again, if the word is NULL. */
 static bool passes(const report *r, const part *p, const char *word)
 {
@@ -159,17 +154,14 @@ static void find_word(const report *r, const part *p, char word[40])
 
 static void report_fault(report *r, const part *p, const char *why)
 {
-    static const char again[] =
-        "it passes when it runs again: run `ndr selftest` again, with a longer --timeout if the "
-        "machine is busy; if it fails again, report this with the output of `ndr doctor --json`";
     char word[40], fix[300];
-    if (p->run && passes(r, p, NULL)) {
-        add_part(r, p->name, FAULTY, why, again);
+    if (passes(r, p, NULL)) {
+        add_part(r, p->name, FAULTY, why, fix_of_chance);
         return;
     }
     find_word(r, p, word);
-    snprintf(fix, sizeof fix, "%s%s%supdate the driver, and report this with the output of `ndr doctor --json`",
-             *word ? "set NDR_DISABLE=" : "", word, *word ? ", with which it passes; " : "");
+    snprintf(fix, sizeof fix, "%s%s%s%s", *word ? "set NDR_DISABLE=" : "", word,
+             *word ? ", with which it passes; " : "", fix_of_drivers);
     add_part(r, p->name, FAULTY, why, fix);
 }
 
@@ -177,11 +169,6 @@ static void run_part(report *r, const part *p)
 {
     char why[300];
     const input in = { p, r->options->common.device, NULL };
-    if (p->skipped) {
-        snprintf(why, sizeof why, "libndr takes another on this device: %s", p->skipped);
-        add_part(r, p->name, SKIPPED, why, NULL);
-        return;
-    }
     json_t *const result = run_in_child(try_part, &in, r->options->seconds, why);
     const char *const error = json_string_value(json_object_get(result, "error"));
     const char *const skipped = json_string_value(json_object_get(result, "skipped"));
@@ -191,8 +178,6 @@ static void run_part(report *r, const part *p)
 }
 
 /* ---- the parts ---- */
-
-enum { MOST_PARTS = 80 };
 
 static const part samples[] = {
     { .name = "transfers", .run = test_transfers },
@@ -206,41 +191,23 @@ static const part samples[] = {
 
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
-/* Adds the implementations of `found`, as of list_implementations(); the parts point to it. */
-static size_t add_implementations(const json_t *found, part *parts, size_t count)
+static void report_row(void *user, const char *name, const char *fault, const char *fix)
 {
-    const char *name;
-    json_t *value;
-    json_object_foreach(json_object_get(found, "rows"), name, value)
-        if (count < MOST_PARTS)
-            parts[count++] = (part){ .name = name,
-                                     .run = test_requests,
-                                     .words = strncmp(name, "matmul", 6) == 0
-                                                  ? "ptx fp64"
-                                                  : "memory_order sub_groups int64_atomics float_atomics",
-                                     .indexes = value };
-    json_object_foreach(json_object_get(found, "others"), name, value)
-        if (count < MOST_PARTS) parts[count++] = (part){ .name = name, .skipped = json_string_value(value) };
-    return count;
+    add_part(user, name, fault ? FAULTY : PASSED, fault, fault && !fix ? fix_of_drivers : fix);
 }
 
 static void run_parts(report *r)
 {
-    part parts[MOST_PARTS];
-    char why[300];
-    const input in = { .device = r->options->common.device };
-    memcpy(parts, samples, sizeof samples);
-    json_t *const found = run_in_child(look_for_implementations, &in, r->options->seconds, why);
-    const char *const error = json_string_value(json_object_get(found, "error"));
-    const size_t count = add_implementations(found, parts, SAMPLES);
-    for (size_t i = 0; i < count; ++i) {
-        show_progress(parts[i].name, i, count);
-        run_part(r, &parts[i]);
+    const tested_rows rows = { r->options->common.device, r->options->seconds, report_row, r };
+    for (size_t i = 0; i < SAMPLES; ++i) {
+        show_progress(samples[i].name, i, SAMPLES + 1);
+        run_part(r, &samples[i]);
     }
-    show_progress("parts", count, count);
-    const part selection = { .name = "choice of implementations" };
-    if (!found || error) report_fault(r, &selection, error ? error : why);
-    json_decref(found);
+    show_progress("operations", SAMPLES, SAMPLES + 1);
+    const size_t before = json_array_size(r->parts);
+    test_operations(&rows);
+    if (json_array_size(r->parts) == before) add_part(r, "operations", SKIPPED, "NDR_SELFTEST is off", NULL);
+    show_progress("operations", SAMPLES + 1, SAMPLES + 1);
 }
 
 /* ---- the command ---- */

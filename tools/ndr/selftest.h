@@ -18,9 +18,7 @@ typedef struct trial {
 typedef struct part {
     const char *name;
     ndr_status (*run)(trial *t, const struct part *p);
-    const char *words;     /* of NDR_DISABLE that may avoid its faults, with blanks between */
-    const json_t *indexes; /* of the requests to run; NULL: it is not a part of an operation */
-    const char *skipped;   /* why it is not run; NULL: it is */
+    const char *words; /* of NDR_DISABLE that may avoid its faults, with blanks between */
 } part;
 
 /* selftest_kernels.c and selftest_transfers.c */
@@ -32,11 +30,23 @@ ndr_status test_group_functions(trial *t, const part *p);
 ndr_status test_reducers(trial *t, const part *p);
 ndr_status test_transfers(trial *t, const part *p);
 
-/* selftest_operations.c: which implementation runs each request of a fixed list, as {"rows": {NAME: [INDEX, ...]},
- * "others": {NAME: REASON}}, the latter for those that run none. NAME is like "matmul tiled". */
-ndr_status list_implementations(trial *t, json_t **list);
+/* ---- selftest_operations.c ---- */
 
-/* Runs the requests of a part and compares their results with those of plain C. */
-ndr_status test_requests(trial *t, const part *p);
+/* Gets an implementation, "scan tiles", or what else failed. `fault` NULL: it passed. */
+typedef void row_reporter(void *user, const char *name, const char *fault, const char *fix);
+
+/* Of a failure that does not repeat. */
+extern const char fix_of_chance[];
+
+typedef struct tested_rows {
+    const char *device; /* as of ndr_context_create() */
+    double seconds;     /* for a child */
+    row_reporter *report;
+    void *user;
+} tested_rows;
+
+/* Tests the implementations of operations that the device takes: all in one child, and after a crash or hang each in a
+ * child of its own. One that crashes or hangs there, too, is refused in the store. */
+void test_operations(const tested_rows *t);
 
 #endif
