@@ -375,6 +375,53 @@ NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_e
 NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
                                       size_t *length);
 
+/* ---- self-test ----------------------------------------------------------------------------------- */
+
+/** Whether the results of an implementation are right on a driver. */
+typedef enum ndr_verdict {
+    NDR_VERDICT_UNKNOWN = 0, /**< It was not tested, or could not be. */
+    NDR_VERDICT_RIGHT = 1,   /**< They are. */
+    NDR_VERDICT_WRONG = 2    /**< They are not, its kernels do not build, or it was refused: it is not used. */
+} ndr_verdict;
+
+/** An implementation that is about to be tested, or was. */
+typedef struct ndr_selftest_row {
+    const char *operation;      /**< "scan". */
+    const char *implementation; /**< "tiles", as ndr_scan_explain() names it. */
+    bool is_done;               /**< False: this call decides what is done. True: it is done. */
+    ndr_verdict verdict;        /**< Before: what the store on disk has. Afterwards: what is known now. */
+    const char *fault;          /**< If it is WRONG, or could not be tested, why: the first wrong result, or the error.
+                                     Otherwise "". Valid during the callback only. */
+    bool is_kept;               /**< Afterwards: the store on disk has the verdict. */
+    NDR_MAY_GROW
+} ndr_selftest_row;
+
+/** What to do with an implementation. */
+typedef enum ndr_selftest_action {
+    NDR_SELFTEST_DEFAULT = 0, /**< Test it unless the store has a verdict. */
+    NDR_SELFTEST_RUN = 1,     /**< Test it. */
+    NDR_SELFTEST_SKIP = 2,    /**< Do not test it. */
+    NDR_SELFTEST_REFUSE = 3   /**< Do not test it, but do not use it either: it ended or held up a process. */
+} ndr_selftest_action;
+
+/** Called for each implementation twice, before and after; what it returns afterwards is not read. */
+typedef ndr_selftest_action ndr_selftest_callback(const ndr_selftest_row *row, void *user);
+
+/** Run each implementation of the operations that the device would take, on sizes around the parts into which it divides
+ * the work, and compare the results with those of plain C. One whose results are wrong is not used any more in this
+ * context, and the next one is tested. The verdicts are kept in the store on disk, for this version of the driver and
+ * this build of libndr: contexts that are made later read them there. `each` may be NULL: DEFAULT for all.
+ *
+ * Takes about a second, most of which the driver compiles, and milliseconds when all verdicts are known. Only the types
+ * that it runs are tested, not all that an operation takes. A driver that crashes or hangs does so in this process: the
+ * command `ndr selftest` makes this call in a process of its own, tells REFUSE for what crashes or hangs, and leaves the
+ * verdicts in the store. Without a store, or if it is read-only, verdicts are those of this context alone.
+ *
+ * NDR_UNSUPPORTED: an operation has no implementation with right results; it will be refused. With NDR_SELFTEST=off
+ * nothing is tested, and verdicts are neither read nor kept, except those that libndr needs before it uses more than
+ * OpenCL C. */
+NDR_MUST_CHECK ndr_status ndr_selftest(ndr_context *context, ndr_selftest_callback *each, void *user);
+
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
 
 NDR_MUST_CHECK ndr_status ndr_array_copy_sized(ndr_queue *queue, const ndr_array_copy_desc *desc, size_t desc_bytes,
