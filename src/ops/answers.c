@@ -3,14 +3,6 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/answers.h"
-#include "ops/histogram/histogram.h"
-#include "ops/map/map.h"
-#include "ops/matmul/matmul.h"
-#include "ops/random/random.h"
-#include "ops/reduce/reduce.h"
-#include "ops/scan/scan.h"
-#include "ops/select/select.h"
-#include "ops/sort/sort.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -344,6 +336,10 @@ static ndr_status ask_map(ndr_trial *t, size_t i)
 }
 
 /* ---- all ---- */
+
+#define OPERATIONS(V) V(reduce) V(matmul) V(map) V(scan) V(select) V(sort) V(histogram) V(random)
+#define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
+OPERATIONS(DECLARE)
 
 const ndr_answers ndr_all_answers[] = {
     { &ndr_reduce_operation, NDR_COUNT_OF(reductions) * SIZES, ask_reduce },

@@ -52,15 +52,30 @@ static void be_child(child_work *work, const void *input, int to)
 
 /* ---- the parent ---- */
 
-/* Reads what the child writes until it closes its end; false: the time is over. */
-static bool read_until(int from, double end_s, char **bytes, size_t *count)
+/* The end of the time for the child's present stage, which begins when the child sets it. */
+typedef struct deadline {
+    double seconds, end_s;
+    char stage[STAGE_BYTES];
+} deadline;
+
+static bool is_over(deadline *d)
 {
+    char stage[STAGE_BYTES] = "";
+    if (shared_stage) memcpy(stage, shared_stage, STAGE_BYTES - 1);
+    if (strcmp(stage, d->stage) != 0 || d->end_s == 0) d->end_s = now_s() + d->seconds;
+    memcpy(d->stage, stage, STAGE_BYTES);
+    return now_s() >= d->end_s;
+}
+
+/* Reads what the child writes until it closes its end; false: the time is over. */
+static bool read_until(int from, deadline *end, char **bytes, size_t *count)
+{
+    enum { LOOK_MS = 100 };
     for (;;) {
         char chunk[4096];
-        const double left_s = end_s - now_s();
         struct pollfd ready = { .fd = from, .events = POLLIN };
-        if (left_s <= 0) return false;
-        if (poll(&ready, 1, (int)(left_s * 1e3) + 1) <= 0) continue;
+        if (is_over(end)) return false;
+        if (poll(&ready, 1, LOOK_MS) <= 0) continue;
         const ssize_t got = read(from, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return true;
@@ -110,8 +125,9 @@ static json_t *watch(pid_t child, int from, double seconds, char why[300])
     size_t count = 0;
     int ended = 0;
     json_t *result = NULL;
-    const double end_s = now_s() + seconds, grace_s = 2;
-    if (read_until(from, end_s, &bytes, &count) && wait_for_end(child, end_s, &ended))
+    const double grace_s = 2;
+    deadline end = { .seconds = seconds };
+    if (read_until(from, &end, &bytes, &count) && wait_for_end(child, now_s() + seconds, &ended))
         result = take_result(bytes, count, ended, why);
     else {
         kill(-child, SIGKILL);
