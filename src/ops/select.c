@@ -47,9 +47,8 @@ const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *cap
 
 ndr_lacks ndr_op_leave_out(const ndr_operation *operation, const ndr_op_variant *variant)
 {
-    enum { FIRST = 32 };
     for (size_t i = 0; i < operation->variant_count; ++i)
-        if (operation->variants[i] == variant) return (ndr_lacks)1 << (FIRST + i);
+        if (operation->variants[i] == variant) return (ndr_lacks)1 << (NDR_FIRST_VARIANT + i);
     return 0;
 }
 
@@ -79,7 +78,7 @@ ndr_op_plan ndr_op_make_plan(const ndr_op_variant *variant, const ndr_caps *caps
 
 static bool is_left_out(const ndr_operation *operation, const ndr_op_variant *variant, ndr_lacks lacks)
 {
-    return lacks & ndr_op_leave_out(operation, variant);
+    return lacks >> NDR_FIRST_VARIANT && lacks & ndr_op_leave_out(operation, variant);
 }
 
 static bool can_run(const ndr_operation *operation, const ndr_op_variant *variant, const ndr_caps *caps,

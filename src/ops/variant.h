@@ -30,6 +30,7 @@ typedef enum ndr_need {
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high
  * half. */
 typedef uint64_t ndr_lacks;
+enum { NDR_FIRST_VARIANT = 32 };
 
 typedef struct ndr_op_job ndr_op_job;
 typedef struct ndr_op_variant ndr_op_variant;

@@ -10,6 +10,7 @@ typedef struct trial {
     ndr_context *context;
     ndr_queue *queue;
     ndr_device_info device;
+    size_t most_items; /* that a group of the present kernel may have */
     char wrong[400];   /* the first wrong result; "" if there is none */
     char skipped[400]; /* why the part does not apply to this device; "" if it does */
 } trial;

@@ -9,7 +9,10 @@
 static ndr_status get_kernel(trial *t, const char *name, const char *source, ndr_kernel **kernel)
 {
     set_stage("built a kernel");
+    ndr_kernel_info info;
     TRY(ndr_kernel_get(t->context, &(ndr_kernel_desc){ .name = name, .source = source }, kernel));
+    TRY(ndr_kernel_get_info(*kernel, &info));
+    t->most_items = info.max_group_size;
     set_stage("ran a kernel");
     return NDR_OK;
 }
@@ -60,7 +63,8 @@ enum { ITEMS = 1000, MOST_ITEMS_OF_GROUP = 64 };
 
 static int min_of(size_t a, size_t b) { return (int)(a < b ? a : b); }
 
-static int group_size(const trial *t) { return min_of(t->device.max_group_size, MOST_ITEMS_OF_GROUP); }
+/* Of the kernel that get_kernel() got. */
+static int group_size(const trial *t) { return min_of(t->most_items, MOST_ITEMS_OF_GROUP); }
 
 static ndr_nd_range range_of(const trial *t)
 {
@@ -91,13 +95,13 @@ ndr_status test_groups(trial *t, const part *p)
     int got[ITEMS], wanted[ITEMS];
     ndr_kernel *kernel;
     ndr_buffer *out;
+    (void)p;
+    TRY(ndr_buffer_create(t->context, sizeof got, &out));
+    TRY(get_kernel(t, "selftest_groups", source, &kernel));
     for (int i = 0; i < ITEMS; ++i) {
         const int first = first_of(t, i), n = size_of(t, i), next = (i - first + 1) % n;
         wanted[i] = first + n - 1 - next + 100 * (first / group_size(t));
     }
-    (void)p;
-    TRY(ndr_buffer_create(t->context, sizeof got, &out));
-    TRY(get_kernel(t, "selftest_groups", source, &kernel));
     TRY(ndr_launch(t->queue, kernel, range_of(t), out, ndr_local(int, (size_t)group_size(t)),
                    ndr_local(int, (size_t)group_size(t))));
     TRY(read_all(t, out, got));
@@ -126,15 +130,15 @@ ndr_status test_group_functions(trial *t, const part *p)
     int got[5 * ITEMS], wanted[5 * ITEMS];
     ndr_kernel *kernel;
     ndr_buffer *out;
+    (void)p;
+    TRY(ndr_buffer_create(t->context, sizeof got, &out));
+    TRY(get_kernel(t, "selftest_group_functions", source, &kernel));
     for (int i = 0; i < ITEMS; ++i) {
         const int first = first_of(t, i), last = first + size_of(t, i) - 1;
         int sum = 0, before = 0, any = 0;
         for (int k = first; k <= last; ++k) sum += k, before += k < i ? k : 0, any |= k % 300 == 299;
         memcpy(wanted + 5 * (size_t)i, (int[]){ sum, before + i, before, last, any }, 5 * sizeof(int));
     }
-    (void)p;
-    TRY(ndr_buffer_create(t->context, sizeof got, &out));
-    TRY(get_kernel(t, "selftest_group_functions", source, &kernel));
     TRY(ndr_launch(t->queue, kernel, range_of(t), out));
     TRY(read_all(t, out, got));
     compare(t, "a kernel with reductions, scans, broadcasts and predicates of groups", got, wanted, 5 * ITEMS);
