@@ -313,6 +313,38 @@ static void test_map__shows_errors_in_the_callers_lines(void **state)
     ndr_buffer_destroy(b);
 }
 
+/* Few elements, of which the driver gives memory to no more: kernels that index with an int fail. */
+static void test_map__reaches_elements_beyond_31_bits(void **state)
+{
+    (void)state;
+    const uint64_t far = (UINT64_C(1) << 31) + 3, bytes = far + 64;
+    const uint8_t low[4] = { 1, 2, 3, 4 }, high[4] = { 5, 6, 7, 8 };
+    uint8_t got[8];
+    ndr_buffer *x, *y = buffer_of(8, NULL);
+    skip_without(!quick() && !getenv("NDR_CHECK"), "2 GiB would be written");
+    skip_without(device.max_buffer_bytes >= bytes, "the device has no buffers of 2 GiB");
+    assert_ok(ndr_buffer_create(context, (size_t)bytes, &x));
+    assert_ok(ndr_buffer_write(queue, x, 0, 4, low, NULL));
+    assert_ok(ndr_buffer_write(queue, x, (size_t)far, 4, high, NULL));
+    const ndr_map_array out = named("y", ndr_array_of(y, NDR_DTYPE_U8, ndr_range_2d(2, 4)));
+    ndr_array rows = ndr_array_of(x, NDR_DTYPE_U8, ndr_range_2d(2, 4));
+    rows.stride[0] = (int64_t)far;
+    assert_ok(ndr_map(queue, MAP("y = 10 * x", INPUTS(named("x", rows)), OUTPUTS(out)), NULL));
+    assert_ok(ndr_buffer_read(queue, y, 0, 8, got, NULL));
+    assert_memory_equal(got, ((uint8_t[]){ 10, 20, 30, 40, 50, 60, 70, 80 }), 8);
+    rows.offset = (size_t)far;
+    rows.stride[0] = -(int64_t)far;
+    assert_ok(ndr_map(queue, MAP("y = 10 * x", INPUTS(named("x", rows)), OUTPUTS(out)), NULL));
+    assert_ok(ndr_buffer_read(queue, y, 0, 8, got, NULL));
+    assert_memory_equal(got, ((uint8_t[]){ 50, 60, 70, 80, 10, 20, 30, 40 }), 8);
+    const ndr_map_array last = span("x", x, NDR_DTYPE_U8, (size_t)far, 4);
+    assert_ok(ndr_map(queue, MAP("x = 10 * x", INPUTS(last), OUTPUTS(last)), NULL));
+    assert_ok(ndr_buffer_read(queue, x, (size_t)far, 4, got, NULL));
+    assert_memory_equal(got, ((uint8_t[]){ 50, 60, 70, 80 }), 4);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+}
+
 /* ---- refusals ---- */
 
 #define REFUSED(desc, ...) assert_refused(NDR_BAD_ARGUMENT, ndr_map(queue, (desc), NULL), "ndr_map: ", __VA_ARGS__)
@@ -423,7 +455,8 @@ static bool is_chosen(const ndr_op_variant *variant) { return is_variant(variant
         cmocka_unit_test(test_map__stores_zeros_by_default_and_nothing_after_return),       \
         cmocka_unit_test(test_map__copies_every_float),                                     \
         cmocka_unit_test(test_map__of_any_shape_and_strides_agrees_with_a_loop),            \
-        cmocka_unit_test(test_map__changes_a_strided_array_in_place)
+        cmocka_unit_test(test_map__changes_a_strided_array_in_place),                       \
+        cmocka_unit_test(test_map__reaches_elements_beyond_31_bits)
 
 int main(void)
 {

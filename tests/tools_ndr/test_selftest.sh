@@ -15,6 +15,8 @@ for part in transfers range 'groups, barriers, local memory' 'group functions' a
     says out "passed   $part"
 done
 cp out parts
+run 0 "$ndr" doctor
+says out "$(grep -cE '^passed   (reduce|matmul|map|scan|select|sort|histogram|random) ' parts) implementations of operations give right results on this driver"
 
 # From here on without the operations.
 export NDR_SELFTEST=off
@@ -83,6 +85,9 @@ says out 'fix: libndr does not use it on this driver any more; update the driver
 says out ' 1 failed, '
 says out 'passed   reduce '
 unset BROKEN_LAYER_DOES
+run 0 "$ndr" doctor
+says out "libndr does not use matmul $row on this driver: a product of "
+says out 'fix: update the driver, and run `ndr selftest` again'
 run 0 env NDR_LOG=warn "$ndr" bench matmul $product --runs 3 --seconds 1 --json
 lacks out "\"implementation\": \"$row\""
 says err "op.refused: matmul: variant $row is not used on device"

@@ -54,4 +54,8 @@ void check_devices(report *r, const char *device, double seconds);
 json_t *list_quirks(const ndr_context *context);
 void report_quirks(report *r, const json_t *device);
 
+/* The same of what self-tests found, the member verdicts. */
+json_t *list_verdicts(ndr_context *context);
+void report_verdicts(report *r, const json_t *device);
+
 #endif

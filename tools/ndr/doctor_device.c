@@ -157,6 +157,7 @@ static json_t *try_device(const void *input)
         json_object_set_new(out, "driver", text_json(info.driver));
         json_object_set_new(out, "quirks", list_quirks(t.context));
         status = run_kernel(&t);
+        if (status == NDR_OK) json_object_set_new(out, "verdicts", list_verdicts(t.context));
     }
     if (status != NDR_OK) json_object_set_new(out, "error", text_json(ndr_last_error()));
     else json_object_set_new(out, "wrong", json_integer((json_int_t)find_wrong(t.got)));
@@ -190,6 +191,7 @@ static void check_device(report *r, const char *words, const char *shown, double
                     json_string_value(json_object_get(result, "driver")));
     report_messages(r, result, "set NDR_CACHE to a folder of this user, or to off");
     report_quirks(r, result);
+    report_verdicts(r, result);
     json_decref(result);
 }
 

@@ -1,6 +1,8 @@
-/* doctor_quirks.c - the known faults of a device's driver: what libndr avoids, and what a program must avoid. */
+/* doctor_quirks.c - the faults of a device's driver: those that are known, of which libndr avoids some, and those that
+ * self-tests found. */
 #include "doctor.h"
 
+#include <ndr/ndr_ops.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,4 +110,47 @@ void report_quirks(report *r, const json_t *device)
     if (*elsewhere.text)
         add_finding(r, OK, "quirks", NULL, "these faults were seen on other versions of %s: %s (docs/appendix/drivers.md)",
                     name, elsewhere.text);
+}
+
+/* ---- self-tests ---- */
+
+static ndr_selftest_action add_verdict(const ndr_selftest_row *row, void *verdicts)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s %s", row->operation, row->implementation);
+    if (!row->is_done)
+        json_array_append_new(verdicts, json_pack("{ss si so}", "name", name, "verdict", (int)row->verdict, "fault",
+                                                  text_json(row->fault)));
+    return NDR_SELFTEST_SKIP;
+}
+
+/* It fails for operations that have no right implementation, which the list shows. */
+json_t *list_verdicts(ndr_context *context)
+{
+    json_t *const list = json_array();
+    set_stage("looked for verdicts of self-tests");
+    const ndr_status ignored = ndr_selftest(context, add_verdict, list);
+    (void)ignored;
+    return list;
+}
+
+void report_verdicts(report *r, const json_t *device)
+{
+    size_t i, counts[NDR_VERDICT_WRONG + 1] = { 0 };
+    json_t *row;
+    json_array_foreach(json_object_get(device, "verdicts"), i, row) {
+        const json_int_t verdict = json_integer_value(json_object_get(row, "verdict"));
+        ++counts[verdict];
+        if (verdict == NDR_VERDICT_WRONG)
+            add_finding(r, NOTE, "self-test", "update the driver, and run `ndr selftest` again",
+                        "libndr does not use %s on this driver: %s", json_string_value(json_object_get(row, "name")),
+                        json_string_value(json_object_get(row, "fault")));
+    }
+    if (counts[NDR_VERDICT_UNKNOWN])
+        add_finding(r, OK, "self-test", NULL,
+                    "%zu implementations of operations are not tested on this driver; `ndr selftest` tests them",
+                    counts[NDR_VERDICT_UNKNOWN]);
+    else if (counts[NDR_VERDICT_RIGHT])
+        add_finding(r, OK, "self-test", NULL, "%zu implementations of operations give right results on this driver",
+                    counts[NDR_VERDICT_RIGHT]);
 }
