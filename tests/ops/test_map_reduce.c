@@ -165,6 +165,32 @@ static void test_map_reduce__asks_whether_all_or_any(void **state)
     assert_int_equal(none, 0);
 }
 
+/* As test_map. */
+static void test_map_reduce__reaches_elements_beyond_31_bits(void **state)
+{
+    (void)state;
+    const uint64_t far = (UINT64_C(1) << 31) + 3, bytes = far + 64;
+    uint32_t sum = 0;
+    ndr_buffer *x;
+    skip_without(!quick() && !getenv("NDR_CHECK"), "2 GiB would be written");
+    skip_without(device.max_buffer_bytes >= bytes, "the device has no buffers of 2 GiB");
+    assert_ok(ndr_buffer_create(context, (size_t)bytes, &x));
+    assert_ok(ndr_buffer_write(queue, x, 0, 3, (uint8_t[]){ 1, 2, 3 }, NULL));
+    assert_ok(ndr_buffer_write(queue, x, (size_t)far, 3, (uint8_t[]){ 10, 20, 30 }, NULL));
+    ndr_array rows = ndr_array_of(x, NDR_DTYPE_U8, ndr_range_2d(2, 3));
+    for (unsigned i = 0; i < 3; ++i) { /* up, down, and only the last row */
+        rows.offset = i > 0 ? (size_t)far : 0;
+        rows.stride[0] = i > 1 ? 3 : i > 0 ? -(int64_t)far : (int64_t)far;
+        if (i > 1) rows.shape.size[0] = 1;
+        assert_ok(ndr_map_reduce(queue,
+                                 DESC(.dtype = NDR_DTYPE_U32, .op = NDR_OP_SUM, .expression = "(i1 + 1) * x",
+                                      INPUTS({ "x", rows }), .host = &sum),
+                                 NULL));
+        assert_int_equal(sum, i > 1 ? 140 : 154);
+    }
+    ndr_buffer_destroy(x);
+}
+
 /* Without inputs: over indexes. The highest bit that a number has in common with all others is exact. */
 static void test_map_reduce__takes_a_shape_without_inputs(void **state)
 {
@@ -450,6 +476,7 @@ static void test_map_reduce__refuses_f64_where_the_device_has_none(void **state)
         cmocka_unit_test(test_map_reduce__counts_what_passes_a_test),                                                  \
         cmocka_unit_test(test_map_reduce__asks_whether_all_or_any),                                                    \
         cmocka_unit_test(test_map_reduce__takes_a_shape_without_inputs),                                               \
+        cmocka_unit_test(test_map_reduce__reaches_elements_beyond_31_bits),                                            \
         cmocka_unit_test(test_map_reduce__is_a_variance_by_a_struct),                                                  \
         cmocka_unit_test(test_map_reduce__takes_an_operator_as_text),                                                  \
         cmocka_unit_test(test_map_reduce__takes_strided_and_repeated_arrays),                                          \
