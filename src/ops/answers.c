@@ -335,9 +335,87 @@ static ndr_status ask_map(ndr_trial *t, size_t i)
     return check(t, &out, is_flat ? "a map of f32" : "a map of a transposed matrix");
 }
 
+/* ---- copy, gather, scatter ---- */
+
+/* A matrix with rows in reverse order, or transposed. */
+static ndr_status ask_array_copy(ndr_trial *t, size_t i)
+{
+    enum { ROWS = 67 };
+    array in, out;
+    const bool transposes = i < SIZES;
+    const size_t cols = sizes[i % SIZES] % 1000 + 1, count = ROWS * cols;
+    const ndr_range shape = ndr_range_2d(ROWS, cols);
+    ndr_array_copy_desc desc = { ndr_array_of(NULL, NDR_DTYPE_U32, shape), ndr_array_of(NULL, NDR_DTYPE_U32, shape) };
+    desc.input.offset = BEFORE + (transposes ? 0 : count - cols);
+    desc.input.stride[0] = transposes ? 1 : -(int64_t)cols;
+    desc.input.stride[1] = transposes ? ROWS : 1;
+    desc.output.offset = BEFORE;
+    EXPLAIN(t, ndr_array_copy_explain, desc);
+    NDR_TRY(make(t, count, 4, &in));
+    for (size_t j = 0; j < count; ++j) words_of(&in)[j] = mix(j);
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, count, 4, &out));
+    for (size_t j = 0; j < count; ++j)
+        words_of(&out)[j] = mix(transposes ? j % cols * ROWS + j / cols : (ROWS - 1 - j / cols) * cols + j % cols);
+    desc.input.buffer = in.buffer;
+    desc.output.buffer = out.buffer;
+    NDR_TRY(ndr_array_copy(t->queue, &desc, NULL));
+    return check(t, &out, transposes ? "a transposed matrix" : "a matrix with rows in reverse order");
+}
+
+/* Some indexes are past the end. */
+static ndr_status ask_gather(ndr_trial *t, size_t i)
+{
+    array in, indexes, out;
+    ndr_gather_desc desc = { .dtype = NDR_DTYPE_U32, .index_dtype = NDR_DTYPE_U32, .count = sizes[i] };
+    const size_t most = desc.input_count = desc.count / 2 + 1;
+    EXPLAIN(t, ndr_gather_explain, desc);
+    NDR_TRY(make(t, most, 4, &in));
+    NDR_TRY(make(t, desc.count, 4, &indexes));
+    for (size_t j = 0; j < most; ++j) words_of(&in)[j] = mix(j);
+    for (size_t j = 0; j < desc.count; ++j) words_of(&indexes)[j] = mix(j) % (uint32_t)(most + 3);
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(upload(t, &indexes));
+    NDR_TRY(make_output(t, desc.count, 4, &out));
+    for (size_t j = 0; j < desc.count; ++j)
+        words_of(&out)[j] = words_of(&indexes)[j] < most ? mix(words_of(&indexes)[j]) : 0;
+    desc.input = span_of(&in);
+    desc.indexes = span_of(&indexes);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_gather(t->queue, &desc, NULL));
+    return check(t, &out, "gathered elements");
+}
+
+/* Each index once, and the last places are past the end; `sizes` have no divisor 7. */
+static ndr_status ask_scatter(ndr_trial *t, size_t i)
+{
+    array in, indexes, out;
+    ndr_scatter_desc desc = { .dtype = NDR_DTYPE_U32, .index_dtype = NDR_DTYPE_U32, .count = sizes[i] };
+    const size_t most = desc.output_count = desc.count / 2 + 1;
+    EXPLAIN(t, ndr_scatter_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &in));
+    NDR_TRY(make(t, desc.count, 4, &indexes));
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&in)[j] = mix(j);
+        words_of(&indexes)[j] = (uint32_t)(j * 7 % desc.count);
+    }
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(upload(t, &indexes));
+    NDR_TRY(make_output(t, most, 4, &out));
+    for (size_t j = 0; j < desc.count; ++j)
+        if (words_of(&indexes)[j] < most) words_of(&out)[words_of(&indexes)[j]] = mix(j);
+    desc.input = span_of(&in);
+    desc.indexes = span_of(&indexes);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_scatter(t->queue, &desc, NULL));
+    return check(t, &out, "scattered elements");
+}
+
 /* ---- all ---- */
 
-#define OPERATIONS(V) V(reduce) V(matmul) V(map) V(scan) V(select) V(sort) V(histogram) V(random)
+#define OPERATIONS(V)                                                                        \
+    V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(select) V(sort) \
+        V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
 
@@ -345,6 +423,9 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_reduce_operation, NDR_COUNT_OF(reductions) * SIZES, ask_reduce },
     { &ndr_matmul_operation, NDR_MATMUL_ANSWERS, ndr_matmul_ask },
     { &ndr_map_operation, 2 * SIZES, ask_map },
+    { &ndr_array_copy_operation, 2 * SIZES, ask_array_copy },
+    { &ndr_gather_operation, SIZES, ask_gather },
+    { &ndr_scatter_operation, SIZES, ask_scatter },
     { &ndr_scan_operation, SIZES, ask_scan },
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
