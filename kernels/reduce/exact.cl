@@ -15,6 +15,7 @@
 #include "ndr/nd_item.clh"
 #include "ndr/detail/fetch.h"
 #include "ndr/detail/workspace.h"
+#include "shared/exact.h"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef WORD
@@ -58,30 +59,19 @@
 #define SIGN_BIT ((WORD)1 << (WIDTH - 1))
 
 /* Positions count from the last bit of the smallest element or product. */
-#if IS_DOT
-#define LAST_POSITION (2 * (MOST - 2))
-#define UNIT SMALLEST /* the position of the smallest number */
-#else
-#define LAST_POSITION (MOST - 2)
-#define UNIT 0
-#endif
-#define SPECIAL (4 * MOST) /* the position of what is infinite or NaN */
+#define LAST_POSITION NDR_EXACT_LAST_POSITION(IS_64, IS_DOT)
+#define UNIT (IS_DOT ? SMALLEST : 0) /* of the smallest number */
+#define SPECIAL (4 * MOST)           /* of what is infinite or NaN */
 
-/* A significand and its distance: 24 + 33 bits in one part, and 64 rows; or digits of DIGIT bits. */
-#define DIGIT 54
-#if IS_64 && IS_DOT
-#define PARTS 3
-#elif IS_64 || IS_DOT
-#define PARTS 2
-#else
-#define PARTS 1
-#endif
+/* A significand and its distance: 24 + 33 bits in one part, of 64 rows; or digits of DIGIT bits. */
+#define DIGIT NDR_EXACT_DIGIT
+#define PARTS NDR_EXACT_PARTS(IS_64, IS_DOT)
 #define REACH (PARTS == 1 ? 33 : DIGIT)
 #define ROOM 3 /* of REACH, above the largest exponent of the block that decides the window */
 
-#define LIMBS ((LAST_POSITION + DIGIT * PARTS) / 32 + 4)
+#define LIMBS NDR_EXACT_LIMBS(IS_64, IS_DOT)
+#define CELLS NDR_EXACT_CELLS(IS_64, IS_DOT)
 #define LIMB_MASK 0xffffffffUL
-#define CELLS (LIMBS + 1) /* of a group: its limbs, and what it has seen of infinities and NaN */
 
 #define W JOIN(WORD, LANES)
 #define S JOIN(JOIN(SIGNED_, WORD), LANES)
@@ -492,7 +482,7 @@ ALWAYS WORD result_of(local long *limb)
     return round_to_nearest(limb);
 }
 
-#define SLICES (256 / CELLS) /* of the groups, whose cells are added at the same time */
+#define SLICES (NDR_EXACT_MAX_CELLS / CELLS) /* of the groups, whose cells are added at the same time */
 
 /* Adds the cells of all groups, by one group of any size. */
 kernel void round_exact(global const uint *workspace, ulong groups, global WORD *output, ulong output_offset,

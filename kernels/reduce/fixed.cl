@@ -42,6 +42,7 @@
 #define STRIP (ROWS * COLUMNS)
 #define BLOCK (STRIPS * STRIP)
 #define VECTORS (COLUMNS / LANES)
+#define SCRATCH (GROUP == 1 ? 1 : STRIPS * COLUMNS) /* elements of local memory */
 #if GROUP == 64
 #define LANES 4
 #else
@@ -291,7 +292,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_fixed(global const WORD *input, ulong offset, global const WORD *factors, ulong factors_offset, ulong count,
              ulong blocks, global WORD *results, ulong results_offset, NDR_ND_RANGE(1))
 {
-    local T scratch[STRIPS * COLUMNS];
+    local T scratch[SCRATCH];
     fold_blocks(input + offset, factors + factors_offset, count, blocks, false, scratch, results + results_offset);
 }
 
@@ -300,6 +301,6 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce_fixed_results(global const WORD *input, ulong offset, ulong count, ulong blocks, global WORD *results,
                      ulong results_offset, NDR_ND_RANGE(1))
 {
-    local T scratch[STRIPS * COLUMNS];
+    local T scratch[SCRATCH];
     fold_blocks(input + offset, input, count, blocks, true, scratch, results + results_offset);
 }

@@ -3,16 +3,16 @@
 
 #include <stdio.h>
 
+#include "shared/exact.h"
+
 /* What an item reads between two looks at exponents. */
 typedef struct sizes {
     size_t group, lanes, rows;
 } sizes;
 
-/* Of kernels/reduce/exact.cl, at least CELLS there. */
 static size_t cells_of(const ndr_reduce_request *r)
 {
-    const bool is_dot = ndr_reduce_is_dot(r);
-    return r->dtype == NDR_DTYPE_F32 ? (is_dot ? 24 : 14) : is_dot ? 137 : 72;
+    return NDR_EXACT_CELLS(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
 }
 
 static size_t blocks_of(const ndr_reduce_request *r, const sizes *s)
@@ -22,12 +22,12 @@ static size_t blocks_of(const ndr_reduce_request *r, const sizes *s)
 
 static void plan_sizes(const ndr_op_case *of, const sizes *s, ndr_op_plan *plan)
 {
-    enum { ROUNDING_CELLS = 256, MAX_GROUPS = 512, MAX_GROUPS_ON_CPUS = 128 };
+    enum { MAX_GROUPS = 512, MAX_GROUPS_ON_CPUS = 128 };
     const ndr_reduce_request *r = of->request;
     const size_t cells = cells_of(r);
     const size_t groups = ndr_min_size(blocks_of(r, s), s->group == 1 ? MAX_GROUPS_ON_CPUS : MAX_GROUPS);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * s->group, s->group),
-                           .local_bytes = ndr_max_size(cells + s->group + 1, ROUNDING_CELLS) * sizeof(cl_long),
+                           .local_bytes = ndr_max_size(cells + s->group + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
                            .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * cells * sizeof(cl_long) };
     snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu -DLANES=%zu -DROWS=%zu%s%s",
              r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong", s->group, s->lanes, s->rows,

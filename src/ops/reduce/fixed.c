@@ -28,7 +28,7 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, ndr_op_plan *pla
     const ndr_reduce_request *r = of->request;
     const size_t results = count_results(r->input.cols);
     *plan = (ndr_op_plan){ .range = range_over(blocks_of(r->input.cols), group),
-                           .local_bytes = COLUMNS * ndr_dtype_size(r->dtype),
+                           .local_bytes = (group == 1 ? 1 : COLUMNS) * ndr_dtype_size(r->dtype),
                            .workspace_bytes = results ? ndr_reduce_workspace_bytes(r, results) : 0 };
     snprintf(plan->options, sizeof plan->options, "-DREAL=%s -DOP_NAME=%s -DGROUP=%zu%s%s%s",
              ndr_dtype_describe(r->dtype)->cl_name, ndr_op_name(r->op), group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
