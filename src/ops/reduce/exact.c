@@ -12,7 +12,7 @@ typedef struct sizes {
 
 static size_t cells_of(const ndr_reduce_request *r)
 {
-    return NDR_EXACT_CELLS(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
+    return (size_t)NDR_EXACT_CELLS(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
 }
 
 static size_t blocks_of(const ndr_reduce_request *r, const sizes *s)
