@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { BLOCK = 4096 /* elements, as in kernels/reduce/fixed.cl */ };
+enum { BLOCK = 4096 /* elements, as in kernels/reduce/fixed.clh */ };
 
 static size_t blocks_of(size_t elements) { return ndr_max_size(ndr_ceil_div(elements, BLOCK), 1); }
 
@@ -67,10 +67,8 @@ static ndr_status launch(ndr_op_job *job)
     return NDR_OK;
 }
 
-#define FIXED(variant, ...)                                                                                     \
-    const ndr_op_variant ndr_reduce_##variant = {                                                               \
-        .name = #variant, .file = "reduce/fixed.cl", .kernel = "reduce_fixed", .others = { "reduce_fixed_results" }, \
-        .form = NDR_NUMERICS_REPRODUCIBLE, .cannot = ndr_numerics_cannot, .launch = launch, __VA_ARGS__         \
-    }
+#define FIXED(variant, ...)                                                                                   \
+    NDR_OP_VARIANT(reduce, variant, "reduce_fixed", 0, .others = { "reduce_fixed_results" },                  \
+                   .form = NDR_NUMERICS_REPRODUCIBLE, .cannot = ndr_numerics_cannot, .launch = launch, __VA_ARGS__)
 FIXED(fixed_chunks, .unsuited = ndr_op_lacks_vectors, .plan = plan_chunks);
 FIXED(fixed_groups, .plan = plan_groups);
