@@ -19,12 +19,12 @@ static size_t blocks_of(const ndr_reduce_request *r, size_t group, bool is_chunk
 
 static void plan_groups_of(const ndr_op_case *of, size_t group, bool is_chunks, ndr_op_plan *plan)
 {
-    enum { MAX_GROUPS = 512, MAX_CHUNKS = 128 };
+    enum { MAX_GROUPS = 512, MAX_CHUNKS = 128, HALVES = 6 /* of an item, at most */ };
     const ndr_reduce_request *r = of->request;
     const size_t cells = cells_of(r);
     const size_t groups = ndr_min_size(blocks_of(r, group, is_chunks), is_chunks ? MAX_CHUNKS : MAX_GROUPS);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
-                           .local_bytes = ndr_max_size(cells + group + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
+                           .local_bytes = ndr_max_size(cells + group * HALVES + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
                            .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * cells * sizeof(cl_long) };
     snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s", r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong",
              group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
