@@ -691,7 +691,8 @@ static ndr_status too_many_files(void)
 
 static ndr_status reduce_with(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, size_t offset, ndr_buffer *output)
 {
-    const ndr_reduce_desc desc = { dtype, op, method, { x, offset }, FLOATS, { output, 5 } };
+    const ndr_reduce_desc desc = { .dtype = dtype, .op = op, .method = method, .input = { x, offset }, .count = FLOATS,
+                                   .output = { output, 5 } };
     return ndr_reduce(queue, &desc, NULL);
 }
 

@@ -47,7 +47,8 @@ static ndr_status launch(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;
     const size_t group = job->plan.range.local.size[0], groups = job->plan.range.global.size[0] / group;
-    const size_t rounding = ndr_min_size(NDR_EXACT_MAX_CELLS, job->others[0]->info.max_group_size);
+    const size_t limit = ndr_min_size(job->others[0]->info.max_group_size, job->of.caps->info.max_group_size);
+    const size_t rounding = ndr_min_size(NDR_EXACT_MAX_CELLS, limit);
     const bool is_chunks = job->of.variant->unsuited != NULL;
     NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, NDR_NUMERICS_INPUT(r, blocks_of(r, group, is_chunks)),
                           ndr_op_workspace_arg(job)));
