@@ -30,10 +30,7 @@ static uint64_t largest(const format *f) { return infinite(f) - 1; }
 static uint64_t exponent_of(const format *f, uint64_t x) { return x >> f->fraction & f->most; }
 
 /* 2^exponent, a normal number. */
-static uint64_t power(const format *f, int exponent)
-{
-    return (uint64_t)(exponent + (int)f->most / 2) << f->fraction;
-}
+static uint64_t power(const format *f, int exponent) { return (uint64_t)(exponent + (int)f->most / 2) << f->fraction; }
 
 static uint64_t get(const format *f, const void *elements, size_t i)
 {
@@ -186,10 +183,22 @@ static uint64_t fixed_on_host(const format *f, ndr_op op, void *x, size_t count)
 
 /* ---- elements ---- */
 
-typedef enum data_kind { UNIFORM, SIGNED, WIDE, ANY_EXPONENT, CANCELLING, OUTLIER, SUBNORMAL, SPARSE, ENORMOUS, KINDS } data_kind;
+typedef enum data_kind {
+    UNIFORM,
+    SIGNED,
+    WIDE,
+    ANY_EXPONENT,
+    CANCELLING,
+    OUTLIER,
+    SUBNORMAL,
+    SPARSE,
+    ENORMOUS,
+    KINDS
+} data_kind;
 
-static const char *const kind_names[] = { "uniform",  "signed",    "of 100 binary orders", "of any exponent", "cancelling",
-                                          "with an outlier", "subnormal", "sparse",    "huge" };
+static const char *const kind_names[] = { "uniform",         "signed",     "of 100 binary orders",
+                                          "of any exponent", "cancelling", "with an outlier",
+                                          "subnormal",       "sparse",     "huge" };
 
 /* A number of random fraction with that biased exponent, and maybe a sign. */
 static uint64_t random_float(const format *f, uint64_t exponent, bool has_sign, uint64_t *seed)
@@ -297,13 +306,15 @@ static void check(const call *c, uint64_t wanted, const char *what, uint64_t see
 {
     const uint64_t got = reduce(c);
     if (got != wanted)
-        fail_msg("%s of %zu %s, %s, offset %zu, seed %" PRIu64 ": %#" PRIx64 " instead of %#" PRIx64, op_name(c), c->count,
-                 ndr_dtype_name(c->f->dtype), what, c->offset, seed, got, wanted);
+        fail_msg("%s of %zu %s, %s, offset %zu, seed %" PRIu64 ": %#" PRIx64 " instead of %#" PRIx64, op_name(c),
+                 c->count, ndr_dtype_name(c->f->dtype), what, c->offset, seed, got, wanted);
 }
 
 static bool is_for(ndr_numerics numerics) { return !forced_variant || forced_variant->form == (unsigned)numerics; }
 
-static const size_t counts[] = { 0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 1023, 1024, 1025, 4095, 4096, 4097, 8209, 20011 };
+static const size_t counts[] = {
+    0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 1023, 1024, 1025, 4095, 4096, 4097, 8209, 20011
+};
 static const size_t quick_counts[] = { 0, 1, 17, 1100, 4099 };
 
 static size_t count_of(size_t i, size_t *count)
@@ -397,26 +408,26 @@ static void test_numerics__exact_sums_at_the_edges_of_the_format(void **state)
         const uint64_t minus = sign_bit(f), most = largest(f), inf = infinite(f), one = power(f, 0), nan = neither(f);
         const uint64_t half = power(f, -(int)f->fraction - 1), ulp = power(f, (int)f->most / 2 - (int)f->fraction);
         const uint64_t half_ulp = power(f, (int)f->most / 2 - (int)f->fraction - 1);
-        check_values(f, (const uint64_t[]){ minus, minus }, 2, 0);                         /* -0 */
+        check_values(f, (const uint64_t[]){ minus, minus }, 2, 0); /* -0 */
         check_values(f, (const uint64_t[]){ one, one | minus }, 2, 0);
         check_values(f, (const uint64_t[]){ most, most, most | minus, most | minus, 1 }, 5, 1);
         check_values(f, (const uint64_t[]){ most, most, most | minus }, 3, most);
-        check_values(f, (const uint64_t[]){ most, half_ulp }, 2, inf);                     /* a tie, to even */
+        check_values(f, (const uint64_t[]){ most, half_ulp }, 2, inf); /* a tie, to even */
         check_values(f, (const uint64_t[]){ most, half_ulp, 1 | minus }, 3, most);
         check_values(f, (const uint64_t[]){ most | minus, ulp | minus }, 2, inf | minus);
-        check_values(f, (const uint64_t[]){ one, half }, 2, one);                          /* a tie, to even */
+        check_values(f, (const uint64_t[]){ one, half }, 2, one); /* a tie, to even */
         check_values(f, (const uint64_t[]){ one + 1, half }, 2, one + 2);
         check_values(f, (const uint64_t[]){ one, half, 1 }, 3, one + 1);
         check_values(f, (const uint64_t[]){ one | minus, half | minus, 1 | minus }, 3, (one + 1) | minus);
         check_values(f, (const uint64_t[]){ one, half, 1 | minus }, 3, one);
-        check_values(f, (const uint64_t[]){ 1, 1, 3 | minus }, 3, 1 | minus);              /* subnormal */
+        check_values(f, (const uint64_t[]){ 1, 1, 3 | minus }, 3, 1 | minus); /* subnormal */
         check_values(f, (const uint64_t[]){ power(f, 1 - (int)f->most / 2), 1 | minus }, 2,
                      power(f, 1 - (int)f->most / 2) - 1);
         check_values(f, (const uint64_t[]){ inf, most | minus, one }, 3, inf);
         check_values(f, (const uint64_t[]){ one, inf | minus }, 2, inf | minus);
         check_values(f, (const uint64_t[]){ inf, one, inf | minus }, 3, nan);
         check_values(f, (const uint64_t[]){ one, minus | (nan + 5) }, 2, nan);
-        check_values(f, (const uint64_t[]){ inf + 1, inf }, 2, nan);                       /* a signalling NaN */
+        check_values(f, (const uint64_t[]){ inf + 1, inf }, 2, nan); /* a signalling NaN */
     }
 }
 
@@ -460,7 +471,8 @@ static void check_fixed(const format *f, ndr_op op, data_kind kind, size_t count
 {
     void *x = elements_of(f, kind, count, seed), *y = is_dot ? elements_of(f, SIGNED, count, seed + 1) : NULL;
     void *elements = elements_of(f, kind, count, seed);
-    for (size_t i = 0; is_dot && i < count; ++i) put(f, elements, i, combine(f, NDR_OP_PRODUCT, get(f, x, i), get(f, y, i)));
+    for (size_t i = 0; is_dot && i < count; ++i)
+        put(f, elements, i, combine(f, NDR_OP_PRODUCT, get(f, x, i), get(f, y, i)));
     const uint64_t wanted = fixed_on_host(f, op, elements, count);
     call c = { f, op, NDR_NUMERICS_REPRODUCIBLE, x, y, count, seed % 3 };
     check(&c, wanted, kind_names[kind], seed);
@@ -536,7 +548,9 @@ static void test_numerics__extremes_do_not_depend_on_the_order(void **state)
             const format *f = &formats[t];
             const ndr_op op = i % 2 ? NDR_OP_MIN : NDR_OP_MAX;
             const ndr_numerics numerics = i % 4 < 2 || !has_floats(f) ? NDR_NUMERICS_EXACT : NDR_NUMERICS_REPRODUCIBLE;
-            const uint64_t special[] = { 0, sign_bit(f), neither(f), infinite(f) + 3, infinite(f), infinite(f) | sign_bit(f) };
+            const uint64_t special[] = { 0,           sign_bit(f),
+                                         neither(f),  infinite(f) + 3,
+                                         infinite(f), infinite(f) | sign_bit(f) };
             const size_t count = i < 4 ? i / 2 : 4099, kinds = i < 8 ? 2 : i < 16 ? 4 : 6;
             uint64_t seed = i;
             void *x = elements_of(f, i % 3 ? SUBNORMAL : SIGNED, count, i);
@@ -563,7 +577,8 @@ static void test_numerics__reproducible_sums_do_not_depend_on_limits_of_the_devi
     }
     context->caps = before;
     context->caps.flushes_f32 = true;
-    for (data_kind kind = 0; kind < KINDS; ++kind) check_fixed(f32, NDR_OP_SUM, kind, quick() ? 300 : 10007, false, kind);
+    for (data_kind kind = 0; kind < KINDS; ++kind)
+        check_fixed(f32, NDR_OP_SUM, kind, quick() ? 300 : 10007, false, kind);
     context->caps = before;
     force(&ndr_numerics_operation, names[1]);
     for (size_t i = 0; i < (takes_vectors() ? 3 : 0); ++i) {
@@ -637,13 +652,22 @@ static void test_numerics__are_one_for_integers_and_truth(void **state)
     for (ndr_numerics numerics = NDR_NUMERICS_FAST; numerics <= NDR_NUMERICS_EXACT; ++numerics) {
         int32_t got;
         float truth;
-        ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .method = NDR_REDUCE_ATOMIC, .input = { ints, 0 },
-                                 .count = 5, .output = { output, 0 }, .numerics = numerics };
+        ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32,
+                                 .op = NDR_OP_SUM,
+                                 .method = NDR_REDUCE_ATOMIC,
+                                 .input = { ints, 0 },
+                                 .count = 5,
+                                 .output = { output, 0 },
+                                 .numerics = numerics };
         assert_ok(ndr_reduce(queue, &desc, NULL));
         read_buffer(output, &got, sizeof got);
         assert_int_equal(got, INT32_MIN + 1);
-        desc = (ndr_reduce_desc){ .dtype = NDR_DTYPE_F32, .op = NDR_OP_LOGICAL_OR, .input = { reals, 0 }, .count = 3,
-                                  .output = { output, 0 }, .numerics = numerics };
+        desc = (ndr_reduce_desc){ .dtype = NDR_DTYPE_F32,
+                                  .op = NDR_OP_LOGICAL_OR,
+                                  .input = { reals, 0 },
+                                  .count = 3,
+                                  .output = { output, 0 },
+                                  .numerics = numerics };
         assert_ok(ndr_reduce(queue, &desc, NULL));
         read_buffer(output, &truth, sizeof truth);
         assert_true(truth == 1);
@@ -664,11 +688,16 @@ static void test_numerics__exact_sums_of_f64_need_no_fp64(void **state)
     assert_ok(ndr_queue_create(context, NULL, &queue));
     check_exact(f64, SIGNED, 1000, false, 1);
     void *x = elements_of(f64, SIGNED, 9, 1);
-    check(&(call){ f64, NDR_OP_MIN, NDR_NUMERICS_EXACT, x, NULL, 9, 0 }, extreme_on_host(f64, NDR_OP_MIN, x, 9), "few", 1);
+    check(&(call){ f64, NDR_OP_MIN, NDR_NUMERICS_EXACT, x, NULL, 9, 0 }, extreme_on_host(f64, NDR_OP_MIN, x, 9), "few",
+          1);
     free(x);
     ndr_buffer *buffer = buffer_of(64, NULL);
-    ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F64, .op = NDR_OP_SUM, .input = { buffer, 0 }, .count = 1,
-                             .output = { buffer, 2 }, .numerics = NDR_NUMERICS_REPRODUCIBLE };
+    ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F64,
+                             .op = NDR_OP_SUM,
+                             .input = { buffer, 0 },
+                             .count = 1,
+                             .output = { buffer, 2 },
+                             .numerics = NDR_NUMERICS_REPRODUCIBLE };
     assert_refused(NDR_UNSUPPORTED, ndr_reduce(queue, &desc, NULL), "has no f64", "NDR_NUMERICS_EXACT");
     desc.op = NDR_OP_LOGICAL_OR;
     desc.numerics = NDR_NUMERICS_EXACT;
@@ -684,8 +713,12 @@ static void test_numerics__refuses_what_has_no_meaning(void **state)
 {
     (void)state;
     ndr_buffer *x = buffer_of(64, NULL), *y = buffer_of(64, NULL), *output = buffer_of(8, NULL);
-    const ndr_reduce_desc dot = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { x, 0 }, .count = 16,
-                                  .output = { output, 0 }, .factors = { y, 0 } };
+    const ndr_reduce_desc dot = { .dtype = NDR_DTYPE_F32,
+                                  .op = NDR_OP_SUM,
+                                  .input = { x, 0 },
+                                  .count = 16,
+                                  .output = { output, 0 },
+                                  .factors = { y, 0 } };
     ndr_reduce_desc desc = dot;
     desc.numerics = (ndr_numerics)3;
     assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "3 is not an ndr_numerics", "NDR_NUMERICS_EXACT");
@@ -698,16 +731,20 @@ static void test_numerics__refuses_what_has_no_meaning(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "factors are set", "NDR_OP_SUM of i32");
     desc = dot;
     desc.method = NDR_REDUCE_RECURSIVE;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "factors are set", "method is not NDR_REDUCE_TREE");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "factors are set",
+                   "method is not NDR_REDUCE_TREE");
     desc.factors.buffer = NULL;
     desc.numerics = NDR_NUMERICS_EXACT;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_NUMERICS_EXACT", "method is not NDR_REDUCE_TREE");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_NUMERICS_EXACT",
+                   "method is not NDR_REDUCE_TREE");
     desc.method = NDR_REDUCE_TREE;
     desc.op = NDR_OP_PRODUCT;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_OP_PRODUCT of f32", "use NDR_NUMERICS_REPRODUCIBLE");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_OP_PRODUCT of f32",
+                   "use NDR_NUMERICS_REPRODUCIBLE");
     desc = dot;
     desc.factors.offset = 1;
-    assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "factors is 16 elements from element 1", "holds 16");
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_reduce(queue, &desc, NULL), "factors is 16 elements from element 1",
+                   "holds 16");
     desc.count = 8;
     desc.output = (ndr_span){ y, 3 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "output", "overlaps factors");
@@ -721,10 +758,15 @@ static void test_numerics__refuses_products_where_subnormal_numbers_are_flushed(
     (void)state;
     const ndr_caps before = context->caps;
     ndr_buffer *x = buffer_of(64, NULL), *output = buffer_of(4, NULL);
-    ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_PRODUCT, .input = { x, 0 }, .count = 16,
-                             .output = { output, 0 }, .numerics = NDR_NUMERICS_REPRODUCIBLE };
+    ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32,
+                             .op = NDR_OP_PRODUCT,
+                             .input = { x, 0 },
+                             .count = 16,
+                             .output = { output, 0 },
+                             .numerics = NDR_NUMERICS_REPRODUCIBLE };
     context->caps.flushes_f32 = true;
-    assert_refused(NDR_UNSUPPORTED, ndr_reduce(queue, &desc, NULL), device.name, "NDR_OP_PRODUCT", "use NDR_NUMERICS_FAST");
+    assert_refused(NDR_UNSUPPORTED, ndr_reduce(queue, &desc, NULL), device.name, "NDR_OP_PRODUCT",
+                   "use NDR_NUMERICS_FAST");
     desc.op = NDR_OP_SUM;
     desc.factors = (ndr_span){ x, 0 };
     assert_refused(NDR_UNSUPPORTED, ndr_reduce(queue, &desc, NULL), "dot products", "use NDR_NUMERICS_EXACT");
@@ -735,26 +777,27 @@ static void test_numerics__refuses_products_where_subnormal_numbers_are_flushed(
 
 static bool is_chosen(const ndr_op_variant *variant)
 {
-    const ndr_reduce_request request = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1000 },
-                                         .numerics = (ndr_numerics)variant->form };
+    const ndr_reduce_request request = {
+        .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1000 }, .numerics = (ndr_numerics)variant->form
+    };
     return ndr_op_select(&ndr_numerics_operation, &context->caps, 0, NULL, &request) == variant;
 }
 
 /* The tests that each row runs. */
-#define RESULTS \
-    cmocka_unit_test(test_numerics__exact_sums_of_f32_are_rounded_once_in_any_order), \
-    cmocka_unit_test(test_numerics__exact_sums_of_f64_are_rounded_once_in_any_order), \
-    cmocka_unit_test(test_numerics__exact_dot_products_of_f32_are_rounded_once_in_any_order), \
-    cmocka_unit_test(test_numerics__exact_dot_products_of_f64_are_rounded_once_in_any_order), \
-    cmocka_unit_test(test_numerics__exact_sums_of_many_groups), \
-    cmocka_unit_test(test_numerics__exact_sums_at_the_edges_of_the_format), \
-    cmocka_unit_test(test_numerics__exact_dot_products_at_the_edges_of_the_format), \
-    cmocka_unit_test(test_numerics__reproducible_sums_are_in_the_documented_order), \
-    cmocka_unit_test(test_numerics__reproducible_products_are_in_the_documented_order), \
-    cmocka_unit_test(test_numerics__reproducible_dot_products_are_in_the_documented_order), \
-    cmocka_unit_test(test_numerics__reproducible_sums_of_many_blocks), \
-    cmocka_unit_test(test_numerics__extremes_do_not_depend_on_the_order), \
-    cmocka_unit_test(test_numerics__gives_the_known_bits_on_every_device)
+#define RESULTS                                                                                   \
+    cmocka_unit_test(test_numerics__exact_sums_of_f32_are_rounded_once_in_any_order),             \
+        cmocka_unit_test(test_numerics__exact_sums_of_f64_are_rounded_once_in_any_order),         \
+        cmocka_unit_test(test_numerics__exact_dot_products_of_f32_are_rounded_once_in_any_order), \
+        cmocka_unit_test(test_numerics__exact_dot_products_of_f64_are_rounded_once_in_any_order), \
+        cmocka_unit_test(test_numerics__exact_sums_of_many_groups),                               \
+        cmocka_unit_test(test_numerics__exact_sums_at_the_edges_of_the_format),                   \
+        cmocka_unit_test(test_numerics__exact_dot_products_at_the_edges_of_the_format),           \
+        cmocka_unit_test(test_numerics__reproducible_sums_are_in_the_documented_order),           \
+        cmocka_unit_test(test_numerics__reproducible_products_are_in_the_documented_order),       \
+        cmocka_unit_test(test_numerics__reproducible_dot_products_are_in_the_documented_order),   \
+        cmocka_unit_test(test_numerics__reproducible_sums_of_many_blocks),                        \
+        cmocka_unit_test(test_numerics__extremes_do_not_depend_on_the_order),                     \
+        cmocka_unit_test(test_numerics__gives_the_known_bits_on_every_device)
 
 int main(void)
 {

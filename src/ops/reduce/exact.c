@@ -23,11 +23,12 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, bool is_chunks, 
     const ndr_reduce_request *r = of->request;
     const size_t cells = cells_of(r);
     const size_t groups = ndr_min_size(blocks_of(r, group, is_chunks), is_chunks ? MAX_CHUNKS : MAX_GROUPS);
-    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
-                           .local_bytes = ndr_max_size(cells + group * HALVES + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
-                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * cells * sizeof(cl_long) };
-    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s", r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong",
-             group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
+    *plan =
+        (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
+                       .local_bytes = ndr_max_size(cells + group * HALVES + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
+                       .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * cells * sizeof(cl_long) };
+    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s",
+             r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong", group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
              is_chunks && of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "");
 }
 
@@ -56,7 +57,7 @@ static ndr_status launch(ndr_op_job *job)
                          r->output.buffer, r->output.offset);
 }
 
-#define EXACT(variant, ...)                                                                                   \
+#define EXACT(variant, ...)                                                                                     \
     NDR_OP_VARIANT(reduce, variant, "reduce_exact", 0, .others = { "round_exact" }, .form = NDR_NUMERICS_EXACT, \
                    .cannot = ndr_numerics_cannot, .launch = launch, __VA_ARGS__)
 EXACT(exact_chunks, .unsuited = ndr_op_lacks_vectors, .plan = plan_chunks);

@@ -31,7 +31,8 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, ndr_op_plan *pla
                            .local_bytes = (group == 1 ? 1 : COLUMNS) * ndr_dtype_size(r->dtype),
                            .workspace_bytes = results ? ndr_reduce_workspace_bytes(r, results) : 0 };
     snprintf(plan->options, sizeof plan->options, "-DREAL=%s -DOP_NAME=%s -DGROUP=%zu%s%s%s",
-             ndr_dtype_describe(r->dtype)->cl_name, ndr_op_name(r->op), group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
+             ndr_dtype_describe(r->dtype)->cl_name, ndr_op_name(r->op), group,
+             ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
              of->caps->flushes_f32 && r->dtype == NDR_DTYPE_F32 && r->op == NDR_OP_SUM ? " -DFLUSHES=1" : "",
              group == 1 && of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "");
 }
@@ -59,16 +60,15 @@ static ndr_status launch(ndr_op_job *job)
         const ndr_operand input = results;
         free_from += blocks;
         blocks = blocks_of(input.cols);
-        results = blocks == 1 ? r->output
-                              : ndr_reduce_operand("results", input.buffer, free_from, blocks, r->dtype);
-        NDR_TRY(ndr_op_launch(job, job->others[0], range_over(blocks, group), input.buffer, input.offset, input.cols, blocks,
-                              results.buffer, results.offset));
+        results = blocks == 1 ? r->output : ndr_reduce_operand("results", input.buffer, free_from, blocks, r->dtype);
+        NDR_TRY(ndr_op_launch(job, job->others[0], range_over(blocks, group), input.buffer, input.offset, input.cols,
+                              blocks, results.buffer, results.offset));
     }
     return NDR_OK;
 }
 
-#define FIXED(variant, ...)                                                                                   \
-    NDR_OP_VARIANT(reduce, variant, "reduce_fixed", 0, .others = { "reduce_fixed_results" },                  \
+#define FIXED(variant, ...)                                                                  \
+    NDR_OP_VARIANT(reduce, variant, "reduce_fixed", 0, .others = { "reduce_fixed_results" }, \
                    .form = NDR_NUMERICS_REPRODUCIBLE, .cannot = ndr_numerics_cannot, .launch = launch, __VA_ARGS__)
 FIXED(fixed_chunks, .unsuited = ndr_op_lacks_vectors, .plan = plan_chunks);
 FIXED(fixed_groups, .plan = plan_groups);

@@ -33,10 +33,11 @@ static bool is_extreme(ndr_op op) { return op == NDR_OP_MIN || op == NDR_OP_MAX;
 
 static ndr_status check_factors(const ndr_reduce_desc *desc)
 {
-    NDR_REQUIRE(desc->op == NDR_OP_SUM && ndr_dtype_describe(desc->dtype)->is_float,
-                "ndr_reduce: factors are set, but the call is NDR_OP_%s of %s; factors are for NDR_OP_SUM of f32 or f64: "
-                "use ndr_map_reduce(), with \"x * y\"",
-                ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
+    NDR_REQUIRE(
+        desc->op == NDR_OP_SUM && ndr_dtype_describe(desc->dtype)->is_float,
+        "ndr_reduce: factors are set, but the call is NDR_OP_%s of %s; factors are for NDR_OP_SUM of f32 or f64: "
+        "use ndr_map_reduce(), with \"x * y\"",
+        ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
     return NDR_OK;
 }
 
@@ -73,9 +74,10 @@ ndr_status ndr_numerics_set(const ndr_caps *caps, const ndr_reduce_desc *desc, n
                 "ndr_reduce: method is not NDR_REDUCE_TREE, but %s; leave one of them out",
                 is_dot ? "factors are set" : names[desc->numerics]);
     NDR_TRY(check_numerics(caps, desc));
-    request->numerics = desc->numerics == NDR_NUMERICS_EXACT && !is_extreme(desc->op) ? NDR_NUMERICS_EXACT
-                                                                                    : NDR_NUMERICS_REPRODUCIBLE;
-    if (is_dot) request->factors = ndr_reduce_operand("factors", desc->factors.buffer, desc->factors.offset, desc->count,
-                                                      desc->dtype);
+    request->numerics =
+        desc->numerics == NDR_NUMERICS_EXACT && !is_extreme(desc->op) ? NDR_NUMERICS_EXACT : NDR_NUMERICS_REPRODUCIBLE;
+    if (is_dot)
+        request->factors =
+            ndr_reduce_operand("factors", desc->factors.buffer, desc->factors.offset, desc->count, desc->dtype);
     return NDR_OK;
 }

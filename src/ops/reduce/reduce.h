@@ -84,9 +84,10 @@ const char *ndr_numerics_cannot(const ndr_op_case *of);
 /* Pure: whether the request is a dot product. */
 static inline bool ndr_reduce_is_dot(const ndr_reduce_request *request) { return request->factors.element_bytes > 0; }
 
-/* Launch the main kernel over the blocks of the input. The arguments behind `blocks` are those of the variant. */
-#define NDR_NUMERICS_INPUT(r, blocks) \
-    ndr_operand_arg(&(r)->input), (r)->input.offset, ndr_operand_arg(&(r)->factors), (r)->factors.offset, (r)->input.cols, (blocks)
+/* The first arguments of the main kernels. */
+#define NDR_NUMERICS_INPUT(r, blocks)                                                                           \
+    ndr_operand_arg(&(r)->input), (r)->input.offset, ndr_operand_arg(&(r)->factors), (r)->factors.offset, \
+        (r)->input.cols, (blocks)
 
 /* ---- chunks.c, groups.c ---- */
 
