@@ -118,9 +118,13 @@ ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
 /* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
 static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
 
-static bool takes_f64_by_integers(const ndr_reduce_desc *desc)
+/* The exact operators need no fp64. */
+static ndr_status check_f64(const ndr_reduce_desc *desc, const ndr_device_info *device)
 {
-    return desc->numerics == NDR_NUMERICS_EXACT && (desc->op <= NDR_OP_MAX || desc->op == NDR_OP_PRODUCT);
+    const bool is_exact = desc->op <= NDR_OP_MAX;
+    if (desc->dtype != NDR_DTYPE_F64 || device->has_f64 || (is_exact && desc->numerics == NDR_NUMERICS_EXACT)) return NDR_OK;
+    return ndr_fail(NDR_UNSUPPORTED, "ndr_reduce: device \"%s\" has no f64; use f32%s", device->name,
+                    is_exact ? ", or NDR_NUMERICS_EXACT" : "");
 }
 
 static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc *desc, ndr_reduce_request *request)
@@ -140,8 +144,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
         "ndr_reduce: the atomic method has sums, minima and maxima of 32 and 64 bits, and not NDR_OP_%s of %s; use "
         "NDR_REDUCE_TREE",
         ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64 || takes_f64_by_integers(desc),
-                   "ndr_reduce: device \"%s\" has no f64; use f32, or NDR_NUMERICS_EXACT", device->name);
+    NDR_TRY(check_f64(desc, device));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,
                    desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,
                    "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use "
