@@ -151,7 +151,7 @@ const work reduce_work = { reduce_own, begin, end, refill, reset, hand_over, che
 /* ---- rows ---- */
 
 #define WORK(name_, dtype_, op_, method_, count_, copies_, unit_, amount_)                                        \
-    .name = name_, .work = &reduce_work, .shape = &(const reduce_shape){ dtype_, op_, method_, count_, copies_ }, \
+    .name = name_, .work = &reduce_work, .shape = &(const reduce_shape){ dtype_, op_, method_, count_, copies_, NDR_NUMERICS_FAST }, \
     .unit = &unit_, .amount = amount_
 #define SUM(name_, count_, copies_) \
     WORK(name_, NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, count_, copies_, gigabytes, 4.0 * (count_))
