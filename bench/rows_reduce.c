@@ -82,21 +82,26 @@ const void *take_host(reduction *j)
 
 /* ---- contenders ---- */
 
-static void reduce_by(reduction *j, ndr_reduce_method method)
+static void reduce_by(reduction *j, ndr_reduce_method method, ndr_numerics numerics)
 {
     const ndr_reduce_desc desc = { .dtype = j->of.dtype,
                                    .op = j->of.op,
                                    .method = method,
                                    .input = { j->input.buffer, take_offset(j) },
                                    .count = j->of.count,
-                                   .output = { j->output.buffer, 0 } };
+                                   .output = { j->output.buffer, 0 },
+                                   .numerics = numerics };
     MUST(ndr_reduce(the_queue, &desc, NULL));
     MUST(ndr_queue_finish(the_queue));
 }
 
-static void run_libndr(void *job) { reduce_by(job, ((reduction *)job)->of.method); }
+static void run_libndr(void *job)
+{
+    const reduce_shape *s = &((reduction *)job)->of;
+    reduce_by(job, s->method, s->numerics);
+}
 
-static void run_tree(void *job) { reduce_by(job, NDR_REDUCE_TREE); }
+static void run_tree(void *job) { reduce_by(job, NDR_REDUCE_TREE, NDR_NUMERICS_FAST); }
 
 static void run_empty_launch(void *job)
 {
@@ -146,7 +151,7 @@ const work reduce_work = { reduce_own, begin, end, refill, reset, hand_over, che
 /* ---- rows ---- */
 
 #define WORK(name_, dtype_, op_, method_, count_, copies_, unit_, amount_)                                        \
-    .name = name_, .work = &reduce_work, .shape = &(const reduce_shape){ dtype_, op_, method_, count_, copies_ }, \
+    .name = name_, .work = &reduce_work, .shape = &(const reduce_shape){ dtype_, op_, method_, count_, copies_, NDR_NUMERICS_FAST }, \
     .unit = &unit_, .amount = amount_
 #define SUM(name_, count_, copies_) \
     WORK(name_, NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, count_, copies_, gigabytes, 4.0 * (count_))
@@ -180,6 +185,18 @@ const work reduce_work = { reduce_own, begin, end, refill, reset, hand_over, che
         .rivals = { { "OpenMP loop", { RATE_AT_LEAST, 1, 1.05 } }, __VA_ARGS__ },       \
     }
 
+/* Beside the fast sum. */
+#define NUMERICS(name_, dtype_, count_, numerics_, aim_)                                                       \
+    {                                                                                                          \
+        .name = name_, .work = &reduce_work, .unit = &gigabytes, .alternates = true,                           \
+        .shape = &(const reduce_shape){ dtype_, NDR_OP_SUM, NDR_REDUCE_TREE, count_, 1, numerics_ },           \
+        .amount = (dtype_ == NDR_DTYPE_F64 ? 8.0 : 4.0) * (count_),                                            \
+        .rivals = { { "libndr's tree", { RATE_AT_LEAST, aim_, aim_ } } },                                      \
+    }
+#define BOTH_NUMERICS(name_, dtype_, count_)                                            \
+    NUMERICS(name_ " reproducible", dtype_, count_, NDR_NUMERICS_REPRODUCIBLE, 0.9),    \
+        NUMERICS(name_ " exact", dtype_, count_, NDR_NUMERICS_EXACT, 0.7)
+
 static const bench_row rows[] = {
     SMALL_SUM("sum f32 1e3", 1000, 1.2, 1.1),
     SMALL_SUM("sum f32 1e5", 100000, 1.5, 1.3),
@@ -196,6 +213,9 @@ static const bench_row rows[] = {
     OF_1E7(4, "max f32 1e7", NDR_DTYPE_F32, NDR_OP_MAX, BOOST, PYOPENCL),
     OF_1E7(4, "sum i32 1e7", NDR_DTYPE_I32, NDR_OP_SUM, BOOST, PYOPENCL),
     OF_1E7(8, "sum f64 1e7", NDR_DTYPE_F64, NDR_OP_SUM, CLBLAST, BOOST, PYOPENCL),
+    BOTH_NUMERICS("sum f32 2^24", NDR_DTYPE_F32, 1 << 24),
+    BOTH_NUMERICS("sum f32 2^26", NDR_DTYPE_F32, 1 << 26),
+    BOTH_NUMERICS("sum f64 2^24", NDR_DTYPE_F64, 1 << 24),
 };
 
 row_list reduce_rows(void) { return (row_list){ .rows = rows, .count = COUNT_OF(rows) }; }

@@ -10,6 +10,7 @@ typedef struct reduce_shape {
     ndr_reduce_method method; /* of libndr */
     size_t count;
     size_t copies; /* of the input, one after the other; each call takes the next. Many do not fit in caches */
+    ndr_numerics numerics; /* of libndr */
 } reduce_shape;
 
 typedef struct reduction {

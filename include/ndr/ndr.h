@@ -1157,6 +1157,14 @@ typedef enum ndr_reduce_method {
                                   textbooks. The same bits on every run. */
 } ndr_reduce_method;
 
+/** What the bits of a float result depend on, for the same elements; docs/numerics.md has the proofs. Integers have one
+ * result. */
+typedef enum ndr_numerics {
+    NDR_NUMERICS_FAST = 0,         /**< On their order, and on the device. */
+    NDR_NUMERICS_REPRODUCIBLE = 1, /**< On their order alone: the same bits on every device, by every driver. */
+    NDR_NUMERICS_EXACT = 2         /**< On nothing else: the exact result, rounded once, to nearest even. */
+} ndr_numerics;
+
 /** Elements in a buffer. */
 typedef struct ndr_span {
     ndr_buffer *buffer; /**< The buffer. */
@@ -1168,7 +1176,13 @@ typedef struct ndr_span {
  * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
  * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
- * sum overflows; docs/numerics.md has more. */
+ * sum overflows; docs/numerics.md has more.
+ *
+ * With `factors`, the sum is a dot product, of which `numerics` FAST gives what REPRODUCIBLE does. Other numerics than
+ * FAST are those of floats by the tree: REPRODUCIBLE has SUM, PRODUCT, MIN and MAX, EXACT all of these but PRODUCT. NaN
+ * is then one quiet NaN, and -0 is less than +0. For F32 on a device that flushes subnormal numbers, REPRODUCIBLE has
+ * no products and dot products. EXACT needs integers only, so it takes F64 on every device. Both are slower than FAST:
+ * docs/performance.md. */
 typedef struct ndr_reduce_desc {
     ndr_dtype dtype;          /**< I8 to U64, F32 or F64. */
     ndr_op op;                /**< Any; the atomic method has only SUM, MIN and MAX, of 32 and 64 bits. */
@@ -1176,6 +1190,10 @@ typedef struct ndr_reduce_desc {
     ndr_span input;           /**< Read only. */
     size_t count;             /**< Elements of input; may be 0, and then input.buffer may be NULL. */
     ndr_span output;          /**< One element; must not lie within the input. */
+    ndr_numerics numerics;    /**< Default: FAST. */
+    unsigned unused;          /**< 0. */
+    ndr_span factors;         /**< Only with SUM of F32 and F64: the elements by which those of input are multiplied.
+                                   Its buffer NULL: none. */
     NDR_MAY_GROW
 } ndr_reduce_desc;
 

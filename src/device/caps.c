@@ -150,11 +150,12 @@ static ndr_status read_c_version(cl_device_id device, unsigned cl_version, unsig
 static ndr_status read_abilities(cl_device_id device, const char *extensions, ndr_caps *caps)
 {
     ndr_device_info *info = &caps->info;
-    cl_device_fp_config f64 = 0;
+    cl_device_fp_config f32 = 0, f64 = 0;
     cl_device_atomic_capabilities atomics = 0;
     cl_uint sub_groups = 0;
     char languages[1024] = "";
     size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof f32, &f32, &bytes));
     NDR_TRY(read_if_known(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, &bytes));
     if (caps->c_version >= 300) {
         NDR_TRY(read_if_known(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, &bytes));
@@ -164,6 +165,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
     info->has_spirv = strstr(languages, "SPIR-V") && ndr_cl.clCreateProgramWithIL;
     info->has_buffer_addresses = caps->c_version >= 300 && ndr_word_find(extensions, "cl_ext_buffer_device_address")
                                  && ndr_cl.clCreateBufferWithProperties && ndr_cl.clSetKernelExecInfo;
+    caps->flushes_f32 = !(f32 & CL_FP_DENORM);
     info->has_f64 = f64 != 0;
     info->has_f16 = ndr_word_find(extensions, "cl_khr_fp16") != NULL;
     info->has_int64_atomics = ndr_word_find(extensions, "cl_khr_int64_base_atomics")

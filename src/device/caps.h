@@ -12,6 +12,7 @@ typedef struct ndr_caps {
     unsigned c_version;  /* version of OpenCL C if the user's options name none: 120 or 300 */
     bool orders_device;  /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
+    bool flushes_f32;    /* takes subnormal floats for 0 */
     bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
     bool wait_helps;     /* a waiting thread runs commands, also those of other threads */
     unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */

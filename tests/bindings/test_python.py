@@ -549,6 +549,9 @@ class Operations(Case):
         self.queue.reduce("max", x, to, to_offset=1).wait()
         self.assertEqual(self.queue.read(to, array.array("i", bytes(8)))[1], 4)
         self.refused("OUT_OF_BOUNDS", "input", self.queue.reduce, "sum", x, count=4)
+        y = self.context.buffer(array.array("f", [2e38, 1, 2e38, -2e38, -2e38]))
+        self.assertEqual(self.queue.reduce("sum", y, numerics="exact"), 1)
+        self.assertEqual(self.queue.reduce("sum", y, count=1, offset=1, factors=y, factors_offset=1), 1)
 
     def test_operations__matmul(self):
         a = self.context.buffer(array.array("f", [1] * 6))

@@ -691,12 +691,23 @@ static ndr_status too_many_files(void)
 
 static ndr_status reduce_with(ndr_dtype dtype, ndr_op op, ndr_reduce_method method, size_t offset, ndr_buffer *output)
 {
-    const ndr_reduce_desc desc = { dtype, op, method, { x, offset }, FLOATS, { output, 5 } };
+    const ndr_reduce_desc desc = { .dtype = dtype, .op = op, .method = method, .input = { x, offset }, .count = FLOATS,
+                                   .output = { output, 5 } };
     return ndr_reduce(queue, &desc, NULL);
 }
 
 MISTAKE(reduce_past_end, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 1, x))
 MISTAKE(reduce_into_itself, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_exact_product,
+        ndr_reduce(queue,
+                   &(ndr_reduce_desc){ .dtype = NDR_DTYPE_F32, .op = NDR_OP_PRODUCT, .input = { x, 0 }, .count = 5,
+                                       .output = { x, 9 }, .numerics = NDR_NUMERICS_EXACT },
+                   NULL))
+MISTAKE(reduce_factors_of_max,
+        ndr_reduce(queue,
+                   &(ndr_reduce_desc){ .dtype = NDR_DTYPE_F32, .op = NDR_OP_MAX, .input = { x, 0 }, .count = 5,
+                                       .output = { x, 9 }, .factors = { x, 0 } },
+                   NULL))
 MISTAKE(reduce_no_dtype, reduce_with(NDR_DTYPE_NONE, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_no_op, reduce_with(NDR_DTYPE_F32, NDR_OP_NONE, NDR_REDUCE_TREE, 0, x))
@@ -1465,6 +1476,8 @@ static const row rows[] = {
     SECTION("Operations"),
     CALL("more elements than the buffer holds", "lower the count or the offset", reduce_past_end),
     CALL("output inside the input", "move one of them", reduce_into_itself),
+    CALL("exact product", "use NDR_NUMERICS_REPRODUCIBLE", reduce_exact_product),
+    CALL("factors of a maximum", "ndr_map_reduce()", reduce_factors_of_max),
     CALL("no element type", "use i8, u8", reduce_no_dtype),
     CALL("a type it does not take", "use i8, u8", reduce_bad_dtype),
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),

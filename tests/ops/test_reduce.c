@@ -869,7 +869,8 @@ static limited_device limited_device_of(const char *disabled, ndr_dtype dtype, n
     restore_env();
     assert_ok(ndr_queue_create(p.context, NULL, &p.queue));
     assert_ok(ndr_buffer_create_from(p.context, sizeof limited_elements, limited_elements, &p.buffer));
-    p.desc = (ndr_reduce_desc){ dtype, NDR_OP_SUM, method, { p.buffer, 0 }, 4, { p.buffer, 4 } };
+    p.desc = (ndr_reduce_desc){ .dtype = dtype, .op = NDR_OP_SUM, .method = method, .input = { p.buffer, 0 }, .count = 4,
+                                .output = { p.buffer, 4 } };
     return p;
 }
 

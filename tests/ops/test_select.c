@@ -73,7 +73,8 @@ static void check_sum(const unordered *u, ndr_reduce_method method)
 {
     int32_t got = 0;
     const ndr_reduce_desc desc = {
-        NDR_DTYPE_I32, NDR_OP_SUM, method, { u->input, 0 }, COUNT, { u->output, 0 }
+        .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .method = method, .input = { u->input, 0 }, .count = COUNT,
+        .output = { u->output, 0 }
     };
     assert_ok(ndr_reduce(u->queue, &desc, NULL));
     assert_ok(ndr_buffer_read(u->queue, u->output, 0, sizeof got, &got, NULL));

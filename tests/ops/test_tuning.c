@@ -120,6 +120,12 @@ static void check_everything(check_plan *check)
                                                 .input = sum_of(counts[i], NDR_REDUCE_TREE, dtype).input };
                 check_variants(&caps, &ndr_scan_operation, &scan, check);
             }
+            for (size_t i = 0; i < 4 * COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* long numbers need more */
+                ndr_reduce_request sum = sum_of(counts[i / 4], NDR_REDUCE_TREE, dtype);
+                sum.numerics = i % 2 ? NDR_NUMERICS_EXACT : NDR_NUMERICS_REPRODUCIBLE;
+                if (i % 4 >= 2) sum.factors = sum.input;
+                check_variants(&caps, &ndr_numerics_operation, &sum, check);
+            }
             for (size_t i = 0; i < COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* counts of digits need more */
                 const ndr_sort_request sort = sort_of(counts[i], dtype);
                 check_variants(&caps, &ndr_sort_operation, &sort, check);

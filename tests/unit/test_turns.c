@@ -86,7 +86,9 @@ static ndr_status reduce_in(ndr_queue *line)
     if (status == NDR_OK) status = ndr_buffer_create(context, sizeof(int32_t), &out);
     if (status == NDR_OK)
         status = ndr_reduce(
-            line, &(ndr_reduce_desc){ NDR_DTYPE_I32, NDR_OP_SUM, NDR_REDUCE_TREE, { in, 0 }, 4, { out, 0 } }, NULL);
+            line,
+            &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { in, 0 }, .count = 4, .output = { out, 0 } },
+            NULL);
     if (status == NDR_OK) status = ndr_launch(line, sum, ndr_range_1d(4), in, ndr_reducer(NDR_OP_SUM, 0, out, 0));
     ndr_buffer_destroy(in);
     ndr_buffer_destroy(out);

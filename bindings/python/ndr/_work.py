@@ -681,9 +681,11 @@ class Queue(Operations, Handle):
 
     # ---- operations ----
 
-    def reduce(self, op, source, to=None, *, dtype=None, offset=0, count=None, to_offset=0, method="tree", after=None):
+    def reduce(self, op, source, to=None, *, dtype=None, offset=0, count=None, to_offset=0, method="tree",
+               numerics="fast", factors=None, factors_offset=0, after=None):
         """Combine the elements of a buffer: "sum", "min" or "max". The result goes to element `to_offset` of `to`;
-        without `to` the call waits, and returns it as a number."""
+        without `to` the call waits, and returns it as a number. `numerics`: "fast", "reproducible" or "exact"; with
+        `factors`, a buffer, the sum is a dot product."""
         dtype = dtype_name(source.dtype if dtype is None else dtype)
         count = source.size // dtype_size(dtype) - offset if count is None else count
         result = to if to is not None else self.context.empty(1, dtype)
@@ -691,7 +693,8 @@ class Queue(Operations, Handle):
         desc = new_struct("ndr_reduce_desc", {
             "dtype": dtype, "op": op, "method": method, "count": count,
             "input": {"buffer": source.pointer, "offset": offset},
-            "output": {"buffer": result.pointer, "offset": to_offset}}, keep)
+            "output": {"buffer": result.pointer, "offset": to_offset}, "numerics": numerics,
+            "factors": {"buffer": factors.pointer if factors is not None else None, "offset": factors_offset}}, keep)
         event = self._command(after, lib.ndr_reduce, desc)
         return event if to is not None else memoryview(self.read(result, new_memory(dtype)))[0]
 

@@ -118,6 +118,15 @@ ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
 /* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
 static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
 
+/* The exact operators need no fp64. */
+static ndr_status check_f64(const ndr_reduce_desc *desc, const ndr_device_info *device)
+{
+    const bool is_exact = desc->op <= NDR_OP_MAX;
+    if (desc->dtype != NDR_DTYPE_F64 || device->has_f64 || (is_exact && desc->numerics == NDR_NUMERICS_EXACT)) return NDR_OK;
+    return ndr_fail(NDR_UNSUPPORTED, "ndr_reduce: device \"%s\" has no f64; use f32%s", device->name,
+                    is_exact ? ", or NDR_NUMERICS_EXACT" : "");
+}
+
 static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc *desc, ndr_reduce_request *request)
 {
     const ndr_device_info *device = &context->caps.info;
@@ -135,8 +144,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
         "ndr_reduce: the atomic method has sums, minima and maxima of 32 and 64 bits, and not NDR_OP_%s of %s; use "
         "NDR_REDUCE_TREE",
         ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "ndr_reduce: device \"%s\" has no f64; use f32", device->name);
+    NDR_TRY(check_f64(desc, device));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,
                    desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,
                    "ndr_reduce: device \"%s\" has no 64-bit atomics, which the atomic method needs for %s; use "
@@ -149,7 +157,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
         .input = ndr_reduce_operand("input", desc->input.buffer, desc->input.offset, desc->count, desc->dtype),
         .output = ndr_reduce_operand("output", desc->output.buffer, desc->output.offset, 1, desc->dtype),
     };
-    return NDR_OK;
+    return ndr_numerics_set(&context->caps, desc, request);
 }
 
 static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_reduce_request *request)
@@ -158,7 +166,15 @@ static ndr_status check_reduction(ndr_queue *queue, const ndr_reduce_desc *desc,
     NDR_TRY(make_request(queue->context, desc, request));
     NDR_TRY(ndr_operand_check(&request->input, queue));
     NDR_TRY(ndr_operand_check(&request->output, queue));
-    return ndr_operand_check_apart(&request->output, &request->input);
+    NDR_TRY(ndr_operand_check_apart(&request->output, &request->input));
+    if (!ndr_reduce_is_dot(request)) return NDR_OK;
+    NDR_TRY(ndr_operand_check(&request->factors, queue));
+    return ndr_operand_check_apart(&request->output, &request->factors);
+}
+
+static const ndr_operation *operation_of(const ndr_reduce_request *request)
+{
+    return request->numerics == NDR_NUMERICS_FAST ? &ndr_reduce_operation : &ndr_numerics_operation;
 }
 
 ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event)
@@ -166,7 +182,7 @@ ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event *
     const ndr_order order = ndr_order_of(queue);
     ndr_reduce_request request;
     NDR_TRY(check_reduction(order.queue, desc, &request));
-    return ndr_op_run(&ndr_reduce_operation, &order, &request, event);
+    return ndr_op_run(operation_of(&request), &order, &request, event);
 }
 
 ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc, size_t capacity, char *text,
@@ -175,12 +191,12 @@ ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc,
     ndr_reduce_request request;
     NDR_REQUIRE_SET(context);
     NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_explain_in(&ndr_reduce_operation, context, &request, capacity, text, length);
+    return ndr_op_explain_in(operation_of(&request), context, &request, capacity, text, length);
 }
 
 ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, ndr_kernel **kernel)
 {
     ndr_reduce_request request;
     NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_build(&ndr_reduce_operation, context, &request, kernel);
+    return ndr_op_build(operation_of(&request), context, &request, kernel);
 }

@@ -22,11 +22,13 @@ typedef struct ndr_reduce_request {
     ndr_dtype dtype;
     ndr_op op;
     ndr_reduce_method method;
+    ndr_numerics numerics;           /* of the rows of numerics.c; FAST: of those of reduce.c */
     ndr_operand input, output;       /* input.cols elements, and one */
+    ndr_operand factors;             /* of a dot product; no elements: it is none */
     const ndr_reduce_mapped *mapped; /* then `input` has only the number of elements; NULL: the input is loaded */
 } ndr_reduce_request;
 
-extern const ndr_operation ndr_reduce_operation;
+extern const ndr_operation ndr_reduce_operation, ndr_numerics_operation;
 
 /* ---- reduce.c ---- */
 
@@ -70,6 +72,22 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot);
 #define NDR_REDUCE_VARIANT(variant, method, main, other, need, ...)                              \
     NDR_OP_VARIANT(reduce, variant, main, need, .others = { other }, .form = (unsigned)(method), \
                    .cannot = ndr_reduce_cannot, .write = ndr_reduce_write, __VA_ARGS__)
+
+/* ---- numerics.c ---- */
+
+/* Check numerics and factors, and set them, for ndr_reduce(). */
+ndr_status ndr_numerics_set(const ndr_caps *caps, const ndr_reduce_desc *desc, ndr_reduce_request *request);
+
+/* Pure, cannot() of its variants: whether the request has other numerics than the variant, its `form`. */
+const char *ndr_numerics_cannot(const ndr_op_case *of);
+
+/* Pure: whether the request is a dot product. */
+static inline bool ndr_reduce_is_dot(const ndr_reduce_request *request) { return request->factors.element_bytes > 0; }
+
+/* The first arguments of the main kernels. */
+#define NDR_NUMERICS_INPUT(r, blocks)                                                                           \
+    ndr_operand_arg(&(r)->input), (r)->input.offset, ndr_operand_arg(&(r)->factors), (r)->factors.offset, \
+        (r)->input.cols, (blocks)
 
 /* ---- chunks.c, groups.c ---- */
 

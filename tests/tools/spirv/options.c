@@ -75,6 +75,25 @@ static void print_reductions(const ndr_caps *caps)
     }
 }
 
+/* Each operator and type, with and without factors. */
+static void print_numerics(const ndr_caps *caps)
+{
+    static const ndr_op ops[] = { NDR_OP_SUM, NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX, NDR_OP_PRODUCT };
+    for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype)
+        for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i)
+            for (ndr_numerics numerics = NDR_NUMERICS_REPRODUCIBLE; numerics <= NDR_NUMERICS_EXACT; ++numerics) {
+                const bool is_exact = numerics == NDR_NUMERICS_EXACT, is_dot = i == 1;
+                const ndr_operand input = ndr_reduce_operand("input", NULL, 0, 1000000, dtype), none = { 0 };
+                if (is_exact ? ops[i] != NDR_OP_SUM : dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue;
+                print_variants(caps, &ndr_numerics_operation,
+                               &(ndr_reduce_request){ .dtype = dtype,
+                                                      .op = ops[i],
+                                                      .numerics = numerics,
+                                                      .input = input,
+                                                      .factors = is_dot ? input : none });
+            }
+}
+
 /* Each type with a sum and with an operator of its kind, in all directions and segments. */
 static void print_scans(const ndr_caps *caps)
 {
@@ -200,6 +219,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
+    print_numerics(&caps);
     print_fills(&caps);
     print_moves(&caps);
     print_histograms(&caps);
