@@ -261,8 +261,7 @@ void ndr_names_add_parameters(const ndr_names *n, bool with_types, ndr_text *out
     for (size_t i = 0; i < count_arrays(n); ++i, comma = ", ") {
         ndr_text_add_all(out, comma);
         if (with_types)
-            ndr_text_add_all(out, "global ", i < n->input_count ? "const " : "",
-                             element_type(n, array_at(n, i)), " *");
+            ndr_text_add_all(out, "global ", i < n->input_count ? "const " : "", element_type(n, array_at(n, i)), " *");
         add_pointer(n, i, out);
         ndr_text_add_all(out, ", ", !with_types ? "" : n->is_flat ? "const ulong " : "const long4 ");
         add_pointer(n, i, out);

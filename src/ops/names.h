@@ -15,7 +15,7 @@ typedef struct ndr_names {
     const ndr_map_array *inputs, *outputs;
     size_t scalar_count, input_count, output_count;
     ndr_range shape;
-    bool is_flat; /* all arrays are packed: their elements are numbered alike */
+    bool is_flat;        /* all arrays are packed: their elements are numbered alike */
     const char *index;   /* of ndr_map_reduce(): the start of the indexes' names, "ndr_j"; NULL: "i" */
     const char *element; /* and the type of outputs without a dtype */
     unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */

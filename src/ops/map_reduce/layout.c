@@ -13,8 +13,7 @@ static int64_t stride_of(const ndr_reduced_axis *axis, const ndr_array *array, b
 
 void ndr_reduced_strides(const ndr_reduced_layout *layout, const ndr_array *array, bool is_output, int64_t strides[3])
 {
-    for (unsigned d = 0; d < 3; ++d)
-        strides[d] = d < layout->dims ? stride_of(&layout->axes[d], array, is_output) : 0;
+    for (unsigned d = 0; d < 3; ++d) strides[d] = d < layout->dims ? stride_of(&layout->axes[d], array, is_output) : 0;
 }
 
 /* The largest distance of neighbours along an axis. */

@@ -15,8 +15,8 @@ static bool is_text(const char *text) { return text && text[strspn(text, " \t\r\
 static ndr_status check_element(const ndr_map_reduce_desc *desc)
 {
     enum { MAX_ELEMENT_BYTES = 256 };
-    NDR_REQUIRE(desc->dtype == NDR_DTYPE_NONE,
-                "ndr_map_reduce: dtype is %s and element is set, too; set one of them", ndr_dtype_name(desc->dtype));
+    NDR_REQUIRE(desc->dtype == NDR_DTYPE_NONE, "ndr_map_reduce: dtype is %s and element is set, too; set one of them",
+                ndr_dtype_name(desc->dtype));
     NDR_REQUIRE(desc->element_bytes > 0 && desc->element_bytes <= MAX_ELEMENT_BYTES,
                 "ndr_map_reduce: element_bytes is %zu; set the size of \"%s\", at most %d", desc->element_bytes,
                 desc->element, MAX_ELEMENT_BYTES);
@@ -45,7 +45,8 @@ static ndr_status check_value(const ndr_map_reduce_desc *desc, const ndr_map_red
                 "ndr_map_reduce: %sdtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64, or set element",
                 what, v->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(v->dtype));
     NDR_REQUIRE(result == NDR_DTYPE_NONE || ndr_dtype_describe(result),
-                "ndr_map_reduce: %soutput.dtype is not valid; set it to the type of the results, or leave it out", what);
+                "ndr_map_reduce: %soutput.dtype is not valid; set it to the type of the results, or leave it out",
+                what);
     NDR_REQUIRE(!desc->element || result == NDR_DTYPE_NONE || v->finish,
                 "ndr_map_reduce: output.dtype is %s, but elements are \"%s\"; set finish to what is stored of them",
                 ndr_dtype_name(result), desc->element);
@@ -210,7 +211,8 @@ static void make_canonical(ndr_map_reduce_request *r)
         *output = (ndr_map_array){ numbers[c->output_count], r->values[i].given.output };
         ndr_reduced_strides(l, &r->values[i].given.output, true, output->array.stride);
         output->array.shape.dims = l->dims;
-        for (unsigned d = 0; d < l->dims; ++d) output->array.shape.size[d] = l->axes[d].is_reduced ? 1 : c->shape.size[d];
+        for (unsigned d = 0; d < l->dims; ++d)
+            output->array.shape.size[d] = l->axes[d].is_reduced ? 1 : c->shape.size[d];
         ++c->output_count;
     }
 }
@@ -253,9 +255,9 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_reduce_
 static ndr_bytes bytes_of(const ndr_map_reduce_request *r, const ndr_reduced_value *v)
 {
     const ndr_array *output = &v->given.output;
-    return v->is_packed ? (ndr_bytes){ output->buffer, output->offset * v->result_bytes,
-                                       r->layout.kept * v->result_bytes }
-                        : ndr_array_bytes(output);
+    return v->is_packed
+               ? (ndr_bytes){ output->buffer, output->offset * v->result_bytes, r->layout.kept * v->result_bytes }
+               : ndr_array_bytes(output);
 }
 
 static ndr_status check_output(const ndr_map_reduce_request *r, size_t index, const ndr_queue *queue)
@@ -334,7 +336,8 @@ static ndr_status run_for_host(const ndr_order *order, ndr_map_reduce_request *r
         if (!v->is_stored) continue;
         if (!v->given.output.buffer && v->given.host) {
             v->given.output.offset = 0;
-            status = ndr_buffer_create(order->queue->context, ndr_max_size(r->layout.kept, 1) * v->result_bytes, &made[i]);
+            status =
+                ndr_buffer_create(order->queue->context, ndr_max_size(r->layout.kept, 1) * v->result_bytes, &made[i]);
             v->given.output.buffer = made[i];
         }
         r->outputs[o].array.buffer = v->given.output.buffer;

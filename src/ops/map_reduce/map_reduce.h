@@ -19,8 +19,8 @@ typedef struct ndr_reduced_axis {
 typedef struct ndr_reduced_layout {
     unsigned dims; /* 1 to 3 */
     ndr_reduced_axis axes[3];
-    size_t kept, inner;   /* results; of them along k1 */
-    size_t count, row;    /* elements of a result, with segments of all; of them along r1 */
+    size_t kept, inner;    /* results; of them along k1 */
+    size_t count, row;     /* elements of a result, with segments of all; of them along r1 */
     bool is_along_reduced; /* neighbouring elements of the inputs are neighbours along r1, not k1 */
 } ndr_reduced_layout;
 
@@ -35,7 +35,7 @@ typedef struct ndr_reduced_value {
 /* A checked call. It points into itself, so it must stay where it is. */
 typedef struct ndr_map_reduce_request {
     const ndr_map_reduce_desc *desc;
-    ndr_names names;  /* as the call has them */
+    ndr_names names;     /* as the call has them */
     ndr_names canonical; /* with the axes of the layout as dimensions, and the outputs */
     ndr_map_array inputs[NDR_MAX_NAMES], outputs[NDR_MAX_RESULTS];
     ndr_reduced_layout layout;

@@ -70,9 +70,9 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
     const size_t together = l->is_along_reduced ? 1 : ndr_min_size(TOGETHER, power_of_two_below(l->inner));
     d.items = ndr_min_size(power_of_two_below(ndr_max_size(count / 4, 1)), ndr_max_size(d.group / together, 1));
     d.blocks = ndr_ceil_div(l->kept, d.group / d.items);
-    d.parts = d.blocks == 0 ? 1
-                            : count_parts(WAVE / (d.blocks * d.group), count / (d.items * ENOUGH), count,
-                                          LONGEST * d.items);
+    d.parts = d.blocks == 0
+                  ? 1
+                  : count_parts(WAVE / (d.blocks * d.group), count / (d.items * ENOUGH), count, LONGEST * d.items);
     return d;
 }
 

@@ -12,7 +12,7 @@ static const char *type_of(const ndr_map_reduce_request *r, const ndr_reduced_va
 static const char *result_type(const ndr_map_reduce_request *r, const ndr_reduced_value *v)
 {
     const ndr_dtype dtype = v->given.output.dtype;
-    return dtype == NDR_DTYPE_NONE ? r->desc->element
+    return dtype == NDR_DTYPE_NONE  ? r->desc->element
            : dtype == NDR_DTYPE_F16 ? "float"
                                     : ndr_dtype_describe(dtype)->cl_name;
 }
@@ -172,13 +172,14 @@ static void add_operator(unsigned k, ndr_op op, ndr_text *out)
  * part after it is the value, which is combined later. */
 static void add_index_operator(unsigned k, ndr_op op, ndr_text *out)
 {
-    ndr_text_add(out,
-                 "static inline ulong ndr_first_%u(const ndr_t%u a, const ulong at_a, const ndr_t%u b, const ulong at_b)\n"
-                 "{ return (b %c a) | ((a != a) & (b == b)) | (((a == b) | ((a != a) & (b != b))) & (at_b < at_a)) ? "
-                 "at_b : at_a; }\n"
-                 "#define INTO_%u A(%u) = ndr_first_%u(A(%u), A(%u), B(%u), B(%u));\n"
-                 "#define NEUTRAL_%u ULONG_MAX\n#define IDENTITY_%u ULONG_MAX\n",
-                 k, k + 1, k + 1, op == NDR_OP_ARG_MIN ? '<' : '>', k, k, k, k + 1, k, k + 1, k, k, k);
+    ndr_text_add(
+        out,
+        "static inline ulong ndr_first_%u(const ndr_t%u a, const ulong at_a, const ndr_t%u b, const ulong at_b)\n"
+        "{ return (b %c a) | ((a != a) & (b == b)) | (((a == b) | ((a != a) & (b != b))) & (at_b < at_a)) ? "
+        "at_b : at_a; }\n"
+        "#define INTO_%u A(%u) = ndr_first_%u(A(%u), A(%u), B(%u), B(%u));\n"
+        "#define NEUTRAL_%u ULONG_MAX\n#define IDENTITY_%u ULONG_MAX\n",
+        k, k + 1, k + 1, op == NDR_OP_ARG_MIN ? '<' : '>', k, k, k, k + 1, k, k + 1, k, k, k);
 }
 
 /* ---- the parts of all values ---- */
