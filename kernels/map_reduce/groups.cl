@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void reduce_group(INPUT, SIZES, con
     if (is_in && item == 0) {
         ndr_r r = scratch[column * ITEMS];
         if (!of_parts && parts > 1) partials_in(workspace)[part * kept + k] = r;
-        else put(INPUT_VALUES, k, inner, e.is_empty, &r);
+        else put(INPUT_VALUES, k0, k - k0 * inner, e.is_empty, &r);
     }
 }
 

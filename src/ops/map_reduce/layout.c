@@ -97,11 +97,11 @@ static ndr_reduced_axis *find_inner(ndr_reduced_layout *l, bool is_reduced)
     return last;
 }
 
-/* Along the axis of the nearest neighbours, unless it is much shorter than the other one. */
+/* Along the axis of the nearest neighbours, unless it is much shorter than the other one. NULL: there is no such axis. */
 static bool lies_along_reduced(const ndr_reduced_axis *kept, const ndr_reduced_axis *reduced, bool is_nearest)
 {
     enum { SHORT = 16, LONG = 64 };
-    if (!kept) return true;
+    if (!kept || !reduced) return !kept;
     return is_nearest ? reduced->size >= SHORT || kept->size < 4 * reduced->size
                       : kept->size < SHORT / 2 && reduced->size >= LONG;
 }
@@ -123,6 +123,6 @@ void ndr_reduced_lay_out(ndr_map_reduce_request *r)
     for (unsigned d = 0; d < l->dims; ++d) *(l->axes[d].is_reduced ? &l->count : &l->kept) *= l->axes[d].size;
     l->inner = kept ? ndr_max_size(kept->size, 1) : 1;
     l->row = reduced ? ndr_max_size(reduced->size, 1) : 1;
-    l->is_along_reduced = !reduced || ndr_has_segments(r->desc) || lies_along_reduced(kept, reduced, is_nearest);
+    l->is_along_reduced = ndr_has_segments(r->desc) || lies_along_reduced(kept, reduced, is_nearest);
     if (l->dims == 0) l->axes[l->dims++] = (ndr_reduced_axis){ 1, true, 0, { 0 } };
 }

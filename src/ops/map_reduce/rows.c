@@ -25,20 +25,26 @@ static size_t count_parts(size_t wanted, size_t most, size_t count, size_t longe
 
 /* ---- chunks ---- */
 
-/* The lanes along the reduced dimension are kept in registers, those along a kept one in the first cache: they read
- * memory in long pieces. A group has enough elements to amortise its start. */
+/* The lanes along the reduced dimension are kept in registers; few of them for few elements, because all are combined in
+ * the end. Those along a kept one are in the first cache: they read memory in long pieces, unless there are few results
+ * in a row. A group has enough elements to amortise its start. */
 static division divide_in_chunks(const ndr_map_reduce_request *r)
 {
-    enum { REGISTERS = 512, FEW = 8, CACHED = 1 << 12, LONGEST = 1 << 20, ENOUGH = 1 << 14, GROUPS = 64 };
+    enum { REGISTERS = 512, OWN = 8, FEW = 16, CACHED = 1 << 12, NARROW = 128 };
+    enum { SHORT = 1 << 10, LONGEST = 1 << 20, ENOUGH = 1 << 14, GROUPS = 64 };
     const ndr_reduced_layout *l = &r->layout;
     const size_t count = mean_count(r), bytes = r->value_bytes;
     division d = { .items = 1, .group = 1, .span = 1 };
     if (l->is_along_reduced) {
-        d.lanes = r->desc->element ? FEW : bytes * 64 <= REGISTERS ? 64 : bytes * 32 <= REGISTERS ? 32 : 16;
+        d.lanes = r->desc->element          ? OWN
+                  : count < SHORT           ? FEW
+                  : bytes * 64 <= REGISTERS ? 64
+                  : bytes * 32 <= REGISTERS ? 32
+                                            : FEW;
         d.span = ndr_clamp_size(ENOUGH / ndr_max_size(count, 1), 1, ENOUGH / 16);
         d.blocks = ndr_ceil_div(l->kept, d.span);
     } else {
-        d.lanes = ndr_max_size(CACHED / bytes / 16, 1) * 16;
+        d.lanes = l->inner < NARROW ? NARROW / 2 : ndr_max_size(CACHED / bytes / 16, 1) * 16;
         d.blocks = l->kept / l->inner * ndr_ceil_div(l->inner, d.lanes);
     }
     const size_t width = l->is_along_reduced ? d.span : ndr_min_size(l->inner, d.lanes);
