@@ -31,7 +31,7 @@ static size_t count_parts(size_t wanted, size_t most, size_t count, size_t longe
 static division divide_in_chunks(const ndr_map_reduce_request *r)
 {
     enum { REGISTERS = 512, OWN = 8, FEW = 16, CACHED = 1 << 12, NARROW = 128 };
-    enum { SHORT = 1 << 10, LONGEST = 1 << 20, ENOUGH = 1 << 14, GROUPS = 64 };
+    enum { SHORT = 1 << 10, LONGEST = 1 << 19, ENOUGH = 1 << 14, GROUPS = 64 };
     const ndr_reduced_layout *l = &r->layout;
     const size_t count = mean_count(r), bytes = r->value_bytes;
     division d = { .items = 1, .group = 1, .span = 1 };
