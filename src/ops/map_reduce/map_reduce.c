@@ -3,7 +3,6 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/map_reduce/map_reduce.h"
-#include "ops/reduce/reduce.h"
 
 #include <stdio.h>
 
@@ -58,7 +57,7 @@ static ndr_status check_value(const ndr_map_reduce_desc *desc, const ndr_map_red
                 what, v->finish ? "finish is, too" : "op finds an index");
     NDR_REQUIRE(!desc->is_combined || v->output.buffer || !v->host,
                 "ndr_map_reduce: is_combined is set, but %soutput has no buffer; set the one that holds values", what);
-    return desc->combine || ndr_op_is_arg(v->op) ? NDR_OK : ndr_reduce_check_op("ndr_map_reduce", v->op, v->dtype);
+    return desc->combine || ndr_op_is_arg(v->op) ? NDR_OK : ndr_operand_check_op("ndr_map_reduce", v->op, v->dtype);
 }
 
 /* ---- the values ---- */

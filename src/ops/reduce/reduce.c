@@ -102,19 +102,6 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 
 /* ---- checks ---- */
 
-ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
-{
-    const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
-    NDR_REQUIRE(op > NDR_OP_NONE && ndr_op_name(op),
-                "%s: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX or another ndr_op", call,
-                (int)op);
-    NDR_REQUIRE(!is_bits || !ndr_dtype_describe(dtype)->is_float,
-                "%s: op is NDR_OP_%s, which is for integers, but dtype is %s; use a dtype of integers, or another "
-                "operator",
-                call, ndr_op_name(op), ndr_dtype_name(dtype));
-    return NDR_OK;
-}
-
 /* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
 static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
 
@@ -134,7 +121,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I8 && desc->dtype <= NDR_DTYPE_F64,
                 "ndr_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_TRY(ndr_reduce_check_op("ndr_reduce", desc->op, desc->dtype));
+    NDR_TRY(ndr_operand_check_op("ndr_reduce", desc->op, desc->dtype));
     NDR_REQUIRE(
         (unsigned)desc->method <= NDR_REDUCE_RECURSIVE,
         "ndr_reduce: %d is not an ndr_reduce_method; use NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC or NDR_REDUCE_RECURSIVE",

@@ -59,9 +59,6 @@ size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count
 enum { NDR_MAX_ATOMICS = 1 << 11 };
 size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise);
 
-/* Refuse an operator that is none, or that the dtype does not have. */
-ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype);
-
 /* Pure: the build options of all kernels of kernels/reduce/, and `more`. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
 
