@@ -22,10 +22,8 @@ static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 static ndr_op_work work_of(const void *request)
 {
     const ndr_reduce_request *r = request;
-    const ndr_dtype_info *type = ndr_dtype_describe(r->dtype); /* NULL: a type of the caller's */
-    const bool counts = type && type->is_float && r->input.cols > 0;
-    const uint64_t each = r->mapped ? r->mapped->read_bytes : ndr_dtype_size(r->dtype);
-    return (ndr_op_work){ r->input.cols * each + ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
+    const bool counts = ndr_dtype_describe(r->dtype)->is_float && r->input.cols > 0;
+    return (ndr_op_work){ (r->input.cols + 1) * ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
 }
 
 /* Never tuned: another variant would change the bits of a sum. */
@@ -51,25 +49,18 @@ size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise)
 
 size_t ndr_reduce_element_bytes(const ndr_reduce_request *request)
 {
-    return request->mapped ? request->mapped->element_bytes : ndr_dtype_size(request->dtype);
-}
-
-void ndr_reduce_write(const ndr_op_case *of, ndr_text *out)
-{
-    const ndr_reduce_mapped *mapped = ((const ndr_reduce_request *)of->request)->mapped;
-    if (mapped) mapped->write(mapped, out);
+    return ndr_dtype_size(request->dtype);
 }
 
 ndr_status ndr_reduce_launch_v(ndr_op_job *job, const ndr_arg *args, size_t arg_count)
 {
-    enum { MAX_ARGS = 64 };
+    enum { MAX_ARGS = 16 };
     const ndr_reduce_request *r = job->of.request;
     const ndr_arg loaded[] = { ndr_operand_arg(&r->input), ndr_arg_of(r->input.offset) };
-    const size_t count = r->mapped ? r->mapped->arg_count : NDR_COUNT_OF(loaded);
     ndr_arg all[MAX_ARGS];
-    memcpy(all, r->mapped ? r->mapped->args : loaded, count * sizeof *all);
-    memcpy(all + count, args, arg_count * sizeof *all);
-    return ndr_op_launch_v(job, job->kernel, &job->plan.range, all, count + arg_count);
+    memcpy(all, loaded, sizeof loaded);
+    memcpy(all + NDR_COUNT_OF(loaded), args, arg_count * sizeof *all);
+    return ndr_op_launch_v(job, job->kernel, &job->plan.range, all, NDR_COUNT_OF(loaded) + arg_count);
 }
 
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
@@ -86,10 +77,8 @@ static bool is_logical(ndr_op op) { return op == NDR_OP_LOGICAL_AND || op == NDR
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
-    if (request->mapped) snprintf(options, NDR_OPTIONS_SIZE, "%s", more); /* its text has the macros */
-    else
-        snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
-                 ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
+             ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
 }
 
 ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
