@@ -291,6 +291,7 @@ static void check_segments(size_t count, size_t segments, size_t longest, ndr_op
     float *xs = calloc(count + 1, sizeof *xs), *got = calloc(segments + 1, sizeof *got);
     uint64_t *offsets = calloc(segments + 2, sizeof *offsets);
     for (size_t i = 0; i < count; ++i) xs[i] = (float)((int)pick(state, 9) - 4);
+    xs[count] = 1000; /* past the shape */
     offsets[1] = pick(state, 4);
     for (size_t s = 1; s <= segments; ++s) offsets[1 + s] = offsets[s] + pick(state, longest + 1);
     if (segments > 5) offsets[3] = 0; /* decreases: an empty segment */
