@@ -62,13 +62,23 @@ static void add_axes(const ndr_reduced_layout *l, bool only_kept, ndr_text *out)
     }
 }
 
-/* The index of a dimension of the call, which is one of the `at`th of an axis. */
-static void add_index(const ndr_reduced_axis *axis, unsigned j, unsigned at, ndr_text *out)
+/* The index of an axis, without its dimensions behind the `at`th. */
+static void add_quotient(const ndr_reduced_axis *axis, unsigned j, unsigned at, ndr_text *out)
 {
     ndr_text_add(out, "ndr_j%u", j);
     for (unsigned inner = at + 1; inner < axis->count; ++inner)
         ndr_text_add(out, " / ndr_sizes.s%u", axis->from[inner]);
-    if (at > 0) ndr_text_add(out, " %% ndr_sizes.s%u", axis->from[at]);
+}
+
+/* The index of a dimension of the call, which is the `at`th of an axis. Without %: of / and % of the same numbers LLVM
+ * makes an instruction that Oclgrind lacks. */
+static void add_index(const ndr_reduced_axis *axis, unsigned j, unsigned at, ndr_text *out)
+{
+    add_quotient(axis, j, at, out);
+    if (at == 0) return;
+    ndr_text_add_all(out, " - ");
+    add_quotient(axis, j, at - 1, out);
+    ndr_text_add(out, " * ndr_sizes.s%u", axis->from[at]);
 }
 
 /* Of the call: i0 and so on, and i. */
