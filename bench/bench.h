@@ -8,6 +8,7 @@
  *   first_call.c  first calls, in child processes      rows_get.c       kernels obtained from one source
  *   core.c        code for other CPUs           multiply.c       the ceiling of multiply-add, for each of these CPUs
  *   launches.c    counts all kernel launches            rows_scan.c      prefix sums
+ *                                                      rows_axes.c      sums along an axis of a matrix
  *                                                      rows_sort.c      sorts
  *   rivals.c      finds rivals by name                 rivals/          one file a library: rivals/rival.h
  *   gpu.h         works in a GPU's own memory          rows_gpu_*.c     the rows of a GPU
@@ -105,6 +106,7 @@ typedef struct row_list {
 } row_list;
 
 row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
+row_list axes_rows(void);
 row_list scan_rows(void);
 row_list move_rows(void);
 row_list sort_rows(void);

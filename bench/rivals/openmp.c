@@ -2,6 +2,7 @@
  *
  * Compiled with -O3 -march=native -ffast-math -mprefer-vector-width=512. */
 #include "rival.h"
+#include "rows_axes.h"
 #include "rows_move.h"
 #include "rows_reduce.h"
 #include "rows_scan.h"
@@ -98,12 +99,44 @@ static void run_gather(void *job)
     for (size_t i = 0; i < n; ++i) y[i] = x[indexes[i]];
 }
 
+/* Rows: a thread has whole ones. Columns: a thread adds up some of the rows, in a line of its own. */
+static void run_axes(void *job)
+{
+    axes *j = job;
+    const size_t rows = j->of.rows, cols = j->of.cols;
+    const float *x = j->input.host;
+    float *y = j->output.host;
+    if (j->of.axis == 1) {
+#pragma omp parallel for schedule(static)
+        for (size_t r = 0; r < rows; ++r) {
+            float sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (size_t c = 0; c < cols; ++c) sum += x[r * cols + c];
+            y[r] = sum;
+        }
+        return;
+    }
+    for (size_t c = 0; c < cols; ++c) y[c] = 0;
+#pragma omp parallel
+    {
+        float *mine = calloc(cols, sizeof *mine);
+#pragma omp for schedule(static)
+        for (size_t r = 0; r < rows; ++r)
+#pragma omp simd
+            for (size_t c = 0; c < cols; ++c) mine[c] += x[r * cols + c];
+#pragma omp critical
+        for (size_t c = 0; c < cols; ++c) y[c] += mine[c];
+        free(mine);
+    }
+}
+
 static void describe(void) { printf("of the C compiler"); }
 
 const rival rival_openmp = {
     .name = "OpenMP",
     .describe = describe,
     .entries = { { &reduce_work, { .name = "OpenMP loop", .run = run_loop } },
+                 { &axes_work, { .name = "OpenMP loops", .run = run_axes } },
                  { &scan_work, { .name = "OpenMP loops", .run = run_scan } },
                  { &transpose_work, { .name = "OpenMP loops", .run = run_transpose } },
                  { &gather_work, { .name = "OpenMP loops", .run = run_gather } } },

@@ -53,7 +53,7 @@ static bool find_bounds(const ndr_array *array, size_t *begin, size_t *end)
     return below <= array->offset && ndr_add_fits(array->offset, above, end) && ndr_add_fits(*end, 1, end);
 }
 
-static ndr_bytes bytes_of(const ndr_array *array)
+ndr_bytes ndr_array_bytes(const ndr_array *array)
 {
     size_t begin = 0, end = 0;
     const size_t size = ndr_dtype_size(array->dtype);
@@ -126,7 +126,7 @@ ndr_status ndr_array_check_outside(const char *call, const char *name, ndr_bytes
                                    const ndr_array *other)
 {
     if (ndr_array_count(other) == 0) return NDR_OK;
-    const ndr_bytes its = bytes_of(other);
+    const ndr_bytes its = ndr_array_bytes(other);
     NDR_REQUIRE(!ndr_bytes_overlap(output, its),
                 "%s: \"%s\", bytes %zu to %zu, overlaps \"%s\", bytes %zu to %zu of %s: move one of them", call, name,
                 output.offset_bytes, output.offset_bytes + output.size_bytes - 1, other_name, its.offset_bytes,
@@ -138,6 +138,6 @@ ndr_status ndr_array_check_outside(const char *call, const char *name, ndr_bytes
 ndr_status ndr_array_check_apart(const char *call, const char *name, const ndr_array *array, const char *other_name,
                                  const ndr_array *other)
 {
-    return ndr_array_count(array) > 0 ? ndr_array_check_outside(call, name, bytes_of(array), other_name, other)
+    return ndr_array_count(array) > 0 ? ndr_array_check_outside(call, name, ndr_array_bytes(array), other_name, other)
                                       : NDR_OK;
 }

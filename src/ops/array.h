@@ -24,6 +24,9 @@ ndr_status ndr_array_check_apart(const char *call, const char *name, const ndr_a
 ndr_status ndr_array_check_outside(const char *call, const char *name, ndr_bytes output, const char *other_name,
                                    const ndr_array *other);
 
+/* Pure: from its first to its last element, of one that passed ndr_array_check_buffer(). */
+ndr_bytes ndr_array_bytes(const ndr_array *array);
+
 /* Pure. */
 size_t ndr_array_count(const ndr_array *array);
 bool ndr_array_is_packed(const ndr_array *array); /* its elements follow each other in the order of their indexes */

@@ -214,10 +214,11 @@ static void add_pointer(const ndr_names *n, size_t index, ndr_text *out)
     ndr_text_add_all(out, "ndr_", index < n->input_count ? "in" : "out", "_", array_at(n, index)->name);
 }
 
-/* The number of the element in its buffer. */
-static void add_place(const ndr_names *n, size_t index, ndr_text *out)
+/* ndr_in_x[ndr_in_x_at + i], or with strides: ndr_in_x[ndr_in_x_at.s0 + (long)i0 * ndr_in_x_at.s1 + ...]. */
+void ndr_names_add_place(const ndr_names *n, size_t index, ndr_text *out)
 {
     static const char axes[] = "123";
+    const int64_t *stride = array_at(n, index)->array.stride;
     add_pointer(n, index, out);
     if (n->is_flat) {
         ndr_text_add_all(out, "_at + i");
@@ -225,7 +226,11 @@ static void add_place(const ndr_names *n, size_t index, ndr_text *out)
     }
     ndr_text_add_all(out, "_at.s0");
     for (unsigned d = 0; d < n->shape.dims; ++d) {
-        ndr_text_add(out, " + (long)i%u * ", d);
+        const bool is_constant = n->along == d + 1 && (stride[d] == 0 || stride[d] == 1);
+        if (is_constant && stride[d] == 0) continue;
+        ndr_text_add(out, " + (long)%s%u", n->index ? n->index : "i", d);
+        if (is_constant) continue;
+        ndr_text_add_all(out, " * ");
         add_pointer(n, index, out);
         ndr_text_add(out, "_at.s%c", axes[d]);
     }
@@ -243,6 +248,12 @@ void ndr_names_add_declarations(const ndr_names *n, ndr_text *out)
     if (n->declarations) ndr_names_add_own(n->declarations, "declarations", out);
 }
 
+static const char *element_type(const ndr_names *n, const ndr_map_array *a)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(a->array.dtype);
+    return type ? type->cl_name : n->element;
+}
+
 void ndr_names_add_parameters(const ndr_names *n, bool with_types, ndr_text *out)
 {
     static const char *const shapes[] = { "ndr_shape_0", "ndr_shape_1", "ndr_shape_2" };
@@ -250,8 +261,7 @@ void ndr_names_add_parameters(const ndr_names *n, bool with_types, ndr_text *out
     for (size_t i = 0; i < count_arrays(n); ++i, comma = ", ") {
         ndr_text_add_all(out, comma);
         if (with_types)
-            ndr_text_add_all(out, "global ", i < n->input_count ? "const " : "",
-                             ndr_dtype_describe(array_at(n, i)->array.dtype)->cl_name, " *");
+            ndr_text_add_all(out, "global ", i < n->input_count ? "const " : "", element_type(n, array_at(n, i)), " *");
         add_pointer(n, i, out);
         ndr_text_add_all(out, ", ", !with_types ? "" : n->is_flat ? "const ulong " : "const long4 ");
         add_pointer(n, i, out);
@@ -268,12 +278,14 @@ void ndr_names_add_parameters(const ndr_names *n, bool with_types, ndr_text *out
 
 void ndr_names_add_prefetches(const ndr_names *n, ndr_text *out)
 {
-    for (size_t i = 0; i < n->input_count && n->is_flat; ++i) {
-        ndr_text_add_all(out, "fetch_bytes(");
+    for (size_t i = 0; i < n->input_count; ++i) {
+        const ndr_array *array = &n->inputs[i].array;
+        if (n->along == 0 || array->stride[n->along - 1] != 1) continue;
+        ndr_text_add_all(out, "ndr_fetch((global const char *)(");
         add_pointer(n, i, out);
         ndr_text_add_all(out, " + ");
-        add_place(n, i, out);
-        ndr_text_add(out, ", LANES * %zu); ", ndr_dtype_size(n->inputs[i].array.dtype));
+        ndr_names_add_place(n, i, out);
+        ndr_text_add(out, "), LANES * %zu); ", ndr_dtype_size(array->dtype));
     }
 }
 
@@ -297,17 +309,22 @@ void ndr_names_add_values(const ndr_names *n, ndr_text *out)
         ndr_text_add_all(out, is_output(n, a->name) ? "" : "const ", value_type(a), " ", a->name, " = ");
         if (is_input && is_half) {
             ndr_text_add_all(out, "vload_half(");
-            add_place(n, i, out);
+            ndr_names_add_place(n, i, out);
             ndr_text_add_all(out, ", ");
             add_pointer(n, i, out);
             ndr_text_add_all(out, "); ");
         } else if (is_input) {
             add_pointer(n, i, out);
             ndr_text_add_all(out, "[");
-            add_place(n, i, out);
+            ndr_names_add_place(n, i, out);
             ndr_text_add_all(out, "]; ");
         } else ndr_text_add_all(out, "0; ");
     }
+    ndr_names_add_scalars(n, out);
+}
+
+void ndr_names_add_scalars(const ndr_names *n, ndr_text *out)
+{
     for (size_t i = 0; i < n->scalar_count; ++i) {
         ndr_text_add_all(out, "const ");
         add_scalar_type(&n->scalars[i].value, out);
@@ -322,7 +339,7 @@ void ndr_names_add_stores(const ndr_names *n, ndr_text *out)
         const bool is_half = a->array.dtype == NDR_DTYPE_F16;
         if (is_half) ndr_text_add_all(out, "vstore_half(", a->name, ", ");
         if (!is_half) add_pointer(n, i, out), ndr_text_add_all(out, "[");
-        add_place(n, i, out);
+        ndr_names_add_place(n, i, out);
         if (!is_half) ndr_text_add_all(out, "] = ", a->name, "; ");
         if (is_half) ndr_text_add_all(out, ", "), add_pointer(n, i, out), ndr_text_add_all(out, "); ");
     }

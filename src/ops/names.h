@@ -4,7 +4,8 @@
 
 #include "ops/array.h"
 
-enum { NDR_MAX_NAMES = 24, NDR_NAMES_ARGS = 2 * NDR_MAX_NAMES + 3 };
+/* The outputs of ndr_map() count among the names, those of ndr_map_reduce() do not. */
+enum { NDR_MAX_NAMES = 24, NDR_MAX_RESULTS = 8, NDR_NAMES_ARGS = 2 * (NDR_MAX_NAMES + NDR_MAX_RESULTS) + 3 };
 
 /* What an expression names. */
 typedef struct ndr_names {
@@ -14,7 +15,10 @@ typedef struct ndr_names {
     const ndr_map_array *inputs, *outputs;
     size_t scalar_count, input_count, output_count;
     ndr_range shape;
-    bool is_flat; /* all arrays are packed: their elements are numbered alike */
+    bool is_flat;        /* all arrays are packed: their elements are numbered alike */
+    const char *index;   /* of ndr_map_reduce(): the start of the indexes' names, "ndr_j"; NULL: "i" */
+    const char *element; /* and the type of outputs without a dtype */
+    unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */
 } ndr_names;
 
 /* Refuse what is wrong with names, types and shapes, and set `is_flat`. Buffers are not read. */
@@ -30,7 +34,7 @@ uint64_t ndr_names_bytes(const ndr_names *names);
 /* Arguments, and the offsets and strides to which some of them point. */
 typedef struct ndr_names_args {
     ndr_arg list[NDR_NAMES_ARGS];
-    int64_t places[NDR_MAX_NAMES][4];
+    int64_t places[NDR_MAX_NAMES + NDR_MAX_RESULTS][4];
 } ndr_names_args;
 
 /* Pure: the arguments of the parameters below; how many. */
@@ -39,15 +43,18 @@ size_t ndr_names_fill_args(const ndr_names *names, ndr_names_args *args);
 /* Pure: append parts of a kernel's text:
  * - the caller's declarations;
  * - the parameters, "global const float *ndr_in_x, const ulong ndr_in_x_at, ..."; or only their names;
- * - prefetches of inputs from element i on, by kernels/reduce/chunks.clh;
+ * - prefetches of LANES elements of each input whose stride along `along` is 1;
  * - definitions of i0, i1 and i2, of which i is one or more;
  * - the definition of each name, as a variable, and at the end what stores the outputs;
+ * - the definitions of scalars alone, and the number of an array's element in its buffer;
  * - a text of the caller, between marks that make errors point into it as `title`. */
 void ndr_names_add_declarations(const ndr_names *names, ndr_text *out);
 void ndr_names_add_parameters(const ndr_names *names, bool with_types, ndr_text *out);
 void ndr_names_add_prefetches(const ndr_names *names, ndr_text *out);
 void ndr_names_add_dimensions(const ndr_names *names, ndr_text *out);
 void ndr_names_add_values(const ndr_names *names, ndr_text *out);
+void ndr_names_add_scalars(const ndr_names *names, ndr_text *out);
+void ndr_names_add_place(const ndr_names *names, size_t index, ndr_text *out); /* inputs first */
 void ndr_names_add_stores(const ndr_names *names, ndr_text *out);
 void ndr_names_add_own(const char *text, const char *title, ndr_text *out);
 

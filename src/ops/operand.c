@@ -78,6 +78,19 @@ ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand 
     return NDR_OK;
 }
 
+ndr_status ndr_operand_check_op(const char *call, ndr_op op, ndr_dtype dtype)
+{
+    const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
+    NDR_REQUIRE(op > NDR_OP_NONE && ndr_op_name(op),
+                "%s: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX or another ndr_op", call,
+                (int)op);
+    NDR_REQUIRE(!is_bits || !ndr_dtype_describe(dtype)->is_float,
+                "%s: op is NDR_OP_%s, which is for integers, but dtype is %s; use a dtype of integers, or another "
+                "operator",
+                call, ndr_op_name(op), ndr_dtype_name(dtype));
+    return NDR_OK;
+}
+
 ndr_arg ndr_operand_arg(const ndr_operand *operand)
 {
     return is_empty(operand) ? ndr_null : ndr_arg_of(operand->buffer);

@@ -23,6 +23,9 @@ ndr_status ndr_operand_check(const ndr_operand *operand, const ndr_queue *queue)
 /* Refuse an output that overlaps an input. */
 ndr_status ndr_operand_check_apart(const ndr_operand *output, const ndr_operand *input);
 
+/* Refuse an operator that is none, or that the dtype does not have. */
+ndr_status ndr_operand_check_op(const char *call, ndr_op op, ndr_dtype dtype);
+
 /* The kernel argument: the buffer, or ndr_null for 0 elements. */
 ndr_arg ndr_operand_arg(const ndr_operand *operand);
 

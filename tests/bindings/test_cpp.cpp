@@ -1,6 +1,7 @@
 /* test_cpp.cpp - ndr.hpp: each part of it on a device, and what ndr_args.h does in C++.
  *
  * Compiled as C++17 without exceptions and RTTI, and as C++20, where ndr::span is std::span. */
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -578,6 +579,14 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     more.output.buffer = out.get();
     need(s.queue.map_reduce(more));
     assert_int_equal(need(s.queue.read(out))[0], 24);
+    const ndr_map_array square{ "x", ndr_array_of(four.get(), NDR_DTYPE_I32, ndr_range_2d(2, 2)) };
+    std::array<std::int32_t, 2> sums{};
+    more.inputs = &square;
+    more.axes = 1;
+    more.output = {};
+    more.host = sums.data();
+    need(s.queue.map_reduce(more));
+    assert_int_equal(sums[0] + sums[1], 24);
     ndr_tune_desc wrong{};
     refused(NDR_BAD_ARGUMENT, "dtype", ndr::tune(s.context, wrong));
 }

@@ -616,6 +616,18 @@ class Operations(Case):
         self.assertEqual(self.queue.read(total, array.array("d", bytes(8)))[0], 12 + 48 + 108)
         self.refused("BUILD_FAILED", "expression", self.queue.map_elements, statement="y = z", outputs={"y": y})
 
+    def test_operations__map_reduce(self):
+        x = ndr.Array(self.context.buffer(array.array("f", [1, 5, 3, 4, 2, 6])), (2, 3))
+        sums, mean, most = self.context.empty(3, "f32"), self.context.empty(3, "f32"), self.context.empty(2, "u64")
+        self.queue.map_reduce(op="sum", dtype="f32", expression="x", inputs={"x": x}, axes=1, output=sums)
+        self.assertEqual(list(self.queue.read(sums, array.array("f", bytes(12)))), [5, 7, 9])
+        self.queue.map_reduce(values={"mean": {"dtype": "f32", "op": "sum", "expression": "x", "finish": "r.mean / n",
+                                               "output": mean},
+                                      "most": {"dtype": "f32", "op": "arg_max", "expression": "x", "output": most}},
+                              scalars={"n": 3.0}, inputs={"x": x}, axes=2)
+        self.assertEqual(list(self.queue.read(mean, array.array("f", bytes(12))))[:2], [3, 4])
+        self.assertEqual(list(self.queue.read(most, array.array("Q", bytes(16)))), [1, 2])
+
     def test_operations__warm(self):
         os.environ["NDR_CACHE"] = os.path.join(os.environ["NDR_TEST_SCRATCH"], "store")
         try:

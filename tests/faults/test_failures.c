@@ -1045,7 +1045,7 @@ static ndr_map_reduce_desc sum_of_text(const ndr_map_array *input)
                                   .expression = "t",
                                   .inputs = input,
                                   .input_count = 1,
-                                  .output = { w.x, 0 } };
+                                  .output.buffer = w.x };
 }
 
 static ndr_map_array all_threes(void)

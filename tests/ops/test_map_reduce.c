@@ -5,7 +5,7 @@
 
 #include "forcing.h"
 #include "ndr/ndr_ops.h"
-#include "ops/reduce/reduce.h"
+#include "ops/map_reduce/map_reduce.h"
 #include "reference.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -24,7 +24,7 @@ static int open_data(void **state)
         ys[i] = random_number(NDR_DTYPE_F32, &seed).f32;
     }
     if (open_device(state) != 0) return -1;
-    if (row) force(&ndr_reduce_operation, row);
+    if (row) force(&ndr_map_reduce_operation, row);
     x_buffer = buffer_of(sizeof xs, xs);
     y_buffer = buffer_of(sizeof ys, ys);
     return 0;
@@ -35,12 +35,14 @@ static bool is_left(void)
 {
     void *state = NULL;
     char text[400] = "";
-    const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = MOST };
+    const ndr_map_reduce_desc sum = {
+        .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "i", .shape = ndr_range_1d(MOST)
+    };
     const bool is_open = open_device(&state) == 0;
-    if (is_open) assert_ok(ndr_reduce_explain(context, &sum, sizeof text, text, NULL));
+    if (is_open) assert_ok(ndr_map_reduce_explain(context, &sum, sizeof text, text, NULL));
     const bool is_chosen = strncmp(text, row, strlen(row)) == 0 && text[strlen(row)] == ';';
     const bool is =
-        is_open && !is_chosen && takes_variant(&ndr_reduce_operation, variant_of(&ndr_reduce_operation, row));
+        is_open && !is_chosen && takes_variant(&ndr_map_reduce_operation, variant_of(&ndr_map_reduce_operation, row));
     close_device(&state);
     return is;
 }
@@ -109,7 +111,7 @@ static void test_map_reduce__is_a_norm_in_a_wider_type(void **state)
         for (size_t i = 0; i < n; ++i) wanted += (double)xs[i] * xs[i];
         assert_ok(ndr_map_reduce(queue,
                                  DESC(.dtype = NDR_DTYPE_F64, .op = NDR_OP_SUM, .expression = "(double)x * x",
-                                      .finish = "sqrt(r)", .result_dtype = NDR_DTYPE_F32, INPUTS(X(n)), .host = &got),
+                                      .finish = "sqrt(r)", .output.dtype = NDR_DTYPE_F32, INPUTS(X(n)), .host = &got),
                                  NULL));
         assert_near(got, sqrt(wanted), 0x1p-23 * sqrt(wanted));
     }
@@ -241,7 +243,7 @@ static void test_map_reduce__is_a_variance_by_a_struct(void **state)
         assert_near(m.mean, mean, 1e-3);
         assert_ok(ndr_map_reduce(
             queue,
-            DESC(MOMENTS, .finish = "r.squares / r.n", .result_dtype = NDR_DTYPE_F32, INPUTS(X(n)), .host = &variance),
+            DESC(MOMENTS, .finish = "r.squares / r.n", .output.dtype = NDR_DTYPE_F32, INPUTS(X(n)), .host = &variance),
             NULL));
         assert_near(variance, squares / (double)n, 1e-3 * squares / (double)n + 1e-6);
     }
@@ -316,17 +318,17 @@ static void test_map_reduce__and_map_are_a_softmax(void **state)
     ndr_map_array top = span("top", values, NDR_DTYPE_F32, 0, n), sum = span("sum", values, NDR_DTYPE_F32, 1, n);
     top.array.stride[0] = sum.array.stride[0] = 0;
     assert_ok(ndr_map_reduce(
-        queue, DESC(.dtype = NDR_DTYPE_F32, .op = NDR_OP_MAX, .expression = "x", INPUTS(X(n)), .output = { values, 0 }),
+        queue, DESC(.dtype = NDR_DTYPE_F32, .op = NDR_OP_MAX, .expression = "x", INPUTS(X(n)), .output = { .buffer = values }),
         NULL));
     assert_refused(NDR_BAD_ARGUMENT,
                    ndr_map_reduce(queue,
                                   DESC(.dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "exp(x - top)",
-                                       INPUTS(X(n), top), .output = { values, 0 }),
+                                       INPUTS(X(n), top), .output = { .buffer = values }),
                                   NULL),
                    "overlaps \"top\"");
     assert_ok(ndr_map_reduce(queue,
                              DESC(.dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "exp(x - top)",
-                                  INPUTS(X(n), top), .output = { values, 1 }),
+                                  INPUTS(X(n), top), .output = { .buffer = values, .offset = 1 }),
                              NULL));
     assert_ok(ndr_map(queue,
                       &(const ndr_map_desc){ .statement = "p = exp(x - top) / sum",
@@ -367,7 +369,7 @@ static void test_map_reduce__stores_one_element_and_has_an_event(void **state)
     ndr_buffer *to = buffer_of(sizeof got, got);
     ndr_event *event = NULL;
     assert_ok(ndr_map_reduce(
-        queue, DESC(.dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .expression = "1", INPUTS(X(n)), .output = { to, 1 }),
+        queue, DESC(.dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .expression = "1", INPUTS(X(n)), .output = { .buffer = to, .offset = 1 }),
         &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
@@ -426,8 +428,6 @@ static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
             "combine is set without identity");
     REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .combine = "a", .identity = "0", .expression = "x", INPUTS(X(9))),
             "op and combine");
-    REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .result_dtype = NDR_DTYPE_I32, .expression = "x", INPUTS(X(9))),
-            "finish is not set");
     REFUSED(NDR_BAD_ARGUMENT, DESC(.element = "float4", .element_bytes = 16, .expression = "x", INPUTS(X(9))),
             "\"float4\" have no op");
     REFUSED(NDR_BAD_ARGUMENT, DESC(.element = "float4", .element_bytes = 0, .expression = "x", INPUTS(X(9))),
@@ -439,10 +439,10 @@ static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
             "8");
     REFUSED(NDR_BAD_ARGUMENT, DESC(.dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "x", INPUTS(X(9))),
             "output has no buffer");
-    REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .expression = "x", INPUTS(X(9)), .output = { x_buffer, 8 }),
+    REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .expression = "x", INPUTS(X(9)), .output = { .buffer = x_buffer, .offset = 8 }),
             "\"output\", bytes 32 to 35", "overlaps \"x\"");
     REFUSED(NDR_OUT_OF_BOUNDS, DESC(SUM, .expression = "x", INPUTS(X(MOST + 1))), "\"x\"");
-    REFUSED(NDR_OUT_OF_BOUNDS, DESC(SUM, .expression = "x", INPUTS(X(9)), .output = { y_buffer, MOST }),
+    REFUSED(NDR_OUT_OF_BOUNDS, DESC(SUM, .expression = "x", INPUTS(X(9)), .output = { .buffer = y_buffer, .offset = MOST }),
             "output is 1 element");
 }
 
@@ -486,8 +486,7 @@ static void test_map_reduce__refuses_f64_where_the_device_has_none(void **state)
 
 int main(void)
 {
-    static const char *const rows[] = { "tree_chunks", "tree_chunks_two_launches", "tree_groups_one_launch",
-                                        "tree_groups" };
+    static const char *const rows[] = { "chunks", "groups" };
     const struct CMUnitTest tests[] = {
         RESULTS,
         cmocka_unit_test(test_map_reduce__stores_one_element_and_has_an_event),

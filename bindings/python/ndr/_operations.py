@@ -34,6 +34,15 @@ def _span(value):
     return {"buffer": buffer.pointer, "offset": offset}
 
 
+def _results(value):
+    """An output of map_reduce(): packed, unless it is an Array."""
+    if isinstance(value, Array):
+        return value.values
+    buffer = value[0] if isinstance(value, tuple) else value
+    typed = {} if buffer.dtype is None else {"dtype": dtype_name(buffer.dtype)}
+    return {**_span(value), **typed}
+
+
 def _named_array(name, value, keep):
     return new_struct("ndr_map_array", {"name": name, "array": _array(value)}, keep)
 
@@ -47,7 +56,15 @@ def _named_scalar(name, value, keep):
     return scalar
 
 
-_LISTS = {ffi.typeof("ndr_map_array"): _named_array, ffi.typeof("ndr_map_scalar"): _named_scalar}
+def _named_value(name, value, keep):
+    members = {"name": name, **value}
+    if members.get("output") is not None:
+        members["output"] = _results(members["output"])
+    return new_struct("ndr_map_reduce_value", members, keep)
+
+
+_LISTS = {ffi.typeof("ndr_map_array"): _named_array, ffi.typeof("ndr_map_scalar"): _named_scalar,
+          ffi.typeof("ndr_map_reduce_value"): _named_value}
 _SPAN, _ARRAY = ffi.typeof("ndr_span"), ffi.typeof("ndr_array")
 
 
@@ -62,7 +79,7 @@ def _members(type_name, given, keep):
         if ctype == _SPAN:
             members[name] = _span(value)
         elif ctype == _ARRAY:
-            members[name] = _array(value)
+            members[name] = (_results if "axes" in fields else _array)(value)
         elif ctype.kind == "pointer" and isinstance(value, dict) and ctype.item in _LISTS:
             make = _LISTS[ctype.item]
             made = [make(key, each, keep)[0] for key, each in value.items()]

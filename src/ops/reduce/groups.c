@@ -3,18 +3,10 @@
 
 #include <stdio.h>
 
-/* Elements of a vector, or as many computed ones: those are kept in registers. */
+/* Elements of a vector. */
 static size_t count_lanes(const ndr_reduce_request *request)
 {
-    enum { MAX_MAPPED = 4 };
-    const size_t lanes = NDR_TILE_VECTOR_BYTES / ndr_reduce_element_bytes(request);
-    return request->mapped ? ndr_clamp_size(lanes, 1, MAX_MAPPED) : lanes;
-}
-
-/* Elements of the caller's type may be large. */
-static size_t fitting_local_memory(const ndr_caps *caps, const ndr_reduce_request *request)
-{
-    return (caps->info.local_memory_bytes - sizeof(cl_uint)) / (2 * ndr_reduce_element_bytes(request));
+    return NDR_TILE_VECTOR_BYTES / ndr_reduce_element_bytes(request);
 }
 
 /* One wave of groups keeps the memory of the largest GPUs busy. All groups take about the same number of tiles. Where
@@ -24,7 +16,7 @@ ndr_reduce_groups ndr_reduce_groups_for(const ndr_caps *caps, const ndr_reduce_r
     enum { PREFERRED_GROUP = 256, ITEMS_OF_A_WAVE = 792 * PREFERRED_GROUP, MAX_PARTIALS = 1 << 12 };
     const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
     size_t size = PREFERRED_GROUP;
-    while (size > limit || (request->mapped && size > 1 && size > fitting_local_memory(caps, request))) size /= 2;
+    while (size > limit) size /= 2;
     const size_t tile = size * NDR_TILE_VECTORS * count_lanes(request);
     const size_t tiles = ndr_max_size(ndr_ceil_div(request->input.cols, tile), 1);
     const size_t most = ndr_reduce_most(request, MAX_PARTIALS), wave = ndr_min_size(ITEMS_OF_A_WAVE / size, most);

@@ -22,10 +22,8 @@ static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 static ndr_op_work work_of(const void *request)
 {
     const ndr_reduce_request *r = request;
-    const ndr_dtype_info *type = ndr_dtype_describe(r->dtype); /* NULL: a type of the caller's */
-    const bool counts = type && type->is_float && r->input.cols > 0;
-    const uint64_t each = r->mapped ? r->mapped->read_bytes : ndr_dtype_size(r->dtype);
-    return (ndr_op_work){ r->input.cols * each + ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
+    const bool counts = ndr_dtype_describe(r->dtype)->is_float && r->input.cols > 0;
+    return (ndr_op_work){ (r->input.cols + 1) * ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
 }
 
 /* Never tuned: another variant would change the bits of a sum. */
@@ -51,25 +49,18 @@ size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise)
 
 size_t ndr_reduce_element_bytes(const ndr_reduce_request *request)
 {
-    return request->mapped ? request->mapped->element_bytes : ndr_dtype_size(request->dtype);
-}
-
-void ndr_reduce_write(const ndr_op_case *of, ndr_text *out)
-{
-    const ndr_reduce_mapped *mapped = ((const ndr_reduce_request *)of->request)->mapped;
-    if (mapped) mapped->write(mapped, out);
+    return ndr_dtype_size(request->dtype);
 }
 
 ndr_status ndr_reduce_launch_v(ndr_op_job *job, const ndr_arg *args, size_t arg_count)
 {
-    enum { MAX_ARGS = 64 };
+    enum { MAX_ARGS = 16 };
     const ndr_reduce_request *r = job->of.request;
     const ndr_arg loaded[] = { ndr_operand_arg(&r->input), ndr_arg_of(r->input.offset) };
-    const size_t count = r->mapped ? r->mapped->arg_count : NDR_COUNT_OF(loaded);
     ndr_arg all[MAX_ARGS];
-    memcpy(all, r->mapped ? r->mapped->args : loaded, count * sizeof *all);
-    memcpy(all + count, args, arg_count * sizeof *all);
-    return ndr_op_launch_v(job, job->kernel, &job->plan.range, all, count + arg_count);
+    memcpy(all, loaded, sizeof loaded);
+    memcpy(all + NDR_COUNT_OF(loaded), args, arg_count * sizeof *all);
+    return ndr_op_launch_v(job, job->kernel, &job->plan.range, all, NDR_COUNT_OF(loaded) + arg_count);
 }
 
 size_t ndr_reduce_workspace_bytes(const ndr_reduce_request *request, size_t elements)
@@ -86,10 +77,8 @@ static bool is_logical(ndr_op op) { return op == NDR_OP_LOGICAL_AND || op == NDR
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
-    if (request->mapped) snprintf(options, NDR_OPTIONS_SIZE, "%s", more); /* its text has the macros */
-    else
-        snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
-                 ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
+    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
+             ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
 }
 
 ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
@@ -101,19 +90,6 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 }
 
 /* ---- checks ---- */
-
-ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype)
-{
-    const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
-    NDR_REQUIRE(op > NDR_OP_NONE && ndr_op_name(op),
-                "%s: op is %d, which is not valid; use NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX or another ndr_op", call,
-                (int)op);
-    NDR_REQUIRE(!is_bits || !ndr_dtype_describe(dtype)->is_float,
-                "%s: op is NDR_OP_%s, which is for integers, but dtype is %s; use a dtype of integers, or another "
-                "operator",
-                call, ndr_op_name(op), ndr_dtype_name(dtype));
-    return NDR_OK;
-}
 
 /* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
 static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
@@ -134,7 +110,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
     NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I8 && desc->dtype <= NDR_DTYPE_F64,
                 "ndr_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_TRY(ndr_reduce_check_op("ndr_reduce", desc->op, desc->dtype));
+    NDR_TRY(ndr_operand_check_op("ndr_reduce", desc->op, desc->dtype));
     NDR_REQUIRE(
         (unsigned)desc->method <= NDR_REDUCE_RECURSIVE,
         "ndr_reduce: %d is not an ndr_reduce_method; use NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC or NDR_REDUCE_RECURSIVE",

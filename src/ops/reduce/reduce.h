@@ -8,24 +8,14 @@
 
 #include "shared/tiles.h"
 
-/* What ndr_map_reduce() has in place of the input: an element is computed by a text that is in front of the kernels. */
-typedef struct ndr_reduce_mapped {
-    void (*write)(const struct ndr_reduce_mapped *mapped, ndr_text *out); /* appends the text */
-    const ndr_arg *args; /* of the parameters INPUT of kernels/reduce/share.clh */
-    size_t arg_count;
-    size_t element_bytes;
-    uint64_t read_bytes; /* for each element */
-} ndr_reduce_mapped;
-
 /* A checked reduction. Plans read no buffers. */
 typedef struct ndr_reduce_request {
     ndr_dtype dtype;
     ndr_op op;
     ndr_reduce_method method;
-    ndr_numerics numerics;           /* of the rows of numerics.c; FAST: of those of reduce.c */
-    ndr_operand input, output;       /* input.cols elements, and one */
-    ndr_operand factors;             /* of a dot product; no elements: it is none */
-    const ndr_reduce_mapped *mapped; /* then `input` has only the number of elements; NULL: the input is loaded */
+    ndr_numerics numerics;     /* of the rows of numerics.c; FAST: of those of reduce.c */
+    ndr_operand input, output; /* input.cols elements, and one */
+    ndr_operand factors;       /* of a dot product; no elements: it is none */
 } ndr_reduce_request;
 
 extern const ndr_operation ndr_reduce_operation, ndr_numerics_operation;
@@ -40,9 +30,6 @@ const char *ndr_reduce_cannot(const ndr_op_case *of);
 
 /* Pure: of an element that is combined. */
 size_t ndr_reduce_element_bytes(const ndr_reduce_request *request);
-
-/* write() of all variants. */
-void ndr_reduce_write(const ndr_op_case *of, ndr_text *out);
 
 /* Launch the main kernel over the plan's range: ndr_reduce_launch(job, args...), behind those of the input. */
 #define ndr_reduce_launch(job, ...) \
@@ -59,9 +46,6 @@ size_t ndr_reduce_partials_bytes(const ndr_reduce_request *request, size_t count
 enum { NDR_MAX_ATOMICS = 1 << 11 };
 size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise);
 
-/* Refuse an operator that is none, or that the dtype does not have. */
-ndr_status ndr_reduce_check_op(const char *call, ndr_op op, ndr_dtype dtype);
-
 /* Pure: the build options of all kernels of kernels/reduce/, and `more`. */
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
 
@@ -71,7 +55,7 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot);
 /* Define a variant. `other` is the kernel of a second launch; NULL: there is none. */
 #define NDR_REDUCE_VARIANT(variant, method, main, other, need, ...)                              \
     NDR_OP_VARIANT(reduce, variant, main, need, .others = { other }, .form = (unsigned)(method), \
-                   .cannot = ndr_reduce_cannot, .write = ndr_reduce_write, __VA_ARGS__)
+                   .cannot = ndr_reduce_cannot, __VA_ARGS__)
 
 /* ---- numerics.c ---- */
 

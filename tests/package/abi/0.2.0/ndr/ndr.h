@@ -979,7 +979,9 @@ typedef enum ndr_op {
     NDR_OP_BIT_OR = 6,  /**< Identity 0. */
     NDR_OP_BIT_XOR = 7, /**< Identity 0. */
     NDR_OP_LOGICAL_AND = 8, /**< Whether all elements differ from 0: 0 or 1. Identity 1. */
-    NDR_OP_LOGICAL_OR = 9   /**< Whether any element differs from 0: 0 or 1. Identity 0. */
+    NDR_OP_LOGICAL_OR = 9,  /**< Whether any element differs from 0: 0 or 1. Identity 0. */
+    NDR_OP_ARG_MIN = 10,    /**< The first index of the smallest value: of ndr_map_reduce() only. */
+    NDR_OP_ARG_MAX = 11     /**< The first index of the largest value: of ndr_map_reduce() only. */
 } ndr_op;
 
 /** What an argument holds. 0 is not a kind, so that a forgotten argument is refused. */

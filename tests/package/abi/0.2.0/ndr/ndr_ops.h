@@ -99,20 +99,45 @@ NDR_SIZED ndr_status ndr_map_explain(ndr_context *context, const ndr_map_desc *d
 
 /* ---- map and reduce -------------------------------------------------------------------------------- */
 
-/** Combine the values of an expression over all indexes of a shape: "x * y" with NDR_OP_SUM is a dot product.
+/** One of several values that a reduction combines in one pass. The struct is fixed. */
+typedef struct ndr_map_reduce_value {
+    const char *name;       /**< Of the combined value, as `r.NAME`. A name of C. */
+    ndr_dtype dtype;        /**< In which it is combined: I8 to U64, F32 or F64. */
+    ndr_op op;              /**< Any. */
+    const char *expression; /**< The value of an index: "x * x". */
+    const char *finish;     /**< What is stored: "r.NAME / r.OTHER"; NULL: `r.NAME`. */
+    ndr_array output;       /**< As ndr_map_reduce_desc.output. Without a buffer it is not stored there. */
+    void *host;             /**< As ndr_map_reduce_desc.host. */
+} ndr_map_reduce_value;
+
+/** Combine the values of an expression over all indexes of a shape: "x * y" with NDR_OP_SUM is a dot product. Or along
+ * some dimensions, with a result for each index of the others: the sums of rows. Or over segments.
  *
  * Names and indexes in `expression`, OpenCL C, are those of ndr_map(). Its value is converted to `dtype`, in which it is
  * combined: a sum of products of floats in F64 is "(double)x * y". The operator is `op`, or `combine`, an expression of
  * two values `a` and `b`, with `identity`, which changes no value. It must be associative and commutative, as far as the
  * result is to be independent of the order.
  *
+ * NDR_OP_ARG_MIN and NDR_OP_ARG_MAX find the first index of the smallest or largest value. The combined value has two
+ * members: `r.index`, a ulong, which is stored as U64 without `finish`, and `r.value`. The index counts the elements
+ * along the reduced dimensions, from 0; with offsets it is `i`. NaN is left out; if all values are NaN, it is the first
+ * index. Over no elements it is UINT64_MAX.
+ *
  * Values of a type of your own, such as a struct, have its name in `element` and its size in `element_bytes`;
  * `declarations` declare it. Then `combine` and `identity` are needed. Each text may be an initializer, "{ 0, 0 }".
  *
- * `finish` is an expression of the combined value `r`, which is stored in its place, as `result_dtype`: "sqrt(r)". Over
- * no elements, r is the identity.
+ * `finish` is an expression of the combined value `r` and the scalars, which is stored in its place: "sqrt(r)". Over no
+ * elements, r is the identity.
  *
- * The order of combination depends on the number of elements and limits of the device alone, so every run gives the same
+ * Several values are combined in one pass with `values`. Then `r` is a struct of them, and each has a result:
+ * { "mean", NDR_DTYPE_F64, NDR_OP_SUM, "x", "r.mean / n" }.
+ *
+ * An output is by default packed, in the order of the indexes of the dimensions that are kept, from its offset on: only
+ * `buffer` is set, and perhaps `offset`. Its dtype is by default the one that is combined; another number, also F16,
+ * converts the result. If its shape is set, that has the dimensions of the call's shape, with 1 in those that are
+ * reduced, and its strides are used. It must not overlap an input or another output.
+ *
+ * The order of combination depends on shape, strides and limits of the device alone, so every run gives the same
  * bits. Minima and maxima of floats leave NaN out, as ndr_reduce(). Float sums of n <= 2^34 values have the bound of
  * ndr_reduce_desc, with |values| in place of |x|. */
 typedef struct ndr_map_reduce_desc {
@@ -124,15 +149,22 @@ typedef struct ndr_map_reduce_desc {
     const char *identity;   /**< "0"; NULL only without `combine`. */
     const char *expression; /**< The value of an index: "x * y". */
     const char *finish;     /**< "sqrt(r)"; NULL: the combined value is stored. */
-    ndr_dtype result_dtype; /**< What `finish` gives; NONE: `dtype`. */
+    const ndr_map_reduce_value *values; /**< Several values, instead of the members above and `output`. NULL: one. */
+    size_t value_count;                 /**< At most 8. */
+    unsigned axes;    /**< The dimensions that are reduced: bit d, 1u << d, is dimension d. 0: all; one result. */
+    bool is_combined; /**< Combine each result with what its output holds; only without `finish`. Default: replace. */
     const char *declarations;      /**< OpenCL C before the kernel: functions, structs, macros. NULL: none. */
-    const ndr_map_scalar *scalars; /**< `scalar_count` values; not in `combine`, `identity` and `finish`. */
+    const ndr_map_scalar *scalars; /**< `scalar_count` values; not in `combine` and `identity`. */
     size_t scalar_count;           /**< May be 0. */
     const ndr_map_array *inputs;   /**< `input_count` arrays. */
     size_t input_count;            /**< May be 0; with scalars at most 24. */
     ndr_range shape;               /**< The indexes; without dimensions: those of the first input. */
-    ndr_span output; /**< One element; must not lie within an input. Its buffer may be NULL if `host` is set. */
-    void *host;      /**< If set, the call waits for the result and copies it here. */
+    ndr_span offsets; /**< Of segments of a shape of one dimension: `segments` + 1 elements of U64, not decreasing.
+                           Segment s is the indexes from offsets[s] on to offsets[s + 1], not included; those past the
+                           shape are left out. There is a result for each segment. Buffer NULL: no segments. */
+    size_t segments;  /**< May be 0, and then nothing is stored. */
+    ndr_array output; /**< The results. Its buffer may be NULL if `host` is set. */
+    void *host;       /**< If set, the call waits for the results and copies them here; then the output is packed. */
     NDR_MAY_GROW
 } ndr_map_reduce_desc;
 
