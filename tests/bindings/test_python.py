@@ -614,6 +614,13 @@ class Operations(Case):
         total = self.context.empty(1, "f64")
         self.queue.map_reduce(dtype="f64", op="sum", expression="(double)x * y", inputs={"x": x, "y": y}, output=total)
         self.assertEqual(self.queue.read(total, array.array("d", bytes(8)))[0], 12 + 48 + 108)
+        rows = ndr.Array(self.context.buffer(array.array("f", range(6))), (2, 3))
+        least, sums = self.context.empty(2, "f32"), self.context.empty(2, "f32")
+        self.queue.map_reduce(inputs={"x": rows}, axes=1 << 1, values={
+            "low": {"dtype": "f32", "op": "min", "expression": "x", "output": least},
+            "sum": {"dtype": "f32", "op": "sum", "expression": "x", "output": sums}})
+        self.assertEqual(list(self.queue.read(least, array.array("f", bytes(8)))), [0, 3])
+        self.assertEqual(list(self.queue.read(sums, array.array("f", bytes(8)))), [3, 12])
         self.refused("BUILD_FAILED", "expression", self.queue.map_elements, statement="y = z", outputs={"y": y})
 
     def test_operations__map_reduce(self):
