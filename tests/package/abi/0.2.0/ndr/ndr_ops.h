@@ -321,14 +321,24 @@ NDR_SIZED ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc 
 /* ---- select -------------------------------------------------------------------------------------- */
 
 /** Copy the elements whose flags are not 0 to the start of the output, in their order (compaction). The number of these
- * elements stays on the device, for later commands, or to be read. */
+ * elements stays on the device, for later commands, or to be read.
+ *
+ * With `keeps_others` the other elements follow them, in their order, too (a stable partition). By runs, the first of
+ * each run of equal elements is selected (unique; of sorted elements, each value once), and `starts` tells where the
+ * runs are: run k is elements starts[k] to starts[k + 1] - 1 (run-length encoding). Elements are equal if their bits are,
+ * so -0 and +0 differ, and a NaN equals itself. */
 typedef struct ndr_select_desc {
     ndr_dtype dtype;   /**< Of the elements: any, because their bits are copied. */
+    bool by_runs;      /**< Select the first element of each run. Default: by flags. */
+    bool keeps_others; /**< Store the others behind the selected elements. Default: they are left out. */
     ndr_span input;    /**< Read only. */
-    ndr_span flags;    /**< An element of U8 for each of the input. */
-    size_t count;      /**< Elements of the input; may be 0, and then buffers but that of `selected` may be NULL. */
-    ndr_span output;   /**< Room for `count` elements. Those behind the selected ones are not written. */
+    ndr_span flags;    /**< An element of U8 for each of the input. Not with by_runs. */
+    size_t count;      /**< Elements of the input; may be 0, and then buffers but those of `selected` and `starts` may be
+                            NULL. */
+    ndr_span output;   /**< Room for `count` elements. Those behind the last one stored are kept. */
     ndr_span selected; /**< An element of U64: how many elements were selected. No output may overlap anything else. */
+    ndr_span starts;   /**< With by_runs: room for `count` + 1 elements of U64, the index of each selected element, and
+                            `count` behind the last one. Buffer NULL: none. */
     NDR_MAY_GROW
 } ndr_select_desc;
 
