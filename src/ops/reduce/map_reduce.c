@@ -4,6 +4,7 @@
 #include "device/queue.h"
 #include "ops/names.h"
 #include "ops/reduce/reduce.h"
+#include "ops/written.h"
 
 /* A checked call. */
 typedef struct mapped_reduction {
@@ -65,12 +66,8 @@ static void add_operator(const ndr_map_reduce_desc *desc, ndr_text *out)
 /* Vector instructions do not combine elements of a type of its own: a few of them at a time. */
 static void add_type(const ndr_map_reduce_desc *desc, ndr_text *out)
 {
-    ndr_text_add_all(out, "typedef ", element_type(desc), " ndr_element;\n");
-    if (desc->element)
-        ndr_text_add(out,
-                     "typedef char ndr_element_bytes_differ[sizeof(ndr_element) == %zu ? 1 : -1];\n"
-                     "#ifndef LANES\n#define LANES 8\n#endif\n",
-                     desc->element_bytes);
+    ndr_written_add_type(element_type(desc), desc->element ? desc->element_bytes : 0, out);
+    if (desc->element) ndr_text_add_all(out, "#ifndef LANES\n#define LANES 8\n#endif\n");
 }
 
 static void write_text(const ndr_reduce_mapped *mapped, ndr_text *out)
@@ -96,23 +93,14 @@ static bool is_number(ndr_dtype dtype) { return dtype >= NDR_DTYPE_I8 && dtype <
 
 static ndr_status check_type(const ndr_map_reduce_desc *desc, const ndr_device_info *device)
 {
-    enum { MAX_ELEMENT_BYTES = 256 };
-    NDR_REQUIRE(desc->element ? desc->dtype == NDR_DTYPE_NONE : is_number(desc->dtype),
-                desc->element ? "ndr_map_reduce: dtype is %s and element is set, too; set one of them"
-                              : "ndr_map_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64, or "
-                                "set element",
-                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE(!desc->element || (desc->element_bytes > 0 && desc->element_bytes <= MAX_ELEMENT_BYTES),
-                "ndr_map_reduce: element_bytes is %zu; set the size of \"%s\", at most %d", desc->element_bytes,
-                desc->element, MAX_ELEMENT_BYTES);
+    NDR_TRY(ndr_written_check_type("ndr_map_reduce", desc->dtype, desc->element, desc->element_bytes, device));
     NDR_REQUIRE(desc->result_dtype == NDR_DTYPE_NONE || is_number(desc->result_dtype),
                 "ndr_map_reduce: result_dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
                 ndr_dtype_name(desc->result_dtype));
     NDR_REQUIRE(desc->result_dtype == NDR_DTYPE_NONE || desc->finish,
                 "ndr_map_reduce: result_dtype is %s, but finish is not set; set it to \"r\" to convert the result",
                 ndr_dtype_name(desc->result_dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED,
-                   (desc->dtype != NDR_DTYPE_F64 && desc->result_dtype != NDR_DTYPE_F64) || device->has_f64,
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->result_dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_map_reduce: device \"%s\" has no f64; use f32", device->name);
     return NDR_OK;
 }
@@ -188,21 +176,11 @@ static ndr_status check_output(const mapped_reduction *r, const ndr_queue *queue
     return NDR_OK;
 }
 
-/* The sentence of a build that failed because of the size of the caller's type. */
-static ndr_status explain_size(ndr_status status, const ndr_map_reduce_desc *desc)
-{
-    if (status != NDR_BUILD_FAILED || !strstr(ndr_last_error(), "ndr_element_bytes_differ")) return status;
-    return ndr_fail(
-        NDR_BAD_ARGUMENT,
-        "ndr_map_reduce: element_bytes is %zu, but \"%s\" has another size on the device; use members of the "
-        "same sizes and order in both structs, and sizeof of that of the host",
-        desc->element_bytes, desc->element);
-}
-
 static ndr_status run(const ndr_order *order, mapped_reduction *r, ndr_event **event)
 {
     NDR_TRY(check_output(r, order->queue));
-    return explain_size(ndr_op_run(&ndr_reduce_operation, order, &r->request, event), r->desc);
+    return ndr_written_explain_size(ndr_op_run(&ndr_reduce_operation, order, &r->request, event), "ndr_map_reduce",
+                                    r->desc->element, r->desc->element_bytes);
 }
 
 /* Run, wait, and read the result. */
